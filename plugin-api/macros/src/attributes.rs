@@ -1,0 +1,52 @@
+//! Reading doc comments and `key = value` attributes.
+
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token};
+
+/// The first paragraph of a doc comment, joined into one line.
+pub(crate) fn doc_line(attrs: &[Attribute]) -> String {
+    let mut words = Vec::new();
+    for attr in attrs.iter().filter(|a| a.path().is_ident("doc")) {
+        let Meta::NameValue(meta) = &attr.meta else { continue };
+        let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &meta.value else { continue };
+        let line = text.value();
+        if line.trim().is_empty() && !words.is_empty() {
+            break;
+        }
+        words.extend(line.split_whitespace().map(str::to_owned));
+    }
+    words.join(" ")
+}
+
+/// Every entry inside the attributes called `name`: `#[serde(a, b = "c")]` gives `a` and `b = "c"`.
+pub(crate) fn entries(attrs: &[Attribute], name: &str) -> syn::Result<Vec<Meta>> {
+    let mut all = Vec::new();
+    for attr in attrs.iter().filter(|a| a.path().is_ident(name)) {
+        all.extend(attr.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)?);
+    }
+    Ok(all)
+}
+
+/// The text of `key = "text"` among `entries`.
+pub(crate) fn text_of(entries: &[Meta], key: &str) -> Option<String> {
+    entries.iter().find_map(|meta| match meta {
+        Meta::NameValue(pair) if pair.path.is_ident(key) => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// The expression of `key = expression` among `entries`.
+pub(crate) fn expr_of<'a>(entries: &'a [Meta], key: &str) -> Option<&'a Expr> {
+    entries.iter().find_map(|meta| match meta {
+        Meta::NameValue(pair) if pair.path.is_ident(key) => Some(&pair.value),
+        _ => None,
+    })
+}
+
+/// Whether the bare word `key` stands among `entries`.
+pub(crate) fn has_word(entries: &[Meta], key: &str) -> bool {
+    entries.iter().any(|meta| matches!(meta, Meta::Path(path) if path.is_ident(key)))
+}

@@ -1,0 +1,243 @@
+//! `#[derive(Deserialize)]`: serde's derive on a twin of the struct, and a description of the fields.
+
+use crate::attributes::{doc_line, entries, expr_of, has_word, text_of};
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, format_ident, quote};
+use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, FieldsNamed, LitStr};
+
+/// The implementation for one struct or enum.
+pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
+    if !input.generics.params.is_empty() {
+        return Err(syn::Error::new_spanned(
+            &input.generics,
+            "settings take no generic parameters",
+        ));
+    }
+    match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => derive_struct(input, fields),
+            _ => Err(syn::Error::new_spanned(&input.ident, "settings need named fields")),
+        },
+        Data::Enum(data) => derive_enum(input, data),
+        Data::Union(_) => Err(syn::Error::new_spanned(&input.ident, "a union cannot be settings")),
+    }
+}
+
+fn serde_attrs(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|a| a.path().is_ident("serde"))
+}
+
+fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<TokenStream> {
+    let name = &input.ident;
+    let doc = doc_line(&input.attrs);
+    let container = serde_attrs(&input.attrs);
+    let twin_fields = fields.named.iter().map(|f| {
+        let (attrs, ident, ty) = (serde_attrs(&f.attrs), &f.ident, &f.ty);
+        quote!(#(#attrs)* #ident: #ty)
+    });
+    let moved = fields.named.iter().map(|f| {
+        let ident = &f.ident;
+        quote!(#ident: twin.#ident)
+    });
+    let described = fields.named.iter().map(describe_field).collect::<syn::Result<Vec<_>>>()?;
+    let valued = fields.named.iter().map(value_of_field).collect::<syn::Result<Vec<_>>>()?;
+    Ok(quote! {
+        const _: () = {
+            use ::hookrack_plugin_api::__private as api;
+            #[allow(unused_imports, reason = "a struct needs them only where it has such fields")]
+            use api::{AskAnything as _, AskSetting as _, Describe as _, Setting as _};
+
+            #[derive(api::serde::Deserialize)]
+            #[serde(crate = "::hookrack_plugin_api::__private::serde")]
+            #(#container)*
+            struct Twin { #(#twin_fields),* }
+
+            impl<'de> api::serde::de::Deserialize<'de> for #name {
+                fn deserialize<D: api::serde::de::Deserializer<'de>>(
+                    deserializer: D,
+                ) -> ::core::result::Result<Self, D::Error> {
+                    let twin = <Twin as api::serde::de::Deserialize>::deserialize(deserializer)?;
+                    ::core::result::Result::Ok(Self { #(#moved),* })
+                }
+            }
+
+            impl api::Describe for #name {
+                const DOC: &'static str = #doc;
+                fn params() -> ::std::vec::Vec<api::Param> {
+                    #[allow(unused_mut, reason = "a struct may have no settings at all")]
+                    let mut params = ::std::vec::Vec::new();
+                    #(#described)*
+                    params
+                }
+            }
+
+            impl api::Setting for #name {
+                fn param_type() -> api::ParamType {
+                    api::ParamType::Table(<Self as api::Describe>::params())
+                }
+                fn to_value(&self) -> ::core::option::Option<api::Value> {
+                    #[allow(unused_mut, reason = "a struct may have no settings at all")]
+                    let mut fields = ::std::vec::Vec::new();
+                    #(#valued)*
+                    ::core::option::Option::Some(api::Value::Table(fields))
+                }
+            }
+        };
+    })
+}
+
+/// The key under which a field is written.
+fn key_of(field: &Field) -> syn::Result<String> {
+    let renamed = text_of(&entries(&field.attrs, "serde")?, "rename");
+    Ok(renamed.unwrap_or_else(|| field.ident.as_ref().map(ToString::to_string).unwrap_or_default()))
+}
+
+fn is_skipped(field: &Field) -> syn::Result<bool> {
+    let serde = entries(&field.attrs, "serde")?;
+    Ok(has_word(&serde, "skip") || has_word(&serde, "skip_deserializing"))
+}
+
+/// A statement that pushes the field's description onto `params`.
+fn describe_field(field: &Field) -> syn::Result<TokenStream> {
+    let serde = entries(&field.attrs, "serde")?;
+    let ty = &field.ty;
+    if is_skipped(field)? {
+        return Ok(TokenStream::new());
+    }
+    if has_word(&serde, "flatten") {
+        return Ok(quote!(params.extend(<#ty as api::Describe>::params());));
+    }
+    let (key, doc) = (key_of(field)?, doc_line(&field.attrs));
+    let presence = if let Some(path) = text_of(&serde, "default") {
+        let path: syn::Path = LitStr::new(&path, proc_macro2::Span::call_site()).parse()?;
+        default_presence(&quote!(#path()), ty)
+    } else if has_word(&serde, "default") {
+        default_presence(&quote!(<#ty as ::core::default::Default>::default()), ty)
+    } else {
+        quote!(if (&&api::Ask::<#ty>::new()).optional() { api::Presence::Optional } else { api::Presence::Required })
+    };
+    let param = entries(&field.attrs, "param")?;
+    let (min, max) = (bound(&param, "min"), bound(&param, "max"));
+    Ok(quote! {
+        params.push(api::Param {
+            name: ::std::string::String::from(#key),
+            doc: ::std::string::String::from(#doc),
+            ty: (&&api::Ask::<#ty>::new()).param_type(),
+            presence: #presence,
+            min: #min,
+            max: #max,
+        });
+    })
+}
+
+fn default_presence(default: &TokenStream, ty: &syn::Type) -> TokenStream {
+    quote! {
+        match (&&api::Ask::<#ty>::new()).to_value(&#default) {
+            ::core::option::Option::Some(value) => api::Presence::Default(value),
+            ::core::option::Option::None => api::Presence::Optional,
+        }
+    }
+}
+
+fn bound(entries: &[syn::Meta], key: &str) -> TokenStream {
+    match expr_of(entries, key) {
+        Some(expr) => {
+            let expr = expr.to_token_stream();
+            quote!(::core::option::Option::Some((#expr) as f64))
+        }
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+/// A statement that pushes the field's value onto `fields`, for a struct that is itself a default.
+fn value_of_field(field: &Field) -> syn::Result<TokenStream> {
+    if is_skipped(field)? {
+        return Ok(TokenStream::new());
+    }
+    let (ident, ty, key) = (&field.ident, &field.ty, key_of(field)?);
+    Ok(quote! {
+        if let ::core::option::Option::Some(value) = (&&api::Ask::<#ty>::new()).to_value(&self.#ident) {
+            fields.push((::std::string::String::from(#key), value));
+        }
+    })
+}
+
+fn derive_enum(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
+    if let Some(variant) = data.variants.iter().find(|v| !matches!(v.fields, Fields::Unit)) {
+        return Err(syn::Error::new_spanned(
+            variant,
+            "a settings enum has plain names only; use serde::Deserialize",
+        ));
+    }
+    let name = &input.ident;
+    let rename_all = text_of(&entries(&input.attrs, "serde")?, "rename_all");
+    let container = serde_attrs(&input.attrs);
+    let variants: Vec<_> = data.variants.iter().map(|v| &v.ident).collect();
+    let attrs = data.variants.iter().map(|v| {
+        let attrs = serde_attrs(&v.attrs);
+        quote!(#(#attrs)*)
+    });
+    let names = data
+        .variants
+        .iter()
+        .map(|v| {
+            Ok(text_of(&entries(&v.attrs, "serde")?, "rename")
+                .unwrap_or_else(|| cased(&v.ident.to_string(), rename_all.as_deref())))
+        })
+        .collect::<syn::Result<Vec<_>>>()?;
+    let twin = format_ident!("Twin");
+    Ok(quote! {
+        const _: () = {
+            use ::hookrack_plugin_api::__private as api;
+
+            #[derive(api::serde::Deserialize)]
+            #[serde(crate = "::hookrack_plugin_api::__private::serde")]
+            #(#container)*
+            enum #twin { #(#attrs #variants),* }
+
+            impl<'de> api::serde::de::Deserialize<'de> for #name {
+                fn deserialize<D: api::serde::de::Deserializer<'de>>(
+                    deserializer: D,
+                ) -> ::core::result::Result<Self, D::Error> {
+                    ::core::result::Result::Ok(
+                        match <#twin as api::serde::de::Deserialize>::deserialize(deserializer)? {
+                            #(#twin::#variants => Self::#variants),*
+                        },
+                    )
+                }
+            }
+
+            impl api::Setting for #name {
+                fn param_type() -> api::ParamType {
+                    api::ParamType::OneOf(::std::vec![#(::std::string::String::from(#names)),*])
+                }
+                fn to_value(&self) -> ::core::option::Option<api::Value> {
+                    ::core::option::Option::Some(api::Value::Str(::std::string::String::from(match self {
+                        #(Self::#variants => #names),*
+                    })))
+                }
+            }
+        };
+    })
+}
+
+/// A variant's name in the case that `rename_all` asks for.
+fn cased(name: &str, rename_all: Option<&str>) -> String {
+    let words = |separator: char| {
+        let mut out = String::new();
+        for (i, c) in name.chars().enumerate() {
+            if c.is_uppercase() && i > 0 {
+                out.push(separator);
+            }
+            out.extend(c.to_lowercase());
+        }
+        out
+    };
+    match rename_all {
+        Some("lowercase") => name.to_lowercase(),
+        Some("UPPERCASE") => name.to_uppercase(),
+        Some("snake_case") => words('_'),
+        Some("kebab-case") => words('-'),
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,325 @@
+//! What a settings struct tells about itself: each parameter's name, type, default and doc line.
+//!
+//! The prelude's `#[derive(Deserialize)]` writes the [`Describe`] implementation from the struct as it stands,
+//! so that a config can be checked, completed and documented without loading a single tensor.
+
+use crate::value::{Value, write_json_items, write_json_text};
+use std::path::PathBuf;
+
+/// One parameter of a hook, a metric, a model, an optimizer: of anything a config can name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// The key in the config.
+    pub name: String,
+    /// What it does, in a line.
+    pub doc: String,
+    /// What kind of value it takes.
+    pub ty: ParamType,
+    /// Whether it must be written, and what it is when it is not.
+    pub presence: Presence,
+    /// The smallest number allowed.
+    pub min: Option<f64>,
+    /// The largest number allowed.
+    pub max: Option<f64>,
+}
+
+/// Whether a parameter must be written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Presence {
+    /// It must be written.
+    Required,
+    /// It may be absent, and then stays absent.
+    Optional,
+    /// It has this value when it is absent.
+    Default(Value),
+}
+
+/// What kind of value a parameter takes. An integer is accepted where a float is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamType {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Float,
+    /// A text.
+    Str,
+    /// A file or folder; a relative one is meant from the config that names it.
+    Path,
+    /// One of these names.
+    OneOf(Vec<String>),
+    /// A list of values of one kind.
+    List(Box<ParamType>),
+    /// A table with these parameters.
+    Table(Vec<Param>),
+    /// Whatever the type itself accepts; nothing is known about it from outside.
+    Any,
+}
+
+/// A settings struct that tells its parameters.
+pub trait Describe {
+    /// The first paragraph of the struct's doc comment.
+    const DOC: &'static str;
+    /// The parameters, in the order of the fields.
+    fn params() -> Vec<Param>;
+}
+
+/// A type that a settings field may have.
+pub trait Setting {
+    /// The kind of value that it is written as.
+    fn param_type() -> ParamType;
+    /// The value that stands for `self`, where there is one.
+    fn to_value(&self) -> Option<Value>;
+    /// Whether a field of this type may be left out without a default.
+    const OPTIONAL: bool = false;
+}
+
+macro_rules! setting {
+    ($kind:ident: $($ty:ty),*) => {
+        $(impl Setting for $ty {
+            fn param_type() -> ParamType { ParamType::$kind }
+            #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, trivial_numeric_casts, clippy::allow_attributes,
+                    reason = "one macro body for every width; a default never comes near the limits")]
+            fn to_value(&self) -> Option<Value> { Some(setting!(@value $kind, self)) }
+        })*
+    };
+    (@value Int, $v:expr) => { Value::Int(*$v as i64) };
+    (@value Float, $v:expr) => { Value::Float(f64::from(*$v)) };
+    (@value Bool, $v:expr) => { Value::Bool(*$v) };
+    (@value Str, $v:expr) => { Value::Str($v.clone()) };
+}
+setting!(Bool: bool);
+setting!(Int: i8, i16, i32, i64, u8, u16, u32, u64, usize, isize);
+setting!(Float: f32, f64);
+setting!(Str: String);
+
+impl Setting for PathBuf {
+    fn param_type() -> ParamType {
+        ParamType::Path
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Str(self.to_string_lossy().into_owned()))
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    fn param_type() -> ParamType {
+        ParamType::List(Box::new(T::param_type()))
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.iter().map(Setting::to_value).collect::<Option<Vec<_>>>().map(Value::List)
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    fn param_type() -> ParamType {
+        T::param_type()
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(Setting::to_value)
+    }
+    const OPTIONAL: bool = true;
+}
+
+impl Param {
+    /// Writes the parameter as an object of the manifest.
+    pub(crate) fn write_json(&self, out: &mut String) {
+        use std::fmt::Write as _;
+        out.push_str("{\"name\":");
+        write_json_text(&self.name, out);
+        out.push_str(",\"doc\":");
+        write_json_text(&self.doc, out);
+        out.push_str(",\"type\":");
+        self.ty.write_json(out);
+        match &self.presence {
+            Presence::Required => out.push_str(",\"required\":true"),
+            Presence::Optional => {}
+            Presence::Default(value) => {
+                out.push_str(",\"default\":");
+                value.write_json(out);
+            }
+        }
+        for (key, bound) in [("min", self.min), ("max", self.max)] {
+            if let Some(bound) = bound {
+                _ = write!(out, ",\"{key}\":{bound:?}");
+            }
+        }
+        out.push('}');
+    }
+}
+
+impl ParamType {
+    fn write_json(&self, out: &mut String) {
+        match self {
+            Self::Bool => out.push_str("\"bool\""),
+            Self::Int => out.push_str("\"int\""),
+            Self::Float => out.push_str("\"float\""),
+            Self::Str => out.push_str("\"string\""),
+            Self::Path => out.push_str("\"path\""),
+            Self::Any => out.push_str("\"any\""),
+            Self::OneOf(names) => {
+                out.push_str("{\"one_of\":");
+                write_json_items('[', ']', names.iter(), out, |name, out| {
+                    write_json_text(name, out)
+                });
+                out.push('}');
+            }
+            Self::List(item) => {
+                out.push_str("{\"list\":");
+                item.write_json(out);
+                out.push('}');
+            }
+            Self::Table(params) => {
+                out.push_str("{\"table\":");
+                write_json_items('[', ']', params.iter(), out, Param::write_json);
+                out.push('}');
+            }
+        }
+    }
+}
+
+/// Asks a type for what it implements, and takes "nothing known" for an answer where it does not.
+///
+/// The derive and `#[hook]` call these methods through a reference: method look-up then prefers the
+/// implementation with the bound, and falls back to the one without.
+#[derive(Default)]
+pub struct Ask<T>(std::marker::PhantomData<T>);
+
+impl<T> Ask<T> {
+    /// A question about `T`.
+    pub fn new() -> Self {
+        Self(std::marker::PhantomData)
+    }
+}
+
+/// The answers of a [`Setting`].
+pub trait AskSetting<T> {
+    /// See [`Setting::param_type`].
+    fn param_type(&self) -> ParamType;
+    /// See [`Setting::to_value`].
+    fn to_value(&self, value: &T) -> Option<Value>;
+    /// See [`Setting::OPTIONAL`].
+    fn optional(&self) -> bool;
+}
+
+impl<T: Setting> AskSetting<T> for &Ask<T> {
+    fn param_type(&self) -> ParamType {
+        T::param_type()
+    }
+    fn to_value(&self, value: &T) -> Option<Value> {
+        value.to_value()
+    }
+    fn optional(&self) -> bool {
+        T::OPTIONAL
+    }
+}
+
+/// The answers where a type is no [`Setting`].
+pub trait AskAnything<T> {
+    /// Nothing is known.
+    fn param_type(&self) -> ParamType {
+        ParamType::Any
+    }
+    /// Nothing is known.
+    fn to_value(&self, _value: &T) -> Option<Value> {
+        None
+    }
+    /// Nothing is known.
+    fn optional(&self) -> bool {
+        false
+    }
+}
+
+impl<T> AskAnything<T> for Ask<T> {}
+
+/// The answers of a [`Describe`].
+pub trait AskDescribe {
+    /// See [`Describe::DOC`].
+    fn doc(&self) -> &'static str;
+    /// See [`Describe::params`]; `None` where the parameters are not known from outside.
+    fn params(&self) -> Option<Vec<Param>>;
+}
+
+impl<T: Describe> AskDescribe for &Ask<T> {
+    fn doc(&self) -> &'static str {
+        T::DOC
+    }
+    fn params(&self) -> Option<Vec<Param>> {
+        Some(T::params())
+    }
+}
+
+/// The answers where a type does not describe itself.
+pub trait AskUndescribed {
+    /// Nothing is known.
+    fn doc(&self) -> &'static str {
+        ""
+    }
+    /// Nothing is known.
+    fn params(&self) -> Option<Vec<Param>> {
+        None
+    }
+}
+
+impl<T> AskUndescribed for Ask<T> {}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::{Param, ParamType, Presence, from_value};
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum Shape {
+        Linear,
+        HalfCosine,
+    }
+
+    /// Keeps an average
+    /// of something.
+    ///
+    /// More text.
+    #[derive(Deserialize, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Average {
+        /// How slow it moves.
+        #[serde(default = "momentum")]
+        #[param(min = 0.0, max = 1.0)]
+        momentum: f64,
+        shape: Shape,
+        widths: Option<Vec<u32>>,
+        #[serde(skip)]
+        shadow: Vec<u8>,
+    }
+    fn momentum() -> f64 {
+        0.99
+    }
+
+    #[test]
+    fn the_derive_describes_what_serde_accepts() {
+        assert_eq!(Average::DOC, "Keeps an average of something.");
+        let params = Average::params();
+        let names: Vec<_> = params.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["momentum", "shape", "widths"]);
+        assert_eq!(
+            params[0],
+            Param {
+                name: "momentum".into(),
+                doc: "How slow it moves.".into(),
+                ty: ParamType::Float,
+                presence: Presence::Default(0.99.into()),
+                min: Some(0.0),
+                max: Some(1.0),
+            }
+        );
+        assert_eq!(params[1].ty, ParamType::OneOf(vec!["linear".into(), "half_cosine".into()]));
+        assert_eq!(params[1].presence, Presence::Required);
+        assert_eq!(params[2].ty, ParamType::List(Box::new(ParamType::Int)));
+        assert_eq!(params[2].presence, Presence::Optional);
+        let value = Value::Table(vec![("shape".into(), "half_cosine".into())]);
+        let expected =
+            Average { momentum: 0.99, shape: Shape::HalfCosine, widths: None, shadow: Vec::new() };
+        assert_eq!(from_value::<Average>(value), Ok(expected));
+    }
+}

@@ -1,0 +1,261 @@
+//! A settings tree: what a config table becomes before it is a hook's own struct.
+//!
+//! The same tree carries settings from the host, entries of `trainer.states` and the small part of a hook's saved state.
+
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
+use std::fmt;
+
+/// One value of a settings tree.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A text.
+    Str(String),
+    /// Values in order.
+    List(Vec<Value>),
+    /// Named values, in the order in which they were written.
+    Table(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// An empty table.
+    pub fn empty() -> Self {
+        Self::Table(Vec::new())
+    }
+
+    /// The value of `key` in a table; `None` for another key or for a value that is no table.
+    pub fn field(&self, key: &str) -> Option<&Value> {
+        match self {
+            Self::Table(fields) => fields.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    /// The kind of this value, in the words of a message.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "boolean",
+            Self::Int(_) => "integer",
+            Self::Float(_) => "float",
+            Self::Str(_) => "string",
+            Self::List(_) => "list",
+            Self::Table(_) => "table",
+        }
+    }
+
+    /// The number in an integer or a float.
+    #[expect(clippy::cast_precision_loss, reason = "settings and counters stay far below 2^53")]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Int(i) => Some(*i as f64),
+            Self::Float(f) => Some(*f),
+            _ => None,
+        }
+    }
+
+    /// The integer in an integer value.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(i) => Some(*i),
+            _ => None,
+        }
+    }
+
+    /// The text in a string value.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Str(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// Writes the value as JSON; a float that is not finite becomes a string.
+    pub fn write_json(&self, out: &mut String) {
+        use fmt::Write as _;
+        match self {
+            Self::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            Self::Int(i) => _ = write!(out, "{i}"),
+            Self::Float(f) if f.is_finite() => _ = write!(out, "{f:?}"),
+            Self::Float(f) => _ = write!(out, "\"{f}\""),
+            Self::Str(s) => write_json_text(s, out),
+            Self::List(items) => {
+                write_json_items('[', ']', items.iter(), out, |item, out| item.write_json(out));
+            }
+            Self::Table(fields) => {
+                write_json_items('{', '}', fields.iter(), out, |(key, value), out| {
+                    write_json_text(key, out);
+                    out.push(':');
+                    value.write_json(out);
+                });
+            }
+        }
+    }
+}
+
+/// Writes a JSON string with its quotes.
+pub(crate) fn write_json_text(text: &str, out: &mut String) {
+    use fmt::Write as _;
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if u32::from(c) < 0x20 => _ = write!(out, "\\u{:04x}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Writes `items` between two brackets, separated by commas.
+pub(crate) fn write_json_items<T>(
+    open: char,
+    close: char,
+    items: impl Iterator<Item = T>,
+    out: &mut String,
+    mut write: impl FnMut(T, &mut String),
+) {
+    out.push(open);
+    for (i, item) in items.enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write(item, out);
+    }
+    out.push(close);
+}
+
+macro_rules! value_from {
+    ($($from:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$from> for Value {
+            fn from(v: $from) -> Self { Self::$variant(v.into()) }
+        })*
+    };
+}
+value_from! { bool => Bool, i64 => Int, i32 => Int, u32 => Int, f64 => Float, f32 => Float, String => Str, &str => Str }
+
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Self {
+        Self::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Turns a settings tree into the struct that describes it.
+///
+/// # Errors
+/// The message names the field and says what was expected.
+pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ValueError> {
+    T::deserialize(value)
+}
+
+/// Why a settings tree did not fit a struct.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueError(String);
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+impl de::Error for ValueError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl IntoDeserializer<'_, ValueError> for Value {
+    type Deserializer = Self;
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> de::Deserializer<'de> for Value {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        match self {
+            Self::Bool(b) => visitor.visit_bool(b),
+            Self::Int(i) => visitor.visit_i64(i),
+            Self::Float(f) => visitor.visit_f64(f),
+            Self::Str(s) => visitor.visit_string(s),
+            Self::List(items) => visitor.visit_seq(SeqDeserializer::new(items.into_iter())),
+            Self::Table(fields) => visitor.visit_map(MapDeserializer::new(fields.into_iter())),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        match self {
+            Self::Str(variant) => visitor.visit_enum(variant.into_deserializer()),
+            other => Err(de::Error::custom(format!("expected a name, found a {}", other.kind()))),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_becomes_the_struct_that_describes_it() {
+        #[derive(serde::Deserialize, Debug, PartialEq)]
+        #[serde(deny_unknown_fields)]
+        struct Settings {
+            momentum: f64,
+            hidden: Vec<i64>,
+            label: Option<String>,
+        }
+        let table = Value::Table(vec![
+            ("momentum".into(), 1i64.into()),
+            ("hidden".into(), vec![64i64, 32].into()),
+        ]);
+        let expected = Settings { momentum: 1.0, hidden: vec![64, 32], label: None };
+        assert_eq!(from_value::<Settings>(table), Ok(expected));
+        let wrong = Value::Table(vec![("momentun".into(), 1i64.into())]);
+        let error = from_value::<Settings>(wrong).unwrap_err().to_string();
+        assert!(error.contains("unknown field `momentun`"), "{error}");
+    }
+
+    #[test]
+    fn json_text_is_escaped() {
+        let mut out = String::new();
+        Value::Table(vec![(
+            "a\"b".into(),
+            Value::List(vec![Value::Str("x\n\u{1}".into()), 0.5.into()]),
+        )])
+        .write_json(&mut out);
+        assert_eq!(out, r#"{"a\"b":["x\n\u0001",0.5]}"#);
+    }
+}
