@@ -40,12 +40,12 @@ pub(crate) fn place(
         }
     }
     let all = rust.len() + c.len();
-    match placed.as_slice() {
-        [] => report::note(&format!("{all} bundled plugins, none changed")),
-        names => {
-            report::note(&format!("{all} bundled plugins, new in plugins/: {}", names.join(", ")))
-        }
-    }
+    let news = if placed.is_empty() {
+        "none changed".to_owned()
+    } else {
+        format!("new in plugins/: {}", placed.join(", "))
+    };
+    report::note(&format!("{all} bundled plugins, {news}"));
     Ok(())
 }
 

@@ -28,13 +28,13 @@ fn line(text: &str) {
 }
 
 fn chain(error: &dyn Error) -> String {
-    let mut text = format!("error: {error}");
+    let mut lines = vec![format!("error: {error}")];
     let mut cause = error.source();
     while let Some(inner) = cause {
-        text.push_str(&format!("\n  because: {inner}"));
+        lines.push(format!("  because: {inner}"));
         cause = inner.source();
     }
-    text
+    lines.join("\n")
 }
 
 #[cfg(test)]

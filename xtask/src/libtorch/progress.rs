@@ -77,14 +77,13 @@ fn bar(total: u64) -> ProgressBar {
 
 fn line(at: u64, total: u64, received: u64, elapsed: Duration) -> String {
     let percent = at.saturating_mul(100) / total.max(1);
-    let mut text = format!("{} of {} ({percent} %)", DecimalBytes(at), DecimalBytes(total));
+    let so_far = format!("{} of {} ({percent} %)", DecimalBytes(at), DecimalBytes(total));
     let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
     let rate = received.saturating_mul(1000) / millis;
-    if rate > 0 {
-        let left = total.saturating_sub(at) / rate;
-        text.push_str(&format!(", {}/s, {left} s left", DecimalBytes(rate)));
+    match total.saturating_sub(at).checked_div(rate) {
+        Some(left) => format!("{so_far}, {}/s, {left} s left", DecimalBytes(rate)),
+        None => so_far,
     }
-    text
 }
 
 #[cfg(test)]
