@@ -18,35 +18,33 @@ struct CPlugin {
     sources: Vec<PathBuf>,
 }
 
-/// Puts every bundled plugin's library into `plugins/`; `built` is where cargo left those in Rust.
+/// Puts every bundled plugin's library into `plugins/` and returns their paths there; `built` is where cargo
+/// left those in Rust. Other libraries in that folder are the user's and stay.
 pub(crate) fn place(
     workspace: &Workspace,
     metadata: &Metadata,
     built: &Path,
-) -> Result<(), TaskError> {
-    let plugins = workspace.plugins();
+) -> Result<Vec<PathBuf>, TaskError> {
+    let folder = workspace.plugins();
     let mut placed = Vec::new();
-    let rust = in_rust(metadata, &plugins);
-    for name in &rust {
-        let file = cargo_file_name(name);
-        if files::copy_if_different(&built.join(&file), &plugins.join(&file))? {
-            placed.push(file);
+    let mut news = Vec::new();
+    for name in in_rust(metadata, &folder) {
+        let file = cargo_file_name(&name);
+        if files::copy_if_different(&built.join(&file), &folder.join(&file))? {
+            news.push(file.clone());
         }
+        placed.push(folder.join(file));
     }
-    let c = in_c(&plugins)?;
-    for plugin in &c {
-        if compile(workspace, plugin)? {
-            placed.push(c_file_name(plugin));
+    for plugin in in_c(&folder)? {
+        let file = c_file_name(&plugin);
+        if compile(workspace, &plugin)? {
+            news.push(file.clone());
         }
+        placed.push(folder.join(file));
     }
-    let all = rust.len() + c.len();
-    let news = if placed.is_empty() {
-        "none changed".to_owned()
-    } else {
-        format!("new in plugins/: {}", placed.join(", "))
-    };
-    report::note(&format!("{all} bundled plugins, {news}"));
-    Ok(())
+    let news = if news.is_empty() { "none changed".to_owned() } else { news.join(", ") + " new" };
+    report::note(&format!("bundled plugins in plugins/: {}, {news}", placed.len()));
+    Ok(placed)
 }
 
 /// The libraries of the workspace's packages directly under `plugins/`.

@@ -32,6 +32,8 @@ pub(crate) struct Built {
     pub(crate) folder: PathBuf,
     pub(crate) libtorch: PathBuf,
     pub(crate) metadata: Metadata,
+    /// The bundled plugins' libraries in `plugins/`.
+    pub(crate) plugins: Vec<PathBuf>,
 }
 
 pub(crate) fn build(workspace: &Workspace, profile: Profile) -> Result<Built, TaskError> {
@@ -46,6 +48,6 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile) -> Result<Built, Ta
     }
     process::run(&mut command)?;
     let folder = metadata.target.join(profile.folder());
-    plugins::place(workspace, &metadata, &folder)?;
-    Ok(Built { folder, libtorch, metadata })
+    let plugins = plugins::place(workspace, &metadata, &folder)?;
+    Ok(Built { folder, libtorch, metadata, plugins })
 }

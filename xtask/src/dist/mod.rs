@@ -54,7 +54,7 @@ pub(crate) fn dist(workspace: &Workspace, out: Option<PathBuf>) -> Result<(), Ta
     files::fresh_folder(&folder)?;
     libraries(&built, &folder)?;
     program(&built, &folder)?;
-    the_rest(workspace, &folder)?;
+    the_rest(workspace, &built, &folder)?;
     notice::write(workspace, &built, &folder)?;
     smoke(&folder, &version)?;
     let archive = archive(&out, &name)?;
@@ -83,16 +83,14 @@ fn program(built: &Built, folder: &Path) -> Result<(), TaskError> {
     runpath::keep_only_own(&program)
 }
 
-/// Plugins, configs, the header and the papers; what a checkout does not have is left out.
-fn the_rest(workspace: &Workspace, folder: &Path) -> Result<(), TaskError> {
+/// Bundled plugins, configs, the header and the papers; what a checkout does not have is left out.
+fn the_rest(workspace: &Workspace, built: &Built, folder: &Path) -> Result<(), TaskError> {
     let root = workspace.root();
     let plugins = folder.join("plugins");
     fs::create_dir_all(&plugins).during("create the folder", &plugins)?;
-    for library in files::sorted_entries(&workspace.plugins())? {
-        if library.extension().is_some_and(|extension| extension == "so") {
-            let target = plugins.join(library.file_name().unwrap_or_default());
-            fs::copy(&library, target).during("copy", &library)?;
-        }
+    for library in &built.plugins {
+        let target = plugins.join(library.file_name().unwrap_or_default());
+        fs::copy(library, target).during("copy", library)?;
     }
     let folders = [("configs", "configs"), ("plugin-api/include", "include"), ("data", "data")];
     for (from, to) in folders.map(|(from, to)| (root.join(from), folder.join(to))) {
