@@ -145,8 +145,9 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, key: &str, expected: String) -> Option<Node> {
+        let help = help_on_type(node, key, &expected);
         let (at, key, found) = (node.origin.clone(), key.to_owned(), node.kind());
-        self.errors.push(ConfigError::WrongType { at, key, expected, found });
+        self.errors.push(ConfigError::WrongType { at, key, expected, found, help });
         None
     }
 
@@ -234,6 +235,26 @@ pub(super) fn brief(text: &str) -> String {
 )]
 fn widen(value: i64) -> f64 {
     value as f64
+}
+
+/// The slips that are made most: quotes too many, brackets too few.
+fn help_on_type(node: &Node, key: &str, expected: &str) -> Option<String> {
+    match (&node.item, expected) {
+        (Item::Str(text), "an integer" | "a number") if text.parse::<f64>().is_ok() => {
+            Some("numbers are written without quotes".into())
+        }
+        (Item::Str(text), "true or false") if text.parse::<bool>().is_ok() => {
+            Some(format!("write {text} without quotes"))
+        }
+        (Item::Str(_), "a table with a `type`") => {
+            Some("write `type = \"…\"` in a section of its own".into())
+        }
+        (Item::Table(_), "a list of tables") => Some(format!("write [[{key}]] for each entry")),
+        (Item::Str(text), expected) if expected.starts_with("a list of") => {
+            Some(format!("write [\"{}\"]", brief(text)))
+        }
+        _ => None,
+    }
 }
 
 /// A type as the user would say it, with its article.

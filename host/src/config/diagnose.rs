@@ -1,6 +1,7 @@
 //! Which places an error shows, with a few words at each, and what to do about it.
 
 use super::error::ConfigError;
+use super::fixed::TOP_LEVEL;
 use super::level::LEVELS;
 use super::origin::Origin;
 
@@ -22,7 +23,7 @@ impl ConfigError {
     /// The place to change comes first; others only explain.
     pub(super) fn labels(&self) -> Vec<Label<'_>> {
         match self {
-            Self::Unreadable { .. } | Self::TooLarge { .. } | Self::NotUtf8 { .. } => Vec::new(),
+            Self::Unreadable { .. } | Self::TooLarge { .. } => Vec::new(),
             Self::TwoLimits { epochs, iters } => {
                 vec![label(iters, "a run has one limit"), label(epochs, "the other limit")]
             }
@@ -40,9 +41,10 @@ impl ConfigError {
     fn place(&self) -> Option<&Origin> {
         use ConfigError as E;
         match self {
-            E::Unreadable { .. } | E::TooLarge { .. } | E::NotUtf8 { .. } => None,
+            E::Unreadable { .. } | E::TooLarge { .. } => None,
             E::TwoLimits { iters: at, .. } | E::TwoProviders { second: at, .. } => Some(at),
-            E::Syntax { at, .. }
+            E::NotUtf8 { at, .. }
+            | E::Syntax { at, .. }
             | E::NumberTooLarge { at, .. }
             | E::DateValue { at, .. }
             | E::BaseNotPath { at, .. }
@@ -56,6 +58,7 @@ impl ConfigError {
             | E::OverrideSyntax { at, .. }
             | E::OverrideBase { at }
             | E::OverrideEntry { at, .. }
+            | E::UnknownSection { at, .. }
             | E::UnknownKey { at, .. }
             | E::MissingKey { at, .. }
             | E::MissingSection { at, .. }
@@ -94,6 +97,9 @@ impl ConfigError {
             Self::BaseMisplaced { .. } => "has no meaning here".into(),
             Self::DeleteNothing { .. } => "no base has this table".into(),
             Self::DeleteNotBool { .. } => "expected true or false".into(),
+            Self::UnknownSection { nearest: Some(nearest), .. } => {
+                format!("did you mean `{nearest}`?")
+            }
             Self::UnknownKey { nearest: Some(nearest), .. }
             | Self::UnknownDefaultHook { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`?")
@@ -101,11 +107,10 @@ impl ConfigError {
             Self::MissingKey { key, .. } => format!("needs `{key}`"),
             Self::NoLimit { .. } => "needs one of them".into(),
             Self::WrongType { expected, .. } => format!("expected {expected}"),
-            Self::UnknownType { kind, searched, .. } if !searched.is_empty() => {
-                let noun = kind.noun();
-                format!("not a built-in {noun}, and in no library of {}", searched.join(", "))
+            Self::UnknownType { searched, .. } if !searched.is_empty() => {
+                format!("not built in, and in no library of {}", searched.join(", "))
             }
-            Self::UnknownType { kind, .. } => format!("not a {}", kind.noun()),
+            Self::UnknownType { kind, .. } => format!("no {} has this name", kind.noun()),
             Self::LibraryMissing { searched, .. } if searched.is_empty() => {
                 "no plugin folder to look in".into()
             }
@@ -160,16 +165,10 @@ impl ConfigError {
                 Some(format!("`{key}` is {doc}"))
             }
             Self::MissingSection { section, .. } => Some(format!("add [{section}] with a `type`")),
-            Self::WrongType { expected, found: "a string", .. }
-                if expected.contains("number") || expected.contains("integer") =>
-            {
-                Some("numbers are written without quotes".into())
+            Self::UnknownSection { nearest: None, .. } => {
+                Some(format!("the sections are {}", TOP_LEVEL.join(", ")))
             }
-            Self::WrongType { expected, found: "a string", .. }
-                if expected == "a table with a `type`" =>
-            {
-                Some("write `type = \"…\"` in a section of its own".into())
-            }
+            Self::WrongType { help, .. } => help.clone(),
             Self::NotANumber { .. } => {
                 Some("`nan` compares with nothing; write a real number".into())
             }
@@ -184,7 +183,9 @@ impl ConfigError {
                 "write `\"100it\"` for every 100 iterations or `\"2ep\"` for every second epoch"
                     .into(),
             ),
-            Self::NoPhase { .. } => Some("leave `phase` out to run in every phase".into()),
+            Self::NoPhase { .. } => {
+                Some("name at least one, or leave `phase` out for the default".into())
+            }
             Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
             _ => None,
         }
@@ -192,8 +193,8 @@ impl ConfigError {
 
     fn help_on_names(&self) -> Option<String> {
         match self {
-            Self::UnknownType { kind, nearest: Some(nearest), .. } => {
-                Some(format!("the {} with the nearest name is `{nearest}`", kind.noun()))
+            Self::UnknownType { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean `{nearest}`?"))
             }
             Self::NotAChoice { found, choices, .. } => {
                 let nearest = super::nearest::nearest(found, choices.iter().map(String::as_str));
@@ -220,8 +221,14 @@ impl ConfigError {
             Self::UnknownPhase { .. } => {
                 Some("the phases are train, val, test, pred, and eval for val and test".into())
             }
+            Self::BadName { name, .. } if name.chars().all(|c| c.is_ascii_digit()) => {
+                Some("digits alone would be the number of an entry; add a letter".into())
+            }
             Self::BadName { .. } => {
-                Some("use letters, digits, `_`, `-` and `.`, and not digits alone".into())
+                Some("use letters, digits, `_`, `-` and `.`, and do not start with `.`".into())
+            }
+            Self::DuplicateName { first: Origin::Default, .. } => {
+                Some("a default hook has this name already; add `name = \"…\"`, or set it up under [default_hooks]".into())
             }
             Self::DuplicateName { .. } => Some("add `name = \"…\"` to one of them".into()),
             Self::TwoProviders { .. } => {

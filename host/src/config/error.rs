@@ -21,8 +21,8 @@ pub enum ConfigError {
     Unreadable { path: String, why: String },
     #[error("cannot read config `{path}`: the file has {bytes} bytes, the limit is {limit}")]
     TooLarge { path: String, bytes: u64, limit: u64 },
-    #[error("config `{path}` is not valid UTF-8: byte {offset}, line {line}, column {column}")]
-    NotUtf8 { path: String, offset: usize, line: usize, column: usize },
+    #[error("not valid UTF-8: byte {offset} of the file")]
+    NotUtf8 { at: Origin, offset: usize },
     #[error("invalid TOML: {message}")]
     Syntax { at: Origin, message: String, help: Option<&'static str> },
     #[error("number `{found}` is too large")]
@@ -54,6 +54,8 @@ pub enum ConfigError {
     #[error("`{list}` has no entry `{wanted}`")]
     OverrideEntry { at: Origin, list: String, wanted: String, entries: Vec<String> },
 
+    #[error("unknown key `{key}` at the top of the file")]
+    UnknownSection { at: Origin, key: String, nearest: Option<&'static str> },
     #[error("unknown key `{key}` in {table}")]
     UnknownKey {
         at: Origin,
@@ -67,7 +69,13 @@ pub enum ConfigError {
     #[error("missing section [{section}]")]
     MissingSection { at: Origin, section: String },
     #[error("`{key}` must be {expected}, found {found}")]
-    WrongType { at: Origin, key: String, expected: String, found: &'static str },
+    WrongType {
+        at: Origin,
+        key: String,
+        expected: String,
+        found: &'static str,
+        help: Option<String>,
+    },
     #[error("`{key}` must be one of {}, found `{found}`", choices.join(", "))]
     NotAChoice { at: Origin, key: String, found: String, choices: Vec<String> },
     #[error("`{key}` is out of range: {found}, must be {}", Range(*min, *max))]

@@ -48,7 +48,7 @@ impl ConfigFile {
         let current = current.canonicalize().map_err(unreadable)?;
         let physical = physical(&current.join(path)).map_err(unreadable)?;
         let mut reader = Reader::new();
-        let tree = reader.load(&physical, shown)?;
+        let tree = reader.load(&physical, &shown)?;
         let tree = overrides::apply(tree, overrides, &current, reader.read_so_far())?;
         let mut errors = ConfigErrors::default();
         check_deletes(&tree, "the file", &mut errors);

@@ -34,12 +34,12 @@ impl Reader {
     }
 
     /// The tree of the file at `path` over those of its bases.
-    pub(super) fn load(&mut self, path: &Path, shown: String) -> Result<Node, ConfigErrors> {
-        let document = read(path, shown.clone(), self.read)?;
+    pub(super) fn load(&mut self, path: &Path, shown: &str) -> Result<Node, ConfigErrors> {
+        let document = read(path, shown.to_owned(), self.read)?;
         self.read += 1;
         let mut tree = parse_document(&document)?;
         let bases = take_bases(&mut tree)?;
-        self.chain.push((path.to_owned(), shown));
+        self.chain.push((path.to_owned(), shown.to_owned()));
         let mut under: Option<Node> = None;
         for base in &bases {
             let base = self.load_base(base, &document.dir)?;
@@ -56,27 +56,35 @@ impl Reader {
     }
 
     fn load_base(&mut self, base: &NamedBase, dir: &Path) -> Result<Node, ConfigErrors> {
-        let at = || base.at.clone();
-        let unreadable =
-            |why: String| ConfigError::BaseUnreadable { at: at(), path: base.path.clone(), why };
+        let unreadable = |why: String| {
+            let (at, path) = (base.at.clone(), base.path.clone());
+            ConfigErrors::from(ConfigError::BaseUnreadable { at, path, why })
+        };
         let path = physical(&dir.join(&base.path)).map_err(|why| unreadable(reason(&why)))?;
-        if !path.exists() {
-            return Err(unreadable("no such file".into()).into());
+        if !path.is_file() {
+            let why = if path.is_dir() { "it is a folder" } else { "no such file" };
+            return Err(unreadable(why.into()));
         }
-        let shown = self.shown_beside(&base.path);
+        self.may_be_read(&path, &base.at)?;
+        self.load(&path, &self.shown_beside(&base.path))
+    }
+
+    /// Refuses a cycle, and hierarchies that nobody would write by hand.
+    fn may_be_read(&self, path: &Path, at: &Origin) -> Result<(), ConfigError> {
+        let at = at.clone();
         if let Some(start) = self.chain.iter().position(|(open, _)| *open == path) {
             let mut chain: Vec<_> =
                 self.chain[start..].iter().map(|(_, shown)| shown.clone()).collect();
             chain.extend(chain.first().cloned());
-            return Err(ConfigError::BaseCycle { at: at(), chain }.into());
+            return Err(ConfigError::BaseCycle { at, chain });
         }
         if self.chain.len() > DEEPEST {
-            return Err(ConfigError::BaseTooDeep { at: at(), limit: DEEPEST }.into());
+            return Err(ConfigError::BaseTooDeep { at, limit: DEEPEST });
         }
         if self.read >= MOST_FILES {
-            return Err(ConfigError::BaseTooMany { at: at(), limit: MOST_FILES }.into());
+            return Err(ConfigError::BaseTooMany { at, limit: MOST_FILES });
         }
-        self.load(&path, shown)
+        Ok(())
     }
 
     /// A base's path as seen from where the file that names it was named.

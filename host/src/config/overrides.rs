@@ -63,7 +63,7 @@ pub(super) fn apply(
         });
         match read_override(&document) {
             Ok(read) => {
-                set(&mut tree, &read.steps, read.value, "")
+                set(&mut tree, &read.steps, read.value, &Place::top(&document))
                     .unwrap_or_else(|error| errors.push(error));
             }
             Err(wrong) => errors.append(wrong),
@@ -132,46 +132,61 @@ fn read_path(document: &Arc<Document>, path: &str) -> Result<Vec<Step>, Override
     Ok(steps)
 }
 
+/// How far along its path an override has come.
+struct Place {
+    path: String,
+    /// The last step, or the whole override before the first.
+    at: Origin,
+}
+
+impl Place {
+    fn top(document: &Arc<Document>) -> Self {
+        Self { path: String::new(), at: Origin::at(document, 0..document.text.len()) }
+    }
+
+    fn enter(&self, step: &Step) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self { path: format!("{}{dot}{}", self.path, step.key), at: step.origin.clone() }
+    }
+}
+
 /// Lists are entered by number or by the name of an entry; tables are made where there are none.
-fn set(node: &mut Node, steps: &[Step], value: Node, path: &str) -> Result<(), ConfigError> {
+/// Whether a table may be there is checked later, with the description at hand.
+fn set(node: &mut Node, steps: &[Step], value: Node, place: &Place) -> Result<(), ConfigError> {
     let Some((step, rest)) = steps.split_first() else {
         let under = std::mem::replace(node, Node::empty());
         *node = merge(under, value);
         return Ok(());
     };
-    let inner = if path.is_empty() { step.key.clone() } else { format!("{path}.{}", step.key) };
+    let inner = place.enter(step);
     if let Item::List(entries) = &mut node.item {
-        let entry = find_entry(entries, step, path)?;
-        return set(entry, rest, value, &inner);
+        return set(find_entry(entries, step, &place.path)?, rest, value, &inner);
     }
-    if !matches!(node.item, Item::Table(_)) {
-        *node = Node::table(Table::default(), step.origin.clone());
+    // An entry of a list that is not there is certain to be a mistake.
+    let is_empty_list = matches!(place.path.as_str(), "custom_hooks" | "metrics");
+    if is_empty_list && node.as_table().is_some_and(|table| table.entries.is_empty()) {
+        return Err(no_entry(step, &place.path, Vec::new()));
+    }
+    if node.as_table().is_none() {
+        *node = Node::table(Table::default(), place.at.clone());
     }
     let Item::Table(table) = &mut node.item else { return Ok(()) };
-    let Some(at) = table.entries.iter().position(|entry| entry.key == step.key) else {
-        let made = make(rest, value, &inner, step)?;
-        table.push(&step.key, step.origin.clone(), made);
-        return Ok(());
-    };
-    let entry = &mut table.entries[at];
-    if rest.is_empty() {
-        entry.key_origin = step.origin.clone();
-    }
-    set(&mut entry.node, rest, value, &inner)
+    set(child(table, step, rest.is_empty()), rest, value, &inner)
 }
 
-/// The tree for a path that the file does not have. Whether it may exist is checked later, with the
-/// description at hand; only an entry of a list that is not there is certain to be a mistake.
-fn make(rest: &[Step], value: Node, path: &str, at: &Step) -> Result<Node, ConfigError> {
-    if let Some(step) = rest.first().filter(|_| matches!(path, "custom_hooks" | "metrics")) {
-        return Err(no_entry(step, path, Vec::new()));
+/// The value of a key, made if it is not there.
+fn child<'a>(table: &'a mut Table, step: &Step, is_last: bool) -> &'a mut Node {
+    let at = table.entries.iter().position(|entry| entry.key == step.key);
+    let at = at.unwrap_or_else(|| {
+        let made = Node::table(Table::default(), step.origin.clone());
+        table.push(&step.key, step.origin.clone(), made);
+        table.entries.len() - 1
+    });
+    let entry = &mut table.entries[at];
+    if is_last {
+        entry.key_origin = step.origin.clone();
     }
-    let mut made = Node::table(Table::default(), at.origin.clone());
-    if rest.is_empty() {
-        return Ok(value);
-    }
-    set(&mut made, rest, value, path)?;
-    Ok(made)
+    &mut entry.node
 }
 
 fn find_entry<'a>(

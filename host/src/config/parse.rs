@@ -121,18 +121,30 @@ pub(super) fn syntax_error(
     let span = error.span().unwrap_or(0..text.len().min(1));
     // An empty span at the very start would mean the document as a whole.
     let span = if span == (0..0) { 0..text.len().min(1) } else { span };
-    let bare_word = text.get(span.clone()).is_some_and(is_bare_word);
-    let (message, help) = match error.message() {
+    let (message, help) = plain_words(error.message(), text.get(span.clone()).unwrap_or_default());
+    ConfigErrors::from(ConfigError::Syntax { at: Origin::at(document, span), message, help })
+}
+
+/// The parser's message where it is clear, and clearer words for the slips that are made most.
+fn plain_words(message: &str, found: &str) -> (String, Option<&'static str>) {
+    let unquoted = message.starts_with("string values must be quoted")
+        || message.starts_with("invalid boolean") && is_bare_word(found);
+    match message {
         "duplicate key" => (
-            format!("key `{}` is defined twice", text.get(span.clone()).unwrap_or_default()),
+            format!("key `{found}` is defined twice"),
             Some("keep one; to change a value of a base, write it in the file that names the base"),
         ),
-        message if message.starts_with("invalid boolean") && bare_word => {
-            ("string values must be quoted".into(), Some("put the value in quotes"))
+        _ if unquoted && found.trim().is_empty() => ("a key has no value".into(), None),
+        _ if unquoted => ("string values must be quoted".into(), Some("put the value in quotes")),
+        "invalid basic string, expected `\"`" | "invalid literal string, expected `'`" => {
+            ("a string is not closed".into(), Some("end it with the quote it starts with"))
         }
+        message if message.starts_with("missing escaped value") => (
+            "a backslash starts no escape here".into(),
+            Some("a backslash is written `\\\\`, or use single quotes"),
+        ),
         message => (message.to_owned(), None),
-    };
-    ConfigErrors::from(ConfigError::Syntax { at: Origin::at(document, span), message, help })
+    }
 }
 
 fn is_bare_word(text: &str) -> bool {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::ConfigError;
-use super::origin::{Document, DocumentKind};
+use super::origin::{Document, DocumentKind, Origin};
 
 /// A config is a few kilobytes; a checkpoint given by mistake must not fill the memory.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
@@ -27,18 +27,18 @@ pub(super) fn read(path: &Path, shown: String, order: usize) -> Result<Arc<Docum
         let bytes = metadata.len().max(read);
         return Err(ConfigError::TooLarge { path: shown, bytes, limit: MOST_BYTES });
     }
-    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&shown, &error))?;
     let dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    Ok(Arc::new(Document { shown, text, dir, order, kind: DocumentKind::File }))
-}
-
-fn not_utf8(shown: &str, error: &std::string::FromUtf8Error) -> ConfigError {
-    let offset = error.utf8_error().valid_up_to();
-    let before = &error.as_bytes()[..offset];
-    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-    let column = 1 + String::from_utf8_lossy(&before[line_start..]).chars().count();
-    ConfigError::NotUtf8 { path: shown.to_owned(), offset, line, column }
+    let document = |text| Arc::new(Document { shown, text, dir, order, kind: DocumentKind::File });
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(document(text)),
+        Err(error) => {
+            // What is shown is readable text with a mark; up to there it is the file byte for byte.
+            let offset = error.utf8_error().valid_up_to();
+            let shown = document(String::from_utf8_lossy(error.as_bytes()).into_owned());
+            let mark = offset..offset + char::REPLACEMENT_CHARACTER.len_utf8();
+            Err(ConfigError::NotUtf8 { at: Origin::at(&shown, mark), offset })
+        }
+    }
 }
 
 /// The system's words without its number: `no such file`, not `… (os error 2)`.

@@ -17,6 +17,7 @@ use super::check::{Checker, Scope};
 use super::error::{ConfigError, ConfigErrors};
 use super::file::ConfigFile;
 use super::fixed;
+use super::nearest::nearest;
 use super::origin::Origin;
 use super::resolved::{PluginsSection, ResolvedConfig, RunSection};
 use super::tree::{Item, Node, Table};
@@ -55,8 +56,13 @@ static EMPTY: Table = Table { entries: Vec::new(), delete: None };
 
 impl<'a> Resolver<'a> {
     fn top_level_keys(&mut self) {
-        let scope = Scope { path: String::new(), shown: "the file".into() };
-        self.checker.unknown_keys(&self.file.root, &fixed::TOP_LEVEL, &scope);
+        for entry in &self.file.root.entries {
+            if !fixed::TOP_LEVEL.contains(&entry.key.as_str()) {
+                let (at, key) = (entry.key_origin.clone(), entry.key.clone());
+                let nearest = nearest(&key, fixed::TOP_LEVEL);
+                self.checker.errors.push(ConfigError::UnknownSection { at, key, nearest });
+            }
+        }
     }
 
     /// Each part is resolved before any `?`, so that all of them report.

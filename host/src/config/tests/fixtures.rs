@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::catalog::catalog;
 use crate::config::{ConfigErrors, ConfigFile, ResolvedConfig};
 
-fn fixtures(folder: &str) -> PathBuf {
+pub(super) fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(folder)
 }
 
 /// The config files right in a folder; what is deeper are the bases.
-fn cases(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn cases(folder: &Path) -> Vec<PathBuf> {
     let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
     let mut cases: Vec<_> =
         files.filter(|path| path.extension() == Some("toml".as_ref())).collect();
@@ -20,7 +20,7 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The command line in a first line such as `# args: -s train.seed=1 -s run.name=x`.
-fn overrides(case: &Path) -> Vec<String> {
+pub(super) fn overrides(case: &Path) -> Vec<String> {
     let bytes = std::fs::read(case).unwrap();
     let text = String::from_utf8_lossy(&bytes);
     let args =
@@ -28,9 +28,8 @@ fn overrides(case: &Path) -> Vec<String> {
     args.split("-s ").map(str::trim).filter(|arg| !arg.is_empty()).map(str::to_owned).collect()
 }
 
-fn resolve(folder: &Path, case: &Path) -> Result<ResolvedConfig, ConfigErrors> {
-    let name = Path::new(case.file_name().unwrap());
-    let file = ConfigFile::load_in(folder, name, &overrides(case))?;
+/// The libraries that a host would find for a config.
+pub(super) fn libraries_of(file: &ConfigFile) -> Result<Vec<PathBuf>, ConfigErrors> {
     let mut libraries = file.libraries()?;
     for dir in file.plugin_dirs()? {
         let found = dir.read_dir().unwrap().map(|entry| entry.unwrap().path());
@@ -38,7 +37,13 @@ fn resolve(folder: &Path, case: &Path) -> Result<ResolvedConfig, ConfigErrors> {
     }
     libraries.sort();
     libraries.dedup();
-    file.resolve(&catalog(&libraries))
+    Ok(libraries)
+}
+
+fn resolve(folder: &Path, case: &Path) -> Result<ResolvedConfig, ConfigErrors> {
+    let name = Path::new(case.file_name().unwrap());
+    let file = ConfigFile::load_in(folder, name, &overrides(case))?;
+    file.resolve(&catalog(&libraries_of(&file)?))
 }
 
 fn expect(path: &Path, got: &str) -> Result<(), String> {

@@ -2,6 +2,8 @@
 
 mod catalog;
 mod fixtures;
+mod round_trip;
+mod sections;
 
 use std::path::PathBuf;
 use std::sync::Arc;
