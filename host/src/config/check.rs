@@ -197,7 +197,9 @@ impl<'a> Checker<'a> {
             Item::Float(value) => *value,
             Item::List(nodes) => {
                 let inside = |(index, node)| self.in_range(node, param, &format!("{key}.{index}"));
-                return nodes.iter().enumerate().map(inside).fold(true, |all, one| all && one);
+                // All of them, so that each that is out of range is reported.
+                let fits: Vec<bool> = nodes.iter().enumerate().map(inside).collect();
+                return fits.into_iter().all(|fits| fits);
             }
             _ => return true,
         };

@@ -42,8 +42,9 @@ impl ConfigError {
         use ConfigError as E;
         match self {
             E::Unreadable { .. } | E::TooLarge { .. } => None,
-            E::TwoLimits { iters: at, .. } | E::TwoProviders { second: at, .. } => Some(at),
-            E::NotUtf8 { at, .. }
+            E::TwoLimits { iters: at, .. }
+            | E::TwoProviders { second: at, .. }
+            | E::NotUtf8 { at, .. }
             | E::Syntax { at, .. }
             | E::NumberTooLarge { at, .. }
             | E::DateValue { at, .. }
@@ -211,13 +212,11 @@ impl ConfigError {
             Self::PluginDirMissing { .. } => {
                 Some("make the folder, or take it out of `plugins.dirs`".into())
             }
-            Self::UnknownLevel { nearest: Some(nearest), .. } => {
+            Self::UnknownLevel { nearest: Some(nearest), .. }
+            | Self::UnknownPhase { nearest: Some(nearest), .. } => {
                 Some(format!("did you mean `{nearest}`?"))
             }
             Self::UnknownLevel { .. } => Some(level_help()),
-            Self::UnknownPhase { nearest: Some(nearest), .. } => {
-                Some(format!("did you mean `{nearest}`?"))
-            }
             Self::UnknownPhase { .. } => {
                 Some("the phases are train, val, test, pred, and eval for val and test".into())
             }

@@ -87,15 +87,15 @@ impl ConfigFile {
         let scope = Scope::section("plugins");
         let (table, at) = match self.root.node("plugins") {
             None => (&empty, &self.origin),
-            Some(node) => match node.as_table() {
-                Some(table) => (table, &node.origin),
-                None => {
+            Some(node) => {
+                let Some(table) = node.as_table() else {
                     checker.wrong_type(node, "plugins", "a table".into());
                     return Vec::new();
-                }
-            },
+                };
+                (table, &node.origin)
+            }
         };
-        let checked = checker.table(table, at, &fixed::plugins_params(), &scope);
-        checked.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker)).unwrap_or_default()
+        let plugins = checker.table(table, at, &fixed::plugins_params(), &scope);
+        plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker)).unwrap_or_default()
     }
 }

@@ -59,188 +59,75 @@ pub(super) const DELETE: &str = "_delete_";
 
 /// `[run]`
 pub(super) fn run_params() -> Vec<Param> {
+    let runs = Value::Str("runs".into());
     vec![
-        optional(
-            "name",
-            ParamType::Str,
-            "name of the run and of its folder; default: the name of the config file",
-        ),
-        default(
-            "dir",
-            ParamType::Path,
-            Value::Str("runs".into()),
-            "folder that holds the run folders; unless set, `runs` in the current directory",
-        ),
+        text("name", "name of the run and of its folder; default: that of the config file"),
+        default("dir", ParamType::Path, runs, "folder of the run folders; default: ./runs"),
     ]
 }
 
 /// `[train]`
 pub(super) fn train_params() -> Vec<Param> {
     vec![
-        at_least(
-            1.0,
-            optional(
-                "max_epochs",
-                ParamType::Int,
-                "stop after this many epochs; either this or max_iters",
-            ),
-        ),
-        at_least(
-            1.0,
-            optional(
-                "max_iters",
-                ParamType::Int,
-                "stop after this many iterations; either this or max_epochs",
-            ),
-        ),
-        at_least(
-            1.0,
-            default(
-                "batch_size",
-                ParamType::Int,
-                Value::Int(64),
-                "samples in an iteration, unless a data section says otherwise",
-            ),
-        ),
-        at_least(
-            0.0,
-            default(
-                "seed",
-                ParamType::Int,
-                Value::Int(0),
-                "every source of randomness is derived from it",
-            ),
-        ),
-        default(
-            "precision",
-            one_of(&["fp32", "bf16", "fp16"]),
-            Value::Str("fp32".into()),
-            "arithmetic of the forward and backward pass",
-        ),
-        default(
-            "mode",
-            one_of(&["eager", "graph"]),
-            Value::Str("eager".into()),
-            "run the model operator by operator, or as a compiled graph",
-        ),
-        at_least(
-            1.0,
-            default(
-                "accumulation",
-                ParamType::Int,
-                Value::Int(1),
-                "iterations whose gradients are summed before an optimizer step",
-            ),
-        ),
-        at_least(
-            0.0,
-            default(
-                "clip_grad_norm",
-                ParamType::Float,
-                Value::Float(0.0),
-                "largest gradient norm; 0 does not clip",
-            ),
-        ),
-        at_least(
-            1.0,
-            optional("threads", ParamType::Int, "threads for arithmetic; default: one per core"),
-        ),
-        at_least(
-            1.0,
-            default(
-                "log_every",
-                ParamType::Int,
-                Value::Int(50),
-                "iterations between two lines of the log",
-            ),
-        ),
+        count("max_epochs", None, 1, "epochs after which the run is complete; or max_iters"),
+        count("max_iters", None, 1, "iterations after which the run is complete; or max_epochs"),
+        count("batch_size", Some(64), 1, "samples in a batch"),
+        count("seed", Some(0), 0, "every source of randomness is derived from it"),
+        choice("precision", &["fp32", "bf16", "fp16"], "arithmetic of forward and backward pass"),
+        choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
+        count("accumulation", Some(1), 1, "batches whose gradients make one optimizer step"),
+        number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
+        count("threads", None, 1, "threads for arithmetic; default: one per core"),
+        count("log_every", Some(50), 1, "iterations between two lines of the log"),
     ]
 }
 
 /// `[plugins]`
 pub(super) fn plugins_params() -> Vec<Param> {
     let plugins = Value::List(vec![Value::Str("plugins".into())]);
-    let doc = "folders with plugin libraries, looked for beside the config file, then in the current directory; unless set, `plugins` in the current directory if it exists";
+    let doc = "folders with plugin libraries, beside the config file or in the current directory";
     vec![default("dirs", ParamType::List(Box::new(ParamType::Str)), plugins, doc)]
 }
 
 /// What any data section has beside the data set's own parameters.
 pub(super) fn data_params() -> Vec<Param> {
+    let shuffle = "draw samples in random order; default: true for train, false elsewhere";
+    let drop_last = "leave out a last batch that is not full";
     vec![
-        required("type", ParamType::Str, "the data set"),
-        at_least(
-            1.0,
-            optional(
-                "batch_size",
-                ParamType::Int,
-                "samples in an iteration; default: train.batch_size",
-            ),
-        ),
-        optional(
-            "shuffle",
-            ParamType::Bool,
-            "draw samples in a random order; default: true for train, false elsewhere",
-        ),
-        default(
-            "drop_last",
-            ParamType::Bool,
-            Value::Bool(false),
-            "leave out a last batch that is not full",
-        ),
+        type_param(Kind::Dataset),
+        count("batch_size", None, 1, "samples in a batch; default: train.batch_size"),
+        param("shuffle", ParamType::Bool, Presence::Optional, shuffle),
+        default("drop_last", ParamType::Bool, Value::Bool(false), drop_last),
     ]
 }
 
+const LIBRARY: &str = "library that provides it: a file of plugins.dirs, or a path";
+const LEVEL: &str = "order among the hooks of a point, lower first: a name from HIGHEST 0 over \
+                     NORMAL 30 to LOWEST 60, or any integer; default: the hook's own";
+const ON_ERROR: &str = "what an error in the hook does to the run; default: the hook's own";
+
 /// What any hook entry has beside the hook's own parameters.
 pub(super) fn hook_params() -> Vec<Param> {
-    let policies: Vec<_> = OnError::ALL.iter().map(|policy| policy.name()).collect();
+    let policies = one_of(&OnError::ALL.map(OnError::name));
     vec![
-        required("type", ParamType::Str, "the hook"),
-        optional(
-            "library",
-            ParamType::Str,
-            "library that provides it: a file in plugins.dirs, or a path; default: whichever has the type",
-        ),
-        optional("name", ParamType::Str, "instance name; default: the type"),
-        optional(
-            "level",
-            ParamType::Any,
-            "order among the hooks of a point, lower first: HIGHEST 0, HIGHER 10, HIGH 20, NORMAL 30, LOW 40, LOWER 50, LOWEST 60, or any integer; default: the hook's own",
-        ),
-        optional(
-            "on_error",
-            one_of(&policies),
-            "what an error in the hook does to the run; default: the hook's own",
-        ),
-        optional(
-            "every",
-            ParamType::Any,
-            "run only so often: \"100it\" or \"2ep\"; default: always",
-        ),
-        optional(
-            "phase",
-            ParamType::Any,
-            "run only in these phases: train, val, test, pred, or eval for val and test; default: all",
-        ),
+        type_param(Kind::Hook),
+        text("library", LIBRARY),
+        text("name", "instance name; default: the type"),
+        param("level", ParamType::Any, Presence::Optional, LEVEL),
+        param("on_error", policies, Presence::Optional, ON_ERROR),
+        any("every", "run only so often: \"100it\" or \"2ep\"; default: always"),
+        any("phase", "train, val, test, pred, eval for val and test, or a list; default: all"),
     ]
 }
 
 /// What any metric entry has beside the metric's own parameters.
 pub(super) fn metric_params() -> Vec<Param> {
     vec![
-        required("type", ParamType::Str, "the metric"),
-        optional(
-            "library",
-            ParamType::Str,
-            "library that provides it: a file in plugins.dirs, or a path; default: whichever has the type",
-        ),
-        optional("name", ParamType::Str, "name of the value; default: the type"),
-        optional("phase", ParamType::Any, "phases it is computed in; default: val and test"),
+        type_param(Kind::Metric),
+        text("library", LIBRARY),
+        text("name", "name of the value; default: the type"),
+        any("phase", "phases it is computed in: one or a list; default: val and test"),
     ]
-}
-
-/// What any other component has beside its own parameters.
-pub(super) fn component_params(kind: Kind) -> Vec<Param> {
-    vec![required("type", ParamType::Str, &format!("the {}", kind.noun()))]
 }
 
 /// The parameters that every entry of a kind has, whatever its type.
@@ -249,7 +136,7 @@ pub(super) fn reserved_params(kind: Kind) -> Vec<Param> {
         Kind::Dataset => data_params(),
         Kind::Hook => hook_params(),
         Kind::Metric => metric_params(),
-        _ => component_params(kind),
+        _ => vec![type_param(kind)],
     }
 }
 
@@ -272,18 +159,34 @@ fn param(name: &str, ty: ParamType, presence: Presence, doc: &str) -> Param {
     Param { name: name.to_owned(), doc: doc.to_owned(), ty, presence, min: None, max: None }
 }
 
-fn required(name: &str, ty: ParamType, doc: &str) -> Param {
-    param(name, ty, Presence::Required, doc)
+fn type_param(kind: Kind) -> Param {
+    param("type", ParamType::Str, Presence::Required, &format!("the name of a {}", kind.noun()))
 }
 
-fn optional(name: &str, ty: ParamType, doc: &str) -> Param {
-    param(name, ty, Presence::Optional, doc)
+fn text(name: &str, doc: &str) -> Param {
+    param(name, ParamType::Str, Presence::Optional, doc)
+}
+
+/// A key whose grammar is checked where it is read.
+fn any(name: &str, doc: &str) -> Param {
+    param(name, ParamType::Any, Presence::Optional, doc)
 }
 
 fn default(name: &str, ty: ParamType, value: Value, doc: &str) -> Param {
     param(name, ty, Presence::Default(value), doc)
 }
 
-fn at_least(min: f64, param: Param) -> Param {
-    Param { min: Some(min), ..param }
+fn count(name: &str, value: Option<i64>, min: u32, doc: &str) -> Param {
+    let presence = value.map_or(Presence::Optional, |value| Presence::Default(Value::Int(value)));
+    Param { min: Some(f64::from(min)), ..param(name, ParamType::Int, presence, doc) }
+}
+
+fn number(name: &str, value: f64, min: f64, doc: &str) -> Param {
+    Param { min: Some(min), ..default(name, ParamType::Float, Value::Float(value), doc) }
+}
+
+/// The first choice is the default.
+fn choice(name: &str, choices: &[&str], doc: &str) -> Param {
+    let first = choices.first().copied().unwrap_or_default();
+    default(name, one_of(choices), Value::Str(first.into()), doc)
 }

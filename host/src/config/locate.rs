@@ -42,12 +42,12 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Option<PathB
         return Ok(Some(dir.clone()));
     }
     let dir = written.to_owned();
-    match at {
+    match &at {
         Origin::Default => Ok(None),
-        at if candidates.iter().any(|path| path.exists()) => {
+        Origin::Written { .. } if candidates.iter().any(|path| path.exists()) => {
             Err(ConfigError::PluginDirNotFolder { at, dir })
         }
-        at => {
+        Origin::Written { .. } => {
             let tried = candidates.iter().map(|dir| shorten(dir, current)).collect();
             Err(ConfigError::PluginDirMissing { at, dir, tried })
         }

@@ -79,7 +79,7 @@ impl fmt::Display for Origin {
 impl Document {
     /// The line that holds the byte at `offset`, counted from one.
     pub(super) fn line_of(&self, offset: usize) -> usize {
-        let end = offset.min(self.text.len());
-        1 + self.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count()
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        1 + before.matches('\n').count()
     }
 }

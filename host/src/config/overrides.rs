@@ -80,15 +80,13 @@ fn read_override(document: &Arc<Document>) -> Result<Override, ConfigErrors> {
     if let Some(step) = steps.first().filter(|step| step.key == BASE) {
         return Err(ConfigError::OverrideBase { at: step.origin.clone() }.into());
     }
-    let value = match parse_value(document, equals + 1) {
-        Some(value) => value?,
-        // `-s model.type=MLP`: shells eat quotes, so a bare word is a string.
-        None => {
-            let start = equals + 1;
-            let origin = Origin::at(document, start..document.text.len());
-            Node::str(document.text[start..].trim(), origin)
-        }
+    let start = equals + 1;
+    // `-s model.type=MLP`: shells eat quotes, so a bare word is a string.
+    let bare = || {
+        let origin = Origin::at(document, start..document.text.len());
+        Ok(Node::str(document.text[start..].trim(), origin))
     };
+    let value = parse_value(document, start).unwrap_or_else(bare)?;
     Ok(Override { steps, value })
 }
 
@@ -228,34 +226,37 @@ mod tests {
             .map_err(|errors| errors.to_string())
     }
 
-    fn is(file: &str) -> Result<String, String> {
-        Ok(format!("{:?}", tree_of(file).to_value()))
+    fn is(file: &str) -> String {
+        format!("{:?}", tree_of(file).to_value())
     }
 
     #[test]
     fn a_value_is_toml_or_else_a_string() {
-        assert_eq!(with("", &["a=3"]), is("a = 3"));
-        assert_eq!(with("", &["a=[1, 2]"]), is("a = [1, 2]"));
-        assert_eq!(with("", &["a=MLP"]), is("a = 'MLP'"));
-        assert_eq!(with("", &["a='x=y'"]), is("a = 'x=y'"));
-        assert_eq!(with("", &["a="]), is("a = ''"));
+        assert_eq!(with("", &["a=3"]).unwrap(), is("a = 3"));
+        assert_eq!(with("", &["a=[1, 2]"]).unwrap(), is("a = [1, 2]"));
+        assert_eq!(with("", &["a=MLP"]).unwrap(), is("a = 'MLP'"));
+        assert_eq!(with("", &["a='x=y'"]).unwrap(), is("a = 'x=y'"));
+        assert_eq!(with("", &["a="]).unwrap(), is("a = ''"));
     }
 
     #[test]
     fn a_path_goes_through_tables() {
-        assert_eq!(with("[a]\nx = 1\ny = 2", &["a.y=3", "a.b.c=4"]), is("a = {x=1, y=3, b={c=4}}"));
+        assert_eq!(
+            with("[a]\nx = 1\ny = 2", &["a.y=3", "a.b.c=4"]).unwrap(),
+            is("a = {x=1, y=3, b={c=4}}")
+        );
     }
 
     #[test]
     fn a_table_is_merged() {
-        assert_eq!(with("[a]\nx = 1\ny = 2", &["a={y=3}"]), is("a = {x=1, y=3}"));
+        assert_eq!(with("[a]\nx = 1\ny = 2", &["a={y=3}"]).unwrap(), is("a = {x=1, y=3}"));
     }
 
     #[test]
     fn entries_go_by_number_or_name() {
         let file = "custom_hooks = [{type = 'A'}, {type = 'A', name = 'b'}]";
         let want = is("custom_hooks = [{type = 'A', x = 1}, {type = 'A', name = 'b', y = 2}]");
-        assert_eq!(with(file, &["custom_hooks.0.x=1", "custom_hooks.b.y=2"]), want);
+        assert_eq!(with(file, &["custom_hooks.0.x=1", "custom_hooks.b.y=2"]).unwrap(), want);
         assert!(with(file, &["custom_hooks.2.x=1"]).unwrap_err().contains("no entry `2`"));
         assert!(with("", &["metrics.0.x=1"]).unwrap_err().contains("no entry `0`"));
     }

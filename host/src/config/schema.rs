@@ -79,7 +79,7 @@ fn delete_schema() -> Value {
 fn section(params: &[Param]) -> Value {
     let mut properties = param_schemas(params);
     properties.insert(DELETE.into(), delete_schema());
-    object(properties)
+    object(&properties)
 }
 
 fn train_schema() -> Value {
@@ -92,7 +92,7 @@ fn data_schema() -> Value {
     let splits = SPLITS.map(|key| (key.to_owned(), reference("dataset")));
     let mut properties: Map<_, _> = splits.into_iter().collect();
     properties.insert(DELETE.into(), delete_schema());
-    object(properties)
+    object(&properties)
 }
 
 /// A default hook is on or off, has settings of its own type, or names another type.
@@ -107,7 +107,7 @@ fn default_hooks_schema(catalog: &Catalog) -> Value {
         properties.insert(default.key.clone(), json!({ "anyOf": any }));
     }
     properties.insert(DELETE.into(), delete_schema());
-    object(properties)
+    object(&properties)
 }
 
 /// A table by `type` that may build on a base: without a `type` of its own nothing more is known.
@@ -150,7 +150,7 @@ fn alternative(kind: Kind, entry: &CatalogEntry, required: &[&str], merges: bool
     if merges {
         properties.insert(DELETE.into(), delete_schema());
     }
-    let mut schema = object(properties);
+    let mut schema = object(&properties);
     schema["title"] = json!(entry.name);
     schema["description"] = json!(entry.doc);
     if !required.is_empty() {
@@ -185,7 +185,7 @@ fn special_keys(kind: Kind) -> Map<String, Value> {
     keys
 }
 
-fn object(properties: Map<String, Value>) -> Value {
+fn object(properties: &Map<String, Value>) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
@@ -218,7 +218,7 @@ fn type_schema(ty: &ParamType) -> Value {
         ParamType::Str | ParamType::Path => json!({ "type": "string" }),
         ParamType::OneOf(choices) => json!({ "enum": choices }),
         ParamType::List(inner) => json!({ "type": "array", "items": type_schema(inner) }),
-        ParamType::Table(params) => object(param_schemas(params)),
+        ParamType::Table(params) => object(&param_schemas(params)),
         ParamType::Any => json!({}),
     }
 }

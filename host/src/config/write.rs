@@ -33,7 +33,9 @@ fn write_group(text: &mut String, key: &str, group: &Table) {
         group.entries.iter().partition(|entry| entry.node.as_table().is_some());
     if !plain.is_empty() {
         header(text, &format!("[{key}]"));
-        plain.into_iter().for_each(|entry| write_entry(text, entry));
+        for entry in plain {
+            write_entry(text, entry);
+        }
     }
     for entry in tables {
         if let Some(table) = entry.node.as_table() {
@@ -44,7 +46,9 @@ fn write_group(text: &mut String, key: &str, group: &Table) {
 
 fn write_section(text: &mut String, name: &str, table: &Table) {
     header(text, name);
-    table.entries.iter().for_each(|entry| write_entry(text, entry));
+    for entry in &table.entries {
+        write_entry(text, entry);
+    }
 }
 
 fn header(text: &mut String, name: &str) {
@@ -97,13 +101,14 @@ fn key_text(key: &str) -> String {
 
 /// A basic string on one line, whatever is in it.
 fn quoted(text: &str) -> String {
-    let escaped = text.chars().fold(String::from("\""), |mut out, c| {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-        out
-    });
-    escaped + "\""
+    let escaped: String = text.chars().map(escape).collect();
+    format!("\"{escaped}\"")
+}
+
+fn escape(c: char) -> String {
+    match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    }
 }

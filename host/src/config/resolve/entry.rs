@@ -97,15 +97,13 @@ impl<'a> Resolver<'a> {
         scope: &Scope,
     ) -> Option<&'a CatalogEntry> {
         let library = table.node("library").filter(|_| kind.comes_from_libraries());
-        let found = match library {
-            Some(node) => match node.as_str() {
-                Some(written) => self.in_library(name, at, kind, written, &node.origin),
-                None => {
-                    self.checker.wrong_type(node, &scope.key("library"), "a string".into());
-                    return None;
-                }
-            },
+        let found = match library.map(|node| (node, node.as_str())) {
             None => self.anywhere(name, at, kind),
+            Some((node, Some(written))) => self.in_library(name, at, kind, written, &node.origin),
+            Some((node, None)) => {
+                self.checker.wrong_type(node, &scope.key("library"), "a string".into());
+                return None;
+            }
         };
         found.map_err(|error| self.checker.errors.push(error)).ok()
     }

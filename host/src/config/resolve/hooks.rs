@@ -39,7 +39,7 @@ impl Resolver<'_> {
             resolved.extend(self.hook(node, &scope, &none));
         }
         let named = resolved.iter().map(|one| (one.hook.name.as_str(), &one.hook.origin));
-        self.unique_names(Kind::Hook, named.collect());
+        self.unique_names(Kind::Hook, &named.collect::<Vec<_>>());
         self.one_provider_per_role(&resolved);
         let custom = resolved[defaults..].iter();
         let nodes = custom.map(|one| Node::table(one.table.clone(), one.hook.origin.clone()));

@@ -19,7 +19,7 @@ impl Resolver<'_> {
             }
         }
         let named = metrics.iter().map(|metric| (metric.name.as_str(), &metric.origin));
-        self.unique_names(Kind::Metric, named.collect());
+        self.unique_names(Kind::Metric, &named.collect::<Vec<_>>());
         self.push_list("metrics", nodes);
         metrics
     }

@@ -32,8 +32,8 @@ pub(super) fn resolve(
     let paths = dirs.iter().map(|(dir, _)| dir.clone()).collect();
     let mut resolver = Resolver { file, catalog, checker, dirs: paths, tree: Table::default() };
     resolver.top_level_keys();
-    let resolved = resolver.everything(dirs);
-    resolver.checker.errors.or(resolved)
+    let config = resolver.everything(dirs);
+    resolver.checker.errors.or(config)
 }
 
 struct Resolver<'a> {
@@ -98,29 +98,25 @@ impl<'a> Resolver<'a> {
 
     fn section(&mut self, key: &str) -> Option<Section<'a>> {
         let file = self.file;
-        match file.root.node(key) {
-            None => Some(Section { table: &EMPTY, at: &file.origin }),
-            Some(node) => match node.as_table() {
-                Some(table) => Some(Section { table, at: &node.origin }),
-                None => {
-                    self.checker.wrong_type(node, key, "a table".into());
-                    None
-                }
-            },
+        let Some(node) = file.root.node(key) else {
+            return Some(Section { table: &EMPTY, at: &file.origin });
+        };
+        let section = node.as_table().map(|table| Section { table, at: &node.origin });
+        if section.is_none() {
+            self.checker.wrong_type(node, key, "a table".into());
         }
+        section
     }
 
     /// The entries of a list of tables such as `[[metrics]]`.
     fn list_of_tables(&mut self, key: &str) -> &'a [Node] {
         let file = self.file;
         let Some(node) = file.root.node(key) else { return &[] };
-        match node.as_list() {
-            Some(entries) => entries,
-            None => {
-                self.checker.wrong_type(node, key, "a list of tables".into());
-                &[]
-            }
+        let entries = node.as_list();
+        if entries.is_none() {
+            self.checker.wrong_type(node, key, "a list of tables".into());
         }
+        entries.unwrap_or_default()
     }
 
     fn run(&mut self) -> Option<RunSection> {

@@ -27,7 +27,7 @@ impl Resolver<'_> {
     }
 
     /// Reports each entry whose name an earlier one has.
-    pub(super) fn unique_names(&mut self, kind: Kind, named: Vec<(&str, &Origin)>) {
+    pub(super) fn unique_names(&mut self, kind: Kind, named: &[(&str, &Origin)]) {
         for (index, (name, origin)) in named.iter().enumerate() {
             let Some((_, first)) = named[..index].iter().find(|(earlier, _)| earlier == name)
             else {
@@ -54,15 +54,7 @@ impl Resolver<'_> {
         };
         let level = match &node.item {
             Item::Int(level) => *level,
-            Item::Str(name) => match level_of_name(name) {
-                Some(level) => level,
-                None => {
-                    let (at, nearest) = (node.origin.clone(), nearest_level_name(name));
-                    let name = brief(name);
-                    self.checker.errors.push(ConfigError::UnknownLevel { at, name, nearest });
-                    return None;
-                }
-            },
+            Item::Str(name) => self.named_level(name, &node.origin)?,
             _ => {
                 let expected = "an integer or the name of a level".to_owned();
                 self.checker.wrong_type(node, &scope.key("level"), expected);
@@ -70,6 +62,15 @@ impl Resolver<'_> {
             }
         };
         Some((level, Node { item: Item::Int(level), origin: node.origin.clone() }))
+    }
+
+    fn named_level(&mut self, name: &str, at: &Origin) -> Option<i64> {
+        let level = level_of_name(name);
+        if level.is_none() {
+            let (at, nearest, name) = (at.clone(), nearest_level_name(name), brief(name));
+            self.checker.errors.push(ConfigError::UnknownLevel { at, name, nearest });
+        }
+        level
     }
 
     pub(super) fn every(&mut self, reserved: &Table, scope: &Scope) -> Option<Every> {
