@@ -1,17 +1,88 @@
-//! What a hookrack plugin author depends on.
-// The derive names this crate by its full path, in here too.
+//! What a hookrack plugin author depends on: hooks, metrics, the trainer that they receive, and the stable ABI
+//! beneath them. No libtorch.
+//!
+//! ```no_run
+//! use hookrack_plugin_api::prelude::*;
+//!
+//! /// Keeps an exponential moving average of the parameters.
+//! #[derive(Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Ema {
+//!     /// How much of the average stays at each step.
+//!     #[serde(default = "momentum")]
+//!     #[param(min = 0.0, max = 1.0)]
+//!     momentum: f64,
+//!     #[serde(skip)]
+//!     shadow: TensorList,
+//! }
+//! fn momentum() -> f64 {
+//!     0.999
+//! }
+//!
+//! #[hook(level = NORMAL, mutates = "nothing")]
+//! impl Hook for Ema {
+//!     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+//!         self.shadow = t.params().clone_detached()?;
+//!         Ok(())
+//!     }
+//!     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+//!         self.shadow.lerp_(&t.params(), 1.0 - self.momentum)
+//!     }
+//! }
+//! export_plugin! { hooks: [Ema as "EMAIterHook"] }
+//! ```
+//!
+//! A hook is plain Rust; `#[hook]` and [`export_plugin!`] generate the C tables around it. [`point`] draws the loop,
+//! [`Hook`] has a method for each point, [`Trainer`] is what each method receives.
+
+// The macros name this crate by its full path, in here too.
 extern crate self as hookrack_plugin_api;
 
+pub mod abi;
 pub mod describe;
+mod error;
+mod export;
+mod hook;
+mod level;
+pub mod log;
+pub mod manifest;
+mod metric;
+pub mod op;
+#[doc(hidden)]
+pub mod panics;
+mod phase;
+pub mod point;
+mod state;
+pub mod tensor;
+#[cfg(feature = "tracing")]
+mod tracing_bridge;
+mod trainer;
 pub mod value;
+pub mod view;
 
 pub use describe::{Describe, Param, ParamType, Presence};
+pub use error::{Error, Result};
+pub use hook::{Hook, HookInfo};
+pub use hookrack_plugin_macros::{hook, metric};
+pub use level::Level;
+pub use metric::{Metric, MetricInfo, Scalars};
+pub use phase::{Outcome, Phase};
+pub use point::Point;
+pub use state::{StateReader, StateWriter};
+pub use trainer::{ScalarKey, Trainer};
 pub use value::{Value, from_value};
 
 /// What a plugin imports.
 pub mod prelude {
     pub use crate::describe::Describe;
+    pub use crate::op::{Arg, CachedOp, Op};
+    pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors};
     pub use crate::value::Value;
+    pub use crate::{
+        Error, Hook, Level, Metric, Outcome, Phase, Point, Result, ScalarKey, Scalars, StateReader,
+        StateWriter, Trainer, bail, debug, ensure, error, export_plugin, hook, info, metric, trace,
+        warn,
+    };
     pub use hookrack_plugin_macros::Deserialize;
     pub use serde::de::Deserialize;
 }
@@ -24,5 +95,6 @@ pub mod __private {
         Presence, Setting,
     };
     pub use crate::value::Value;
+    pub use abi_stable::library::{LibHeader, RootModuleResult};
     pub use serde;
 }

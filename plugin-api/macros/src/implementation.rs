@@ -1,0 +1,115 @@
+//! `#[hook]` and `#[metric]`: the impl block as written, and what it tells about itself.
+
+use crate::attributes::{expr_of, text_of};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, Expr, ImplItem, ItemImpl, Meta, Result};
+
+/// LiBai's names for the training iteration's points.
+const ALIASES: [(&str, &str); 2] =
+    [("before_step", "before_train_iter"), ("after_step", "after_train_iter")];
+
+fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
+    for entry in entries {
+        if !known.iter().any(|key| entry.path().is_ident(key)) {
+            return Err(Error::new_spanned(entry, format!("expected one of {}", known.join(", "))));
+        }
+    }
+    Ok(())
+}
+
+/// `#[hook(level = NORMAL, mutates = "params", reads = "…", writes = "…", on_error = "abort")]`
+pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> {
+    check_keys(entries, &["level", "mutates", "reads", "writes", "on_error"])?;
+    resolve_aliases(&mut item);
+    let methods = method_names(&item);
+    let has_state = methods.iter().any(|name| name == "save_state");
+    let points =
+        methods.iter().filter(|name| !matches!(name.as_str(), "save_state" | "load_state"));
+    let level = level(expr_of(entries, "level"));
+    let text = |key| text_of(entries, key).unwrap_or_default();
+    let (mutates, reads, writes, on_error) =
+        (text("mutates"), text("reads"), text("writes"), text("on_error"));
+    let ty = &item.self_ty;
+    let about = about(ty);
+    Ok(quote! {
+        #item
+
+        impl ::hookrack_plugin_api::HookInfo for #ty {
+            const POINTS: &'static [&'static str] = &[#(#points),*];
+            const LEVEL: ::hookrack_plugin_api::Level = #level;
+            const MUTATES: &'static str = #mutates;
+            const READS: &'static str = #reads;
+            const WRITES: &'static str = #writes;
+            const ON_ERROR: &'static str = #on_error;
+            const HAS_STATE: bool = #has_state;
+            #about
+        }
+    })
+}
+
+/// `#[metric(better = "higher", unit = "%")]`
+pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
+    check_keys(entries, &["better", "unit"])?;
+    let text = |key| text_of(entries, key).unwrap_or_default();
+    let (better, unit) = (text("better"), text("unit"));
+    if !matches!(better.as_str(), "higher" | "lower" | "") {
+        return Err(Error::new_spanned(&entries[0], "better is \"higher\" or \"lower\""));
+    }
+    let ty = &item.self_ty;
+    let about = about(ty);
+    Ok(quote! {
+        #item
+
+        impl ::hookrack_plugin_api::MetricInfo for #ty {
+            const BETTER: &'static str = #better;
+            const UNIT: &'static str = #unit;
+            #about
+        }
+    })
+}
+
+/// Doc line and parameters, asked of the settings struct where it describes itself.
+fn about(ty: &syn::Type) -> TokenStream {
+    quote! {
+        fn doc() -> &'static str {
+            #[allow(unused_imports, reason = "which of the two applies is for the compiler to find")]
+            use ::hookrack_plugin_api::__private::{Ask, AskDescribe as _, AskUndescribed as _};
+            (&&Ask::<#ty>::new()).doc()
+        }
+        fn params() -> ::core::option::Option<::std::vec::Vec<::hookrack_plugin_api::Param>> {
+            #[allow(unused_imports, reason = "which of the two applies is for the compiler to find")]
+            use ::hookrack_plugin_api::__private::{Ask, AskDescribe as _, AskUndescribed as _};
+            (&&Ask::<#ty>::new()).params()
+        }
+    }
+}
+
+fn resolve_aliases(item: &mut ItemImpl) {
+    for method in &mut item.items {
+        let ImplItem::Fn(method) = method else { continue };
+        let name = method.sig.ident.to_string();
+        if let Some((_, point)) = ALIASES.iter().find(|(alias, _)| *alias == name) {
+            method.sig.ident = syn::Ident::new(point, method.sig.ident.span());
+        }
+    }
+}
+
+fn method_names(item: &ItemImpl) -> Vec<String> {
+    let name = |member: &ImplItem| match member {
+        ImplItem::Fn(method) => Some(method.sig.ident.to_string()),
+        _ => None,
+    };
+    item.items.iter().filter_map(name).collect()
+}
+
+/// `NORMAL` names a level, anything else is a number.
+fn level(given: Option<&Expr>) -> TokenStream {
+    match given {
+        None => quote!(::hookrack_plugin_api::Level::NORMAL),
+        Some(Expr::Path(path)) if path.path.get_ident().is_some() => {
+            quote!(::hookrack_plugin_api::Level::#path)
+        }
+        Some(number) => quote!(::hookrack_plugin_api::Level(#number)),
+    }
+}

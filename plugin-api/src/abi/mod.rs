@@ -1,0 +1,54 @@
+//! The wire: every type that crosses between host and plugin, and the only place that touches raw pointers.
+//!
+//! Rules, for whoever changes something here (docs/abi.md has the reasons):
+//! - A struct of this folder never changes within a major version. A new point is a new code; a new service is a
+//!   new table, fetched by a string id through [`TrainerHandle::extension`].
+//! - Who makes it frees it. A borrowed view is valid until the call returns, unless its line says longer.
+//! - A status is a number, never a Rust enum: an unknown number must not be undefined behaviour.
+//! - Parameter names are part of the layout that abi_stable checks: renaming one breaks every built plugin.
+//! - The last line of each function's doc is its contract: which thread, how long what it hands over lives.
+
+#![expect(unsafe_code, reason = "this folder is the boundary; every block says why it is sound")]
+
+mod artifacts;
+mod calls;
+mod header;
+mod hook;
+mod metric;
+mod plugin;
+mod state;
+mod status;
+mod tensor;
+mod text;
+mod thunks;
+mod trainer;
+mod value;
+
+pub use artifacts::{ARTIFACTS, ArtifactTable};
+pub use calls::Host;
+pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
+pub use hook::HookBase;
+pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
+pub use plugin::{
+    ENTRY_SYMBOL, HrPlugin, HrPluginPtr, PluginRoot, PluginRootRef, TableLayout, library_header,
+    plugin_root, root_result,
+};
+pub use state::{HrStateReader, HrStateWriter};
+pub use status::HrStatus;
+pub use tensor::{
+    ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
+    ARG_TEXT, DLDevice, DLTensor, DataType, HrArg, HrOp, HrTensor, HrTensors, LIST_BUFFERS,
+    LIST_GRADS, LIST_PARAMS, SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
+    TensorTable, VIEW_WRITE,
+};
+pub use text::HrStr;
+pub use thunks::{HookExport, MetricExport, plugin_flags};
+pub use trainer::{
+    EngineTable, EventTable, HrProgress, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN,
+    METRIC_LATEST_EPOCH, METRIC_LATEST_STEP, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
+    StateTable, TrainerHandle,
+};
+pub use value::{
+    HrValue, VALUE_BOOL, VALUE_FLOAT, VALUE_INT, VALUE_LIST, VALUE_NONE, VALUE_TABLE, VALUE_TEXT,
+    WireTree,
+};

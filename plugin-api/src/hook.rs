@@ -1,0 +1,67 @@
+//! The trait that a hook implements: a method for each point of the loop.
+
+use crate::error::Result;
+use crate::level::Level;
+use crate::point::with_points;
+use crate::state::{StateReader, StateWriter};
+use crate::trainer::Trainer;
+
+macro_rules! define_hook {
+    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident,)*) => {
+        /// Something that is called at points of a run. Implement the points you need; `#[hook]` finds them, and
+        /// the others cost nothing.
+        ///
+        /// [`crate::point`] draws the loop with every point in its place. Points are called on the training
+        /// thread, in the order of the levels, without gradients being recorded (roles: with). A point that
+        /// begins with `on_` and is marked ROLE has exactly one hook: the one that is configured takes it over
+        /// from the built-in main hook.
+        ///
+        /// `before_step` and `after_step` may be written for `before_train_iter` and `after_train_iter`.
+        pub trait Hook {
+            $(
+                $(#[doc = $doc])*
+                #[expect(unused_variables, reason = "the default does nothing")]
+                fn $method(&mut self, t: &mut Trainer) -> Result<()> { Ok(()) }
+            )*
+
+            /// Puts what a resumed run needs into the checkpoint, under this instance's name.
+            #[expect(unused_variables, reason = "the default saves nothing")]
+            fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> { Ok(()) }
+
+            /// Takes it back, after `on_attach` and before `after_load_checkpoint`.
+            #[expect(unused_variables, reason = "the default loads nothing")]
+            fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> { Ok(()) }
+        }
+
+        /// Calls the method of a point. A code from a newer host is answered with nothing.
+        pub(crate) fn dispatch<T: Hook>(hook: &mut T, code: u32, t: &mut Trainer) -> Result<()> {
+            match code {
+                $($code => hook.$method(t),)*
+                _ => Ok(()),
+            }
+        }
+    };
+}
+with_points!(define_hook);
+
+/// What `#[hook]` finds out about a hook; it goes into the manifest.
+pub trait HookInfo {
+    /// The points that are implemented.
+    const POINTS: &'static [&'static str];
+    /// Where it stands when the config does not say.
+    const LEVEL: Level;
+    /// What it changes: words out of `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.
+    const MUTATES: &'static str;
+    /// The values it reads, such as `metrics`.
+    const READS: &'static str;
+    /// The values it writes, such as `grad_norm`.
+    const WRITES: &'static str;
+    /// What the host does when it fails and the config does not say: `abort`, `disable`, `warn` or nothing.
+    const ON_ERROR: &'static str;
+    /// Whether it saves state.
+    const HAS_STATE: bool;
+    /// What it does, in a line.
+    fn doc() -> &'static str;
+    /// Its parameters, where they are known from outside.
+    fn params() -> Option<Vec<crate::describe::Param>>;
+}

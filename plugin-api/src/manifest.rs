@@ -1,0 +1,58 @@
+//! What a hook or metric says about itself, as the JSON that its table hands out.
+
+use crate::describe::Param;
+use crate::hook::HookInfo;
+use crate::metric::MetricInfo;
+use crate::value::{write_json_items, write_json_text};
+use std::fmt::Write as _;
+
+fn begin(name: &str, doc: &str) -> String {
+    let mut out = String::from("{\"name\":");
+    write_json_text(name, &mut out);
+    out.push_str(",\"doc\":");
+    write_json_text(doc, &mut out);
+    out
+}
+
+fn words(key: &str, text: &str, out: &mut String) {
+    _ = write!(out, ",\"{key}\":");
+    let words = text.split([',', ' ']).filter(|word| !word.is_empty() && *word != "nothing");
+    write_json_items('[', ']', words, out, write_json_text);
+}
+
+fn text(key: &str, text: &str, out: &mut String) {
+    _ = write!(out, ",\"{key}\":");
+    write_json_text(text, out);
+}
+
+fn end(params: Option<Vec<Param>>, mut out: String) -> String {
+    if let Some(params) = params {
+        out.push_str(",\"params\":");
+        write_json_items('[', ']', params.iter(), &mut out, Param::write_json);
+    }
+    out.push('}');
+    out
+}
+
+/// The manifest of a hook.
+pub fn of_hook<T: HookInfo>(name: &str) -> String {
+    let mut out = begin(name, T::doc());
+    out.push_str(",\"points\":");
+    write_json_items('[', ']', T::POINTS.iter(), &mut out, |point, out| {
+        write_json_text(point, out)
+    });
+    _ = write!(out, ",\"level\":{},\"state\":{}", T::LEVEL.0, T::HAS_STATE);
+    words("mutates", T::MUTATES, &mut out);
+    words("reads", T::READS, &mut out);
+    words("writes", T::WRITES, &mut out);
+    text("on_error", T::ON_ERROR, &mut out);
+    end(T::params(), out)
+}
+
+/// The manifest of a metric.
+pub fn of_metric<T: MetricInfo>(name: &str) -> String {
+    let mut out = begin(name, T::doc());
+    text("better", T::BETTER, &mut out);
+    text("unit", T::UNIT, &mut out);
+    end(T::params(), out)
+}

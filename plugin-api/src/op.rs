@@ -1,0 +1,216 @@
+//! Any operator of libtorch, by name: found once, then called with what its schema asks for.
+
+use crate::abi::{
+    ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_TENSOR, ARG_TENSORS, ARG_TEXT, Host,
+    HrArg, HrOp, HrTensor,
+};
+use crate::error::Result;
+use crate::tensor::{AsTensors, Tensor, TensorList};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An argument of an operator. Made from tensors, lists of them, numbers, truth values, texts (a dtype such as
+/// "float32", a device such as "cpu"), rows of numbers, and [`Arg::NONE`].
+#[derive(Clone, Copy)]
+pub struct Arg<'a> {
+    raw: HrArg,
+    lent: PhantomData<&'a ()>,
+}
+
+impl<'a> Arg<'a> {
+    /// Nothing, for an argument that may be absent.
+    pub const NONE: Self = Self { raw: HrArg::NONE, lent: PhantomData };
+
+    fn new(raw: HrArg) -> Self {
+        Self { raw, lent: PhantomData }
+    }
+
+    #[expect(clippy::cast_possible_wrap, reason = "a handle is 64 bits, whatever they are called")]
+    pub(crate) fn handle(id: HrTensor) -> Self {
+        Self::new(HrArg { kind: ARG_TENSOR, int: id.0 as i64, ..HrArg::NONE })
+    }
+
+    fn row<T>(kind: u32, row: &'a [T]) -> Self {
+        Self::new(HrArg { kind, ptr: row.as_ptr().cast(), len: row.len(), ..HrArg::NONE })
+    }
+
+    pub(crate) fn handles(ids: &'a [HrTensor]) -> Self {
+        Self::row(ARG_TENSORS, ids)
+    }
+
+    /// All tensors of a list.
+    pub fn list(tensors: &'a impl AsTensors) -> Self {
+        Self::handles(tensors.ids())
+    }
+}
+
+impl<'a> From<&'a Tensor> for Arg<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::handle(tensor.id())
+    }
+}
+
+impl From<f64> for Arg<'_> {
+    fn from(number: f64) -> Self {
+        Self::new(HrArg { kind: ARG_FLOAT, float_: number, ..HrArg::NONE })
+    }
+}
+
+impl From<i64> for Arg<'_> {
+    fn from(number: i64) -> Self {
+        Self::new(HrArg { kind: ARG_INT, int: number, ..HrArg::NONE })
+    }
+}
+
+impl From<bool> for Arg<'_> {
+    fn from(truth: bool) -> Self {
+        Self::new(HrArg { kind: ARG_BOOL, int: i64::from(truth), ..HrArg::NONE })
+    }
+}
+
+impl<'a> From<&'a str> for Arg<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::row(ARG_TEXT, text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a [i64]> for Arg<'a> {
+    fn from(numbers: &'a [i64]) -> Self {
+        Self::row(ARG_INTS, numbers)
+    }
+}
+
+impl<'a> From<&'a [f64]> for Arg<'a> {
+    fn from(numbers: &'a [f64]) -> Self {
+        Self::row(ARG_FLOATS, numbers)
+    }
+}
+
+/// An operator, found.
+#[derive(Clone, Copy)]
+pub struct Op {
+    host: Host,
+    op: HrOp,
+}
+
+impl Op {
+    pub(crate) fn find(host: Host, name: &str) -> Result<Self> {
+        Ok(Self { host, op: host.op_find(name)? })
+    }
+
+    /// Calls it. Trailing arguments may be left out where the operator has defaults.
+    ///
+    /// # Errors
+    /// An argument is of the wrong kind, or libtorch refused: the message names the operator and says why.
+    pub fn call(&self, args: &[Arg<'_>]) -> Result<Returned> {
+        const MOST: usize = 16;
+        crate::ensure!(
+            args.len() <= MOST,
+            "an operator takes at most {MOST} arguments, not {}",
+            args.len()
+        );
+        let mut raw = [HrArg::NONE; MOST];
+        for (slot, arg) in raw.iter_mut().zip(args) {
+            *slot = arg.raw;
+        }
+        let mut results = [HrArg::NONE; 4];
+        let count = self.host.op_call(self.op, &raw[..args.len()], &mut results)?;
+        Returned::take(self.host, results, count)
+    }
+}
+
+/// What an operator gave back: up to four values, in order.
+pub struct Returned {
+    values: [Option<Output>; 4],
+}
+
+enum Output {
+    Tensor(Tensor),
+    Tensors(TensorList),
+    Float(f64),
+    Int(i64),
+}
+
+impl Returned {
+    fn take(host: Host, raw: [HrArg; 4], count: usize) -> Result<Self> {
+        let mut values = [None, None, None, None];
+        for (value, arg) in values.iter_mut().zip(raw).take(count) {
+            #[expect(
+                clippy::cast_sign_loss,
+                reason = "a handle is 64 bits, whatever they are called"
+            )]
+            let output = match arg.kind {
+                ARG_TENSOR => Output::Tensor(Tensor::owned(host, HrTensor(arg.int as u64))),
+                ARG_TENSORS => Output::Tensors(TensorList::owned(host, arg.handles())),
+                ARG_FLOAT => Output::Float(arg.float_),
+                ARG_INT | ARG_BOOL => Output::Int(arg.int),
+                kind => crate::bail!("the operator returned a value of unknown kind {kind}"),
+            };
+            *value = Some(output);
+        }
+        Ok(Self { values })
+    }
+
+    /// The first value, which is a tensor.
+    pub fn tensor(self) -> Result<Tensor> {
+        match self.values.into_iter().next().flatten() {
+            Some(Output::Tensor(tensor)) => Ok(tensor),
+            _ => crate::bail!("the operator did not return a tensor"),
+        }
+    }
+
+    /// The first value, which is a list of tensors.
+    pub fn tensors(self) -> Result<TensorList> {
+        match self.values.into_iter().next().flatten() {
+            Some(Output::Tensors(list)) => Ok(list),
+            _ => crate::bail!("the operator did not return a list of tensors"),
+        }
+    }
+
+    /// All values, which are tensors: `topk`, `max` along a dimension and their like return two.
+    pub fn all_tensors(self) -> Result<Vec<Tensor>> {
+        let tensor = |output| match output {
+            Output::Tensor(tensor) => Ok(tensor),
+            _ => crate::bail!("the operator did not return tensors alone"),
+        };
+        self.values.into_iter().flatten().map(tensor).collect()
+    }
+
+    /// The first value, which is a number.
+    #[expect(clippy::cast_precision_loss, reason = "the author asked for a float")]
+    pub fn number(self) -> Result<f64> {
+        match self.values.into_iter().next().flatten() {
+            Some(Output::Float(number)) => Ok(number),
+            Some(Output::Int(number)) => Ok(number as f64),
+            _ => crate::bail!("the operator did not return a number"),
+        }
+    }
+}
+
+/// An operator with a fixed name, looked up at its first call and never again.
+pub struct CachedOp {
+    name: &'static str,
+    // 0 until it was found: a found operator is never 0.
+    found: AtomicU64,
+}
+
+impl CachedOp {
+    /// An operator that will be looked up under `name`.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, found: AtomicU64::new(0) }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn call(&self, host: Host, args: &[Arg<'_>]) -> Result<Returned> {
+        let mut op = HrOp(self.found.load(Ordering::Relaxed));
+        if op.0 == 0 {
+            op = host.op_find(self.name)?;
+            self.found.store(op.0, Ordering::Relaxed);
+        }
+        Op { host, op }.call(args)
+    }
+}

@@ -1,0 +1,260 @@
+//! The points of a run at which hooks are called, each with its place in the loop.
+//!
+//! ```text
+//! on_attach                                        every hook, level order
+//! before_run
+//!   after_load_checkpoint                          when resuming or fine-tuning
+//!   before_train
+//!   for epoch:
+//!     before_epoch, before_train_epoch
+//!     for iter:
+//!       before_iter, before_train_iter             must be cheap
+//!       for micro-batch:
+//!         ROLE on_train_forward                    default: on_iter_forward
+//!         after_forward
+//!         before_backward, ROLE on_iter_backward, after_backward
+//!       before_optimizer_step, ROLE on_optimizer_step, after_optimizer_step
+//!       ROLE on_lr_adjust                          when the scheduler steps by iteration
+//!       after_train_iter, after_iter
+//!       validation and checkpoint, if due by iteration
+//!     ROLE on_lr_adjust                            when it steps by epoch
+//!     after_train_epoch, after_epoch
+//!     validation, if due:
+//!       before_val, before_eval
+//!       before_epoch, before_eval_epoch, before_val_epoch
+//!       for iter:
+//!         before_iter, before_eval_iter, before_val_iter
+//!         ROLE on_val_forward, after_forward
+//!         after_val_iter, after_eval_iter, after_iter
+//!       after_val_epoch, after_eval_epoch, after_epoch
+//!       after_eval, after_val
+//!     after_cycle                                  train and val metrics of this epoch are both there
+//!     checkpoint, if due: before_save_checkpoint, write, after_save_checkpoint
+//!   after_train                                    ALWAYS once before_train was reached
+//! after_run                                        ALWAYS once before_run was reached
+//! on_detach                                        reverse order, each isolated
+//! on_exception                                     before the after_* points of a failed run
+//! ```
+//! `hookrack eval` runs the same pass with `test` in place of `val`, `hookrack predict` with `pred` (whose points have
+//! no `eval` twin, since there is no label to evaluate against).
+
+use std::fmt;
+
+/// Hands the list of all points to another macro: code, variant, method, doc lines. The one place where a point is
+/// added; codes are part of the ABI and never reused.
+macro_rules! with_points {
+    ($then:ident) => {
+        $then! {
+            /// The hook joins the run; `iter` tells how far the run already is.
+            0 OnAttach on_attach,
+            /// A run begins: training, evaluation or prediction.
+            1 BeforeRun before_run,
+            /// A checkpoint was read back, for a resume or for its weights alone.
+            2 AfterLoadCheckpoint after_load_checkpoint,
+            /// Training begins.
+            3 BeforeTrain before_train,
+            /// An epoch begins, in whatever phase.
+            4 BeforeEpoch before_epoch,
+            /// A training epoch begins.
+            5 BeforeTrainEpoch before_train_epoch,
+            /// An iteration begins, in whatever phase. Must be cheap.
+            6 BeforeIter before_iter,
+            /// A training iteration begins; its batch is there. Must be cheap.
+            7 BeforeTrainIter before_train_iter,
+            /// ROLE: computes output and loss of a training micro-batch.
+            8 OnTrainForward on_train_forward,
+            /// ROLE: computes output and loss where no phase's own role is taken.
+            9 OnIterForward on_iter_forward,
+            /// Output and loss of a micro-batch are there.
+            10 AfterForward after_forward,
+            /// The loss is about to be differentiated.
+            11 BeforeBackward before_backward,
+            /// ROLE: differentiates the loss.
+            12 OnIterBackward on_iter_backward,
+            /// The gradients of a micro-batch are added up.
+            13 AfterBackward after_backward,
+            /// All gradients are there, unscaled and clipped.
+            14 BeforeOptimizerStep before_optimizer_step,
+            /// ROLE: changes the parameters.
+            15 OnOptimizerStep on_optimizer_step,
+            /// The parameters have changed.
+            16 AfterOptimizerStep after_optimizer_step,
+            /// ROLE: sets the learning rate for what comes next.
+            17 OnLrAdjust on_lr_adjust,
+            /// A training iteration is done; output, label and loss are still there.
+            18 AfterTrainIter after_train_iter,
+            /// An iteration is done, in whatever phase.
+            19 AfterIter after_iter,
+            /// A training epoch is done.
+            20 AfterTrainEpoch after_train_epoch,
+            /// An epoch is done, in whatever phase.
+            21 AfterEpoch after_epoch,
+            /// Validation begins.
+            22 BeforeVal before_val,
+            /// The pass over the validation data begins.
+            23 BeforeValEpoch before_val_epoch,
+            /// A validation iteration begins.
+            24 BeforeValIter before_val_iter,
+            /// ROLE: computes output and loss of a validation or test batch.
+            25 OnValForward on_val_forward,
+            /// A validation iteration is done.
+            26 AfterValIter after_val_iter,
+            /// The pass over the validation data is done.
+            27 AfterValEpoch after_val_epoch,
+            /// Validation is done.
+            28 AfterVal after_val,
+            /// A test begins.
+            29 BeforeTest before_test,
+            /// The pass over the test data begins.
+            30 BeforeTestEpoch before_test_epoch,
+            /// A test iteration begins.
+            31 BeforeTestIter before_test_iter,
+            /// A test iteration is done.
+            32 AfterTestIter after_test_iter,
+            /// The pass over the test data is done.
+            33 AfterTestEpoch after_test_epoch,
+            /// The test is done.
+            34 AfterTest after_test,
+            /// Prediction begins.
+            35 BeforePred before_pred,
+            /// The pass over the data to predict begins.
+            36 BeforePredEpoch before_pred_epoch,
+            /// A prediction iteration begins.
+            37 BeforePredIter before_pred_iter,
+            /// ROLE: computes the output of a batch to predict.
+            38 OnPredForward on_pred_forward,
+            /// A prediction iteration is done; the output is still there.
+            39 AfterPredIter after_pred_iter,
+            /// The pass over the data to predict is done.
+            40 AfterPredEpoch after_pred_epoch,
+            /// Prediction is done.
+            41 AfterPred after_pred,
+            /// Validation or a test begins.
+            42 BeforeEval before_eval,
+            /// The pass over validation or test data begins.
+            43 BeforeEvalEpoch before_eval_epoch,
+            /// A validation or test iteration begins.
+            44 BeforeEvalIter before_eval_iter,
+            /// A validation or test iteration is done.
+            45 AfterEvalIter after_eval_iter,
+            /// The pass over validation or test data is done.
+            46 AfterEvalEpoch after_eval_epoch,
+            /// Validation or a test is done.
+            47 AfterEval after_eval,
+            /// A training epoch and the validation that belongs to it are both done.
+            48 AfterCycle after_cycle,
+            /// A checkpoint is about to be written.
+            49 BeforeSaveCheckpoint before_save_checkpoint,
+            /// A checkpoint was written.
+            50 AfterSaveCheckpoint after_save_checkpoint,
+            /// Training is over, however it ended.
+            51 AfterTrain after_train,
+            /// The run is over, however it ended.
+            52 AfterRun after_run,
+            /// The hook leaves the run.
+            53 OnDetach on_detach,
+            /// Something failed; what and where is in the trainer.
+            54 OnException on_exception,
+        }
+    };
+}
+pub(crate) use with_points;
+
+macro_rules! define_points {
+    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident,)*) => {
+        /// A place in the run at which hooks are called. The module's page draws the loop.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u32)]
+        pub enum Point { $($(#[doc = $doc])* $variant = $code,)* }
+
+        impl Point {
+            /// Every point, in the order of the codes.
+            pub const ALL: &'static [Point] = &[$(Self::$variant),*];
+
+            /// The name that a hook's method, a config and every message use.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($method)),* }
+            }
+
+            /// What has happened when the point is reached, in a sentence.
+            pub const fn doc(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),*).trim_ascii()),* }
+            }
+        }
+    };
+}
+with_points!(define_points);
+
+impl Point {
+    /// How many points there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The number by which the ABI knows the point.
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The point of a code; `None` for a code that this version does not know.
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.get(code as usize).copied()
+    }
+
+    /// The point of a name; LiBai's `before_step` and `after_step` are the training iteration's.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "before_step" => Some(Self::BeforeTrainIter),
+            "after_step" => Some(Self::AfterTrainIter),
+            _ => Self::ALL.iter().copied().find(|point| point.name() == name),
+        }
+    }
+
+    /// Whether exactly one hook must answer here.
+    pub const fn is_role(self) -> bool {
+        matches!(
+            self,
+            Self::OnTrainForward
+                | Self::OnIterForward
+                | Self::OnIterBackward
+                | Self::OnOptimizerStep
+                | Self::OnLrAdjust
+                | Self::OnValForward
+                | Self::OnPredForward
+        )
+    }
+
+    /// Whether hooks are called in reverse order, as they leave.
+    pub const fn is_reversed(self) -> bool {
+        matches!(self, Self::OnDetach)
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_dense_and_names_come_back() {
+        for (i, point) in Point::ALL.iter().enumerate() {
+            assert_eq!(point.code() as usize, i);
+            assert_eq!(Point::from_code(point.code()), Some(*point));
+            assert_eq!(Point::from_name(point.name()), Some(*point));
+            assert!(!point.doc().is_empty());
+        }
+        assert_eq!(Point::from_code(9999), None);
+    }
+
+    #[test]
+    fn every_point_stands_in_the_drawing_of_the_loop() {
+        let drawing = include_str!("point.rs").split("use std::fmt").next().unwrap();
+        for point in Point::ALL {
+            let name = point.name().replace("_test", "_val").replace("_pred", "_val");
+            assert!(drawing.contains(&name), "{point} is missing from the drawing");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A hook's state on its way into a checkpoint and back.
+
+use crate::abi::{Host, HrStateReader, HrStateWriter, HrStatus};
+use crate::error::{Error, Result};
+use crate::tensor::{AsTensors, Tensor, TensorList};
+use crate::value::{Value, from_value};
+use serde::de::DeserializeOwned;
+
+/// Takes a hook's state.
+pub struct StateWriter<'a> {
+    host: Host,
+    wire: &'a HrStateWriter,
+}
+
+impl<'a> StateWriter<'a> {
+    pub(crate) fn new(host: Host, wire: &'a HrStateWriter) -> Self {
+        Self { host, wire }
+    }
+
+    fn check(&self, key: &str, status: HrStatus) -> Result<()> {
+        let _ = self.host;
+        if status == HrStatus::OK {
+            Ok(())
+        } else {
+            Err(Error::new(format!("the host did not take `{key}`")))
+        }
+    }
+
+    /// Saves a value.
+    pub fn put(&mut self, key: &str, value: impl Into<Value>) -> Result<()> {
+        self.check(key, self.wire.value(key, &value.into()))
+    }
+
+    /// Saves a tensor's contents.
+    pub fn put_tensor(&mut self, key: &str, tensor: &Tensor) -> Result<()> {
+        self.check(key, self.wire.tensor(key, tensor.id()))
+    }
+
+    /// Saves the contents of each tensor of a list as `key.0`, `key.1`, …
+    pub fn put_tensors(&mut self, key: &str, tensors: &impl AsTensors) -> Result<()> {
+        for (i, id) in tensors.ids().iter().enumerate() {
+            let key = format!("{key}.{i}");
+            self.check(&key, self.wire.tensor(&key, *id))?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives a hook's state back.
+pub struct StateReader<'a> {
+    host: Host,
+    wire: &'a HrStateReader,
+}
+
+impl<'a> StateReader<'a> {
+    pub(crate) fn new(host: Host, wire: &'a HrStateReader) -> Self {
+        Self { host, wire }
+    }
+
+    /// A saved value.
+    ///
+    /// # Errors
+    /// It was not saved, or it is of another kind.
+    pub fn value<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
+        let value =
+            self.wire.read_value(key).ok_or_else(|| Error::new(format!("no `{key}` was saved")))?;
+        from_value(value).map_err(|e| Error::from(e).context(format!("saved `{key}`")))
+    }
+
+    /// A saved tensor.
+    ///
+    /// # Errors
+    /// It was not saved.
+    pub fn tensor(&self, key: &str) -> Result<Tensor> {
+        match self.wire.read_tensor(key) {
+            (HrStatus::OK, id) => Ok(Tensor::owned(self.host, id)),
+            _ => Err(Error::new(format!("no tensor `{key}` was saved"))),
+        }
+    }
+
+    /// A saved list of tensors.
+    pub fn tensors(&self, key: &str) -> TensorList {
+        let mut ids = Vec::new();
+        while let (HrStatus::OK, id) = self.wire.read_tensor(&format!("{key}.{}", ids.len())) {
+            ids.push(id);
+        }
+        TensorList::owned(self.host, ids)
+    }
+}

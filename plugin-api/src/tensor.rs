@@ -1,0 +1,228 @@
+//! Tensors that the host keeps, by handle: one, or a whole list at a time.
+
+use crate::abi::{Host, HrTensor};
+use crate::error::Result;
+use crate::op::{Arg, CachedOp};
+use crate::view::View;
+
+static LERP: CachedOp = CachedOp::new("aten::_foreach_lerp_.Scalar");
+static COPY: CachedOp = CachedOp::new("aten::_foreach_copy_");
+static ZERO: CachedOp = CachedOp::new("aten::_foreach_zero_");
+static MUL: CachedOp = CachedOp::new("aten::_foreach_mul_.Scalar");
+static ADD: CachedOp = CachedOp::new("aten::_foreach_add_.List");
+static NORMS: CachedOp = CachedOp::new("aten::_foreach_norm.Scalar");
+static CLONE: CachedOp = CachedOp::new("aten::clone");
+static STACK: CachedOp = CachedOp::new("aten::stack");
+static NORM: CachedOp = CachedOp::new("aten::linalg_vector_norm");
+
+/// One tensor.
+///
+/// The current batch's tensors are valid until the iteration ends; a later use is an error, not a crash. Tensors that
+/// a hook makes are its own until dropped.
+pub struct Tensor {
+    host: Host,
+    id: HrTensor,
+    owned: bool,
+}
+
+impl Tensor {
+    pub(crate) fn owned(host: Host, id: HrTensor) -> Self {
+        Self { host, id, owned: true }
+    }
+
+    pub(crate) fn borrowed(host: Host, id: HrTensor) -> Self {
+        Self { host, id, owned: false }
+    }
+
+    /// The handle, for calls of your own through the tables.
+    pub fn id(&self) -> HrTensor {
+        self.id
+    }
+
+    /// The single number in it. Waits for the device.
+    pub fn item(&self) -> Result<f64> {
+        self.host.item(self.id)
+    }
+
+    /// A copy that is yours and that no gradient flows into.
+    pub fn clone_detached(&self) -> Result<Tensor> {
+        clone_one(self.host, self.id)
+    }
+
+    /// The same tensor under a handle that is yours, valid beyond the iteration. No copy.
+    pub fn keep(&self) -> Result<Tensor> {
+        Ok(Self::owned(self.host, self.host.keep(self.id)?))
+    }
+
+    /// Its memory, to read. No copy; the tensor must be on the CPU and its elements in order.
+    pub fn view(&self) -> Result<View<'_>> {
+        View::new(self, self.host.view(self.id, 0)?)
+    }
+}
+
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        if self.owned {
+            self.host.release(&[self.id]);
+        }
+    }
+}
+
+fn clone_one(host: Host, id: HrTensor) -> Result<Tensor> {
+    CLONE.call(host, &[Arg::handle(id)])?.tensor()
+}
+
+/// A borrowed row of tensors: the model's parameters, their gradients.
+#[derive(Clone, Copy)]
+pub struct Tensors<'a> {
+    host: Host,
+    ids: &'a [HrTensor],
+}
+
+impl<'a> Tensors<'a> {
+    pub(crate) fn new(host: Host, ids: &'a [HrTensor]) -> Self {
+        Self { host, ids }
+    }
+}
+
+/// A list of tensors that is the hook's own. Empty until something is put into it.
+#[derive(Default)]
+pub struct TensorList {
+    host: Option<Host>,
+    ids: Vec<HrTensor>,
+}
+
+impl TensorList {
+    pub(crate) fn owned(host: Host, ids: Vec<HrTensor>) -> Self {
+        Self { host: Some(host), ids }
+    }
+}
+
+impl Drop for TensorList {
+    fn drop(&mut self) {
+        if let Some(host) = self.host {
+            host.release(&self.ids);
+        }
+    }
+}
+
+/// A row of tensors, with the operations that work on all of them in one crossing of the boundary.
+pub trait AsTensors {
+    /// The handles.
+    fn ids(&self) -> &[HrTensor];
+
+    /// The host that keeps them; `None` for a list that nothing was put into.
+    fn host(&self) -> Option<Host>;
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        self.ids().len()
+    }
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.ids().is_empty()
+    }
+
+    /// The tensor at `index`.
+    fn at(&self, index: usize) -> Option<Tensor> {
+        Some(Tensor::borrowed(self.host()?, *self.ids().get(index)?))
+    }
+
+    /// Copies of all of them that no gradient flows into.
+    fn clone_detached(&self) -> Result<TensorList> {
+        let Some(host) = self.host() else { return Ok(TensorList::default()) };
+        let mut list = TensorList::owned(host, Vec::with_capacity(self.len()));
+        for id in self.ids() {
+            list.ids.push(clone_one(host, *id)?.into_id());
+        }
+        Ok(list)
+    }
+
+    /// Moves each a part of the way towards its counterpart: `self + weight * (target - self)`.
+    fn lerp_(&self, target: &impl AsTensors, weight: f64) -> Result<()> {
+        self.pairwise(&LERP, target, Some(Arg::from(weight)))
+    }
+
+    /// Takes its counterpart's contents.
+    fn copy_(&self, source: &impl AsTensors) -> Result<()> {
+        self.pairwise(&COPY, source, None)
+    }
+
+    /// Adds its counterpart.
+    fn add_(&self, other: &impl AsTensors) -> Result<()> {
+        self.pairwise(&ADD, other, None)
+    }
+
+    /// Becomes zero.
+    fn zero_(&self) -> Result<()> {
+        let Some(host) = self.host() else { return Ok(()) };
+        ZERO.call(host, &[Arg::handles(self.ids())]).map(drop)
+    }
+
+    /// Is multiplied by a number.
+    fn mul_(&self, factor: f64) -> Result<()> {
+        let Some(host) = self.host() else { return Ok(()) };
+        MUL.call(host, &[Arg::handles(self.ids()), Arg::from(factor)]).map(drop)
+    }
+
+    /// The norm of all of them together, as a tensor: nothing waits until its `item` is asked for. Absent ones do
+    /// not count.
+    fn norm(&self) -> Result<Tensor> {
+        let Some(host) = self.host() else { crate::bail!("an empty list has no norm") };
+        let present: Vec<_> =
+            self.ids().iter().copied().filter(|id| *id != HrTensor::NONE).collect();
+        let norms = NORMS.call(host, &[Arg::handles(&present)])?.tensors()?;
+        let stacked = STACK.call(host, &[Arg::handles(norms.ids())])?.tensor()?;
+        NORM.call(host, &[Arg::from(&stacked)])?.tensor()
+    }
+
+    /// Exchanges the contents with its counterpart, through one temporary copy.
+    fn swap_(&self, other: &impl AsTensors) -> Result<()> {
+        let own = self.clone_detached()?;
+        self.copy_(other)?;
+        other.copy_(&own)
+    }
+
+    #[doc(hidden)]
+    fn pairwise(
+        &self,
+        op: &CachedOp,
+        other: &impl AsTensors,
+        extra: Option<Arg<'_>>,
+    ) -> Result<()> {
+        let (mine, theirs) = (self.len(), other.len());
+        crate::ensure!(mine == theirs, "{}: {mine} tensors against {theirs}", op.name());
+        let Some(host) = self.host() else { return Ok(()) };
+        let pair =
+            [Arg::handles(self.ids()), Arg::handles(other.ids()), extra.unwrap_or(Arg::NONE)];
+        let used = if extra.is_some() { 3 } else { 2 };
+        op.call(host, &pair[..used]).map(drop)
+    }
+}
+
+impl Tensor {
+    /// The handle, no longer this value's to release.
+    pub(crate) fn into_id(mut self) -> HrTensor {
+        self.owned = false;
+        self.id
+    }
+}
+
+impl AsTensors for Tensors<'_> {
+    fn ids(&self) -> &[HrTensor] {
+        self.ids
+    }
+    fn host(&self) -> Option<Host> {
+        Some(self.host)
+    }
+}
+
+impl AsTensors for TensorList {
+    fn ids(&self) -> &[HrTensor] {
+        &self.ids
+    }
+    fn host(&self) -> Option<Host> {
+        self.host
+    }
+}
