@@ -4,7 +4,7 @@ use tch::{Device, Tensor};
 
 use super::clip::GradClip;
 use super::data::DataSpec;
-use super::error::Result;
+use super::error::{EngineError, Result};
 use super::loss::{Criterion, LOSSES};
 use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
 use super::model::{MODELS, Mode, Model, ModelContext};
@@ -158,6 +158,25 @@ impl Engine {
     /// The learning rate of the first parameter group.
     pub fn lr(&self) -> f64 {
         self.optimizer.groups().first().map_or(0.0, |group| group.lr)
+    }
+
+    /// How many parameter groups there are.
+    pub fn group_count(&self) -> usize {
+        self.optimizer.groups().len()
+    }
+
+    /// The learning rate of a parameter group.
+    pub fn group_lr(&self, group: usize) -> Result<f64> {
+        let found = self.optimizer.groups().get(group).map(|group| group.lr);
+        found.ok_or(EngineError::NoGroup { group, count: self.group_count() })
+    }
+
+    /// Sets the learning rate of a parameter group, until the schedule's next step.
+    pub fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
+        let count = self.group_count();
+        let found = self.optimizer.groups_mut().get_mut(group);
+        found.ok_or(EngineError::NoGroup { group, count })?.lr = lr;
+        Ok(())
     }
 
     /// Sets the learning rate of every parameter group, until the schedule's next step.

@@ -49,6 +49,20 @@ pub enum EngineError {
         /// The names that differ.
         why: String,
     },
+    /// A role asked for a tensor that is not there at this point.
+    #[error("there is no {name} at this point")]
+    NoTensor {
+        /// Which one.
+        name: &'static str,
+    },
+    /// A parameter group that does not exist.
+    #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
+    NoGroup {
+        /// Which one.
+        group: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// A data set or a loader that cannot give batches.
     #[error("data: {0}")]
     Data(String),

@@ -16,7 +16,7 @@ mod requests;
 mod slots;
 
 pub use arena::{Arena, HandleError, Lease};
-pub use build::{Job, Loaders, build};
+pub use build::{BuildError, Loaders, build};
 pub use context::Context;
 pub use current::Current;
 pub use ending::Ending;
