@@ -3,6 +3,7 @@
 mod catalog;
 mod fixtures;
 mod round_trip;
+mod schema;
 mod sections;
 
 use std::path::PathBuf;
