@@ -2,6 +2,7 @@
 
 mod catalog;
 mod fixtures;
+mod hostile;
 mod round_trip;
 mod schema;
 mod sections;
