@@ -1,3 +1,4 @@
 //! A training host: a trainer loop on libtorch whose hooks and metrics come from shared libraries.
 
+pub mod engine;
 pub mod torch;

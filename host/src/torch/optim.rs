@@ -14,7 +14,6 @@ use super::{Result, TensorList, TorchError, ffi};
 /// The numbers of an Adam step. The same fields stand in `torch-ext/optim.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "the kernel's own switches")]
 pub struct AdamHyper {
     /// Learning rate.
     pub lr: f64,
