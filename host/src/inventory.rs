@@ -1,12 +1,12 @@
 //! Everything that a config can name: what is built in, and what the plugin libraries bring.
 
-use crate::config::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, OnError, Source};
+use crate::config::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
 use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
 use crate::metrics::METRICS;
 use crate::plugins::{self, HookManifest, HookType, LoadError, MetricType, Shelf};
-use hookrack_plugin_api::Point;
+use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
 
 /// The hooks and metrics at hand, and the catalogue that a config is checked against.

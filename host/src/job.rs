@@ -4,7 +4,7 @@ use crate::config::{ConfigErrors, ConfigFile, ResolvedConfig};
 use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, When};
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
-use hookrack_plugin_api::{Level, Value};
+use hookrack_plugin_api::{Level, OnError, Value};
 use std::path::Path;
 use thiserror::Error;
 
@@ -108,7 +108,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             is_default: false,
             library: entry.library.clone(),
             points: entry.phases.iter().flat_map(points_of).collect(),
-            on_error: crate::config::OnError::Abort,
+            on_error: OnError::Abort,
             when: When::ALWAYS,
         };
         members.push(Member { seat, settings: entry.settings.clone(), maker: Maker::Metric(metric.clone()) });

@@ -1,6 +1,6 @@
 //! A training host: a trainer loop on libtorch whose hooks and metrics come from shared libraries.
 
-
+pub mod cli;
 pub mod config;
 pub mod dispatch;
 pub mod engine;

@@ -33,7 +33,7 @@ mod write;
 
 pub use cadence::{CadenceFault, Every, Phases};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
-pub use entries::{HookEntry, MetricEntry, OnError};
+pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::Row;
 pub use file::ConfigFile;

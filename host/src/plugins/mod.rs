@@ -13,7 +13,7 @@ mod state_io;
 
 pub use instance::Instance;
 pub use loader::{
-    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, OnError, Shelf,
+    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf,
     Source, open,
 };
 pub use metric_seat::points_of;

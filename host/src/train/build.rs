@@ -8,7 +8,7 @@ use crate::dispatch::{Attached, Rack};
 use crate::engine::data::{DATASETS, Loader, LoaderSettings, Remainder, Shard};
 use crate::engine::lr::Horizon;
 use crate::engine::{Choice, Engine, EngineError, EngineSpec};
-use crate::job::{Job, Maker};
+use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::run::RunDir;
 use crate::writers::Writers;
@@ -49,50 +49,73 @@ pub enum BuildError {
     },
 }
 
-/// Builds the trainer of a job.
-///
-/// # Errors
-/// The engine or the data refuse a setting, which is shown where it stands; or a hook does.
-pub fn build(
-    job: &Job,
-    writers: Writers,
-    run: Option<RunDir>,
-    interrupt: Interrupt,
-) -> Result<Trainer, BuildError> {
-    let config = &job.config;
-    check_supported(config)?;
-    tch::set_num_threads(i32::try_from(config.train.threads).unwrap_or(i32::MAX));
-    let loaders = loaders(config)?;
-    let engine = engine(config, &loaders)?;
-    let run_path = run.as_ref().map(|run| run.path().to_owned());
-    let context = Rc::new(Context::new(engine, writers, run_path));
-    let horizon = horizon(config, &loaders);
-    context.advance(|p| {
-        (p.max_epochs, p.max_iters, p.seed) = (horizon.epochs, horizon.iters, config.train.seed);
-    });
-    let hooks = job.members.iter().map(|member| {
-        let seat = member.seat.clone();
-        let (what, made) = match &member.maker {
-            Maker::Hook(hook) => ("hook", Instance::hook(hook, &seat.name, &member.settings, &context)),
-            Maker::Metric(metric) => ("metric", Instance::metric(metric, &seat.name, &member.settings, &context)),
-        };
-        let (name, source_name) = (seat.name.clone(), seat.source());
-        let instance = made.map_err(|why| BuildError::Member { what, name, source_name, why })?;
-        Ok(Attached { seat, instance, disabled: false })
-    });
-    let hooks = hooks.collect::<Result<Vec<_>, BuildError>>()?;
-    let rack = Rack::new(hooks, &job.plan, Rc::clone(&context.progress));
-    Ok(Trainer {
-        context,
-        rack,
-        loaders,
-        run,
-        interrupt,
-        batch: None,
-        micros: Vec::new(),
-        outputs: Vec::new(),
-        began: Instant::now(),
-    })
+/// Data and engine of a run: what can be refused before anything is left on disk.
+pub struct Parts {
+    loaders: Loaders,
+    engine: Engine,
+    horizon: Horizon,
+}
+
+impl Parts {
+    /// Reads the data and builds the engine.
+    ///
+    /// # Errors
+    /// A setting that they cannot take, shown where it stands.
+    pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
+        check_supported(config)?;
+        tch::set_num_threads(i32::try_from(config.train.threads).unwrap_or(i32::MAX));
+        let loaders = loaders(config)?;
+        let engine = engine(config, &loaders)?;
+        let horizon = horizon(config, &loaders);
+        Ok(Self { loaders, engine, horizon })
+    }
+}
+
+impl Trainer {
+    /// Puts parts, hooks and writers together.
+    ///
+    /// # Errors
+    /// A hook or metric does not accept its settings.
+    pub fn assemble(
+        parts: Parts,
+        job: &Job,
+        writers: Writers,
+        run: Option<RunDir>,
+        interrupt: Interrupt,
+    ) -> Result<Self, BuildError> {
+        let Parts { loaders, engine, horizon } = parts;
+        let run_path = run.as_ref().map(|run| run.path().to_owned());
+        let context = Rc::new(Context::new(engine, writers, run_path));
+        context.advance(|p| {
+            (p.max_epochs, p.max_iters, p.seed) = (horizon.epochs, horizon.iters, job.config.train.seed);
+        });
+        let hooks = job.members.iter().map(|member| attach(member, &context));
+        let hooks = hooks.collect::<Result<Vec<_>, _>>()?;
+        let rack = Rack::new(hooks, &job.plan, Rc::clone(&context.progress));
+        Ok(Self {
+            context,
+            rack,
+            loaders,
+            run,
+            interrupt,
+            batch: None,
+            micros: Vec::new(),
+            outputs: Vec::new(),
+            checkpoint: None,
+            began: Instant::now(),
+        })
+    }
+}
+
+fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError> {
+    let seat = member.seat.clone();
+    let (what, made) = match &member.maker {
+        Maker::Hook(hook) => ("hook", Instance::hook(hook, &seat.name, &member.settings, context)),
+        Maker::Metric(metric) => ("metric", Instance::metric(metric, &seat.name, &member.settings, context)),
+    };
+    let (name, source_name) = (seat.name.clone(), seat.source());
+    let instance = made.map_err(|why| BuildError::Member { what, name, source_name, why })?;
+    Ok(Attached { seat, instance, disabled: false })
 }
 
 fn check_supported(config: &ResolvedConfig) -> Result<(), ConfigErrors> {

@@ -10,6 +10,7 @@ use crate::engine::EngineError;
 use crate::engine::data::Batch;
 use crate::engine::schedule::MicroBatch;
 use crate::run::RunDir;
+use crate::run::checkpoint::Checkpoint;
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Phase, Point as P};
 use std::rc::Rc;
@@ -28,6 +29,7 @@ pub struct Trainer {
     pub(super) batch: Option<Batch>,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) outputs: Vec<tch::Tensor>,
+    pub(super) checkpoint: Option<Checkpoint>,
     pub(super) began: Instant,
 }
 

@@ -13,10 +13,11 @@ mod evaluate;
 mod fit;
 mod interrupt;
 mod requests;
+mod restore;
 mod slots;
 
 pub use arena::{Arena, HandleError, Lease};
-pub use build::{BuildError, Loaders, build};
+pub use build::{BuildError, Loaders, Parts};
 pub use context::Context;
 pub use current::Current;
 pub use ending::Ending;

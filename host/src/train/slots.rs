@@ -122,7 +122,7 @@ impl Trainer {
     /// Runs `body` between `before_run` and `after_run`, with every hook attached, and says how it ended.
     pub(super) fn run(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Ending {
         let _no_grad = GradMode::set(false);
-        let begun = self.fire_all([P::OnAttach, P::BeforeRun]);
+        let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
         let outcome = begun.and_then(|()| body(self));
         self.note_failure(outcome.as_ref().err());
         let outcome = self.close(P::AfterRun, outcome);
