@@ -32,6 +32,7 @@ pub fn set_state(state: &[u8]) -> Result<()> {
     unsafe { check(ffi::hrt_rng_set_state(tensor.as_ptr())) }
 }
 
+/// Held by every test that draws random numbers: the generator is one for all threads.
 #[cfg(test)]
 pub(crate) static TEST_LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

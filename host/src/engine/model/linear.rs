@@ -66,6 +66,7 @@ mod tests {
 
     #[test]
     fn values_are_within_the_bound_and_learn() {
+        let _alone = rng::TEST_LOCK.lock();
         let layer = Linear::new(16, 3, Device::Cpu).unwrap();
         let [weight, bias] = layer.params("layers.0");
         assert_eq!((weight.name.as_str(), weight.tensor.size()), ("layers.0.weight", vec![3, 16]));
