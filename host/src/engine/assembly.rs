@@ -63,7 +63,7 @@ impl Engine {
     /// Seeds libtorch and builds every part for data of this kind.
     pub fn build(spec: &EngineSpec, data: &DataSpec) -> Result<Self> {
         torch::start();
-        rng::seed(spec.seed.cast_signed());
+        rng::seed(spec.seed);
         let context = ModelContext { data: data.clone(), device: Device::Cpu };
         let model = spec.model.build("model", MODELS, &context)?;
         let criterion = spec.loss.build("loss", LOSSES, data)?;

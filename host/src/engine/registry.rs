@@ -55,9 +55,10 @@ fn check_range(param: &Param, value: Option<&Value>) -> std::result::Result<(), 
     let Some(number) = value.and_then(Value::as_f64) else { return Ok(()) };
     let Param { name, min, max, .. } = param;
     match (min, max) {
-        // NaN is in no range.
-        (Some(min), _) if !(number >= *min) => Err(format!("{name} = {number} is less than {min}")),
-        (_, Some(max)) if !(number <= *max) => Err(format!("{name} = {number} is more than {max}")),
+        (None, None) => Ok(()),
+        _ if number.is_nan() => Err(format!("{name} is not a number")),
+        (Some(min), _) if number < *min => Err(format!("{name} = {number} is less than {min}")),
+        (_, Some(max)) if number > *max => Err(format!("{name} = {number} is more than {max}")),
         _ => Ok(()),
     }
 }
@@ -156,10 +157,7 @@ mod tests {
         );
         assert_eq!(text("Zebra", "value", 0.5), "no number is named `Zebra`: there are Number");
         assert_eq!(text("Number", "value", 2.0), "number `Number`: value = 2 is more than 1");
-        assert_eq!(
-            text("Number", "value", f64::NAN),
-            "number `Number`: value = NaN is less than 0"
-        );
+        assert_eq!(text("Number", "value", f64::NAN), "number `Number`: value is not a number");
         assert!(text("Number", "valu", 0.5).contains("unknown field `valu`"));
     }
 }

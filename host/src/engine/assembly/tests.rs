@@ -6,7 +6,7 @@ use hookrack_plugin_api::Value;
 
 use super::*;
 use crate::engine::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings, Remainder, Shard};
-use crate::torch::foreach;
+use crate::torch::{foreach, threads};
 
 fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
     let choice = Choice::new("Digits", &[("split", split.into())]);
@@ -37,6 +37,8 @@ fn spec(model: &[(&str, Value)], accumulation: usize, iters: u64) -> EngineSpec 
 }
 
 fn engine(spec: &EngineSpec) -> Engine {
+    // Small steps on a busy machine: threads that wait for each other cost more than they bring.
+    threads::set_within_op(1).unwrap();
     Engine::build(spec, &digits("train", 1, false).dataset().spec()).unwrap()
 }
 

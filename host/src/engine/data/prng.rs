@@ -26,6 +26,10 @@ impl Prng {
     }
 
     /// A number below `bound`, each as likely as the others; 0 for a bound of 0.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the halves of a product; the high one is below `bound`"
+    )]
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound as u64;
         loop {

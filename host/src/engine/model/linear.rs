@@ -48,9 +48,25 @@ fn uniform(shape: &[i64], bound: f64, device: Device) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::torch::rng;
+
+    #[test]
+    fn one_seed_gives_pytorchs_own_values() {
+        let _alone = rng::TEST_LOCK.lock();
+        rng::seed(0);
+        let [weight, bias] = Linear::new(2, 2, Device::Cpu).unwrap().params("fc");
+        let found: Vec<f32> = Vec::try_from(weight.tensor.detach().flatten(0, -1)).unwrap();
+        // `torch.manual_seed(0); torch.nn.Linear(2, 2)` prints these.
+        for (found, wanted) in found.iter().zip([-0.0053, 0.3793, -0.5820, -0.5204]) {
+            assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
+        }
+        let found: Vec<f32> = Vec::try_from(bias.tensor.detach()).unwrap();
+        assert!((found[0] + 0.2723).abs() < 1e-4 && (found[1] - 0.1896).abs() < 1e-4, "{found:?}");
+    }
 
     #[test]
     fn values_are_within_the_bound_and_learn() {
+        let _alone = rng::TEST_LOCK.lock();
         let layer = Linear::new(16, 3, Device::Cpu).unwrap();
         let [weight, bias] = layer.params("layers.0");
         assert_eq!((weight.name.as_str(), weight.tensor.size()), ("layers.0.weight", vec![3, 16]));

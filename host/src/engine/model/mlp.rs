@@ -185,6 +185,7 @@ mod tests {
 
     #[test]
     fn sizes_come_from_the_data_and_names_are_pytorchs() {
+        let _alone = rng::TEST_LOCK.lock();
         let model = mlp(&[("hidden", vec![5_i64, 7].into())]).unwrap();
         let names: Vec<_> =
             model.params().iter().map(|p| (p.name.as_str(), p.tensor.size())).collect();
@@ -218,6 +219,7 @@ mod tests {
 
     #[test]
     fn wrong_settings_and_shapes_are_told() {
+        let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, hookrack_plugin_api::Value)]| match mlp(settings) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("accepted"),
