@@ -792,4 +792,10 @@ static inline HrStatus hr_fail(const TrainerHandle *trainer, const char *why) {
   return HR_ERROR;
 }
 
+// After a call of the host that failed: gives the host's own reason as this plugin's.
+static inline HrStatus hr_fail_as_host(const TrainerHandle *trainer) {
+  trainer->set_error(trainer->host, trainer->last_error(trainer->host));
+  return HR_ERROR;
+}
+
 #endif // HOOKRACK_H
