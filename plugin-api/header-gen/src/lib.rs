@@ -86,7 +86,7 @@ pub fn generate() -> Result<String, HeaderError> {
     config.export.rename.extend(words.renames());
     config.after_includes = Some(computed_constants());
     config.trailer = Some(HELPERS.trim_end().into());
-    let builder = sources.iter().fold(cbindgen::Builder::new(), |b, path| b.with_src(path));
+    let builder = sources.iter().fold(cbindgen::Builder::new(), cbindgen::Builder::with_src);
     let mut out = Vec::new();
     builder.with_config(config).generate()?.write(&mut out);
     Ok(tidy(&String::from_utf8(out)?, &words))
