@@ -6,7 +6,7 @@ use crate::abi::{
     SLOT_LOSS, SLOT_OUTPUT,
 };
 use crate::error::{Error, Result};
-use crate::op::Op;
+use crate::op::{Arg, CachedOp, Op, Returned};
 use crate::phase::{Outcome, Phase};
 use crate::tensor::{AsTensors, Tensor, Tensors};
 use crate::value::Value;
@@ -208,6 +208,11 @@ impl Trainer {
     /// An operator of libtorch by name, such as `aten::lerp_.Scalar`. Find once, call often.
     pub fn op(&self, name: &str) -> Result<Op> {
         Op::find(self.host, name)
+    }
+
+    /// Calls an operator with a fixed name, which is looked up at the first call of the process.
+    pub fn call(&self, op: &CachedOp, args: &[Arg<'_>]) -> Result<Returned> {
+        op.call(self.host, args)
     }
 
     /// A new tensor from rows of numbers; `shape` multiplied is their count.

@@ -1,0 +1,79 @@
+//! Hook and metric entries as the host reads them.
+
+use std::path::PathBuf;
+
+use hookrack_plugin_api::Value;
+
+use super::cadence::{Every, Phases};
+use super::origin::Origin;
+
+/// What an error in a hook does to the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The run fails.
+    Abort,
+    /// The hook is switched off for the rest of the run.
+    Disable,
+    /// The error is logged and the hook goes on.
+    Warn,
+}
+
+impl OnError {
+    /// Every policy, strictest first.
+    pub const ALL: [Self; 3] = [Self::Abort, Self::Disable, Self::Warn];
+
+    /// The name in a config.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Abort => "abort",
+            Self::Disable => "disable",
+            Self::Warn => "warn",
+        }
+    }
+
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+}
+
+/// One hook of the run.
+#[derive(Clone, Debug)]
+pub struct HookEntry {
+    /// The instance name: unique, used for state, timing and messages.
+    pub name: String,
+    /// The hook's type, never an alias.
+    pub type_name: String,
+    /// The library that provides it; none when it is built in.
+    pub library: Option<PathBuf>,
+    /// Lower runs first.
+    pub level: i64,
+    /// What an error does.
+    pub on_error: OnError,
+    /// How often it runs.
+    pub every: Every,
+    /// The phases it runs in.
+    pub phases: Phases,
+    /// Its own parameters, complete.
+    pub settings: Value,
+    /// Whether it is a default hook.
+    pub is_default: bool,
+    /// The entry in the config.
+    pub origin: Origin,
+}
+
+/// One metric of the run.
+#[derive(Clone, Debug)]
+pub struct MetricEntry {
+    /// The name of its value: unique.
+    pub name: String,
+    /// The metric's type, never an alias.
+    pub type_name: String,
+    /// The library that provides it; none when it is built in.
+    pub library: Option<PathBuf>,
+    /// The phases it is computed in.
+    pub phases: Phases,
+    /// Its own parameters, complete.
+    pub settings: Value,
+    /// The entry in the config.
+    pub origin: Origin,
+}
