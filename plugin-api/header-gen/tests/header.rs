@@ -50,17 +50,16 @@ fn layout() -> String {
     }
 }
 
-fn compile(compiler: &str, standard: &str, source: &Path) {
-    let include = header_path();
-    let include = include.parent().unwrap();
+/// What the compiler says about the file; nothing if it likes it.
+fn complaints(compiler: &str, standard: &str, source: &Path) -> std::io::Result<String> {
+    let include = header_path().with_file_name("");
     let output = Command::new(compiler)
         .args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I"])
         .arg(include)
         .arg(source)
-        .output()
-        .unwrap_or_else(|e| panic!("{compiler} is needed to check the header: {e}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{compiler} refuses the header:\n{said}");
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(if output.status.success() { String::new() } else { format!("{compiler}: {said}") })
 }
 
 #[test]
@@ -88,6 +87,6 @@ fn c_and_cpp_lay_the_tables_out_as_rust_does() {
              int main(void) {{ return header.magic == HR_MAGIC && hr_str_eq(name, \"x\") ? 0 : 1; }}\n"
         );
         std::fs::write(&source, text).unwrap();
-        compile(compiler, standard, &source);
+        assert_eq!(complaints(compiler, standard, &source).unwrap(), "");
     }
 }
