@@ -9,6 +9,7 @@ pub mod hooks;
 pub mod inventory;
 pub mod job;
 pub mod metrics;
+pub mod new_plugin;
 pub mod plugins;
 pub mod run;
 pub mod torch;

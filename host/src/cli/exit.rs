@@ -3,6 +3,7 @@
 use crate::config::ConfigErrors;
 use crate::inventory::InventoryError;
 use crate::job::JobError;
+use crate::new_plugin::NewPluginError;
 use crate::plugins::LoadError;
 use crate::run::RunDirError;
 use crate::train::{BuildError, Ending, TrainError};
@@ -35,6 +36,16 @@ impl Failure {
     /// A mistake in what was typed.
     pub(super) fn usage(message: impl Display) -> Self {
         Self::new(CONFIG, message)
+    }
+
+    /// No plugin was written.
+    pub(super) fn new_plugin(error: NewPluginError) -> Self {
+        match error {
+            NewPluginError::Write { path, source } => {
+                Self::new(FILES, format!("could not write {}: {source}", path.display()))
+            }
+            error => Self::new(CONFIG, error),
+        }
     }
 
     /// Prints the message and gives the code.

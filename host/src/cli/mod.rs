@@ -8,6 +8,7 @@ mod eval;
 mod exit;
 mod inspect;
 mod logging;
+mod new_plugin;
 mod plan;
 mod plugins;
 mod predict;
@@ -52,6 +53,7 @@ enum Command {
     Config(config::ConfigArgs),
     Plugins(plugins::PluginsArgs),
     Inspect(inspect::InspectArgs),
+    NewPlugin(new_plugin::NewPluginArgs),
 }
 
 /// The config of a command.
@@ -84,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Config(args) => config::run(&args),
         Command::Plugins(args) => plugins::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::NewPlugin(args) => new_plugin::run(&args),
     };
     match outcome {
         Ok(code) => code,

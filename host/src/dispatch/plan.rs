@@ -85,9 +85,10 @@ impl Plan {
         self.rows.get(point.code() as usize).map_or(point, |row| row.called_as)
     }
 
-    /// The rows at which anybody runs, in the order of the points.
+    /// The rows at which anybody is called, in the order of the points. `on_iter_forward` is not among them: it is
+    /// called in the place of the phases' own forward roles.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| !row.seats.is_empty())
+        self.rows.iter().filter(|row| !row.seats.is_empty() && row.point != Point::OnIterForward)
     }
 }
 

@@ -22,11 +22,11 @@ impl Hook for PeriodicLogger {
         if t.iter().is_multiple_of(self.interval) { t.write_events() } else { Ok(()) }
     }
 
-    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
         t.write_events()
     }
 
-    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+    fn after_cycle(&mut self, t: &mut Trainer) -> Result<()> {
         t.write_events()
     }
 

@@ -41,16 +41,16 @@ impl Average {
         if warmup { set.min((1.0 + updates) / (10.0 + updates)) } else { set }
     }
 
-    /// Says that this hook swaps weights for evaluations. A second one would put averages back where the model's
-    /// own weights belong, since points run in the same order before and after an evaluation.
-    pub fn claim_evaluation(t: &mut Trainer) -> Result<()> {
+    /// Says that this hook swaps weights for evaluations; false where another one already does. Two would put
+    /// averages back where the model's own weights belong, since points run in the same order before and after an
+    /// evaluation.
+    pub fn claim_evaluation(t: &mut Trainer) -> Result<bool> {
         if let Some(other) = t.state(CLAIM) {
             let other = other.as_str().unwrap_or("another hook");
-            bail!(
-                "`{other}` evaluates with its weights already: set `evaluate = false` for one of the two"
-            );
+            info!("`{other}` evaluates with its weights: this average is kept and saved, but not evaluated");
+            return Ok(false);
         }
-        t.put_state(CLAIM, t.instance())
+        t.put_state(CLAIM, t.instance()).map(|()| true)
     }
 
     /// Takes that back, as the hook leaves.

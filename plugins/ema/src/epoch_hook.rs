@@ -33,7 +33,8 @@ fn yes() -> bool {
 #[hook(level = LOW, mutates = "params")]
 impl Hook for EmaEpoch {
     fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { Average::claim_evaluation(t) } else { Ok(()) }
+        self.evaluate = self.evaluate && Average::claim_evaluation(t)?;
+        Ok(())
     }
 
     fn after_load_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
