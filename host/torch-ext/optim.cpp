@@ -10,6 +10,9 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
 
 using namespace hookrack;
 
@@ -35,18 +38,45 @@ struct Scratch {
 
 namespace {
 
-// The kernels walk raw memory, so a gradient must lie as its parameter lies. Autograd's own do;
-// one that a hook put there may not.
-at::Tensor as_param(const at::Tensor& grad, const at::Tensor& param) {
-  if (grad.strides() == param.strides() && grad.scalar_type() == param.scalar_type()) return grad;
-  auto same = at::empty_like(param);
-  same.copy_(grad);
-  return same;
+std::string shape_of(const at::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.sizes();
+  return text.str();
+}
+
+[[noreturn]] void refuse(const char* what, const at::Tensor& found, const at::Tensor& param) {
+  throw std::runtime_error(std::string(what) + " of shape " + shape_of(found) +
+                           " does not lie in memory as its parameter of shape " + shape_of(param));
+}
+
+// The kernels walk raw memory: param, gradient and state must lie alike and without gaps.
+bool alike(const at::Tensor& tensor, const at::Tensor& param) {
+  return tensor.sizes() == param.sizes() && tensor.strides() == param.strides() &&
+         tensor.scalar_type() == param.scalar_type() && tensor.device() == param.device();
+}
+
+const at::Tensor& state_of(const at::Tensor& state, const at::Tensor& param) {
+  if (!alike(state, param)) refuse("optimizer state", state, param);
+  return state;
+}
+
+// Autograd's gradients lie as their parameters; one that a hook put there may not, and is copied.
+at::Tensor grad_of(const at::Tensor& param) {
+  const auto& grad = param.grad();
+  if (!param.is_non_overlapping_and_dense()) refuse("a tensor with gaps", param, param);
+  if (alike(grad, param)) return grad;
+  if (grad.sizes() != param.sizes()) refuse("a gradient", grad, param);
+  auto copy = at::empty_like(param);
+  copy.copy_(grad);
+  return copy;
 }
 
 void count_step(const List& steps) {
   bool on_cpu = true;
-  for (const auto& step : steps) on_cpu = on_cpu && step.is_cpu();
+  for (const auto& step : steps) {
+    if (step.numel() != 1) throw std::runtime_error("a step counter is one number, found " + shape_of(step));
+    on_cpu = on_cpu && step.is_cpu();
+  }
   if (!on_cpu) return at::_foreach_add_(steps, 1);
   for (const auto& step : steps) *step.mutable_data_ptr<float>() += 1.0F;
 }
@@ -59,13 +89,12 @@ void adam(const List& params, const List& avg, const List& sq, const List& max_s
           Scratch& now, const AdamHyper& h, const at::Tensor* scale, const at::Tensor* found_inf) {
   now.clear();
   for (size_t i = 0; i < params.size(); ++i) {
-    const auto& grad = params[i].grad();
-    if (!grad.defined()) continue;
+    if (!params[i].grad().defined()) continue;
     now.params.push_back(params[i]);
-    now.grads.push_back(as_param(grad, params[i]));
-    now.first.push_back(avg[i]);
-    now.second.push_back(sq[i]);
-    if (h.amsgrad) now.third.push_back(max_sq[i]);
+    now.grads.push_back(grad_of(params[i]));
+    now.first.push_back(state_of(avg[i], params[i]));
+    now.second.push_back(state_of(sq[i], params[i]));
+    if (h.amsgrad) now.third.push_back(state_of(max_sq[i], params[i]));
     now.steps.push_back(steps[i]);
   }
   if (now.params.empty()) return;
@@ -90,13 +119,12 @@ void sgd(const List& params, List& buffers, Scratch& now, const SgdHyper& h, boo
   now.clear();
   bool momentum = h.momentum != 0.0;
   for (size_t i = 0; i < params.size(); ++i) {
-    const auto& grad = params[i].grad();
-    if (!grad.defined() || (momentum && buffers[i].defined() == first)) continue;
+    if (!params[i].grad().defined() || (momentum && buffers[i].defined() == first)) continue;
     now.params.push_back(params[i]);
-    now.grads.push_back(as_param(grad, params[i]));
+    now.grads.push_back(grad_of(params[i]));
     if (!momentum) continue;
     if (first) buffers[i] = at::zeros_like(params[i]);
-    now.first.push_back(buffers[i]);
+    now.first.push_back(state_of(buffers[i], params[i]));
   }
   if (now.params.empty()) return;
   at::_fused_sgd_(now.params, now.grads, now.first, h.weight_decay, h.momentum, h.lr, h.dampening,

@@ -244,7 +244,7 @@ impl Trainer {
         self.host.backward()
     }
 
-    /// Changes the parameters by their gradients, then drops the gradients.
+    /// Changes the parameters by their gradients, which stay until the iteration ends.
     pub fn optimizer_step(&mut self) -> Result<()> {
         self.host.optimizer_step()
     }

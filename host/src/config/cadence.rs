@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hookrack_plugin_api::Phase;
+
 /// How often a hook runs: `every = "100it"` or `"2ep"`; without it, whenever its points are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
@@ -47,34 +49,6 @@ impl fmt::Display for Every {
             Self::Always => f.write_str("always"),
             Self::Iters(count) => write!(f, "{count}it"),
             Self::Epochs(count) => write!(f, "{count}ep"),
-        }
-    }
-}
-
-/// What the trainer is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// Fitting.
-    Train,
-    /// Evaluation inside a training run.
-    Val,
-    /// Evaluation on its own.
-    Test,
-    /// Prediction.
-    Pred,
-}
-
-impl Phase {
-    /// Every phase, in the order in which they are written.
-    pub const ALL: [Self; 4] = [Self::Train, Self::Val, Self::Test, Self::Pred];
-
-    /// The name in a config.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Train => "train",
-            Self::Val => "val",
-            Self::Test => "test",
-            Self::Pred => "pred",
         }
     }
 }

@@ -5,10 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::Param;
+use hookrack_plugin_api::{OnError, Param};
 use thiserror::Error;
 
-use super::entries::OnError;
 use super::fixed;
 
 /// What a `type =` stands for. Each kind has its own names.

@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
     /// Reports every key that is not among `valid`.
     pub(super) fn unknown_keys(&mut self, table: &Table, valid: &[&str], scope: &Scope) {
         for Entry { key, key_origin, .. } in &table.entries {
-            if valid.contains(&key.as_str()) {
+            if valid.contains(&key.as_str()) || self.errors.is_full() {
                 continue;
             }
             self.errors.push(ConfigError::UnknownKey {

@@ -1,8 +1,9 @@
 //! Which places an error shows, with a few words at each, and what to do about it.
 
+use hookrack_plugin_api::Level;
+
 use super::error::ConfigError;
 use super::fixed::TOP_LEVEL;
-use super::level::LEVELS;
 use super::origin::Origin;
 
 /// A place in a document and what is to be said there.
@@ -256,6 +257,7 @@ fn entries_help(entries: &[String]) -> String {
 }
 
 fn level_help() -> String {
-    let names: Vec<_> = LEVELS.iter().map(|(name, level)| format!("{name} {level}")).collect();
+    let names: Vec<_> =
+        Level::NAMED.iter().map(|(name, level)| format!("{name} {}", level.0)).collect();
     format!("a level is any integer or one of {}", names.join(", "))
 }

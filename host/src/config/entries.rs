@@ -2,39 +2,10 @@
 
 use std::path::PathBuf;
 
-use hookrack_plugin_api::Value;
+use hookrack_plugin_api::{OnError, Value};
 
 use super::cadence::{Every, Phases};
 use super::origin::Origin;
-
-/// What an error in a hook does to the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnError {
-    /// The run fails.
-    Abort,
-    /// The hook is switched off for the rest of the run.
-    Disable,
-    /// The error is logged and the hook goes on.
-    Warn,
-}
-
-impl OnError {
-    /// Every policy, strictest first.
-    pub const ALL: [Self; 3] = [Self::Abort, Self::Disable, Self::Warn];
-
-    /// The name in a config.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Abort => "abort",
-            Self::Disable => "disable",
-            Self::Warn => "warn",
-        }
-    }
-
-    pub(super) fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|policy| policy.name() == name)
-    }
-}
 
 /// One hook of the run.
 #[derive(Clone, Debug)]

@@ -170,9 +170,14 @@ const MOST_ERRORS: usize = 100;
 
 impl ConfigErrors {
     pub(super) fn push(&mut self, error: ConfigError) {
-        if self.0.len() < MOST_ERRORS {
+        if !self.is_full() {
             self.0.push(error);
         }
+    }
+
+    /// Whether another error would be dropped; finding the nearest name for it is then a waste.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MOST_ERRORS
     }
 
     pub(super) fn append(&mut self, other: Self) {

@@ -3,11 +3,10 @@
 //! A new key of `[train]` is one row here and one field in `resolved.rs`: check, documentation and
 //! schema follow.
 
-use hookrack_plugin_api::{Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
 
 use super::cadence::PHASE_NAMES;
 use super::catalog::Kind;
-use super::entries::OnError;
 
 /// A section that names a component by `type =`.
 pub(super) struct ComponentSection {

@@ -1,5 +1,7 @@
 //! Lays one table over another: deep, later wins, lists replace, `_delete_` starts afresh.
 
+use std::collections::HashMap;
+
 use super::error::{ConfigError, ConfigErrors};
 use super::tree::{Entry, Item, Node, Table};
 
@@ -20,21 +22,21 @@ fn merge_tables(under: Table, mut over: Table) -> Table {
     }
     // A table that started afresh still does when it is itself laid over something.
     let mut merged = under;
+    let keys = merged.entries.iter().enumerate();
+    let places: HashMap<String, usize> = keys.map(|(at, old)| (old.key.clone(), at)).collect();
     for entry in over.entries {
-        lay(&mut merged, entry);
+        match places.get(&entry.key) {
+            None => merged.entries.push(entry),
+            Some(at) => lay(&mut merged.entries[*at], entry),
+        }
     }
     merged
 }
 
-fn lay(merged: &mut Table, entry: Entry) {
-    match merged.entries.iter_mut().find(|old| old.key == entry.key) {
-        None => merged.entries.push(entry),
-        Some(old) => {
-            let under = std::mem::replace(&mut old.node, Node::empty());
-            old.node = merge(under, entry.node);
-            old.key_origin = entry.key_origin;
-        }
-    }
+fn lay(old: &mut Entry, entry: Entry) {
+    let under = std::mem::replace(&mut old.node, Node::empty());
+    old.node = merge(under, entry.node);
+    old.key_origin = entry.key_origin;
 }
 
 /// Reports every `_delete_` that dropped nothing: the base it relies on is not there.

@@ -15,7 +15,6 @@ mod explain;
 mod file;
 mod fixed;
 mod inherit;
-mod level;
 mod locate;
 mod merge;
 mod nearest;
@@ -32,13 +31,12 @@ mod tests;
 mod tree;
 mod write;
 
-pub use cadence::{CadenceFault, Every, Phase, Phases};
+pub use cadence::{CadenceFault, Every, Phases};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
-pub use entries::{HookEntry, MetricEntry, OnError};
+pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::Row;
 pub use file::ConfigFile;
-pub use level::LEVELS;
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{

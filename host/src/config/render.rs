@@ -1,5 +1,7 @@
 //! Draws errors: file, line, source line, caret, help.
 
+use std::ops::Range;
+
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
@@ -56,33 +58,57 @@ fn with_labels<'a>(group: Group<'a>, labels: &[Label<'a>], first: AnnotationKind
     if *span == (0..0) {
         return group.element(annotate_snippets::Origin::path(printable(&document.shown)));
     }
+    let spans = labels.iter().filter_map(|label| span_in(document, label.origin));
+    let window = window(&document.text, spans);
+    let first_line = match document.kind {
+        DocumentKind::File => document.line_of(window.start),
+        // The second override is the second line of `-s`.
+        DocumentKind::Override(number) => number,
+    };
     let kinds = std::iter::once(first).chain(std::iter::repeat(AnnotationKind::Context));
-    let annotations =
-        labels.iter().zip(kinds).filter_map(|(label, kind)| annotation(document, label, kind));
-    group.element(snippet(document).annotations(annotations))
+    let annotations = labels
+        .iter()
+        .zip(kinds)
+        .filter_map(|(label, kind)| annotation(document, label, kind, window.start));
+    let snippet = Snippet::source(&document.text[window.clone()])
+        .line_start(first_line)
+        .path(printable(&document.shown));
+    group.element(snippet.annotations(annotations))
 }
 
-/// The second override is the second line of `-s`.
-fn snippet(document: &Document) -> Snippet<'_, Annotation<'_>> {
-    let snippet = Snippet::source(document.text.as_str()).path(printable(&document.shown));
-    match document.kind {
-        DocumentKind::File => snippet,
-        DocumentKind::Override(number) => snippet.line_start(number),
-    }
+/// The lines that hold the spans. The renderer reads all that it is given, and files may be long.
+fn window(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
+    let whole = spans.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+    let start = text[..whole.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[whole.end..].find('\n').map_or(text.len(), |at| whole.end + at);
+    start..end
 }
 
 fn annotation<'a>(
     document: &Document,
     label: &Label<'a>,
     kind: AnnotationKind,
+    offset: usize,
 ) -> Option<Annotation<'a>> {
-    let Origin::Written { span, .. } = label.origin else { return None };
-    let end = span.end.min(document.text.len());
-    let annotation = kind.span(span.start.min(end)..end);
+    let span = span_in(document, label.origin)?;
+    let annotation = kind.span(span.start - offset..span.end - offset);
     if label.text.is_empty() {
         return Some(annotation);
     }
     Some(annotation.label(printable(&label.text)))
+}
+
+/// The bytes of an origin, made sure to be whole characters of the text.
+fn span_in(document: &Document, origin: &Origin) -> Option<Range<usize>> {
+    let Origin::Written { span, .. } = origin else { return None };
+    let end = boundary(&document.text, span.end);
+    Some(boundary(&document.text, span.start.min(end))..end)
+}
+
+/// The last start of a character at or before `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// Text that came out of a file must not steer the terminal.

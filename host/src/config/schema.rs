@@ -1,14 +1,13 @@
 //! A JSON Schema of config files, with the parameters of everything in a catalogue.
 //!
-//! A section may get its `type` and its required keys from a base, so the schema asks for them only
-//! where nothing is inherited: in the entries of lists, and at the top of a file without `_base_`.
+//! A file may be a base, or get its sections, their `type` and their required keys from one, so the
+//! schema asks for keys only where nothing is inherited: in the entries of lists.
 
-use hookrack_plugin_api::{Param, ParamType, Presence, Value as Setting};
+use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value as Setting};
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, CatalogEntry, Kind};
 use super::fixed::{self, BASE, DELETE, SPLITS};
-use super::level::LEVELS;
 
 /// Kinds by the name of their definition in the schema.
 const DEFINITIONS: [(&str, Kind); 8] = [
@@ -30,8 +29,6 @@ pub fn json_schema(catalog: &Catalog) -> Value {
         "type": "object",
         "properties": top_level(catalog),
         "additionalProperties": false,
-        "if": { "not": { "required": [BASE] } },
-        "then": { "required": ["model", "data", "loss", "optimizer", "train"] },
         "$defs": definitions(catalog),
     })
 }
@@ -110,14 +107,31 @@ fn default_hooks_schema(catalog: &Catalog) -> Value {
     object(&properties)
 }
 
-/// A table by `type` that may build on a base: without a `type` of its own nothing more is known.
+/// A table by `type` that may build on a base.
 fn mergeable(catalog: &Catalog, kind: Kind) -> Value {
-    let inherited = json!({ "not": { "required": ["type"] } });
     let own = catalog.of(kind).map(|entry| alternative(kind, entry, &["type"], true));
-    let alternatives: Vec<Value> = own.chain([inherited]).collect();
+    let alternatives: Vec<Value> = own.chain([inherited(catalog, kind)]).collect();
     // Two libraries may have the same type, and then both alternatives may fit.
     let choice = if kind.comes_from_libraries() { "anyOf" } else { "oneOf" };
     json!({ "type": "object", choice: alternatives })
+}
+
+/// A table whose `type` is in a base: any parameter of any type may be meant.
+fn inherited(catalog: &Catalog, kind: Kind) -> Value {
+    let mut merged: Map<String, Value> = Map::new();
+    for (name, schema) in catalog.of(kind).flat_map(|entry| param_schemas(&entry.params)) {
+        let schemas = merged.entry(name).or_insert_with(|| json!({ "anyOf": [] }));
+        if let Some(schemas) = schemas["anyOf"].as_array_mut().filter(|all| !all.contains(&schema))
+        {
+            schemas.push(schema);
+        }
+    }
+    merged.extend(param_schemas(&fixed::reserved_params(kind)));
+    merged.extend(special_keys(kind));
+    merged.insert(DELETE.into(), delete_schema());
+    let mut schema = object(&merged);
+    schema["not"] = json!({ "required": ["type"] });
+    schema
 }
 
 /// A list of tables by `type`. Lists are never merged, so each entry is complete.
@@ -169,8 +183,8 @@ fn special_keys(kind: Kind) -> Map<String, Value> {
         (name.to_owned(), schema)
     };
     if kind == Kind::Hook {
-        let upper = LEVELS.iter().map(|(name, _)| (*name).to_owned());
-        let lower = LEVELS.iter().map(|(name, _)| name.to_lowercase());
+        let upper = Level::NAMED.iter().map(|(name, _)| (*name).to_owned());
+        let lower = Level::NAMED.iter().map(|(name, _)| name.to_lowercase());
         let names: Vec<String> = upper.chain(lower).collect();
         keys.extend([
             described("level", json!({ "anyOf": [{ "type": "integer" }, { "enum": names }] })),

@@ -15,6 +15,8 @@ pub struct Plan {
 pub struct Row {
     /// The point.
     pub point: Point,
+    /// The point as which they are called: a phase's forward role may be taken by a hook for all phases.
+    pub called_as: Point,
     /// Who runs there.
     pub seats: Vec<usize>,
 }
@@ -52,8 +54,11 @@ impl Plan {
         let mut rows = Vec::with_capacity(Point::COUNT);
         for &point in Point::ALL {
             let wanting = order.iter().copied().filter(|&i| seats[i].points.contains(&point));
+            let mut called_as = point;
             let seats = if point.is_role() {
-                provider(seats, point)?.into_iter().collect()
+                let provider = provider(seats, point)?;
+                called_as = provider.map_or(point, |(_, role)| role);
+                provider.into_iter().map(|(seat, _)| seat).collect()
             } else if point.is_reversed() {
                 let mut seats: Vec<_> = wanting.collect();
                 seats.reverse();
@@ -61,7 +66,7 @@ impl Plan {
             } else {
                 wanting.collect()
             };
-            rows.push(Row { point, seats });
+            rows.push(Row { point, called_as, seats });
         }
         let plan = Self { rows };
         match NEEDED.into_iter().find(|role| plan.at(*role).is_empty()) {
@@ -75,6 +80,11 @@ impl Plan {
         self.rows.get(point.code() as usize).map_or(&[], |row| &row.seats)
     }
 
+    /// The point as which the hooks of a point are called.
+    pub fn called_as(&self, point: Point) -> Point {
+        self.rows.get(point.code() as usize).map_or(point, |row| row.called_as)
+    }
+
     /// The rows at which anybody runs, in the order of the points.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| !row.seats.is_empty())
@@ -83,7 +93,7 @@ impl Plan {
 
 /// The one hook that answers a role: a configured one before the built-in one, and for a forward pass a phase's own
 /// role before the general one.
-fn provider(seats: &[Seat], role: Point) -> Result<Option<usize>, PlanError> {
+fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
     let general = match role {
         Point::OnTrainForward | Point::OnValForward | Point::OnPredForward => Some(Point::OnIterForward),
         _ => None,
@@ -97,7 +107,7 @@ fn provider(seats: &[Seat], role: Point) -> Result<Option<usize>, PlanError> {
                     let [first, second] = [first, second].map(|i| seats[i].name.clone());
                     return Err(PlanError::TwoProviders { role, first, second });
                 }
-                (Some(one), None) => return Ok(Some(one)),
+                (Some(one), None) => return Ok(Some((one, role))),
                 (None, _) => {}
             }
         }
@@ -108,9 +118,8 @@ fn provider(seats: &[Seat], role: Point) -> Result<Option<usize>, PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::OnError;
     use crate::dispatch::When;
-    use hookrack_plugin_api::Level;
+    use hookrack_plugin_api::{Level, OnError};
 
     fn seat(name: &str, level: i64, is_default: bool, points: &[Point]) -> Seat {
         Seat {

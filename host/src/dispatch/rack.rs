@@ -4,9 +4,8 @@ use super::cost::{Cost, HookCost};
 use super::failure::{FailureKind, HookError};
 use super::plan::Plan;
 use super::seat::Seat;
-use crate::config::OnError;
 use crate::plugins::Instance;
-use hookrack_plugin_api::Point;
+use hookrack_plugin_api::{OnError, Point};
 use hookrack_plugin_api::abi::{HrProgress, HrStatus};
 use quanta::Clock;
 use std::cell::Cell;
@@ -25,6 +24,7 @@ pub struct Attached {
 /// One call of the table: kept flat, so that a point is a walk over neighbours.
 struct Entry {
     hook: u32,
+    called_as: Point,
     filtered: bool,
     cost: Cost,
 }
@@ -49,6 +49,7 @@ impl Rack {
             starts.push(number(entries.len()));
             entries.extend(plan.at(point).iter().map(|&hook| Entry {
                 hook: number(hook),
+                called_as: plan.called_as(point),
                 filtered: !hooks[hook].seat.when.is_always(),
                 cost: Cost::default(),
             }));
@@ -60,6 +61,11 @@ impl Rack {
     /// The hooks, in the order in which they were given.
     pub fn hooks(&self) -> &[Attached] {
         &self.hooks
+    }
+
+    /// The hooks, to give them their state back.
+    pub fn hooks_mut(&mut self) -> &mut [Attached] {
+        &mut self.hooks
     }
 
     /// Calls every hook of a point. The first failure under `abort` ends the walk.
@@ -87,7 +93,7 @@ impl Rack {
             if attached.disabled || (entry.filtered && !attached.seat.when.allows(point, &self.progress.get())) {
                 continue;
             }
-            let status = attached.instance.on_point(point);
+            let status = attached.instance.on_point(entry.called_as);
             let now = self.clock.raw();
             entry.cost.add(now.wrapping_sub(before));
             before = now;

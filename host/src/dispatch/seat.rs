@@ -1,8 +1,7 @@
 //! What a hook is and where it wants to run, before any instance exists.
 
 use super::cadence::When;
-use crate::config::OnError;
-use hookrack_plugin_api::{Level, Point};
+use hookrack_plugin_api::{Level, OnError, Point};
 use std::path::PathBuf;
 
 /// Where metrics run: before every hook but those that ask for HIGHEST, so that readers find fresh values.

@@ -4,7 +4,7 @@ mod accuracy;
 mod board;
 mod loss;
 
-pub use board::Board;
+pub use board::{Board, Reading};
 use hookrack_plugin_api::abi::MetricBase;
 use hookrack_plugin_api::metric_table;
 

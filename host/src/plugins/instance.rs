@@ -55,7 +55,7 @@ impl Instance {
     pub fn metric(metric: &MetricType, name: &str, settings: &Value, context: &Rc<Context>) -> Result<Self, String> {
         let (desk, handle) = handle_for(name, false, context);
         let object = create(metric.table.create, handle, desk, settings)?;
-        let seat = MetricSeat::new(metric.table, object, name, context);
+        let seat = MetricSeat::new(metric.table, object, name, metric.manifest.better, context);
         Ok(Self {
             object: Box::into_raw(Box::new(seat)).cast(),
             on_point: metric_on_point,

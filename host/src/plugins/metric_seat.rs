@@ -1,5 +1,6 @@
 //! A metric in the place of a hook: reset when a pass begins, updated after each batch, read at the end.
 
+use super::Better;
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     HrHeader, HrScalarSink, HrStatus, HrStr, METRIC_EPOCH, METRIC_STEP, MetricBase, TrainerHandle,
@@ -23,6 +24,7 @@ pub(super) struct MetricSeat {
     pub(super) table: &'static MetricBase,
     pub(super) object: *mut c_void,
     name: String,
+    better: Option<Better>,
     context: Rc<Context>,
 }
 
@@ -38,9 +40,10 @@ impl MetricSeat {
         table: &'static MetricBase,
         object: *mut c_void,
         name: &str,
+        better: Option<Better>,
         context: &Rc<Context>,
     ) -> Self {
-        Self { table, object, name: name.to_owned(), context: Rc::clone(context) }
+        Self { table, object, name: name.to_owned(), better, context: Rc::clone(context) }
     }
 
     /// Does what a metric does at a point.
@@ -80,7 +83,12 @@ unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStat
     let seat = reading.seat;
     let board = &mut seat.context.metrics.borrow_mut();
     let slot = board.slot(reading.phase, &seat.name, &suffix, &mut seat.context.events.borrow_mut());
-    let key = board.put(slot, reading.is_step, value);
-    seat.context.events.borrow_mut().put(key, seat.context.progress.get().iter, value);
+    let progress = seat.context.progress.get();
+    let key = if reading.is_step {
+        board.put_step(slot, value)
+    } else {
+        board.put_epoch(slot, value, progress.epoch, seat.better)
+    };
+    seat.context.events.borrow_mut().put(key, progress.iter, value);
     HrStatus::OK
 }

@@ -14,7 +14,6 @@ use super::{Result, TensorList, TorchError, ffi};
 /// The numbers of an Adam step. The same fields stand in `torch-ext/optim.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "the kernel's own switches")]
 pub struct AdamHyper {
     /// Learning rate.
     pub lr: f64,
@@ -160,4 +159,91 @@ fn same_length(what: &str, params: &TensorList, state: &TensorList) -> Result<()
         return Ok(());
     }
     Err(TorchError::new(&format!("{wanted} parameters but {found} {what}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Arg;
+    use super::super::autograd::{self, GradMode};
+    use super::*;
+
+    const PLAIN: SgdHyper = SgdHyper {
+        lr: 1.0,
+        momentum: 0.0,
+        dampening: 0.0,
+        weight_decay: 0.0,
+        nesterov: false,
+        maximize: false,
+    };
+
+    fn zeros_with_grad() -> Tensor {
+        let param = Tensor::zeros([2, 3], tch::kind::FLOAT_CPU).set_requires_grad(true);
+        autograd::backward(&param.sum(tch::Kind::Float)).unwrap();
+        param
+    }
+
+    fn step(param: &Tensor, buffer: &Tensor, hyper: &SgdHyper) -> Result<()> {
+        let params: TensorList = [param].into_iter().collect();
+        let mut buffers: TensorList = [buffer].into_iter().collect();
+        sgd_step(&params, &mut buffers, &mut Scratch::default(), hyper, Unscale::default())
+    }
+
+    #[test]
+    fn a_gradient_that_lies_otherwise_is_copied_not_misread() {
+        let param = zeros_with_grad();
+        let _no_grad = GradMode::set(false);
+        let column_by_column = Tensor::arange(6, tch::kind::FLOAT_CPU).view([3, 2]).tr();
+        let replace = super::super::Op::find("aten::set_.source_Tensor").unwrap();
+        replace.run(&[Arg::tensor(&param.grad()), Arg::tensor(&column_by_column)]).unwrap();
+        step(&param, &Tensor::new(), &PLAIN).unwrap();
+        assert_eq!(-&param, column_by_column);
+    }
+
+    #[test]
+    fn state_and_lists_that_do_not_fit_are_refused() {
+        let param = zeros_with_grad();
+        let momentum = SgdHyper { momentum: 0.9, ..PLAIN };
+        let error = step(&param, &Tensor::zeros([1], tch::kind::FLOAT_CPU), &momentum).unwrap_err();
+        assert_eq!(
+            error.text(),
+            "optimizer state of shape [1] does not lie in memory as its parameter of shape [2, 3]"
+        );
+        let params: TensorList = [&param].into_iter().collect();
+        let mut none = TensorList::default();
+        let outcome =
+            sgd_step(&params, &mut none, &mut Scratch::default(), &PLAIN, Unscale::default());
+        assert_eq!(outcome.unwrap_err().text(), "1 parameters but 0 momentum buffers");
+    }
+
+    #[test]
+    fn a_step_that_is_not_finite_is_skipped_and_not_counted() {
+        let param = zeros_with_grad();
+        let list = |tensor: Tensor| -> TensorList { [tensor].into_iter().collect() };
+        let mut state = AdamState {
+            averages: list(param.zeros_like()),
+            squares: list(param.zeros_like()),
+            max_squares: TensorList::default(),
+            steps: list(Tensor::from(0.0_f32)),
+        };
+        let hyper = AdamHyper {
+            lr: 0.1,
+            beta1: 0.9,
+            beta2: 0.999,
+            weight_decay: 0.0,
+            eps: 1e-8,
+            amsgrad: false,
+            maximize: false,
+            decoupled_decay: false,
+        };
+        let params = list(param.shallow_clone());
+        for (found_inf, steps) in [(1.0_f32, 0.0), (0.0, 1.0)] {
+            let (scale, found_inf) = (Tensor::from(2.0_f32), Tensor::from(found_inf));
+            let unscale = Unscale { scale: Some(&scale), found_inf: Some(&found_inf) };
+            adam_step(&params, &mut state, &mut Scratch::default(), &hyper, unscale).unwrap();
+            let counted = state.steps.tensor(0).unwrap().double_value(&[]);
+            assert!((counted - steps).abs() < 1e-9, "{counted}, not {steps}");
+            let moved = param.abs().max().double_value(&[]);
+            assert!((moved - 0.1 * steps).abs() < 1e-6, "moved by {moved}");
+        }
+    }
 }

@@ -8,8 +8,9 @@ use super::error::check;
 use super::{Result, TorchError, ffi};
 
 /// Seeds the default generators of all devices.
-pub fn seed(seed: i64) {
-    tch::manual_seed(seed);
+pub fn seed(seed: u64) {
+    // libtorch reads the same 64 bits as a number with a sign.
+    tch::manual_seed(i64::from_ne_bytes(seed.to_ne_bytes()));
 }
 
 /// The whole state of the default CPU generator; opaque bytes of libtorch's.
@@ -31,6 +32,7 @@ pub fn set_state(state: &[u8]) -> Result<()> {
     unsafe { check(ffi::hrt_rng_set_state(tensor.as_ptr())) }
 }
 
+/// Held by every test that draws random numbers: the generator is one for all threads.
 #[cfg(test)]
 pub(crate) static TEST_LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

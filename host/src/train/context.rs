@@ -9,6 +9,7 @@ use super::requests::Requests;
 use crate::engine::{Engine, EngineError, Mode};
 use crate::events::EventStorage;
 use crate::metrics::Board;
+use crate::run::RunDirError;
 use crate::writers::Writers;
 use hookrack_plugin_api::abi::{
     HrProgress, HrTensor, SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
@@ -115,11 +116,20 @@ impl Context {
         current.set(SLOT_LOSS, None);
     }
 
-    /// Drops everything that belongs to the iteration: nothing leaks into the next one.
-    pub fn end_iteration(&self) {
+    /// Drops everything that belongs to the iteration, gradients included: nothing leaks into the next one.
+    pub fn end_iteration(&self) -> Result<(), EngineError> {
         self.current.borrow_mut().clear();
         self.grads.borrow_mut().clear();
         self.arena.borrow_mut().end_iteration();
+        self.engine.borrow_mut().zero_grad()
+    }
+
+    /// Has the writers write what is pending.
+    pub fn write_events(&self) -> Result<(), RunDirError> {
+        let mut events = self.events.borrow_mut();
+        let written = self.writers.borrow_mut().write(&events, &self.progress.get());
+        events.mark_written();
+        written
     }
 
     /// Puts a scalar under a full name.
@@ -165,7 +175,7 @@ impl Context {
     /// Differentiates the loss; micro-batches add up to the gradient of the whole batch.
     pub fn backward(&self) -> Result<(), EngineError> {
         let loss = self.slot(SLOT_LOSS, "loss")?;
-        self.engine.borrow_mut().backward(&loss, self.micro_weight.get())
+        self.engine.borrow().backward(&loss, self.micro_weight.get())
     }
 
     /// Clips the gradients, where the config says so, and keeps their norm for whoever asks.
@@ -179,24 +189,22 @@ impl Context {
     pub fn grad_norm(&self) -> Result<(), EngineError> {
         if self.current.borrow().tensor(SLOT_GRAD_NORM).is_none() {
             let norm = self.engine.borrow_mut().grad_norm()?;
-            self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
+            self.current.borrow_mut().set(SLOT_GRAD_NORM, Some(norm));
         }
         Ok(())
     }
 
-    /// Changes the parameters, then drops the gradients.
+    /// Changes the parameters by their gradients.
     pub fn optimizer_step(&self) -> Result<(), EngineError> {
         self.engine.borrow_mut().optimizer_step()
     }
 
     /// Sets the learning rate by the schedule.
-    pub fn lr_step(&self) -> Result<(), EngineError> {
-        let progress = self.progress.get();
+    pub fn lr_step(&self) {
         let mut engine = self.engine.borrow_mut();
-        engine.lr_step(progress.iter, progress.epoch);
+        engine.lr_step();
         let lr = engine.lr();
         drop(engine);
         self.advance(|progress| progress.lr = lr);
-        Ok(())
     }
 }

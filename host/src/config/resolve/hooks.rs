@@ -5,7 +5,8 @@ use super::entry::Typed;
 use crate::config::cadence::Phases;
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
-use crate::config::entries::{HookEntry, OnError};
+use crate::config::entries::HookEntry;
+use hookrack_plugin_api::OnError;
 use crate::config::error::ConfigError;
 use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
@@ -106,7 +107,7 @@ impl Resolver<'_> {
             type_name: typed.entry.name.clone(),
             library: typed.entry.source.library().map(Into::into),
             level: level.as_ref()?.0,
-            on_error: OnError::of_name(on_error.as_str()?)?,
+            on_error: OnError::from_name(on_error.as_str()?)?,
             every: every?,
             phases: phases.as_ref()?.0,
             settings: typed.settings.to_value(),

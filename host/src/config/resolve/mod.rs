@@ -57,7 +57,8 @@ static EMPTY: Table = Table { entries: Vec::new(), delete: None };
 impl<'a> Resolver<'a> {
     fn top_level_keys(&mut self) {
         for entry in &self.file.root.entries {
-            if !fixed::TOP_LEVEL.contains(&entry.key.as_str()) {
+            let known = fixed::TOP_LEVEL.contains(&entry.key.as_str());
+            if !known && !self.checker.errors.is_full() {
                 let (at, key) = (entry.key_origin.clone(), entry.key.clone());
                 let nearest = nearest(&key, fixed::TOP_LEVEL);
                 self.checker.errors.push(ConfigError::UnknownSection { at, key, nearest });

@@ -1,12 +1,13 @@
 //! The keys that hook and metric entries share: name, level, cadence, phases.
 
+use hookrack_plugin_api::Level;
+
 use super::Resolver;
 use super::entry::Typed;
 use crate::config::cadence::{CadenceFault, Every, PHASE_NAMES, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::error::ConfigError;
-use crate::config::level::{level_of_name, nearest_level_name};
 use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
@@ -65,9 +66,10 @@ impl Resolver<'_> {
     }
 
     fn named_level(&mut self, name: &str, at: &Origin) -> Option<i64> {
-        let level = level_of_name(name);
+        let level = Level::from_name(name).map(|level| level.0);
         if level.is_none() {
-            let (at, nearest, name) = (at.clone(), nearest_level_name(name), brief(name));
+            let names = Level::NAMED.map(|(name, _)| name);
+            let (at, nearest, name) = (at.clone(), nearest(name, names), brief(name));
             self.checker.errors.push(ConfigError::UnknownLevel { at, name, nearest });
         }
         level

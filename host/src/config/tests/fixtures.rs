@@ -46,7 +46,7 @@ fn resolve(folder: &Path, case: &Path) -> Result<ResolvedConfig, ConfigErrors> {
     file.resolve(&catalog(&libraries_of(&file)?))
 }
 
-fn expect(path: &Path, got: &str) -> Result<(), String> {
+pub(super) fn expect(path: &Path, got: &str) -> Result<(), String> {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(path, got).unwrap();
         return Ok(());

@@ -2,7 +2,9 @@
 
 mod catalog;
 mod fixtures;
+mod hostile;
 mod round_trip;
+mod schema;
 mod sections;
 
 use std::path::PathBuf;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use hookrack_plugin_api::Phase;
+
 use super::catalog::{catalog, entry};
 use super::fixtures::libraries_of;
 use crate::config::{
-    Catalog, ConfigFile, Every, HookEntry, Kind, Limit, OnError, Phase, Phases, ResolvedConfig,
-    Source,
+    Catalog, ConfigFile, Every, HookEntry, Kind, Limit, OnError, Phases, ResolvedConfig, Source,
 };
 
 const COMPLETE: &str = "

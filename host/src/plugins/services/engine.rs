@@ -62,7 +62,12 @@ unsafe extern "C" fn optimizer_step(host: *mut c_void) -> HrStatus {
 
 unsafe extern "C" fn lr_step(host: *mut c_void) -> HrStatus {
     // SAFETY: the caller's handle is ours.
-    unsafe { answer(host, Context::lr_step) }
+    unsafe {
+        answer(host, |context| {
+            context.lr_step();
+            Ok::<_, String>(())
+        })
+    }
 }
 
 unsafe extern "C" fn group_count(host: *mut c_void) -> usize {

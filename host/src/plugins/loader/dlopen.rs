@@ -1,0 +1,114 @@
+//! Mapping a library into the process, for good.
+
+use super::text::one_line;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+/// Why the system's loader refused a library.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// A library that it is linked to is not there.
+    #[error(
+        "needs {library}, which is not on this machine: install it, or put its folder into LD_LIBRARY_PATH"
+    )]
+    MissingDependency {
+        /// The missing library.
+        library: String,
+    },
+    /// A library that it is linked to is there, but too old.
+    #[error(
+        "needs {version} of {library}, which is older here: build it on this machine, or on an older one"
+    )]
+    OldDependency {
+        /// The library that is too old.
+        library: String,
+        /// The version that is missing.
+        version: String,
+    },
+    /// It calls something that nobody defines.
+    #[error("undefined symbol {symbol}: link it with the library that defines it")]
+    UndefinedSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// Anything else that the system's loader says.
+    #[error("the system's loader refused it: {reason}")]
+    Refused {
+        /// Its own words.
+        reason: String,
+    },
+}
+
+/// A mapped library. Dropping it does not unmap it: tables and functions of it are in use until the process ends.
+pub(super) struct Opened(ManuallyDrop<Library>);
+
+/// Maps `file`, an absolute path, and resolves every symbol of it: a missing one is an error here, where it would be
+/// the end of the process at the first call otherwise.
+pub(super) fn open(file: &Path) -> Result<Opened, OpenError> {
+    // SAFETY: this runs the library's initialisers. Whoever lists a library trusts its code; that its file is
+    // whole was checked.
+    let opened = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
+    opened.map(|library| Opened(ManuallyDrop::new(library))).map_err(|error| explain(&error))
+}
+
+impl Opened {
+    /// The address of a symbol as a `T`; `None` where the library has no such symbol.
+    ///
+    /// # Safety
+    /// `T` must be a pointer that is never null (`NonNull`, a reference, a function) and right for what the symbol
+    /// names.
+    pub(super) unsafe fn symbol<T: Copy>(&self, name: &str) -> Option<T> {
+        // SAFETY: the caller vouches for `T`; an address of zero becomes `None`.
+        let symbol = unsafe { self.0.get::<Option<T>>(name) }.ok()?.lift_option()?;
+        Some(*symbol)
+    }
+}
+
+fn explain(error: &libloading::Error) -> OpenError {
+    match error {
+        libloading::Error::DlOpen { source } => explain_text(&source.to_string()),
+        other => OpenError::Refused { reason: one_line(&other.to_string()) },
+    }
+}
+
+/// Sorts what glibc says. What it does not know stays in the loader's own words.
+fn explain_text(text: &str) -> OpenError {
+    const MISSING: &str = ": cannot open shared object file";
+    if let Some((_, symbol)) = text.split_once("undefined symbol: ") {
+        return OpenError::UndefinedSymbol { symbol: one_line(symbol) };
+    }
+    if let Some((library, version)) = too_old(text) {
+        return OpenError::OldDependency { library: one_line(library), version: one_line(version) };
+    }
+    match text.split_once(MISSING) {
+        Some((library, _)) => OpenError::MissingDependency { library: one_line(library) },
+        None => OpenError::Refused { reason: one_line(text) },
+    }
+}
+
+/// Library and version in "/lib/libc.so.6: version `GLIBC_2.99' not found (required by …)".
+fn too_old(text: &str) -> Option<(&str, &str)> {
+    let (library, rest) = text.split_once(": version `")?;
+    let (version, _) = rest.split_once("' not found")?;
+    Some((library.rsplit('/').next()?, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_too_old_dependency_is_told_from_a_missing_one() {
+        let text = "/lib/libc.so.6: version `GLIBC_2.99' not found (required by /p/libema.so)";
+        let expected =
+            OpenError::OldDependency { library: "libc.so.6".into(), version: "GLIBC_2.99".into() };
+        assert_eq!(explain_text(text), expected);
+    }
+
+    #[test]
+    fn what_nobody_foresaw_keeps_the_loaders_words() {
+        let text = "/p/libema.so: failed to map segment from shared object";
+        assert_eq!(explain_text(text), OpenError::Refused { reason: text.into() });
+    }
+}

@@ -1,0 +1,91 @@
+//! From a path as somebody wrote it to the bytes of a file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a path leads nowhere.
+#[derive(Debug, thiserror::Error)]
+pub enum LocateError {
+    /// There is nothing under that name.
+    #[error("no such file: check the name, and that the library was built and copied there")]
+    Missing,
+    /// There is no such folder to look into.
+    #[error("no such folder: check `plugins.dirs`")]
+    NoFolder,
+    /// What should be a folder is none.
+    #[error("not a folder: `plugins.dirs` lists folders, a single library is named by `library`")]
+    NotAFolder,
+    /// A link points to nothing.
+    #[error("a link to {}, which is not there: make the link anew", .target.display())]
+    BrokenLink {
+        /// What it points to.
+        target: PathBuf,
+    },
+    /// A folder on the way cannot be entered, or the links go round in circles.
+    #[error("cannot be reached: {cause}")]
+    Unreachable {
+        /// The system's reason.
+        cause: io::Error,
+    },
+}
+
+/// Why a file gives no bytes.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is a folder.
+    #[error("is a folder, not a library: name a file in it, or list the folder in `plugins.dirs`")]
+    Folder,
+    /// It is a pipe, a socket or a device.
+    #[error("is a pipe, a socket or a device, not a library file")]
+    NotAFile,
+    /// The user that runs the host may not read it.
+    #[error("may not be read by this user: check its permissions (chmod a+r)")]
+    Forbidden,
+    /// The disk or the network says no.
+    #[error("cannot be read: {cause}")]
+    Io {
+        /// The system's reason.
+        cause: io::Error,
+    },
+}
+
+/// The absolute path without links: what is handed to dlopen, which would search elsewhere for a bare name.
+pub(super) fn locate(path: &Path) -> Result<PathBuf, LocateError> {
+    path.canonicalize().map_err(|cause| match (cause.kind(), path.read_link()) {
+        (io::ErrorKind::NotFound, Ok(target)) => LocateError::BrokenLink { target },
+        (io::ErrorKind::NotFound, Err(_)) => LocateError::Missing,
+        _ => LocateError::Unreachable { cause },
+    })
+}
+
+/// The entries of a folder.
+pub(super) fn folder(dir: &Path) -> Result<impl Iterator<Item = PathBuf>, LocateError> {
+    let entries = std::fs::read_dir(dir).map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound => LocateError::NoFolder,
+        io::ErrorKind::NotADirectory => LocateError::NotAFolder,
+        _ => LocateError::Unreachable { cause },
+    })?;
+    Ok(entries.filter_map(Result::ok).map(|entry| entry.path()))
+}
+
+/// All bytes of a regular file.
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, ReadError> {
+    // Looked at before it is opened: opening a pipe would wait for a writer.
+    let kind = file.metadata().map_err(ReadError::from)?.file_type();
+    if kind.is_dir() {
+        return Err(ReadError::Folder);
+    }
+    if !kind.is_file() {
+        return Err(ReadError::NotAFile);
+    }
+    std::fs::read(file).map_err(ReadError::from)
+}
+
+impl From<io::Error> for ReadError {
+    fn from(cause: io::Error) -> Self {
+        match cause.kind() {
+            io::ErrorKind::PermissionDenied => Self::Forbidden,
+            _ => Self::Io { cause },
+        }
+    }
+}

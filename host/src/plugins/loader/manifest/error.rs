@@ -1,0 +1,64 @@
+//! Why a manifest cannot be used.
+
+/// Why a manifest cannot be used. `subject` is the hook or metric, such as "hook `Ema`".
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// A table has no name.
+    #[error("{subject} has no name: set the name by which a config is to call it")]
+    Unnamed {
+        /// Which.
+        subject: String,
+    },
+    /// Two tables have one name.
+    #[error("{subject} is exported twice: give one of them another name")]
+    Twice {
+        /// Which.
+        subject: String,
+    },
+    /// It is not UTF-8, or its pointer or length were never set.
+    #[error("the manifest of {subject} is not UTF-8 text")]
+    NotText {
+        /// Whose.
+        subject: String,
+    },
+    /// It is no JSON object, or one without what it must have.
+    #[error("the manifest of {subject} is broken: {cause}")]
+    Json {
+        /// Whose.
+        subject: String,
+        /// What is wrong, with line and column.
+        cause: String,
+    },
+    /// It speaks of another hook.
+    #[error("the manifest of {subject} is that of `{says}`: give both the same name")]
+    Name {
+        /// Whose.
+        subject: String,
+        /// The name in it.
+        says: String,
+    },
+    /// There is no such point.
+    #[error(
+        "the manifest of {subject} lists an unknown point `{point}`: did you mean `{nearest}`?"
+    )]
+    Point {
+        /// Whose.
+        subject: String,
+        /// The name in it.
+        point: String,
+        /// The point with the nearest name.
+        nearest: &'static str,
+    },
+    /// There is no such word.
+    #[error("the manifest of {subject} has {key} = `{says}`: expected {expected}")]
+    Word {
+        /// Whose.
+        subject: String,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        says: String,
+        /// The values that it may have.
+        expected: &'static str,
+    },
+}

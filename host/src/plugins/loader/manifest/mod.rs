@@ -1,0 +1,166 @@
+//! What a hook or metric says about itself: the JSON of its table, read and checked.
+
+mod error;
+mod json;
+mod param;
+mod subject;
+
+pub use error::ManifestError;
+pub(super) use subject::Subject;
+
+use hookrack_plugin_api::{Level, OnError, Param, Point};
+use json::{HookJson, MetricJson};
+use param::ParamJson;
+
+/// What a hook says about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookManifest {
+    /// The `type` by which a config names it.
+    pub name: String,
+    /// What it does, in a line.
+    pub doc: String,
+    /// The points at which it wants to be called, each once.
+    pub points: Vec<Point>,
+    /// Points that only a newer host has: it is never called there.
+    pub unknown_points: Vec<String>,
+    /// Where it stands when the config does not say.
+    pub level: Level,
+    /// Whether it saves state.
+    pub has_state: bool,
+    /// What it changes: `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.
+    pub mutates: Vec<String>,
+    /// The values it reads.
+    pub reads: Vec<String>,
+    /// The values it writes.
+    pub writes: Vec<String>,
+    /// What to do when it fails and the config does not say.
+    pub on_error: Option<OnError>,
+    /// Its parameters; `None` where they are not known from outside.
+    pub params: Option<Vec<Param>>,
+}
+
+/// What a metric says about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricManifest {
+    /// The `type` by which a config names it.
+    pub name: String,
+    /// What it measures, in a line.
+    pub doc: String,
+    /// Which of two values is the better one.
+    pub better: Option<Better>,
+    /// The unit of its value; empty for a plain number.
+    pub unit: String,
+    /// Its parameters; `None` where they are not known from outside.
+    pub params: Option<Vec<Param>>,
+}
+
+/// Which of two values of a metric is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The larger one.
+    Higher,
+    /// The smaller one.
+    Lower,
+}
+
+impl HookManifest {
+    pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
+        let json: HookJson = of.json(text)?;
+        of.check_name(json.name)?;
+        let (points, unknown_points) = of.points(json.points)?;
+        let on_error =
+            of.word("on_error", &json.on_error, "abort, disable or warn", |word| match word {
+                "abort" => Some(OnError::Abort),
+                "disable" => Some(OnError::Disable),
+                "warn" => Some(OnError::Warn),
+                _ => None,
+            })?;
+        let something =
+            |words: Vec<String>| words.into_iter().filter(|word| word != "nothing").collect();
+        Ok(Self {
+            name: of.name.to_owned(),
+            doc: json.doc,
+            points,
+            unknown_points,
+            level: json.level.0,
+            has_state: json.state,
+            mutates: something(json.mutates),
+            reads: something(json.reads),
+            writes: something(json.writes),
+            on_error,
+            params: params(json.params),
+        })
+    }
+}
+
+impl MetricManifest {
+    pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
+        let json: MetricJson = of.json(text)?;
+        of.check_name(json.name)?;
+        let better = of.word("better", &json.better, "higher or lower", |word| match word {
+            "higher" => Some(Better::Higher),
+            "lower" => Some(Better::Lower),
+            _ => None,
+        })?;
+        let params = params(json.params);
+        Ok(Self { name: of.name.to_owned(), doc: json.doc, better, unit: json.unit, params })
+    }
+}
+
+fn params(json: Option<Vec<ParamJson>>) -> Option<Vec<Param>> {
+    json.map(|params| params.into_iter().map(Param::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(newer: bool, json: &str) -> Result<HookManifest, String> {
+        let subject = Subject { kind: "hook", name: "Ema", newer };
+        HookManifest::parse(json, &subject).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_a_manifest_leaves_out_has_the_usual_value() {
+        let manifest =
+            parse(false, r#"{"points":["after_step","after_train_iter"],"mutates":["nothing"]}"#)
+                .unwrap();
+        assert_eq!(manifest.name, "Ema");
+        assert_eq!(manifest.points, [Point::AfterTrainIter]);
+        assert_eq!(manifest.level, Level::NORMAL);
+        assert!(manifest.mutates.is_empty() && manifest.params.is_none() && !manifest.has_state);
+    }
+
+    #[test]
+    fn a_misspelt_point_is_an_error_with_the_nearest_name() {
+        let error = parse(false, r#"{"points":["after_trian_iter"]}"#).unwrap_err();
+        let expected = "the manifest of hook `Ema` lists an unknown point `after_trian_iter`: \
+                        did you mean `after_train_iter`?";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn words_of_a_newer_plugin_are_kept_aside() {
+        let json = r#"{"points":["after_merge","before_run"],"on_error":"retry","since":[2]}"#;
+        let manifest = parse(true, json).unwrap();
+        assert_eq!(manifest.points, [Point::BeforeRun]);
+        assert_eq!(manifest.unknown_points, ["after_merge"]);
+        assert_eq!(manifest.on_error, None);
+        let error = parse(false, r#"{"points":[],"on_error":"retry"}"#).unwrap_err();
+        assert!(
+            error.ends_with("has on_error = `retry`: expected abort, disable or warn"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_broken_manifest_tells_hook_and_position() {
+        let error = parse(false, "{\"points\": [\"before_run\",\n ]}").unwrap_err();
+        let expected = "the manifest of hook `Ema` is broken: trailing comma at line 2 column 2";
+        assert_eq!(error, expected);
+        let error = parse(false, r#"{"name":"Emma","points":[]}"#).unwrap_err();
+        assert_eq!(error, "the manifest of hook `Ema` is that of `Emma`: give both the same name");
+        let error = parse(false, r#"{"doc":"x"}"#).unwrap_err();
+        assert!(error.contains("missing field `points`"), "{error}");
+    }
+}

@@ -1,0 +1,138 @@
+//! The libraries of the plugin folders, found by the types they offer or by their file's name.
+
+use super::error::LoadError;
+use super::library::{HookType, Library, MetricType};
+use super::{locate, open};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Every library of some folders: those that loaded, and those that did not, with the reason.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    /// What loaded, each once, in the order in which it was found.
+    pub libraries: Vec<Arc<Library>>,
+    /// What did not load, or a folder that could not be read, and why.
+    pub failed: Vec<(PathBuf, LoadError)>,
+    /// The paths under which the libraries were found. A link has its own name.
+    found: Vec<(PathBuf, Arc<Library>)>,
+}
+
+impl Shelf {
+    /// Loads every `*.so` of the folders, in the order of the folders and of the names. A bad file does not stop the
+    /// others.
+    pub fn scan(dirs: &[PathBuf]) -> Self {
+        let mut shelf = Self::default();
+        for dir in dirs {
+            match candidates(dir) {
+                Ok(files) => files.iter().for_each(|file| {
+                    shelf.add(file);
+                }),
+                Err(error) => shelf.failed.push((dir.clone(), error)),
+            }
+        }
+        shelf
+    }
+
+    /// Loads one more library, from wherever it is; `None` where it failed, with the reason last in
+    /// [`Self::failed`].
+    pub fn add(&mut self, path: &Path) -> Option<Arc<Library>> {
+        match open(path) {
+            Ok(library) => {
+                if !self.libraries.iter().any(|known| Arc::ptr_eq(known, &library)) {
+                    self.libraries.push(Arc::clone(&library));
+                }
+                self.found.push((path.to_owned(), Arc::clone(&library)));
+                Some(library)
+            }
+            Err(error) => {
+                tracing::debug!(step = error.reason.step(), "{error}");
+                self.failed.push((path.to_owned(), error));
+                None
+            }
+        }
+    }
+
+    /// Every hook type of this name. Two are for the caller to complain about.
+    pub fn hooks(&self, name: &str) -> Vec<&HookType> {
+        self.hook_types().filter(|hook| hook.name() == name).collect()
+    }
+
+    /// Every metric type of this name.
+    pub fn metrics(&self, name: &str) -> Vec<&MetricType> {
+        self.metric_types().filter(|metric| metric.name() == name).collect()
+    }
+
+    /// Every hook type.
+    pub fn hook_types(&self) -> impl Iterator<Item = &HookType> {
+        self.libraries.iter().flat_map(|library| &library.hooks)
+    }
+
+    /// Every metric type.
+    pub fn metric_types(&self) -> impl Iterator<Item = &MetricType> {
+        self.libraries.iter().flat_map(|library| &library.metrics)
+    }
+
+    /// The libraries that `wanted` may mean: a path, a file's name, or that without `lib` and `.so`. One name may be
+    /// in several folders.
+    pub fn named(&self, wanted: &str) -> Vec<&Arc<Library>> {
+        let mut named: Vec<&Arc<Library>> = Vec::new();
+        for (path, library) in &self.found {
+            let known = named.iter().any(|known| Arc::ptr_eq(known, library));
+            if !known && is_meant(path, wanted) {
+                named.push(library);
+            }
+        }
+        named
+    }
+
+    /// Why a library that `wanted` may mean did not load.
+    pub fn failure(&self, wanted: &str) -> Option<&LoadError> {
+        self.failed.iter().find(|(path, _)| is_meant(path, wanted)).map(|(_, error)| error)
+    }
+}
+
+/// Whether the file `path` is what somebody means by `wanted`: `ema`, `libema`, `libema.so`, or a path to it.
+fn is_meant(path: &Path, wanted: &str) -> bool {
+    if wanted.contains('/') {
+        let same = |a: &Path, b: &Path| matches!((locate::locate(a), locate::locate(b)), (Ok(a), Ok(b)) if a == b);
+        return path == Path::new(wanted) || same(path, Path::new(wanted));
+    }
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let stem = name.strip_suffix(".so").unwrap_or(name);
+    [name, stem].contains(&wanted) || stem.strip_prefix("lib") == Some(wanted)
+}
+
+/// The `*.so` of a folder, in the order of their names.
+fn candidates(dir: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let folder = locate::folder(dir).map_err(|error| LoadError::of_library(dir, error.into()))?;
+    let mut files: Vec<_> =
+        folder.filter(|path| path.extension() == Some(OsStr::new("so"))).collect();
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_answers_to_its_file_name_with_and_without_its_ends() {
+        let path = Path::new("/p/libema.so");
+        for wanted in ["ema", "libema", "libema.so", "/p/libema.so"] {
+            assert!(is_meant(path, wanted), "{wanted}");
+        }
+        for wanted in ["em", "lib", "ema.so", "EMA", "", "/q/libema.so", ".so"] {
+            assert!(!is_meant(path, wanted), "{wanted}");
+        }
+        assert!(is_meant(Path::new("/p/ema.so"), "ema"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_listed_with_its_reason() {
+        let shelf = Shelf::scan(&["/no/such/folder".into()]);
+        let [(path, error)] = shelf.failed.as_slice() else { panic!("{shelf:?}") };
+        assert_eq!(path, Path::new("/no/such/folder"));
+        assert!(error.to_string().contains("no such folder"), "{error}");
+    }
+}

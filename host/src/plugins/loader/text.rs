@@ -1,0 +1,55 @@
+//! Foreign text, made fit for a message: checked before it is read, and never more than a line.
+
+use hookrack_plugin_api::abi::HrStr;
+
+/// Longer than any honest name or manifest; a longer text is a length that was never set.
+const LONGEST: usize = 16 << 20;
+/// The longest part of a message that somebody else wrote.
+const LONGEST_QUOTE: usize = 300;
+
+/// The text that a table lends for the process; `None` where it is not UTF-8, or no text at all.
+///
+/// # Safety
+/// `lent.ptr` must point to `lent.len` bytes that stay as they are for the life of the process, unless the length is
+/// 0 or absurd.
+pub(super) unsafe fn lent(lent: HrStr) -> Option<&'static str> {
+    if lent.len == 0 {
+        return Some("");
+    }
+    if lent.ptr.is_null() || lent.len > LONGEST {
+        return None;
+    }
+    // SAFETY: the caller vouches for pointer, length and life.
+    std::str::from_utf8(unsafe { std::slice::from_raw_parts(lent.ptr, lent.len) }).ok()
+}
+
+/// `text` as part of a one-line message.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_text_is_one_line_however_it_was_written() {
+        assert_eq!(one_line("\n  a\tb\r\n\u{1b}c  "), "a b c");
+        assert_eq!(one_line(&"é".repeat(1000)).chars().count(), LONGEST_QUOTE + 1);
+    }
+
+    #[test]
+    fn a_text_that_is_none_is_not_read() {
+        let absurd = HrStr { ptr: std::ptr::dangling(), len: usize::MAX };
+        let null = HrStr { ptr: std::ptr::null(), len: 3 };
+        let bytes = HrStr { ptr: [0xff_u8].as_ptr(), len: 1 };
+        // SAFETY: the first two are refused by their look, the third is a static byte.
+        let read = unsafe { [lent(absurd), lent(null), lent(bytes), lent(HrStr::new("ema"))] };
+        assert_eq!(read, [None, None, None, Some("ema")]);
+    }
+}
