@@ -1,5 +1,6 @@
 //! The bundled C plugin, compiled and loaded as the host does it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its own functions too")]
 #![expect(unsafe_code, reason = "a library is opened, and what it exports is believed")]
 
 use hookrack_fake_host::{Data, FakeHost};

@@ -1,5 +1,7 @@
 //! The averaging hooks through a run: they average, lend, take back, save and export.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its own functions too")]
+
 use ema::epoch_hook::EmaEpoch;
 use ema::iter_hook::EmaIter;
 use hookrack_fake_host::{Data, FakeHost, Live};
