@@ -61,6 +61,16 @@ fn an_evaluation_sees_the_average_and_training_its_own_weights() {
 }
 
 #[test]
+fn momentum_is_the_part_of_the_average_that_stays() {
+    let host = host_with_weight(0.0);
+    let slow = settings(&[("momentum", 0.75.into()), ("warmup", false.into())]);
+    let hook = host.hook(&BY_ITER, &slow).unwrap();
+    train(&host, &hook, &[0.0, 8.0]);
+    hook.at(Point::BeforeEval).unwrap();
+    assert_eq!(weight(&host), Data::floats(&[2.0]));
+}
+
+#[test]
 fn an_evaluation_cut_short_leaves_no_average_behind() {
     for next in
         [Point::OnException, Point::BeforeSaveCheckpoint, Point::AfterTrain, Point::OnDetach]
