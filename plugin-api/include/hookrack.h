@@ -512,7 +512,7 @@ typedef struct EngineTable {
   HrStatus (*criterion)(void *host);
   // Differentiates HR_SLOT_LOSS, divided by the number of micro-batches. [train-thread]
   HrStatus (*backward)(void *host);
-  // Changes the parameters by their gradients, then drops the gradients. [train-thread]
+  // Changes the parameters by their gradients, which stay until the iteration ends. [train-thread]
   HrStatus (*optimizer_step)(void *host);
   // Sets the learning rate by the configured schedule. [train-thread]
   HrStatus (*lr_step)(void *host);

@@ -161,7 +161,7 @@ impl ParamType {
             Self::OneOf(names) => {
                 out.push_str("{\"one_of\":");
                 write_json_items('[', ']', names.iter(), out, |name, out| {
-                    write_json_text(name, out)
+                    write_json_text(name, out);
                 });
                 out.push('}');
             }

@@ -39,7 +39,7 @@ pub fn of_hook<T: HookInfo>(name: &str) -> String {
     let mut out = begin(name, T::doc());
     out.push_str(",\"points\":");
     write_json_items('[', ']', T::POINTS.iter(), &mut out, |point, out| {
-        write_json_text(point, out)
+        write_json_text(point, out);
     });
     _ = write!(out, ",\"level\":{},\"state\":{}", T::LEVEL.0, T::HAS_STATE);
     words("mutates", T::MUTATES, &mut out);

@@ -39,6 +39,7 @@ impl Trainer {
     }
 
     /// The training iteration in progress; the first is 1. Between iterations, how many were begun.
+    #[expect(clippy::iter_not_returning_iterator, reason = "what everyone in the field calls it")]
     pub fn iter(&self) -> u64 {
         self.host.progress().iter
     }

@@ -85,7 +85,7 @@ impl Value {
             Self::Float(f) => _ = write!(out, "\"{f}\""),
             Self::Str(s) => write_json_text(s, out),
             Self::List(items) => {
-                write_json_items('[', ']', items.iter(), out, |item, out| item.write_json(out));
+                write_json_items('[', ']', items.iter(), out, Self::write_json);
             }
             Self::Table(fields) => {
                 write_json_items('{', '}', fields.iter(), out, |(key, value), out| {

@@ -2,7 +2,7 @@
 
 use crate::attributes::{doc_line, entries, expr_of, has_word, text_of};
 use proc_macro2::TokenStream;
-use quote::{ToTokens as _, format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, FieldsNamed, LitStr};
 
 /// The implementation for one struct or enum.
@@ -140,13 +140,11 @@ fn default_presence(default: &TokenStream, ty: &syn::Type) -> TokenStream {
 }
 
 fn bound(entries: &[syn::Meta], key: &str) -> TokenStream {
-    match expr_of(entries, key) {
-        Some(expr) => {
-            let expr = expr.to_token_stream();
-            quote!(::core::option::Option::Some((#expr) as f64))
-        }
-        None => quote!(::core::option::Option::None),
-    }
+    let bound = expr_of(entries, key).map(ToTokens::to_token_stream);
+    bound.map_or(
+        quote!(::core::option::Option::None),
+        |expr| quote!(::core::option::Option::Some((#expr) as f64)),
+    )
 }
 
 /// A statement that pushes the field's value onto `fields`, for a struct that is itself a default.

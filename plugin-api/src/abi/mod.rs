@@ -15,6 +15,10 @@ mod calls;
 mod header;
 mod hook;
 mod metric;
+#[expect(
+    clippy::expl_impl_clone_on_copy,
+    reason = "abi_stable's derive writes it so for a prefix type"
+)]
 mod plugin;
 mod state;
 mod status;

@@ -64,10 +64,7 @@ impl HrValue {
             VALUE_TEXT => Value::Str(unsafe { self.text.to_lossy() }.into_owned()),
             VALUE_LIST => Value::List(
                 // SAFETY: the caller vouches for the whole tree.
-                unsafe { self.children() }
-                    .iter()
-                    .filter_map(|item| unsafe { item.to_value() })
-                    .collect(),
+                unsafe { self.children().iter().filter_map(|item| item.to_value()).collect() },
             ),
             VALUE_TABLE => {
                 // SAFETY: the caller vouches for the whole tree.

@@ -11,7 +11,7 @@ pub struct EmaIter {
     #[serde(default = "momentum")]
     #[param(min = 0.0, max = 1.0)]
     momentum: f64,
-    /// The iter at which the average begins.
+    /// The iteration at which the average begins.
     #[serde(default)]
     begin_iter: u64,
     /// Starts with a lower momentum that grows to the one that is set.
