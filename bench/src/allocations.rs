@@ -41,6 +41,8 @@ pub(crate) fn measure(iters: u64) -> Result<Section, BenchError> {
 /// The difference between a run and one of twice its length: what beginning and end cost falls away.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn per_iteration(config: &Path, iters: u64, log: Option<&Path>) -> Result<f64, BenchError> {
+    // What is looked up once in a process falls away too.
+    count(config, 1, log)?;
     let short = count(config, iters, log)?;
     let long = count(config, 2 * iters, log)?;
     Ok((long as f64 - short as f64) / iters as f64)

@@ -5,7 +5,7 @@ use crate::report::{About, Line, Section, Target};
 use crate::rounds::{Case, best_of};
 use crate::subjects::{Counter, Kinds, POINT, Plain, context, instance, rack};
 use hookrack::dispatch::Rack;
-use hookrack::plugins::{HookType, Instance};
+use hookrack::plugins::Instance;
 use hookrack::train::Context;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::HrStatus;
@@ -16,63 +16,58 @@ use std::rc::Rc;
 /// How much dearer than a trait object a plugin's hook may be.
 const MOST: f64 = 1.5;
 
-/// What a point without hooks may cost beside the empty loop: less than the loop itself varies by.
+/// The nanoseconds that a point without hooks may add to an empty loop: too few to be seen in a step.
 const NOTHING: f64 = 1.0;
 
+/// Hooks at the crowded point.
+const MANY: u32 = 10;
+
 /// Measures all calls in one run, in turn.
-pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
+pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     let (kinds, context) = (Kinds::load()?, context()?);
-    let mut cases = vec![empty_loop(), trait_object(&context), timed_trait_object(&context)];
-    for (name, kind) in kinds.each("table call") {
+    let kinds = [("built in", &kinds.built_in), ("Rust .so", &kinds.rust), ("C .so", &kinds.c)];
+    let idle = rack(kinds[0].1, 1, &context)?;
+    let mut cases = vec![empty_loop(), through_rack("idle", 1, Point::AfterBackward, idle)];
+    cases.push(trait_object(&context));
+    for (name, kind) in kinds {
         cases.push(table_call(name, instance(kind, &context)?));
     }
-    for (name, kind) in kinds.each("rack, 1 hook") {
-        cases.push(through_rack(name, 1, POINT, rack(kind, 1, &context)?));
+    for count in [1, MANY] {
+        cases.push(timed_trait_objects(count, &context));
+        for (name, kind) in kinds {
+            cases.push(through_rack(name, count, POINT, rack(kind, count, &context)?));
+        }
     }
-    for (name, kind) in kinds.each("rack, 10 hooks") {
-        cases.push(through_rack(name, 10, POINT, rack(kind, 10, &context)?));
-    }
-    let empty = rack(&kinds.built_in, 1, &context)?;
-    cases.push(through_rack("rack, point without hooks", 1, Point::AfterBackward, empty));
-
     let best = best_of(rounds, &mut cases)?;
-    // Each loop costs the empty one too, once a pass.
-    let nets: Vec<_> =
-        best.iter().zip(&cases).map(|(pass, case)| (pass - best[0]) / f64::from(case.calls)).collect();
-    let mut lines = vec![Line::new("the loop itself (taken off below)", best[0])];
-    for (case, net) in cases.iter().zip(&nets).skip(1) {
-        lines.push(judged(Line::new(case.name, *net).to(net / nets[1])));
-    }
-    let title = format!("one hook call, of a hook that counts its calls (best of {rounds} interleaved rounds)");
-    Ok(Section { title, unit: "ns", yardstick: "x Box<dyn>", lines })
+    let found: Vec<_> = cases.iter().map(|case| case.name.as_str()).zip(best).collect();
+
+    let title = format!("one call of a hook that counts its calls (best of {rounds} interleaved rounds)");
+    let mut bare = section(title, &found[2..6]);
+    let (empty, idle) = (found[0].1, found[1].1);
+    bare.lines.push(Line::new("the loop around each of them", empty));
+    let beyond = Line::new("a point without hooks, beyond the loop", idle - empty);
+    bare.lines.push(beyond.must(About::Value, Target::AtMost(NOTHING)));
+    Ok(vec![
+        bare,
+        section("the same through the rack, always timed: 1 hook at the point".to_owned(), &found[6..10]),
+        section(format!("and {MANY} hooks at the point: each of them"), &found[10..14]),
+    ])
 }
 
-fn judged(line: Line) -> Line {
-    if line.name.starts_with("table call") {
-        line.must(About::Ratio, Target::AtMost(MOST))
-    } else if line.name.ends_with("without hooks") {
-        line.must(About::Value, Target::AtMost(NOTHING))
-    } else {
-        line
-    }
-}
-
-impl Kinds {
-    /// The kinds, with the name of each of their cases.
-    fn each(&self, call: &'static str) -> [(&'static str, &HookType); 3] {
-        let names = match call {
-            "table call" => ["table call, built in", "table call, Rust .so", "table call, C .so"],
-            "rack, 1 hook" => ["rack, 1 hook, timed, built in", "rack, 1 hook, timed, Rust .so", "rack, 1 hook, timed, C .so"],
-            _ => ["rack, 10 hooks, timed, built in", "rack, 10 hooks, timed, Rust .so", "rack, 10 hooks, timed, C .so"],
-        };
-        let [built_in, rust, c] = names;
-        [(built_in, &self.built_in), (rust, &self.rust), (c, &self.c)]
-    }
+/// The first one is the yardstick.
+fn section(title: String, found: &[(&str, f64)]) -> Section {
+    let yardstick = found.first().map_or(f64::NAN, |first| first.1);
+    let line = |(i, (name, best)): (usize, &(&str, f64))| {
+        let line = Line::new(*name, *best).to(best / yardstick);
+        if i == 0 { line } else { line.must(About::Ratio, Target::AtMost(MOST)) }
+    };
+    let lines = found.iter().enumerate().map(line).collect();
+    Section { title, unit: "ns", yardstick: "x Box<dyn>", lines }
 }
 
 fn empty_loop() -> Case {
     let mut nobody = 0_u64;
-    Case::new("the loop itself", 1, move |passes| {
+    Case::new("the loop", 1, move |passes| {
         for _ in 0..passes {
             black_box(&mut nobody);
             black_box(POINT);
@@ -94,26 +89,28 @@ fn trait_object(context: &Rc<Context>) -> Case {
     })
 }
 
-/// The trait object again, with its time taken after each call, as the rack does: what the clock costs.
-fn timed_trait_object(context: &Rc<Context>) -> Case {
-    let mut hook: Box<dyn Plain> = Box::new(Counter::default());
-    let (context, clock, mut ticks) = (Rc::clone(context), Clock::new(), 0_u64);
-    Case::new("Box<dyn Trait>, timed", 1, move |passes| {
+/// Trait objects in a row, each timed as the rack times: the clock is read once before the first and after each.
+fn timed_trait_objects(count: u32, context: &Rc<Context>) -> Case {
+    let mut hooks: Vec<(Box<dyn Plain>, u64)> = Vec::new();
+    hooks.resize_with(count as usize, || (Box::new(Counter::default()), 0));
+    let (context, clock) = (Rc::clone(context), Clock::new());
+    Case::new("Box<dyn Trait>, timed", count, move |passes| {
         let mut failures = 0;
-        let mut before = clock.raw();
         for _ in 0..passes {
-            let result = black_box(&mut hook).on_point(black_box(POINT), &context);
-            let now = clock.raw();
-            ticks = ticks.wrapping_add(now.wrapping_sub(before));
-            before = now;
-            failures += u32::from(result.is_err());
+            let mut before = clock.raw();
+            for (hook, ticks) in black_box(&mut hooks) {
+                let result = hook.on_point(black_box(POINT), &context);
+                let now = clock.raw();
+                *ticks = ticks.wrapping_add(now.wrapping_sub(before));
+                before = now;
+                failures += u32::from(result.is_err());
+            }
         }
-        black_box(ticks);
         failures
     })
 }
 
-fn table_call(name: &'static str, mut instance: Instance) -> Case {
+fn table_call(name: &str, mut instance: Instance) -> Case {
     Case::new(name, 1, move |passes| {
         let mut failures = 0;
         for _ in 0..passes {
@@ -124,7 +121,7 @@ fn table_call(name: &'static str, mut instance: Instance) -> Case {
     })
 }
 
-fn through_rack(name: &'static str, hooks: u32, point: Point, mut rack: Rack) -> Case {
+fn through_rack(name: &str, hooks: u32, point: Point, mut rack: Rack) -> Case {
     Case::new(name, hooks, move |passes| {
         let mut failures = 0;
         for _ in 0..passes {

@@ -32,7 +32,7 @@ pub(crate) enum BenchError {
     #[error("a hook could not be made: {0}")]
     Instance(String),
     #[error("{failures} calls of `{name}` failed")]
-    Calls { name: &'static str, failures: u32 },
+    Calls { name: String, failures: u32 },
     #[error("the run ended otherwise than expected: {0}")]
     Ending(String),
     #[error("`hookrack {command}` failed: {why}")]

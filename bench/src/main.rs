@@ -54,11 +54,11 @@ fn main() -> ExitCode {
 
 fn measure(quick: bool) -> Result<Report, BenchError> {
     hookrack::torch::start();
-    let sections = vec![
-        calls::measure(if quick { 7 } else { 41 })?,
+    let mut sections = calls::measure(if quick { 7 } else { 41 })?;
+    sections.extend([
         allocations::measure(if quick { 200 } else { 1000 })?,
         steps::measure(if quick { 5 } else { 25 })?,
         startup::measure(if quick { 3 } else { 9 })?,
-    ];
+    ]);
     Ok(Report { sections })
 }

@@ -88,7 +88,7 @@ pub(crate) fn instance(kind: &HookType, context: &Rc<Context>) -> Result<Instanc
 }
 
 /// A rack with so many hooks of a kind, beside the main hook without which there is no plan.
-pub(crate) fn rack(kind: &HookType, count: usize, context: &Rc<Context>) -> Result<Rack, BenchError> {
+pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result<Rack, BenchError> {
     let main = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
     let main = main.into_iter().find(|hook| hook.name() == "MainHook").ok_or(BenchError::NoHook("MainHook"))?;
     let mut hooks = vec![attached(&main, "main".to_owned(), true, context)?];
