@@ -34,7 +34,9 @@ pub(crate) fn measure(iters: u64) -> Result<Section, BenchError> {
         let line = Line::new(name, per_iteration(config, iters, log)?);
         lines.push(Line { target, ..line });
     }
-    let title = format!("Rust allocations in one training iteration (mean of {iters}, epochs' ends included)");
+    let title = format!(
+        "Rust allocations in one training iteration (mean of {iters}, epochs' ends included)"
+    );
     Ok(Section { title, unit: "count", yardstick: "", lines })
 }
 
@@ -55,7 +57,8 @@ fn count(config: &Path, iters: u64, log: Option<&Path>) -> Result<usize, BenchEr
     if let Some(log) = log {
         writers.add(MetricsJson::open(log)?);
     }
-    let mut trainer = Trainer::assemble(Parts::build(&job.config)?, &job, writers, None, Interrupt::default())?;
+    let mut trainer =
+        Trainer::assemble(Parts::build(&job.config)?, &job, writers, None, Interrupt::default())?;
     let region = Region::new(COUNTING);
     let ending = trainer.fit();
     let change = region.change();

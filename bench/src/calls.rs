@@ -41,7 +41,8 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     let best = best_of(rounds, &mut cases)?;
     let found: Vec<_> = cases.iter().map(|case| case.name.as_str()).zip(best).collect();
 
-    let title = format!("one call of a hook that counts its calls (best of {rounds} interleaved rounds)");
+    let title =
+        format!("one call of a hook that counts its calls (best of {rounds} interleaved rounds)");
     let mut bare = section(title, &found[2..6]);
     let (empty, idle) = (found[0].1, found[1].1);
     bare.lines.push(Line::new("the loop around each of them", empty));
@@ -49,7 +50,10 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     bare.lines.push(beyond.must(About::Value, Target::AtMost(NOTHING)));
     Ok(vec![
         bare,
-        section("the same through the rack, always timed: 1 hook at the point".to_owned(), &found[6..10]),
+        section(
+            "the same through the rack, always timed: 1 hook at the point".to_owned(),
+            &found[6..10],
+        ),
         section(format!("and {MANY} hooks at the point: each of them"), &found[10..14]),
     ])
 }

@@ -33,7 +33,10 @@ impl<'a> HandWritten<'a> {
             .add_fn(Tensor::relu)
             .add(nn::linear(&root / "fc2", 64, 10, nn::LinearConfig::default()));
         let optimizer = nn::Sgd { momentum: 0.9, ..nn::Sgd::default() }.build(&variables, 0.01)?;
-        let order = Tensor::randperm(data.labels.numel().try_into().unwrap_or(0), (Kind::Int64, Device::Cpu));
+        let order = Tensor::randperm(
+            data.labels.numel().try_into().unwrap_or(0),
+            (Kind::Int64, Device::Cpu),
+        );
         Ok(Self { data, net, optimizer, order, next: 0 })
     }
 

@@ -34,7 +34,11 @@ struct Args {
     check: bool,
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the report is what this program is for")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the report is what this program is for"
+)]
 fn main() -> ExitCode {
     let args = Args::parse();
     let report = match measure(args.quick) {

@@ -92,7 +92,10 @@ impl Line {
 impl Report {
     /// Whether every target is held.
     pub(crate) fn holds(&self) -> bool {
-        self.sections.iter().flat_map(|section| &section.lines).all(|line| line.holds() != Some(false))
+        self.sections
+            .iter()
+            .flat_map(|section| &section.lines)
+            .all(|line| line.holds() != Some(false))
     }
 
     /// Everything, for programs.
@@ -127,7 +130,8 @@ impl fmt::Display for Section {
         writeln!(out, "{}", header.trim_end())?;
         for line in &self.lines {
             let ratio = line.ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default();
-            let text = format!("  {:<width$} {:>9} {ratio:>14}  {line}", line.name, number(line.value));
+            let text =
+                format!("  {:<width$} {:>9} {ratio:>14}  {line}", line.name, number(line.value));
             writeln!(out, "{}", text.trim_end())?;
         }
         Ok(())
@@ -169,7 +173,10 @@ mod tests {
         let text = "calls\n                ns        x plain  TARGET\n  plain       2.00          1.000\n  \
                     plugin      2.50          1.250  <= 1.5   PASS\n  slow        1234                 <= 1000  FAIL\n";
         let found = section().to_string();
-        assert_eq!(found.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(
+            found.split_whitespace().collect::<Vec<_>>(),
+            text.split_whitespace().collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -178,7 +185,9 @@ mod tests {
         assert!(!report.holds());
         report.sections[0].lines.pop();
         assert!(report.holds());
-        report.sections[0].lines.push(Line::new("x", f64::NAN).must(About::Value, Target::AtLeast(0.0)));
+        report.sections[0]
+            .lines
+            .push(Line::new("x", f64::NAN).must(About::Value, Target::AtLeast(0.0)));
         assert!(!report.holds());
     }
 }

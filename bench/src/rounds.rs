@@ -54,7 +54,11 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 
 /// The value below which a share of the values is; NaN of none.
 #[expect(clippy::cast_precision_loss, reason = "a bench has few rounds")]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is an index")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a length is an index"
+)]
 pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -69,7 +73,10 @@ mod tests {
     #[test]
     fn a_quantile_is_one_of_the_values() {
         let values = [3.0, 1.0, 2.0, 5.0, 4.0];
-        assert_eq!([0.25, 0.5, 1.0].map(|share| quantile(&values, share).to_string()), ["2", "3", "5"]);
+        assert_eq!(
+            [0.25, 0.5, 1.0].map(|share| quantile(&values, share).to_string()),
+            ["2", "3", "5"]
+        );
         assert!(median(&[]).is_nan());
     }
 

@@ -24,10 +24,16 @@ pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
         }
     }
     let line = |(args, times): (&&[&str], &Vec<f64>)| {
-        Line::new(format!("hookrack {}", args.join(" ")), median(times)).must(About::Value, Target::AtMost(MOST))
+        Line::new(format!("hookrack {}", args.join(" ")), median(times))
+            .must(About::Value, Target::AtMost(MOST))
     };
     let title = format!("from typing to the end of the output (medians of {rounds})");
-    Ok(Section { title, unit: "s", yardstick: "", lines: COMMANDS.iter().zip(&times).map(line).collect() })
+    Ok(Section {
+        title,
+        unit: "s",
+        yardstick: "",
+        lines: COMMANDS.iter().zip(&times).map(line).collect(),
+    })
 }
 
 fn seconds(program: &Path, args: &[&str]) -> Result<f64, BenchError> {

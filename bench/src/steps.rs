@@ -5,8 +5,8 @@ use crate::handwritten::{Data, HandWritten};
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::{median, quantile};
 use crate::subjects::job;
-use hookrack::engine::{Engine, Mode};
 use hookrack::engine::data::Loader;
+use hookrack::engine::{Engine, Mode};
 use hookrack::job::Job;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::{MetricsJson, Writers};
@@ -47,7 +47,8 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
 }
 
 fn section(rounds: usize, [hand, engine, host]: &[Vec<f64>; 3]) -> Section {
-    let ratios = |loops: &[f64]| -> Vec<f64> { loops.iter().zip(hand).map(|(a, b)| a / b).collect() };
+    let ratios =
+        |loops: &[f64]| -> Vec<f64> { loops.iter().zip(hand).map(|(a, b)| a / b).collect() };
     let of_host = ratios(host);
     let title = format!(
         "steps a second, MLP 784-64-10, batch 64, SGD with momentum, 1 thread \
@@ -59,8 +60,10 @@ fn section(rounds: usize, [hand, engine, host]: &[Vec<f64>; 3]) -> Section {
         Line::new("the host, default hooks, metrics.json", median(host))
             .to(median(&of_host))
             .must(About::Ratio, Target::AtLeast(LEAST)),
-        Line::new("  a quarter of the rounds is below", quantile(host, 0.25)).to(quantile(&of_host, 0.25)),
-        Line::new("  a quarter of the rounds is above", quantile(host, 0.75)).to(quantile(&of_host, 0.75)),
+        Line::new("  a quarter of the rounds is below", quantile(host, 0.25))
+            .to(quantile(&of_host, 0.25)),
+        Line::new("  a quarter of the rounds is above", quantile(host, 0.75))
+            .to(quantile(&of_host, 0.75)),
     ];
     Section { title, unit: "steps/s", yardstick: "x by hand", lines }
 }
@@ -79,7 +82,11 @@ fn by_hand(data: &Data) -> Result<f64, BenchError> {
     let began = Instant::now();
     let loss = hand.train(ITERS);
     let speed = speed(began);
-    if loss.is_finite() { Ok(speed) } else { Err(BenchError::Ending(format!("the loss is {loss}"))) }
+    if loss.is_finite() {
+        Ok(speed)
+    } else {
+        Err(BenchError::Ending(format!("the loss is {loss}")))
+    }
 }
 
 fn by_engine(job: &Job) -> Result<f64, BenchError> {
@@ -107,7 +114,8 @@ fn step(loader: &mut Loader, engine: &mut Engine) -> Result<(), BenchError> {
 fn by_host(job: &Job, log: &Path) -> Result<f64, BenchError> {
     let mut writers = Writers::default();
     writers.add(MetricsJson::open(log)?);
-    let mut trainer = Trainer::assemble(Parts::build(&job.config)?, job, writers, None, Interrupt::default())?;
+    let mut trainer =
+        Trainer::assemble(Parts::build(&job.config)?, job, writers, None, Interrupt::default())?;
     let began = Instant::now();
     let ending = trainer.fit();
     let speed = speed(began);

@@ -90,7 +90,10 @@ pub(crate) fn instance(kind: &HookType, context: &Rc<Context>) -> Result<Instanc
 /// A rack with so many hooks of a kind, beside the main hook without which there is no plan.
 pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result<Rack, BenchError> {
     let main = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
-    let main = main.into_iter().find(|hook| hook.name() == "MainHook").ok_or(BenchError::NoHook("MainHook"))?;
+    let main = main
+        .into_iter()
+        .find(|hook| hook.name() == "MainHook")
+        .ok_or(BenchError::NoHook("MainHook"))?;
     let mut hooks = vec![attached(&main, "main".to_owned(), true, context)?];
     for i in 0..count {
         hooks.push(attached(kind, format!("noop{i}"), false, context)?);
@@ -99,7 +102,12 @@ pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result
     Ok(Rack::new(hooks, &Plan::new(&seats)?, Rc::clone(&context.progress)))
 }
 
-fn attached(kind: &HookType, name: String, is_default: bool, context: &Rc<Context>) -> Result<Attached, BenchError> {
+fn attached(
+    kind: &HookType,
+    name: String,
+    is_default: bool,
+    context: &Rc<Context>,
+) -> Result<Attached, BenchError> {
     let seat = Seat {
         name,
         type_name: kind.name().to_owned(),

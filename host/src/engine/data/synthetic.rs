@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn what_is_kept_in_memory_is_what_would_be_drawn() {
         let drawn = data(1);
-        let kept =
-            Synthetic::new(SyntheticSettings { in_memory: true, ..drawn.settings.clone() }).unwrap();
+        let kept = Synthetic::new(SyntheticSettings { in_memory: true, ..drawn.settings.clone() })
+            .unwrap();
         let [drawn, kept] = [drawn, kept].map(|data| data.batch(&[7, 0, 49, 7]).unwrap());
         assert_eq!((drawn.input, drawn.label), (kept.input, kept.label));
     }
