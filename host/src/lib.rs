@@ -1,1 +1,16 @@
-//! x
+//! A training host: a trainer loop on libtorch whose hooks and metrics come from shared libraries.
+
+pub mod cli;
+pub mod config;
+pub mod dispatch;
+pub mod engine;
+pub mod events;
+pub mod hooks;
+pub mod inventory;
+pub mod job;
+pub mod metrics;
+pub mod plugins;
+pub mod run;
+pub mod torch;
+pub mod train;
+pub mod writers;

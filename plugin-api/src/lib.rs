@@ -52,6 +52,7 @@ pub mod op;
 pub mod panics;
 mod phase;
 pub mod point;
+mod policy;
 mod state;
 pub mod tensor;
 #[cfg(feature = "tracing")]
@@ -68,6 +69,7 @@ pub use level::Level;
 pub use metric::{Metric, MetricInfo, Scalars};
 pub use phase::{Outcome, Phase};
 pub use point::Point;
+pub use policy::OnError;
 pub use state::{StateReader, StateWriter};
 pub use trainer::{ScalarKey, Trainer};
 pub use value::{Value, from_value};

@@ -96,6 +96,14 @@ impl TensorList {
     pub(crate) fn owned(host: Host, ids: Vec<HrTensor>) -> Self {
         Self { host: Some(host), ids }
     }
+
+    /// Takes a tensor in, after the others. One that is only borrowed is kept under a handle of its own.
+    pub fn push(&mut self, tensor: Tensor) -> Result<()> {
+        let tensor = if tensor.owned { tensor } else { tensor.keep()? };
+        self.host = Some(tensor.host);
+        self.ids.push(tensor.into_id());
+        Ok(())
+    }
 }
 
 impl Drop for TensorList {
@@ -127,6 +135,12 @@ pub trait AsTensors {
     /// The tensor at `index`.
     fn at(&self, index: usize) -> Option<Tensor> {
         Some(Tensor::borrowed(self.host()?, *self.ids().get(index)?))
+    }
+
+    /// Each tensor in turn, borrowed.
+    fn iter(&self) -> impl Iterator<Item = Tensor> {
+        let host = self.host();
+        self.ids().iter().filter_map(move |id| Some(Tensor::borrowed(host?, *id)))
     }
 
     /// Copies of all of them that no gradient flows into.

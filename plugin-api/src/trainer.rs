@@ -6,7 +6,7 @@ use crate::abi::{
     SLOT_LOSS, SLOT_OUTPUT,
 };
 use crate::error::{Error, Result};
-use crate::op::Op;
+use crate::op::{Arg, CachedOp, Op, Returned};
 use crate::phase::{Outcome, Phase};
 use crate::tensor::{AsTensors, Tensor, Tensors};
 use crate::value::Value;
@@ -210,6 +210,11 @@ impl Trainer {
         Op::find(self.host, name)
     }
 
+    /// Calls an operator with a fixed name, which is looked up at the first call of the process.
+    pub fn call(&self, op: &CachedOp, args: &[Arg<'_>]) -> Result<Returned> {
+        op.call(self.host, args)
+    }
+
     /// A new tensor from rows of numbers; `shape` multiplied is their count.
     pub fn tensor<T: crate::view::Element>(&self, elements: &[T], shape: &[i64]) -> Result<Tensor> {
         let view = crate::abi::DLTensor::lend(elements, shape)?;
@@ -239,7 +244,7 @@ impl Trainer {
         self.host.backward()
     }
 
-    /// Changes the parameters by their gradients, then drops the gradients.
+    /// Changes the parameters by their gradients, which stay until the iteration ends.
     pub fn optimizer_step(&mut self) -> Result<()> {
         self.host.optimizer_step()
     }

@@ -141,6 +141,16 @@ macro_rules! value_from {
 }
 value_from! { bool => Bool, i64 => Int, i32 => Int, u32 => Int, f64 => Float, f32 => Float, String => Str, &str => Str }
 
+macro_rules! value_from_count {
+    ($($from:ty),*) => {
+        $(impl From<$from> for Value {
+            /// A count; one beyond 2^63 - 1 stays at that.
+            fn from(count: $from) -> Self { Self::Int(i64::try_from(count).unwrap_or(i64::MAX)) }
+        })*
+    };
+}
+value_from_count!(u64, usize);
+
 impl<T: Into<Value>> From<Vec<T>> for Value {
     fn from(items: Vec<T>) -> Self {
         Self::List(items.into_iter().map(Into::into).collect())

@@ -25,6 +25,21 @@ macro_rules! element {
 }
 element!(i8: 0 8, i16: 0 16, i32: 0 32, i64: 0 64, u8: 1 8, f32: 2 32, f64: 2 64);
 
+impl std::fmt::Display for DataType {
+    /// The name that libtorch gives it, such as `float32`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.code {
+            0 => write!(f, "int{}", self.bits),
+            1 => write!(f, "uint{}", self.bits),
+            2 => write!(f, "float{}", self.bits),
+            4 => write!(f, "bfloat{}", self.bits),
+            5 => write!(f, "complex{}", self.bits),
+            6 => f.write_str("bool"),
+            code => write!(f, "DLPack type {code} of {} bits", self.bits),
+        }
+    }
+}
+
 /// A tensor's memory, to read, without a copy.
 pub struct View<'a> {
     raw: DLTensor,
@@ -57,7 +72,7 @@ impl<'a> View<'a> {
     /// They are of another type, or not in order in memory (`contiguous` makes such a copy).
     pub fn elements<T: Element>(&self) -> Result<&'a [T]> {
         let (found, wanted) = (self.raw.dtype, T::DATA_TYPE);
-        crate::ensure!(found == wanted, "elements are {found:?}, not {wanted:?}");
+        crate::ensure!(found == wanted, "elements are {found}, not {wanted}");
         crate::ensure!(
             self.raw.is_in_order(),
             "the elements are not in order in memory: call aten::contiguous first"

@@ -1,2 +1,29 @@
-//! x
-fn main() {}
+//! The project's own commands, `cargo xtask …`: get libtorch, build, train, test, bench, pack.
+
+mod cli;
+mod commands;
+mod compiler;
+mod dist;
+mod error;
+mod files;
+mod libtorch;
+mod metadata;
+mod plugins;
+mod process;
+mod report;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::perform(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report::failure(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

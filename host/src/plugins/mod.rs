@@ -1,13 +1,20 @@
-//! Hooks and metrics from shared libraries: found, verified, loaded, and kept on a shelf by name.
+//! Hooks and metrics from shared libraries: found, verified, loaded, and called through their tables.
 
 #![expect(
     unsafe_code,
     reason = "this folder is the host's side of the boundary; every block says why it is sound"
 )]
 
+mod instance;
 pub mod loader;
+mod metric_seat;
+mod services;
+mod state_io;
 
+pub use instance::Instance;
 pub use loader::{
-    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, OnError, Shelf,
+    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf,
     Source, open,
 };
+pub use metric_seat::points_of;
+pub use state_io::{HookState, gather, give_back};

@@ -88,7 +88,7 @@ pub struct EngineTable {
     pub criterion: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
     /// Differentiates SLOT_LOSS, divided by the number of micro-batches. [train-thread]
     pub backward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// Changes the parameters by their gradients, then drops the gradients. [train-thread]
+    /// Changes the parameters by their gradients, which stay until the iteration ends. [train-thread]
     pub optimizer_step: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
     /// Sets the learning rate by the configured schedule. [train-thread]
     pub lr_step: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,

@@ -10,7 +10,7 @@ pub const VALUE_NONE: u32 = 0;
 pub const VALUE_BOOL: u32 = 1;
 /// `int` holds it.
 pub const VALUE_INT: u32 = 2;
-/// `float` holds it.
+/// `float_` holds it.
 pub const VALUE_FLOAT: u32 = 3;
 /// `text` holds it.
 pub const VALUE_TEXT: u32 = 4;

@@ -8,7 +8,7 @@ mod subject;
 pub use error::ManifestError;
 pub(super) use subject::Subject;
 
-use hookrack_plugin_api::{Level, Param, Point};
+use hookrack_plugin_api::{Level, OnError, Param, Point};
 use json::{HookJson, MetricJson};
 use param::ParamJson;
 
@@ -52,17 +52,6 @@ pub struct MetricManifest {
     pub unit: String,
     /// Its parameters; `None` where they are not known from outside.
     pub params: Option<Vec<Param>>,
-}
-
-/// What the host does when a hook fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnError {
-    /// It ends the run.
-    Abort,
-    /// It never calls the hook again.
-    Disable,
-    /// It says so and goes on.
-    Warn,
 }
 
 /// Which of two values of a metric is the better one.

@@ -1,0 +1,34 @@
+//! `hookrack check`: everything that can be wrong before training, without training.
+
+use super::ConfigSource;
+use super::exit::Failure;
+use crate::train::{Interrupt, Parts, Trainer};
+use crate::writers::Writers;
+use clap::Args;
+use std::process::ExitCode;
+
+/// Check a config: read it, load its plugins, build model and data, make every hook; train nothing
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack check configs/quickstart.toml
+  hookrack check configs/quickstart.toml -s custom_hooks.0.momentum=2")]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    source: ConfigSource,
+}
+
+pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let job = args.source.job()?;
+    let parts = Parts::build(&job.config)?;
+    let trainer = Trainer::assemble(parts, &job, Writers::default(), None, Interrupt::default())?;
+    let engine = trainer.context().engine.borrow();
+    let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
+    println!(
+        "{} is fine: {} with {numbers} parameters, {} hooks and metrics",
+        args.source.config.display(),
+        job.config.model.type_name,
+        job.members.len(),
+    );
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,61 @@
+//! `hookrack config`: what a config means, and where each value comes from.
+
+use super::exit::Failure;
+use crate::config::{ConfigFile, schema};
+use crate::inventory::Inventory;
+use crate::job::Job;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Print the resolved config with the origin of each value, or the JSON Schema of configs
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack config configs/quickstart.toml                every value and where it comes from
+  hookrack config configs/quickstart.toml --toml         a config that means the same, with nothing left out
+  hookrack config --schema > hookrack.schema.json        for your editor; knows the hooks of ./plugins")]
+pub(super) struct ConfigArgs {
+    /// The config file; for --schema only its plugin folders count
+    #[arg(required_unless_present = "schema")]
+    config: Option<PathBuf>,
+
+    /// Override a value of the config; may be given many times
+    #[arg(short, long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+
+    /// Print the resolved config as TOML
+    #[arg(long, conflicts_with = "schema")]
+    toml: bool,
+
+    /// Print the JSON Schema of configs, with every hook and metric of the plugin folders
+    #[arg(long)]
+    schema: bool,
+}
+
+pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
+    if args.schema {
+        let dirs = match &args.config {
+            Some(path) => ConfigFile::load(path, &args.set)?.plugin_dirs()?,
+            None => vec![PathBuf::from("plugins")].into_iter().filter(|dir| dir.is_dir()).collect(),
+        };
+        let schema = schema::json_schema(&Inventory::take(&dirs)?.catalog);
+        println!("{}", serde_json::to_string_pretty(&schema).unwrap_or_default());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let path = args.config.as_deref().unwrap_or(Path::new(""));
+    let job = Job::load(path, &args.set)?;
+    if args.toml {
+        print!("{}", job.config.to_toml());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = job.config.explain();
+    let width = |text: fn(&crate::config::Row) -> &str| {
+        rows.iter().map(|row| text(row).len()).max().unwrap_or(0).min(60)
+    };
+    let (key, value) = (width(|row| &row.key), width(|row| &row.value));
+    for row in &rows {
+        println!("{:<key$} = {:<value$}  # {}", row.key, row.value, row.origin);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,111 @@
+//! Failures of a command, their messages and their exit codes.
+
+use crate::config::ConfigErrors;
+use crate::inventory::InventoryError;
+use crate::job::JobError;
+use crate::plugins::LoadError;
+use crate::run::RunDirError;
+use crate::train::{BuildError, Ending, TrainError};
+use std::fmt::Display;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+/// Config or usage.
+const CONFIG: u8 = 2;
+/// A plugin would not load.
+const PLUGIN: u8 = 3;
+/// A hook failed under abort.
+const HOOK: u8 = 4;
+/// Training failed.
+const TRAINING: u8 = 5;
+/// Could not write.
+const FILES: u8 = 6;
+
+/// Why a command could not do its work.
+pub(super) struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    fn new(code: u8, message: impl Display) -> Self {
+        Self { code, message: format!("error: {message}") }
+    }
+
+    /// A mistake in what was typed.
+    pub(super) fn usage(message: impl Display) -> Self {
+        Self::new(CONFIG, message)
+    }
+
+    /// Prints the message and gives the code.
+    pub(super) fn report(&self) -> ExitCode {
+        eprintln!("{}", self.message.trim_end());
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<ConfigErrors> for Failure {
+    fn from(errors: ConfigErrors) -> Self {
+        Self { code: CONFIG, message: errors.render(std::io::stderr().is_terminal()) }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::new(PLUGIN, error)
+    }
+}
+
+impl From<InventoryError> for Failure {
+    fn from(error: InventoryError) -> Self {
+        Self::new(PLUGIN, error)
+    }
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Config(errors) => errors.into(),
+            JobError::Load(error) => error.into(),
+            JobError::Inventory(error) => error.into(),
+            JobError::Plan(error) => Self::new(CONFIG, error),
+            error @ JobError::Gone(_) => Self::new(PLUGIN, error),
+        }
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Config(errors) => errors.into(),
+            error @ BuildError::Member { .. } => Self::new(CONFIG, error),
+        }
+    }
+}
+
+impl From<RunDirError> for Failure {
+    fn from(error: RunDirError) -> Self {
+        Self::new(FILES, error)
+    }
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Self {
+        match error {
+            // A role of the main hook is a step of training, whoever makes it.
+            TrainError::Hook(error) if error.point.is_role() => Self::new(TRAINING, error),
+            TrainError::Hook(error) => Self::new(HOOK, error),
+            error @ TrainError::Step { .. } => Self::new(TRAINING, error),
+            TrainError::Files(error) => error.into(),
+        }
+    }
+}
+
+/// The exit code of an ending; a failure is for the caller to report.
+pub(super) fn code_of(ending: Ending) -> Result<ExitCode, Failure> {
+    match ending {
+        Ending::Completed | Ending::Stopped(_) => Ok(ExitCode::SUCCESS),
+        Ending::Interrupted(signal) => Ok(ExitCode::from(signal.exit_code())),
+        Ending::Failed(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,109 @@
+//! `hookrack inspect`: what a plugin library says about itself.
+
+use super::exit::Failure;
+use crate::plugins::{self, Better, HookManifest, Library, MetricManifest};
+use clap::Args;
+use hookrack_plugin_api::{Param, ParamType, Presence};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Print what a plugin library offers: hooks, metrics, points, levels, parameters
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack inspect plugins/libema.so")]
+pub(super) struct InspectArgs {
+    /// The library
+    library: PathBuf,
+}
+
+pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
+    let library = plugins::open(&args.library)?;
+    print_library(&library);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_library(library: &Library) {
+    println!("{} {}", library.name, library.version);
+    println!("  file        {}", library.path.display());
+    println!("  sha256      {}", library.sha256);
+    println!("  ABI         {}.{}", library.abi.0, library.abi.1);
+    println!("  built with  {}", library.built_with);
+    for hook in &library.hooks {
+        print_hook(&hook.manifest);
+    }
+    for metric in &library.metrics {
+        print_metric(&metric.manifest);
+    }
+}
+
+fn print_hook(hook: &HookManifest) {
+    println!("\nhook {}", hook.name);
+    print_doc(&hook.doc);
+    let points: Vec<_> = hook.points.iter().map(|point| point.name()).collect();
+    println!("  points   {}", points.join(", "));
+    if !hook.unknown_points.is_empty() {
+        println!("  newer    {} (points that this host does not have)", hook.unknown_points.join(", "));
+    }
+    println!("  level    {}", hook.level);
+    println!("  mutates  {}", if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") });
+    println!("  state    {}", if hook.has_state { "saved in checkpoints" } else { "none" });
+    print_params(hook.params.as_deref());
+}
+
+fn print_metric(metric: &MetricManifest) {
+    println!("\nmetric {}", metric.name);
+    print_doc(&metric.doc);
+    if let Some(better) = metric.better {
+        println!("  better   {}", if better == Better::Higher { "higher" } else { "lower" });
+    }
+    print_params(metric.params.as_deref());
+}
+
+fn print_doc(doc: &str) {
+    if !doc.is_empty() {
+        println!("  {doc}");
+    }
+}
+
+fn print_params(params: Option<&[Param]>) {
+    let Some(params) = params else {
+        println!("  parameters are not described; the plugin checks them itself");
+        return;
+    };
+    for param in params {
+        let presence = match &param.presence {
+            Presence::Required => "required".to_owned(),
+            Presence::Optional => "optional".to_owned(),
+            Presence::Default(value) => {
+                let mut text = String::from("default ");
+                value.write_json(&mut text);
+                text
+            }
+        };
+        println!("  {:<16} {:<10} {presence:<16} {}{}", param.name, kind(&param.ty), param.doc, range(param));
+    }
+}
+
+fn kind(ty: &ParamType) -> String {
+    match ty {
+        ParamType::Bool => "bool".into(),
+        ParamType::Int => "int".into(),
+        ParamType::Float => "float".into(),
+        ParamType::Str => "string".into(),
+        ParamType::Path => "path".into(),
+        ParamType::OneOf(names) => names.join("|"),
+        ParamType::List(item) => format!("[{}]", kind(item)),
+        ParamType::Table(_) => "table".into(),
+        ParamType::Any => "any".into(),
+    }
+}
+
+fn range(param: &Param) -> String {
+    match (param.min, param.max) {
+        (Some(min), Some(max)) => format!(" ({min} to {max})"),
+        (Some(min), None) => format!(" (at least {min})"),
+        (None, Some(max)) => format!(" (at most {max})"),
+        (None, None) => String::new(),
+    }
+}

@@ -1,0 +1,60 @@
+//! Log lines: warnings to standard error, information to the run's `log.txt`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// A log file that is named once the run directory is known; lines before that go to standard error alone.
+#[derive(Clone, Default)]
+pub(super) struct LogFile(Arc<Mutex<Option<File>>>);
+
+impl LogFile {
+    /// Appends lines to this file from now on.
+    pub(super) fn open(&self, path: &Path) -> io::Result<()> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        Ok(())
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(file) => file.write_all(bytes).map(|()| bytes.len()),
+            None => Ok(bytes.len()),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = Self;
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// Starts logging; `verbose` is how often `-v` was given.
+pub(super) fn start(verbose: u8) -> LogFile {
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let file = LogFile::default();
+    let to_stderr = fmt::layer().with_writer(io::stderr).without_time().with_target(verbose > 0);
+    let to_file = fmt::layer().with_writer(file.clone()).with_ansi(false);
+    tracing_subscriber::registry()
+        .with(to_stderr.with_filter(level))
+        .with(to_file.with_filter(level.max(LevelFilter::INFO)))
+        .init();
+    file
+}

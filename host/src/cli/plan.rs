@@ -1,0 +1,54 @@
+//! `hookrack plan`: the table that the run will be called by.
+
+use super::ConfigSource;
+use super::exit::Failure;
+use clap::Args;
+use std::process::ExitCode;
+
+/// Print which hook runs at which point, in which order, from which library
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack plan configs/quickstart.toml
+  hookrack plan configs/quickstart.toml -s custom_hooks.0.level=HIGHEST")]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    source: ConfigSource,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    let job = args.source.job()?;
+    let seats = job.seats();
+    if args.json {
+        let rows: Vec<_> = job
+            .plan
+            .rows()
+            .map(|row| {
+                let hooks: Vec<_> = row
+                    .seats
+                    .iter()
+                    .map(|&i| serde_json::json!({ "hook": seats[i].name, "type": seats[i].type_name, "level": seats[i].level.0, "source": seats[i].source() }))
+                    .collect();
+                serde_json::json!({ "point": row.point.name(), "role": row.point.is_role(), "hooks": hooks })
+            })
+            .collect();
+        println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = seats.iter().map(|seat| seat.name.len()).max().unwrap_or(0);
+    println!("{:<24} {:<12} {:<width$}  FROM", "POINT", "LEVEL", "HOOK");
+    for row in job.plan.rows() {
+        let mut point = row.point.name();
+        for &i in &row.seats {
+            let (level, seat) = (seats[i].level.to_string(), seats[i]);
+            let level = if row.point.is_role() { "role".to_owned() } else { level };
+            println!("{point:<24} {level:<12} {:<width$}  {}", seat.name, seat.source());
+            point = "";
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

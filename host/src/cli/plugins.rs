@@ -1,0 +1,45 @@
+//! `hookrack plugins`: what is in the plugin folders, and what would not load.
+
+use super::exit::Failure;
+use crate::plugins::Shelf;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// List the libraries of the plugin folders, with the reason for each that would not load
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack plugins
+  hookrack plugins --dir plugins --dir ~/my-plugins")]
+pub(super) struct PluginsArgs {
+    /// A folder to look in; may be given many times
+    #[arg(long, value_name = "DIR", default_value = "plugins")]
+    dir: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
+    if let Some(missing) = args.dir.iter().find(|dir| !dir.is_dir()) {
+        let message = format!("no folder {}: name another with --dir, or make it", missing.display());
+        return Err(Failure::usage(message));
+    }
+    let shelf = Shelf::scan(&args.dir);
+    for library in &shelf.libraries {
+        let file = library.path.file_name().unwrap_or_default().to_string_lossy();
+        println!("{file}  {} {}, ABI {}.{}", library.name, library.version, library.abi.0, library.abi.1);
+        for hook in &library.hooks {
+            println!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
+        }
+        for metric in &library.metrics {
+            println!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
+        }
+    }
+    for (path, error) in &shelf.failed {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        println!("{file}  would not load: {error}");
+    }
+    if shelf.libraries.is_empty() && shelf.failed.is_empty() {
+        println!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,49 @@
+//! `hookrack predict`: the pred points over the data to predict; the outputs go to a file.
+
+use super::ConfigSource;
+use super::exit::{Failure, code_of};
+use crate::run::{checkpoint, safetensors_file};
+use crate::train::{Interrupt, Parts, Trainer};
+use crate::writers::Writers;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tch::Tensor;
+
+/// Run a checkpoint on [data.pred] and write the outputs to a safetensors file
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.safetensors")]
+pub(super) struct PredictArgs {
+    #[command(flatten)]
+    source: ConfigSource,
+
+    /// A checkpoint, or a run directory for its latest
+    #[arg(long, value_name = "PATH")]
+    checkpoint: PathBuf,
+
+    /// Where the outputs go, as one tensor named `output`
+    #[arg(long, value_name = "FILE", default_value = "predictions.safetensors")]
+    out: PathBuf,
+}
+
+pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
+    let job = args.source.job()?;
+    if job.config.data.pred.is_none() {
+        let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";
+        return Err(job.config.refuse("data", "there is no data to predict", help).into());
+    }
+    let parts = Parts::build(&job.config)?;
+    let interrupt = Interrupt::listen().map_err(Failure::usage)?;
+    let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
+    trainer.resume_from(checkpoint::read(&checkpoint::find(&args.checkpoint)?)?);
+    let (ending, outputs) = trainer.predict();
+    let code = code_of(ending)?;
+    if code == ExitCode::SUCCESS {
+        let output = Tensor::f_cat(&outputs, 0).map_err(Failure::usage)?;
+        safetensors_file::write(&args.out, &[("output".to_owned(), output.shallow_clone())])?;
+        println!("{} predictions in {}", output.size().first().unwrap_or(&0), args.out.display());
+    }
+    Ok(code)
+}

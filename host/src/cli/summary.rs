@@ -1,0 +1,57 @@
+//! What is said at the end of a run: how it ended, what was reached, what each hook cost.
+
+use crate::run::RunDir;
+use crate::train::{Ending, Trainer};
+use crate::writers::human;
+use serde_json::{Value as Json, json};
+
+/// Hooks that are worth a line.
+const SHOWN: usize = 6;
+
+/// The metrics as JSON: last and best value by full name.
+pub(super) fn metrics_json(trainer: &Trainer) -> Json {
+    let board = trainer.context().metrics.borrow();
+    let entry = |reading: crate::metrics::Reading<'_>| {
+        let best = reading.best.map(|(value, epoch)| json!({ "value": value, "epoch": epoch }));
+        let name = format!("{}/{}", reading.phase.name(), reading.name);
+        (name, json!({ "last": reading.last, "best": best }))
+    };
+    Json::Object(board.readings().map(entry).collect())
+}
+
+fn cost_lines(trainer: &Trainer) -> Vec<String> {
+    let costs = trainer.costs();
+    let line = |cost: &crate::dispatch::HookCost| {
+        let (total, calls) = (cost.total(), cost.calls());
+        let each = total.as_secs_f64() * 1e6 / f64::from(u32::try_from(calls).unwrap_or(u32::MAX)).max(1.0);
+        format!("{:<24} {:>9}  {calls:>8} calls  {each:>9.1} µs each", cost.name, human(total))
+    };
+    costs.iter().filter(|cost| cost.calls() > 0).map(line).collect()
+}
+
+/// Writes the summary to the log.
+pub(super) fn log(trainer: &Trainer, ending: &Ending) {
+    let (outcome, why) = ending.describe();
+    tracing::info!(outcome, why, "the run ended");
+    for line in cost_lines(trainer) {
+        tracing::info!("hook cost: {line}");
+    }
+}
+
+/// Prints the summary.
+pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
+    let (outcome, why) = ending.describe();
+    let progress = trainer.context().progress.get();
+    let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
+    println!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
+    for reading in trainer.context().metrics.borrow().readings() {
+        let name = format!("{}/{}", reading.phase.name(), reading.name);
+        let best = reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
+        println!("  {name:<24} {:>9.4}{}", reading.last, best.unwrap_or_default());
+    }
+    println!("time in hooks:");
+    for line in cost_lines(trainer).iter().take(SHOWN) {
+        println!("  {line}");
+    }
+    println!("run directory: {}", run.path().display());
+}

@@ -1,0 +1,236 @@
+//! The catalogue: everything a config can name by `type =`, whoever provides it.
+//!
+//! The host fills it from its own registries and from the manifests of plugin libraries; checking,
+//! defaults, documentation and the schema all read the same parameter descriptions.
+
+use std::path::{Path, PathBuf};
+
+use hookrack_plugin_api::{OnError, Param};
+use thiserror::Error;
+
+use super::fixed;
+
+/// What a `type =` stands for. Each kind has its own names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `[model]`
+    Model,
+    /// `[loss]`
+    Loss,
+    /// `[optimizer]`
+    Optimizer,
+    /// `[lr_scheduler]`
+    LrScheduler,
+    /// `[data.train]` and its siblings
+    Dataset,
+    /// `[schedule]`
+    Schedule,
+    /// `[[custom_hooks]]` and `[default_hooks]`
+    Hook,
+    /// `[[metrics]]`
+    Metric,
+}
+
+impl Kind {
+    /// The word for it in a message.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Loss => "loss",
+            Self::Optimizer => "optimizer",
+            Self::LrScheduler => "lr scheduler",
+            Self::Dataset => "data set",
+            Self::Schedule => "schedule",
+            Self::Hook => "hook",
+            Self::Metric => "metric",
+        }
+    }
+
+    /// Whether shared libraries can provide this kind.
+    pub fn comes_from_libraries(self) -> bool {
+        matches!(self, Self::Hook | Self::Metric)
+    }
+}
+
+/// Who provides an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The host itself.
+    BuiltIn,
+    /// The shared library at this path.
+    Library(PathBuf),
+}
+
+impl Source {
+    /// The path of the library, if it is one.
+    pub fn library(&self) -> Option<&Path> {
+        match self {
+            Self::BuiltIn => None,
+            Self::Library(path) => Some(path),
+        }
+    }
+}
+
+/// What the host knows about a hook beyond its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookFacts {
+    /// The level of an entry that names none.
+    pub default_level: i64,
+    /// The error policy of an entry that names none.
+    pub default_on_error: OnError,
+}
+
+/// One thing that a config can name by `type =`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogEntry {
+    /// The name; the resolved config always says this one.
+    pub name: String,
+    /// Other names that mean the same.
+    pub aliases: Vec<String>,
+    /// One sentence.
+    pub doc: String,
+    /// Its settings.
+    pub params: Vec<Param>,
+    /// Who provides it.
+    pub source: Source,
+    /// Present for hooks.
+    pub hook: Option<HookFacts>,
+    /// The exclusive roles (`on_*` points) that it fills.
+    pub roles: Vec<String>,
+}
+
+impl CatalogEntry {
+    /// Whether `type = name` means this entry.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
+    /// The name and the aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
+    }
+}
+
+/// A hook that runs unless the config says otherwise under `[default_hooks]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultHook {
+    /// The key in `[default_hooks]`.
+    pub key: String,
+    /// The hook's type.
+    pub type_name: String,
+    /// Its level; default hooks have distinct ones, so that a custom hook fits between any two.
+    pub level: i64,
+}
+
+/// Everything a config can name.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    entries: Vec<(Kind, CatalogEntry)>,
+    default_hooks: Vec<DefaultHook>,
+}
+
+/// Why an entry cannot be in the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CatalogError {
+    /// The parameter could never be set, because the key already means something in every entry.
+    #[error("{kind} `{name}` has a parameter `{param}`, a key that every {kind} entry already has; rename the parameter", kind = kind.noun())]
+    ReservedParam {
+        /// The kind of the entry.
+        kind: Kind,
+        /// Its name.
+        name: String,
+        /// The parameter.
+        param: String,
+    },
+    /// The same source has it twice.
+    #[error("{kind} `{name}` is provided twice by the same library; give one of them another name", kind = kind.noun())]
+    Duplicate {
+        /// The kind of the entry.
+        kind: Kind,
+        /// The name that is taken.
+        name: String,
+    },
+}
+
+impl Catalog {
+    /// Adds an entry. The same name from two libraries is fine until a config uses it.
+    pub fn add(&mut self, kind: Kind, entry: CatalogEntry) -> Result<(), CatalogError> {
+        let reserved = fixed::reserved_keys(kind);
+        if let Some(param) = entry.params.iter().find(|param| reserved.contains(&param.name)) {
+            let (name, param) = (entry.name.clone(), param.name.clone());
+            return Err(CatalogError::ReservedParam { kind, name, param });
+        }
+        let taken = |name: &&str| {
+            self.of(kind).any(|other| other.source == entry.source && other.answers_to(name))
+        };
+        if let Some(name) = entry.names().find(taken) {
+            return Err(CatalogError::Duplicate { kind, name: name.to_owned() });
+        }
+        self.entries.push((kind, entry));
+        Ok(())
+    }
+
+    /// Adds a default hook, after those that are there.
+    pub fn add_default_hook(&mut self, hook: DefaultHook) {
+        self.default_hooks.push(hook);
+    }
+
+    /// The entries of a kind, in the order in which they were added.
+    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &CatalogEntry> {
+        self.entries.iter().filter(move |(of, _)| *of == kind).map(|(_, entry)| entry)
+    }
+
+    /// The hooks that run unless a config says otherwise.
+    pub fn default_hooks(&self) -> &[DefaultHook] {
+        &self.default_hooks
+    }
+
+    /// Every entry that `type = name` could mean.
+    pub(super) fn named<'a>(&'a self, kind: Kind, name: &'a str) -> Vec<&'a CatalogEntry> {
+        self.of(kind).filter(|entry| entry.answers_to(name)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hookrack_plugin_api::{ParamType, Presence};
+
+    use super::*;
+
+    fn hook(name: &str, param: &str) -> CatalogEntry {
+        let param = Param {
+            name: param.to_owned(),
+            doc: String::new(),
+            ty: ParamType::Any,
+            presence: Presence::Optional,
+            min: None,
+            max: None,
+        };
+        CatalogEntry {
+            name: name.to_owned(),
+            aliases: Vec::new(),
+            doc: String::new(),
+            params: vec![param],
+            source: Source::BuiltIn,
+            hook: None,
+            roles: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_could_never_be_set_is_refused() {
+        let refused = Catalog::default().add(Kind::Hook, hook("Ema", "level")).unwrap_err();
+        assert!(refused.to_string().contains("`level`"), "{refused}");
+        assert!(Catalog::default().add(Kind::Model, hook("Mlp", "level")).is_ok());
+    }
+
+    #[test]
+    fn one_name_has_one_entry_per_source() {
+        let mut catalog = Catalog::default();
+        catalog.add(Kind::Hook, hook("Ema", "momentum")).unwrap();
+        assert!(catalog.add(Kind::Hook, hook("Ema", "momentum")).is_err());
+        let library = Source::Library("libema.so".into());
+        let twin = CatalogEntry { source: library, ..hook("Ema", "momentum") };
+        assert!(catalog.add(Kind::Hook, twin).is_ok());
+    }
+}

@@ -1,0 +1,288 @@
+//! Checks a table against its description, fills in defaults and makes paths absolute.
+
+use std::path::Path;
+
+use hookrack_plugin_api::{Param, ParamType, Presence};
+
+use super::error::{ConfigError, ConfigErrors};
+use super::nearest::nearest;
+use super::origin::Origin;
+use super::read::clean;
+use super::tree::{Entry, Item, Node, Table};
+
+/// A table in the config: its key path, and its name in a message.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    pub(super) path: String,
+    pub(super) shown: String,
+}
+
+impl Scope {
+    pub(super) fn section(key: &str) -> Self {
+        Self { path: key.to_owned(), shown: format!("[{key}]") }
+    }
+
+    /// The same table, now that its type is known.
+    pub(super) fn of_type(&self, type_name: &str) -> Self {
+        Self { path: self.path.clone(), shown: format!("{} of type {type_name}", self.shown) }
+    }
+
+    pub(super) fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// Checks values and collects what is wrong with them.
+pub(super) struct Checker<'a> {
+    /// Relative paths of defaults start here.
+    pub(super) current: &'a Path,
+    pub(super) errors: ConfigErrors,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(current: &'a Path) -> Self {
+        Self { current, errors: ConfigErrors::default() }
+    }
+
+    /// The complete table in the order of the description. Keys that `params` lacks are errors.
+    pub(super) fn table(
+        &mut self,
+        table: &Table,
+        at: &Origin,
+        params: &[Param],
+        scope: &Scope,
+    ) -> Table {
+        let valid: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+        self.unknown_keys(table, &valid, scope);
+        self.known_keys(table, at, params, scope)
+    }
+
+    /// Reports every key that is not among `valid`.
+    pub(super) fn unknown_keys(&mut self, table: &Table, valid: &[&str], scope: &Scope) {
+        for Entry { key, key_origin, .. } in &table.entries {
+            if valid.contains(&key.as_str()) || self.errors.is_full() {
+                continue;
+            }
+            self.errors.push(ConfigError::UnknownKey {
+                at: key_origin.clone(),
+                key: key.clone(),
+                table: scope.shown.clone(),
+                nearest: nearest(key, valid.iter().copied()).map(str::to_owned),
+                valid: valid.iter().map(|key| (*key).to_owned()).collect(),
+            });
+        }
+    }
+
+    /// The values of the described keys, checked and completed.
+    pub(super) fn known_keys(
+        &mut self,
+        table: &Table,
+        at: &Origin,
+        params: &[Param],
+        scope: &Scope,
+    ) -> Table {
+        let mut complete = Table::default();
+        for param in params {
+            let (key_origin, node) = match (table.entry(&param.name), &param.presence) {
+                (Some(entry), _) => (entry.key_origin.clone(), Some(entry.node.clone())),
+                (None, Presence::Default(value)) => {
+                    (Origin::Default, Some(Node::from_default(value)))
+                }
+                (None, Presence::Optional) => (Origin::Default, None),
+                (None, Presence::Required) => {
+                    self.errors.push(ConfigError::MissingKey {
+                        at: at.clone(),
+                        key: param.name.clone(),
+                        table: scope.shown.clone(),
+                        doc: param.doc.clone(),
+                    });
+                    (Origin::Default, None)
+                }
+            };
+            let checked = node.and_then(|node| self.value(&node, param, &scope.key(&param.name)));
+            if let Some(node) = checked {
+                complete.push(&param.name, key_origin, node);
+            }
+        }
+        complete
+    }
+
+    /// One value against its parameter.
+    pub(super) fn value(&mut self, node: &Node, param: &Param, key: &str) -> Option<Node> {
+        let checked = self.typed(node, &param.ty, key)?;
+        self.in_range(&checked, param, key).then_some(checked)
+    }
+
+    fn typed(&mut self, node: &Node, ty: &ParamType, key: &str) -> Option<Node> {
+        let origin = node.origin.clone();
+        let item = match (ty, &node.item) {
+            (ParamType::Any, _)
+            | (ParamType::Bool, Item::Bool(_))
+            | (ParamType::Int, Item::Int(_))
+            | (ParamType::Str, Item::Str(_)) => node.item.clone(),
+            (ParamType::Float, Item::Int(value)) => Item::Float(widen(*value)),
+            (ParamType::Float, Item::Float(value)) => {
+                return self.number(node, *value, key);
+            }
+            (ParamType::Path, Item::Str(path)) => return self.path(path, &origin, key),
+            (ParamType::OneOf(choices), Item::Str(found)) => {
+                return self.choice(node, found, choices, key);
+            }
+            (ParamType::List(inner), Item::List(nodes)) => {
+                let checked = nodes.iter().enumerate();
+                let checked: Vec<_> = checked
+                    .map(|(index, node)| self.typed(node, inner, &format!("{key}.{index}")))
+                    .collect();
+                Item::List(checked.into_iter().collect::<Option<_>>()?)
+            }
+            (ParamType::Table(params), Item::Table(table)) => {
+                let scope = Scope { path: key.to_owned(), shown: format!("`{key}`") };
+                Item::Table(self.table(table, &origin, params, &scope))
+            }
+            _ => return self.wrong_type(node, key, expected(ty)),
+        };
+        Some(Node { item, origin })
+    }
+
+    pub(super) fn wrong_type(&mut self, node: &Node, key: &str, expected: String) -> Option<Node> {
+        let help = help_on_type(node, key, &expected);
+        let (at, key, found) = (node.origin.clone(), key.to_owned(), node.kind());
+        self.errors.push(ConfigError::WrongType { at, key, expected, found, help });
+        None
+    }
+
+    fn number(&mut self, node: &Node, value: f64, key: &str) -> Option<Node> {
+        if value.is_nan() {
+            let (at, key) = (node.origin.clone(), key.to_owned());
+            self.errors.push(ConfigError::NotANumber { at, key });
+            return None;
+        }
+        Some(node.clone())
+    }
+
+    fn choice(&mut self, node: &Node, found: &str, choices: &[String], key: &str) -> Option<Node> {
+        if choices.iter().any(|choice| choice == found) {
+            return Some(node.clone());
+        }
+        let (at, key, choices) = (node.origin.clone(), key.to_owned(), choices.to_vec());
+        self.errors.push(ConfigError::NotAChoice { at, key, found: brief(found), choices });
+        None
+    }
+
+    /// A path, absolute: it starts in the folder of the file that says it.
+    fn path(&mut self, written: &str, origin: &Origin, key: &str) -> Option<Node> {
+        let (at, key) = (origin.clone(), key.to_owned());
+        if written.is_empty() {
+            self.errors.push(ConfigError::EmptyPath { at, key });
+            return None;
+        }
+        if has_variable(written) {
+            self.errors.push(ConfigError::VariableInPath { at, key });
+            return None;
+        }
+        let dir = origin.document().map_or(self.current, |document| &document.dir);
+        let path = clean(&dir.join(written));
+        if let Some(text) = path.to_str() {
+            return Some(Node::str(text, at));
+        }
+        let path = path.display().to_string();
+        self.errors.push(ConfigError::PathNotUtf8 { at, key, path });
+        None
+    }
+
+    /// The range of a list is that of its numbers.
+    fn in_range(&mut self, node: &Node, param: &Param, key: &str) -> bool {
+        let number = match &node.item {
+            Item::Int(value) => widen(*value),
+            Item::Float(value) => *value,
+            Item::List(nodes) => {
+                let inside = |(index, node)| self.in_range(node, param, &format!("{key}.{index}"));
+                // All of them, so that each that is out of range is reported.
+                let fits: Vec<bool> = nodes.iter().enumerate().map(inside).collect();
+                return fits.into_iter().all(|fits| fits);
+            }
+            _ => return true,
+        };
+        let fits =
+            param.min.is_none_or(|min| number >= min) && param.max.is_none_or(|max| number <= max);
+        if !fits {
+            let found = match node.item {
+                Item::Int(value) => value.to_string(),
+                _ => number.to_string(),
+            };
+            let (at, key) = (node.origin.clone(), key.to_owned());
+            let Param { min, max, .. } = *param;
+            self.errors.push(ConfigError::OutOfRange { at, key, found, min, max });
+        }
+        fits
+    }
+}
+
+/// `${HOME}`, `$HOME` at the start, or `~/`: what a shell would have expanded.
+pub(super) fn has_variable(path: &str) -> bool {
+    path.contains("${") || path.starts_with('$') || path.starts_with("~/")
+}
+
+/// A value of a message; whole novels stay in the file.
+pub(super) fn brief(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "an integer where a float is wanted is rounded to one"
+)]
+fn widen(value: i64) -> f64 {
+    value as f64
+}
+
+/// The slips that are made most: quotes too many, brackets too few.
+fn help_on_type(node: &Node, key: &str, expected: &str) -> Option<String> {
+    match (&node.item, expected) {
+        (Item::Str(text), "an integer" | "a number") if text.parse::<f64>().is_ok() => {
+            Some("numbers are written without quotes".into())
+        }
+        (Item::Str(text), "true or false") if text.parse::<bool>().is_ok() => {
+            Some(format!("write {text} without quotes"))
+        }
+        (Item::Str(_), "a table with a `type`") => {
+            Some("write `type = \"…\"` in a section of its own".into())
+        }
+        (Item::Table(_), "a list of tables") => Some(format!("write [[{key}]] for each entry")),
+        (Item::Str(text), expected) if expected.starts_with("a list of") => {
+            Some(format!("write [\"{}\"]", brief(text)))
+        }
+        _ => None,
+    }
+}
+
+/// A type as the user would say it, with its article.
+fn expected(ty: &ParamType) -> String {
+    match ty {
+        ParamType::Bool => "true or false".into(),
+        ParamType::Int => "an integer".into(),
+        ParamType::Float => "a number".into(),
+        ParamType::Str => "a string".into(),
+        ParamType::Path => "a path".into(),
+        ParamType::OneOf(choices) => format!("one of {}", choices.join(", ")),
+        ParamType::List(inner) => format!("a list of {}", plural(inner)),
+        ParamType::Table(_) => "a table".into(),
+        ParamType::Any => "a value".into(),
+    }
+}
+
+fn plural(ty: &ParamType) -> &'static str {
+    match ty {
+        ParamType::Bool => "booleans",
+        ParamType::Int => "integers",
+        ParamType::Float => "numbers",
+        ParamType::Str | ParamType::OneOf(_) => "strings",
+        ParamType::Path => "paths",
+        ParamType::List(_) => "lists",
+        ParamType::Table(_) => "tables",
+        ParamType::Any => "values",
+    }
+}

@@ -1,0 +1,263 @@
+//! Which places an error shows, with a few words at each, and what to do about it.
+
+use hookrack_plugin_api::Level;
+
+use super::error::ConfigError;
+use super::fixed::TOP_LEVEL;
+use super::origin::Origin;
+
+/// A place in a document and what is to be said there.
+pub(super) struct Label<'a> {
+    pub(super) origin: &'a Origin,
+    pub(super) text: String,
+}
+
+fn label(origin: &Origin, text: impl Into<String>) -> Label<'_> {
+    Label { origin, text: text.into() }
+}
+
+impl ConfigError {
+    pub(super) fn reading_position(&self) -> (usize, usize) {
+        self.labels().first().map_or((0, 0), |label| label.origin.reading_position())
+    }
+
+    /// The place to change comes first; others only explain.
+    pub(super) fn labels(&self) -> Vec<Label<'_>> {
+        match self {
+            Self::Unreadable { .. } | Self::TooLarge { .. } => Vec::new(),
+            Self::TwoLimits { epochs, iters } => {
+                vec![label(iters, "a run has one limit"), label(epochs, "the other limit")]
+            }
+            Self::DuplicateName { at, first, .. } => {
+                vec![label(at, "needs a name of its own"), label(first, "first defined here")]
+            }
+            Self::TwoProviders { role, first, second, .. } => {
+                vec![label(second, format!("provides {role} too")), label(first, "the first one")]
+            }
+            _ => self.place().map(|at| label(at, self.label_text())).into_iter().collect(),
+        }
+    }
+
+    /// The one place of an error that has one.
+    fn place(&self) -> Option<&Origin> {
+        use ConfigError as E;
+        match self {
+            E::Unreadable { .. } | E::TooLarge { .. } => None,
+            E::TwoLimits { iters: at, .. }
+            | E::TwoProviders { second: at, .. }
+            | E::NotUtf8 { at, .. }
+            | E::Syntax { at, .. }
+            | E::NumberTooLarge { at, .. }
+            | E::DateValue { at, .. }
+            | E::BaseNotPath { at, .. }
+            | E::BaseUnreadable { at, .. }
+            | E::BaseCycle { at, .. }
+            | E::BaseTooDeep { at, .. }
+            | E::BaseTooMany { at, .. }
+            | E::BaseMisplaced { at, .. }
+            | E::DeleteNotBool { at, .. }
+            | E::DeleteNothing { at, .. }
+            | E::OverrideSyntax { at, .. }
+            | E::OverrideBase { at }
+            | E::OverrideEntry { at, .. }
+            | E::UnknownSection { at, .. }
+            | E::UnknownKey { at, .. }
+            | E::MissingKey { at, .. }
+            | E::MissingSection { at, .. }
+            | E::WrongType { at, .. }
+            | E::NotAChoice { at, .. }
+            | E::OutOfRange { at, .. }
+            | E::NotANumber { at, .. }
+            | E::EmptyPath { at, .. }
+            | E::VariableInPath { at, .. }
+            | E::PathNotUtf8 { at, .. }
+            | E::UnknownType { at, .. }
+            | E::AmbiguousType { at, .. }
+            | E::NotInLibrary { at, .. }
+            | E::LibraryMissing { at, .. }
+            | E::PluginDirMissing { at, .. }
+            | E::PluginDirNotFolder { at, .. }
+            | E::NoLimit { at }
+            | E::UnknownLevel { at, .. }
+            | E::BadCadence { at, .. }
+            | E::UnknownPhase { at, .. }
+            | E::NoPhase { at, .. }
+            | E::BadName { at, .. }
+            | E::DuplicateName { at, .. }
+            | E::UnknownDefaultHook { at, .. }
+            | E::Refused { at, .. } => Some(at),
+        }
+    }
+
+    fn label_text(&self) -> String {
+        match self {
+            Self::BaseUnreadable { .. }
+            | Self::BaseCycle { .. }
+            | Self::BaseTooDeep { .. }
+            | Self::BaseTooMany { .. } => "named here".into(),
+            Self::BaseNotPath { .. } => "expected a path".into(),
+            Self::BaseMisplaced { .. } => "has no meaning here".into(),
+            Self::DeleteNothing { .. } => "no base has this table".into(),
+            Self::DeleteNotBool { .. } => "expected true or false".into(),
+            Self::UnknownSection { nearest: Some(nearest), .. } => {
+                format!("did you mean `{nearest}`?")
+            }
+            Self::UnknownKey { nearest: Some(nearest), .. }
+            | Self::UnknownDefaultHook { nearest: Some(nearest), .. } => {
+                format!("did you mean `{nearest}`?")
+            }
+            Self::MissingKey { key, .. } => format!("needs `{key}`"),
+            Self::NoLimit { .. } => "needs one of them".into(),
+            Self::WrongType { expected, .. } => format!("expected {expected}"),
+            Self::UnknownType { searched, .. } if !searched.is_empty() => {
+                format!("not built in, and in no library of {}", searched.join(", "))
+            }
+            Self::UnknownType { kind, .. } => format!("no {} has this name", kind.noun()),
+            Self::LibraryMissing { searched, .. } if searched.is_empty() => {
+                "no plugin folder to look in".into()
+            }
+            Self::LibraryMissing { searched, .. } => format!("not in {}", searched.join(", ")),
+            Self::PluginDirMissing { tried, .. } => format!("looked for {}", tried.join(", ")),
+            _ => String::new(),
+        }
+    }
+
+    /// What to do, when there is more to say than the title and the labels do.
+    pub(super) fn help(&self) -> Option<String> {
+        match self {
+            Self::Unreadable { .. } => Some("give the path of a TOML file".into()),
+            Self::TooLarge { .. } => {
+                Some("a config is a few kilobytes; is this the file you meant?".into())
+            }
+            Self::NotUtf8 { .. } => Some("save the file as UTF-8".into()),
+            Self::Syntax { help, .. } => help.map(Into::into),
+            Self::NumberTooLarge { .. } => Some("integers have 64 bits, floats reach 1e308".into()),
+            Self::DateValue { .. } => Some("put it in quotes to make it a string".into()),
+            Self::BaseNotPath { .. } => Some(
+                "write `_base_ = \"other.toml\"` or `_base_ = [\"a.toml\", \"b.toml\"]`".into(),
+            ),
+            Self::BaseUnreadable { .. } => {
+                Some("a base is looked for beside the file that names it".into())
+            }
+            Self::BaseCycle { .. } => {
+                Some("a file cannot be its own base; take one of these out".into())
+            }
+            Self::BaseTooDeep { .. } | Self::BaseTooMany { .. } => {
+                Some("put shared settings into fewer files".into())
+            }
+            Self::BaseMisplaced { .. } => Some("move it above the first [section]".into()),
+            Self::DeleteNothing { .. } => {
+                Some("remove `_delete_`, or name the file that has the table in `_base_`".into())
+            }
+            Self::OverrideSyntax { .. } => {
+                Some("write `-s key.path=value`, for example `-s train.batch_size=32`".into())
+            }
+            Self::OverrideBase { .. } => {
+                Some("write a small config file that names the base".into())
+            }
+            Self::OverrideEntry { entries, .. } => Some(entries_help(entries)),
+            _ => self.help_on_values().or_else(|| self.help_on_names()),
+        }
+    }
+
+    fn help_on_values(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { nearest: None, valid, .. } => few("the keys are", valid),
+            Self::MissingKey { key, doc, .. } if !doc.is_empty() => {
+                Some(format!("`{key}` is {doc}"))
+            }
+            Self::MissingSection { section, .. } => Some(format!("add [{section}] with a `type`")),
+            Self::UnknownSection { nearest: None, .. } => {
+                Some(format!("the sections are {}", TOP_LEVEL.join(", ")))
+            }
+            Self::WrongType { help, .. } => help.clone(),
+            Self::NotANumber { .. } => {
+                Some("`nan` compares with nothing; write a real number".into())
+            }
+            Self::VariableInPath { .. } => {
+                Some("write the path out, or set it with `-s` and let the shell expand it".into())
+            }
+            Self::TwoLimits { .. } => Some("keep the one that should end the run".into()),
+            Self::NoLimit { .. } => {
+                Some("add `max_epochs = …` or `max_iters = …` to [train]".into())
+            }
+            Self::BadCadence { .. } => Some(
+                "write `\"100it\"` for every 100 iterations or `\"2ep\"` for every second epoch"
+                    .into(),
+            ),
+            Self::NoPhase { .. } => {
+                Some("name at least one, or leave `phase` out for the default".into())
+            }
+            Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
+            _ => None,
+        }
+    }
+
+    fn help_on_names(&self) -> Option<String> {
+        match self {
+            Self::UnknownType { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean `{nearest}`?"))
+            }
+            Self::NotAChoice { found, choices, .. } => {
+                let nearest = super::nearest::nearest(found, choices.iter().map(String::as_str));
+                nearest.map(|nearest| format!("did you mean `{nearest}`?"))
+            }
+            Self::AmbiguousType { .. } => Some("choose one with `library = \"…\"`".into()),
+            Self::NotInLibrary { provides, .. } => few("it has", provides),
+            Self::LibraryMissing { nearest: Some(nearest), .. } => {
+                Some(format!("the nearest file is `{nearest}`"))
+            }
+            Self::LibraryMissing { .. } => {
+                Some("put the library into a folder of `plugins.dirs`, or write its path".into())
+            }
+            Self::PluginDirMissing { .. } => {
+                Some("make the folder, or take it out of `plugins.dirs`".into())
+            }
+            Self::UnknownLevel { nearest: Some(nearest), .. }
+            | Self::UnknownPhase { nearest: Some(nearest), .. } => {
+                Some(format!("did you mean `{nearest}`?"))
+            }
+            Self::UnknownLevel { .. } => Some(level_help()),
+            Self::UnknownPhase { .. } => {
+                Some("the phases are train, val, test, pred, and eval for val and test".into())
+            }
+            Self::BadName { name, .. } if name.chars().all(|c| c.is_ascii_digit()) => {
+                Some("digits alone would be the number of an entry; add a letter".into())
+            }
+            Self::BadName { .. } => {
+                Some("use letters, digits, `_`, `-` and `.`, and do not start with `.`".into())
+            }
+            Self::DuplicateName { first: Origin::Default, .. } => {
+                Some("a default hook has this name already; add `name = \"…\"`, or set it up under [default_hooks]".into())
+            }
+            Self::DuplicateName { .. } => Some("add `name = \"…\"` to one of them".into()),
+            Self::TwoProviders { .. } => {
+                Some("a role has exactly one provider; remove one of them".into())
+            }
+            Self::UnknownDefaultHook { nearest: None, valid, .. } => {
+                few("the default hooks are", valid)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A list is only a help while it is short.
+fn few(what: &str, names: &[String]) -> Option<String> {
+    (1..=6).contains(&names.len()).then(|| format!("{what} {}", names.join(", ")))
+}
+
+fn entries_help(entries: &[String]) -> String {
+    if entries.is_empty() {
+        return "the list is empty; add the entry to a config file first".into();
+    }
+    let last = entries.len() - 1;
+    few("entries go by number from 0 or by name:", entries)
+        .unwrap_or_else(|| format!("entries go by number from 0 to {last} or by name"))
+}
+
+fn level_help() -> String {
+    let names: Vec<_> =
+        Level::NAMED.iter().map(|(name, level)| format!("{name} {}", level.0)).collect();
+    format!("a level is any integer or one of {}", names.join(", "))
+}

@@ -1,0 +1,101 @@
+//! `ConfigFile`: what was typed, with its bases and overrides laid over each other.
+
+use std::path::{Path, PathBuf};
+
+use super::catalog::Catalog;
+use super::check::{Checker, Scope};
+use super::error::{ConfigError, ConfigErrors};
+use super::fixed;
+use super::inherit::Reader;
+use super::locate;
+use super::merge::check_deletes;
+use super::origin::Origin;
+use super::overrides;
+use super::read::{physical, reason};
+use super::resolve;
+use super::resolved::ResolvedConfig;
+use super::tree::{Node, Table};
+
+/// A config as typed. Nothing in it is checked against a description yet.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    pub(super) root: Table,
+    /// The file as a whole.
+    pub(super) origin: Origin,
+    /// Paths of overrides and defaults start here.
+    pub(super) current: PathBuf,
+    /// The name of the file without folder and extension.
+    pub(super) stem: String,
+}
+
+impl ConfigFile {
+    /// Reads a file, its bases and the overrides (`train.batch_size=32`) of the command line.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ConfigErrors> {
+        Self::load_in(Path::new("."), path, overrides)
+    }
+
+    /// The same for a process that would be in the folder `current`.
+    pub fn load_in(
+        current: &Path,
+        path: &Path,
+        overrides: &[String],
+    ) -> Result<Self, ConfigErrors> {
+        let shown = path.display().to_string();
+        let unreadable = |why: std::io::Error| ConfigError::Unreadable {
+            path: shown.clone(),
+            why: reason(&why),
+        };
+        let current = current.canonicalize().map_err(unreadable)?;
+        let physical = physical(&current.join(path)).map_err(unreadable)?;
+        let mut reader = Reader::new();
+        let tree = reader.load(&physical, &shown)?;
+        let tree = overrides::apply(tree, overrides, &current, reader.read_so_far())?;
+        let mut errors = ConfigErrors::default();
+        check_deletes(&tree, "the file", &mut errors);
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let origin = tree.origin.clone();
+        let file = tree.as_table().cloned().map(|root| Self { root, origin, current, stem });
+        errors.or(file)
+    }
+
+    /// The folders to look for plugin libraries in, absolute and present.
+    pub fn plugin_dirs(&self) -> Result<Vec<PathBuf>, ConfigErrors> {
+        let mut checker = Checker::new(&self.current);
+        let dirs = self.checked_plugin_dirs(&mut checker);
+        checker.errors.or(Some(dirs.into_iter().map(|(dir, _)| dir).collect()))
+    }
+
+    /// The libraries that hooks and metrics name by `library =`, absolute and present.
+    pub fn libraries(&self) -> Result<Vec<PathBuf>, ConfigErrors> {
+        let dirs = self.plugin_dirs()?;
+        let lists = ["custom_hooks", "metrics"].into_iter().filter_map(|key| self.root.node(key));
+        let listed = lists.filter_map(Node::as_list).flatten();
+        let default_hooks = self.root.node("default_hooks").and_then(Node::as_table);
+        let keyed = default_hooks.into_iter().flat_map(|table| &table.entries);
+        let entries = listed.chain(keyed.map(|entry| &entry.node));
+        locate::named_libraries(entries, &dirs, &self.current)
+    }
+
+    /// Checks everything against the catalogue and fills in every default.
+    pub fn resolve(&self, catalog: &Catalog) -> Result<ResolvedConfig, ConfigErrors> {
+        resolve::resolve(self, catalog)
+    }
+
+    /// `[plugins]` is checked before there is a catalogue: the catalogue needs it.
+    pub(super) fn checked_plugin_dirs(&self, checker: &mut Checker<'_>) -> Vec<(PathBuf, Origin)> {
+        let empty = Table::default();
+        let scope = Scope::section("plugins");
+        let (table, at) = match self.root.node("plugins") {
+            None => (&empty, &self.origin),
+            Some(node) => {
+                let Some(table) = node.as_table() else {
+                    checker.wrong_type(node, "plugins", "a table".into());
+                    return Vec::new();
+                };
+                (table, &node.origin)
+            }
+        };
+        let plugins = checker.table(table, at, &fixed::plugins_params(), &scope);
+        plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,191 @@
+//! The fixed part of a config file, described like everything else by parameters.
+//!
+//! A new key of `[train]` is one row here and one field in `resolved.rs`: check, documentation and
+//! schema follow.
+
+use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
+
+use super::cadence::PHASE_NAMES;
+use super::catalog::Kind;
+
+/// A section that names a component by `type =`.
+pub(super) struct ComponentSection {
+    pub(super) key: &'static str,
+    pub(super) kind: Kind,
+    /// Taken when the section is absent; without one the section is required.
+    pub(super) default_type: Option<&'static str>,
+}
+
+pub(super) const MODEL: ComponentSection =
+    ComponentSection { key: "model", kind: Kind::Model, default_type: None };
+pub(super) const LOSS: ComponentSection =
+    ComponentSection { key: "loss", kind: Kind::Loss, default_type: None };
+pub(super) const OPTIMIZER: ComponentSection =
+    ComponentSection { key: "optimizer", kind: Kind::Optimizer, default_type: None };
+pub(super) const LR_SCHEDULER: ComponentSection = ComponentSection {
+    key: "lr_scheduler",
+    kind: Kind::LrScheduler,
+    default_type: Some("ConstantLR"),
+};
+pub(super) const SCHEDULE: ComponentSection =
+    ComponentSection { key: "schedule", kind: Kind::Schedule, default_type: Some("NoPipeline") };
+
+pub(super) const COMPONENTS: [&ComponentSection; 5] =
+    [&MODEL, &LOSS, &OPTIMIZER, &LR_SCHEDULER, &SCHEDULE];
+
+/// The keys of `[data]`.
+pub(super) const SPLITS: [&str; 4] = ["train", "val", "test", "pred"];
+
+/// Every key at the top of a file, in the order in which the resolved config has them.
+pub(super) const TOP_LEVEL: [&str; 12] = [
+    "run",
+    "model",
+    "data",
+    "loss",
+    "optimizer",
+    "lr_scheduler",
+    "schedule",
+    "train",
+    "plugins",
+    "default_hooks",
+    "metrics",
+    "custom_hooks",
+];
+
+/// Keys with a meaning of their own in any file or table.
+pub(super) const BASE: &str = "_base_";
+pub(super) const DELETE: &str = "_delete_";
+
+/// `[run]`
+pub(super) fn run_params() -> Vec<Param> {
+    let runs = Value::Str("runs".into());
+    vec![
+        text("name", "name of the run and of its folder; default: that of the config file"),
+        default("dir", ParamType::Path, runs, "folder of the run folders; default: ./runs"),
+    ]
+}
+
+/// `[train]`
+pub(super) fn train_params() -> Vec<Param> {
+    vec![
+        count("max_epochs", None, 1, "epochs after which the run is complete; or max_iters"),
+        count("max_iters", None, 1, "iterations after which the run is complete; or max_epochs"),
+        count("batch_size", Some(64), 1, "samples in a batch"),
+        count("seed", Some(0), 0, "every source of randomness is derived from it"),
+        choice("precision", &["fp32", "bf16", "fp16"], "arithmetic of forward and backward pass"),
+        choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
+        count("accumulation", Some(1), 1, "batches whose gradients make one optimizer step"),
+        number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
+        count("threads", None, 1, "threads for arithmetic; default: one per core"),
+        count("log_every", Some(50), 1, "iterations between two lines of the log"),
+    ]
+}
+
+/// `[plugins]`
+pub(super) fn plugins_params() -> Vec<Param> {
+    let plugins = Value::List(vec![Value::Str("plugins".into())]);
+    let doc = "folders with plugin libraries, beside the config file or in the current directory";
+    vec![default("dirs", ParamType::List(Box::new(ParamType::Str)), plugins, doc)]
+}
+
+/// What any data section has beside the data set's own parameters.
+pub(super) fn data_params() -> Vec<Param> {
+    let shuffle = "draw samples in random order; default: true for train, false elsewhere";
+    let drop_last = "leave out a last batch that is not full";
+    vec![
+        type_param(Kind::Dataset),
+        count("batch_size", None, 1, "samples in a batch; default: train.batch_size"),
+        param("shuffle", ParamType::Bool, Presence::Optional, shuffle),
+        default("drop_last", ParamType::Bool, Value::Bool(false), drop_last),
+    ]
+}
+
+const LIBRARY: &str = "library that provides it: a file of plugins.dirs, or a path";
+const LEVEL: &str = "order among the hooks of a point, lower first: a name from HIGHEST 0 over \
+                     NORMAL 30 to LOWEST 60, or any integer; default: the hook's own";
+const ON_ERROR: &str = "what an error in the hook does to the run; default: the hook's own";
+
+/// What any hook entry has beside the hook's own parameters.
+pub(super) fn hook_params() -> Vec<Param> {
+    let policies = one_of(&OnError::ALL.map(OnError::name));
+    vec![
+        type_param(Kind::Hook),
+        text("library", LIBRARY),
+        text("name", "instance name; default: the type"),
+        param("level", ParamType::Any, Presence::Optional, LEVEL),
+        param("on_error", policies, Presence::Optional, ON_ERROR),
+        any("every", "run only so often: \"100it\" or \"2ep\"; default: always"),
+        any("phase", "train, val, test, pred, eval for val and test, or a list; default: all"),
+    ]
+}
+
+/// What any metric entry has beside the metric's own parameters.
+pub(super) fn metric_params() -> Vec<Param> {
+    vec![
+        type_param(Kind::Metric),
+        text("library", LIBRARY),
+        text("name", "name of the value; default: the type"),
+        any("phase", "phases it is computed in: one or a list; default: val and test"),
+    ]
+}
+
+/// The parameters that every entry of a kind has, whatever its type.
+pub(super) fn reserved_params(kind: Kind) -> Vec<Param> {
+    match kind {
+        Kind::Dataset => data_params(),
+        Kind::Hook => hook_params(),
+        Kind::Metric => metric_params(),
+        _ => vec![type_param(kind)],
+    }
+}
+
+/// The keys that no entry of a kind may have as a parameter.
+pub(super) fn reserved_keys(kind: Kind) -> Vec<String> {
+    let own = reserved_params(kind).into_iter().map(|param| param.name);
+    own.chain([BASE.to_owned(), DELETE.to_owned()]).collect()
+}
+
+/// `phase =` as a type, for the schema.
+pub(super) fn phase_type() -> ParamType {
+    one_of(&PHASE_NAMES)
+}
+
+fn one_of(names: &[&str]) -> ParamType {
+    ParamType::OneOf(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+fn param(name: &str, ty: ParamType, presence: Presence, doc: &str) -> Param {
+    Param { name: name.to_owned(), doc: doc.to_owned(), ty, presence, min: None, max: None }
+}
+
+fn type_param(kind: Kind) -> Param {
+    param("type", ParamType::Str, Presence::Required, &format!("the name of a {}", kind.noun()))
+}
+
+fn text(name: &str, doc: &str) -> Param {
+    param(name, ParamType::Str, Presence::Optional, doc)
+}
+
+/// A key whose grammar is checked where it is read.
+fn any(name: &str, doc: &str) -> Param {
+    param(name, ParamType::Any, Presence::Optional, doc)
+}
+
+fn default(name: &str, ty: ParamType, value: Value, doc: &str) -> Param {
+    param(name, ty, Presence::Default(value), doc)
+}
+
+fn count(name: &str, value: Option<i64>, min: u32, doc: &str) -> Param {
+    let presence = value.map_or(Presence::Optional, |value| Presence::Default(Value::Int(value)));
+    Param { min: Some(f64::from(min)), ..param(name, ParamType::Int, presence, doc) }
+}
+
+fn number(name: &str, value: f64, min: f64, doc: &str) -> Param {
+    Param { min: Some(min), ..default(name, ParamType::Float, Value::Float(value), doc) }
+}
+
+/// The first choice is the default.
+fn choice(name: &str, choices: &[&str], doc: &str) -> Param {
+    let first = choices.first().copied().unwrap_or_default();
+    default(name, one_of(choices), Value::Str(first.into()), doc)
+}

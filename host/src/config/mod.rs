@@ -1,0 +1,45 @@
+//! The config system: what was typed, then what it means.
+//!
+//! [`ConfigFile`] is the file with its bases and overrides, every value with its place. The host reads
+//! from it where plugins are, builds a [`Catalog`] of everything that can be named by `type =`, and
+//! [`ConfigFile::resolve`] turns it into a [`ResolvedConfig`]: checked, complete, without relative
+//! paths. After that nothing is defaulted.
+
+mod cadence;
+mod catalog;
+mod check;
+mod diagnose;
+mod entries;
+mod error;
+mod explain;
+mod file;
+mod fixed;
+mod inherit;
+mod locate;
+mod merge;
+mod nearest;
+mod origin;
+mod overrides;
+mod parse;
+mod read;
+mod render;
+mod resolve;
+mod resolved;
+pub mod schema;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod write;
+
+pub use cadence::{CadenceFault, Every, Phases};
+pub use catalog::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
+pub use entries::{HookEntry, MetricEntry};
+pub use error::{ConfigError, ConfigErrors};
+pub use explain::Row;
+pub use file::ConfigFile;
+pub use origin::{Document, Origin};
+pub use overrides::OverrideFault;
+pub use resolved::{
+    Component, DataSection, DataSplit, Limit, Mode, PluginsSection, Precision, ResolvedConfig,
+    RunSection, TrainSection,
+};

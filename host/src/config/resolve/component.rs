@@ -1,0 +1,39 @@
+//! `[model]`, `[loss]`, `[optimizer]`, `[lr_scheduler]`, `[schedule]`: one thing each, by `type`.
+
+use super::Resolver;
+use crate::config::check::Scope;
+use crate::config::error::ConfigError;
+use crate::config::fixed::ComponentSection;
+use crate::config::origin::Origin;
+use crate::config::resolved::Component;
+use crate::config::tree::{Node, Table};
+
+impl Resolver<'_> {
+    pub(super) fn component(&mut self, section: &ComponentSection) -> Option<Component> {
+        let absent = Node::table(Table::default(), Origin::Default);
+        let (node, fallback) = match self.file.root.node(section.key) {
+            Some(node) => (node, None),
+            None => (&absent, Some(self.default_type(section)?)),
+        };
+        let scope = Scope::section(section.key);
+        let typed = self.typed(node, section.kind, &scope, fallback)?;
+        let component = Component {
+            type_name: typed.entry.name.clone(),
+            settings: typed.settings.to_value(),
+            origin: node.origin.clone(),
+        };
+        let node = Node::table(typed.into_table(), node.origin.clone());
+        self.tree.push_node(section.key, node);
+        Some(component)
+    }
+
+    fn default_type(&mut self, section: &ComponentSection) -> Option<&'static str> {
+        let known = |name: &&str| !self.catalog.named(section.kind, name).is_empty();
+        let default = section.default_type.filter(known);
+        if default.is_none() {
+            let (at, section) = (self.file.origin.clone(), section.key.to_owned());
+            self.checker.errors.push(ConfigError::MissingSection { at, section });
+        }
+        default
+    }
+}

@@ -1,0 +1,69 @@
+//! `[data.train]` and its siblings: a data set each, and how it is drawn from.
+
+use super::Resolver;
+use crate::config::catalog::Kind;
+use crate::config::check::Scope;
+use crate::config::error::ConfigError;
+use crate::config::fixed;
+use crate::config::origin::Origin;
+use crate::config::resolved::{Component, DataSection, DataSplit};
+use crate::config::tree::{Entry, Item, Node, Table};
+
+impl Resolver<'_> {
+    /// Comes after `[train]`, whose batch size is the default here.
+    pub(super) fn data(&mut self) -> Option<DataSection> {
+        let section = self.section("data")?;
+        self.checker.unknown_keys(section.table, &fixed::SPLITS, &Scope::section("data"));
+        let mut tree = Table::default();
+        let mut splits = fixed::SPLITS
+            .map(|key| section.table.node(key).map(|node| self.split(key, node, &mut tree)));
+        if splits[0].is_none() {
+            let (at, section) = (section.at.clone(), "data.train".to_owned());
+            self.checker.errors.push(ConfigError::MissingSection { at, section });
+        }
+        self.tree.push_node("data", Node::table(tree, section.at.clone()));
+        let [train, val, test, pred] = std::mem::take(&mut splits);
+        Some(DataSection {
+            train: train.flatten()?,
+            val: val.flatten(),
+            test: test.flatten(),
+            pred: pred.flatten(),
+        })
+    }
+
+    fn split(&mut self, key: &str, node: &Node, tree: &mut Table) -> Option<DataSplit> {
+        let scope = Scope::section(&format!("data.{key}"));
+        let mut typed = self.typed(node, Kind::Dataset, &scope, None)?;
+        self.complete(key, &mut typed.reserved);
+        let split = DataSplit {
+            component: Component {
+                type_name: typed.entry.name.clone(),
+                settings: typed.settings.to_value(),
+                origin: node.origin.clone(),
+            },
+            batch_size: typed.reserved.int("batch_size").and_then(|size| size.try_into().ok())?,
+            shuffle: typed.reserved.bool("shuffle")?,
+            drop_last: typed.reserved.bool("drop_last")?,
+        };
+        tree.push_node(key, Node::table(typed.into_table(), node.origin.clone()));
+        Some(split)
+    }
+
+    /// The two defaults that depend on something else.
+    fn complete(&self, key: &str, reserved: &mut Table) {
+        let train = self.tree.node("train").and_then(Node::as_table);
+        if reserved.node("batch_size").is_none() {
+            let size = train.and_then(|train| train.node("batch_size")).cloned();
+            reserved.entries.splice(0..0, size.map(|node| entry("batch_size", node)));
+        }
+        if reserved.node("shuffle").is_none() {
+            let shuffle = Node { item: Item::Bool(key == "train"), origin: Origin::Default };
+            let at = reserved.entries.len().min(1);
+            reserved.entries.insert(at, entry("shuffle", shuffle));
+        }
+    }
+}
+
+fn entry(key: &str, node: Node) -> Entry {
+    Entry { key: key.to_owned(), key_origin: node.origin.clone(), node }
+}

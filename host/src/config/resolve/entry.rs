@@ -1,0 +1,181 @@
+//! What every `type =` has in common: finding who provides it, and checking its settings.
+
+use std::path::{Path, PathBuf};
+
+use hookrack_plugin_api::{Param, Presence};
+
+use super::Resolver;
+use crate::config::catalog::{CatalogEntry, Kind};
+use crate::config::check::{Scope, brief};
+use crate::config::error::ConfigError;
+use crate::config::fixed;
+use crate::config::locate;
+use crate::config::nearest::nearest;
+use crate::config::origin::Origin;
+use crate::config::read::shorten;
+use crate::config::tree::{Node, Table};
+
+/// A table with a `type`, checked.
+pub(super) struct Typed<'a> {
+    pub(super) entry: &'a CatalogEntry,
+    /// The `type` that was written.
+    type_node: Node,
+    /// The keys that every entry of the kind has, without `type`.
+    pub(super) reserved: Table,
+    /// The parameters of this type.
+    pub(super) settings: Table,
+}
+
+impl Typed<'_> {
+    /// The whole table again: type, reserved keys, settings.
+    pub(super) fn into_table(self) -> Table {
+        let mut table = Table::default();
+        table.push_node("type", Node::str(&self.entry.name, self.type_node.origin));
+        table.entries.extend(self.reserved.entries);
+        table.entries.extend(self.settings.entries);
+        table
+    }
+}
+
+impl<'a> Resolver<'a> {
+    /// Checks a table that has a `type`. `fallback` is the type of one that may leave it out.
+    pub(super) fn typed(
+        &mut self,
+        node: &Node,
+        kind: Kind,
+        scope: &Scope,
+        fallback: Option<&str>,
+    ) -> Option<Typed<'a>> {
+        let Some(table) = node.as_table() else {
+            self.checker.wrong_type(node, &scope.path, "a table with a `type`".into());
+            return None;
+        };
+        let type_node = self.type_node(table, &node.origin, kind, scope, fallback)?;
+        let entry = self.provider(type_node.as_str()?, &type_node.origin, table, kind, scope)?;
+        let scope = scope.of_type(&entry.name);
+        let reserved = fixed::reserved_params(kind);
+        let valid = reserved.iter().chain(&entry.params).map(|param| param.name.as_str());
+        self.checker.unknown_keys(table, &valid.collect::<Vec<_>>(), &scope);
+        let reserved: Vec<Param> =
+            reserved.into_iter().filter(|param| param.presence != Presence::Required).collect();
+        let reserved = self.checker.known_keys(table, &node.origin, &reserved, &scope);
+        let settings = self.checker.known_keys(table, &node.origin, &entry.params, &scope);
+        Some(Typed { entry, type_node, reserved, settings })
+    }
+
+    fn type_node(
+        &mut self,
+        table: &Table,
+        at: &Origin,
+        kind: Kind,
+        scope: &Scope,
+        fallback: Option<&str>,
+    ) -> Option<Node> {
+        match (table.node("type"), fallback) {
+            (Some(node), _) if node.as_str().is_some() => Some(node.clone()),
+            (Some(node), _) => self.checker.wrong_type(node, &scope.key("type"), "a string".into()),
+            (None, Some(type_name)) => Some(Node::str(type_name, Origin::Default)),
+            (None, None) => {
+                self.checker.errors.push(ConfigError::MissingKey {
+                    at: at.clone(),
+                    key: "type".into(),
+                    table: scope.shown.clone(),
+                    doc: format!("the name of a {}", kind.noun()),
+                });
+                None
+            }
+        }
+    }
+
+    /// Who provides a type: the library that is named, else the host, else the one library that has it.
+    fn provider(
+        &mut self,
+        name: &str,
+        at: &Origin,
+        table: &Table,
+        kind: Kind,
+        scope: &Scope,
+    ) -> Option<&'a CatalogEntry> {
+        let library = table.node("library").filter(|_| kind.comes_from_libraries());
+        let found = match library.map(|node| (node, node.as_str())) {
+            None => self.anywhere(name, at, kind),
+            Some((node, Some(written))) => self.in_library(name, at, kind, written, &node.origin),
+            Some((node, None)) => {
+                self.checker.wrong_type(node, &scope.key("library"), "a string".into());
+                return None;
+            }
+        };
+        found.map_err(|error| self.checker.errors.push(error)).ok()
+    }
+
+    fn in_library(
+        &self,
+        name: &str,
+        at: &Origin,
+        kind: Kind,
+        written: &str,
+        library_at: &Origin,
+    ) -> Result<&'a CatalogEntry, ConfigError> {
+        let path = locate::library(written, library_at, &self.dirs, self.checker.current)?;
+        let catalog = self.catalog;
+        let inside: Vec<&CatalogEntry> =
+            catalog.of(kind).filter(|entry| is_from(entry, &path)).collect();
+        inside.iter().find(|entry| entry.answers_to(name)).copied().ok_or_else(|| {
+            ConfigError::NotInLibrary {
+                at: at.clone(),
+                kind,
+                name: brief(name),
+                library: written.to_owned(),
+                provides: inside.iter().map(|entry| entry.name.clone()).collect(),
+            }
+        })
+    }
+
+    fn anywhere(
+        &self,
+        name: &str,
+        at: &Origin,
+        kind: Kind,
+    ) -> Result<&'a CatalogEntry, ConfigError> {
+        let catalog = self.catalog;
+        let named: Vec<&CatalogEntry> =
+            catalog.of(kind).filter(|entry| entry.answers_to(name)).collect();
+        let built_in = named.iter().find(|entry| entry.source.library().is_none());
+        match (built_in, named.as_slice()) {
+            (Some(entry), _) | (None, [entry]) => Ok(entry),
+            (None, []) => Err(self.unknown_type(name, at, kind)),
+            (None, several) => {
+                let paths = several.iter().filter_map(|entry| entry.source.library());
+                let libraries = paths.map(|path| shorten(path, self.checker.current)).collect();
+                let (at, name) = (at.clone(), name.to_owned());
+                Err(ConfigError::AmbiguousType { at, kind, name, libraries })
+            }
+        }
+    }
+
+    fn unknown_type(&self, name: &str, at: &Origin, kind: Kind) -> ConfigError {
+        let names = self.catalog.of(kind).flat_map(CatalogEntry::names);
+        let dirs: &[PathBuf] = if kind.comes_from_libraries() { &self.dirs } else { &[] };
+        ConfigError::UnknownType {
+            at: at.clone(),
+            kind,
+            name: brief(name),
+            nearest: nearest(name, names).map(str::to_owned),
+            searched: dirs.iter().map(|dir| shorten(dir, self.checker.current)).collect(),
+        }
+    }
+
+    /// The library of an entry as the resolved config says it.
+    pub(super) fn library_node(entry: &CatalogEntry, written: Option<&Node>) -> Option<Node> {
+        let path = entry.source.library()?.display().to_string();
+        Some(Node::str(path, written.map_or(Origin::Default, |node| node.origin.clone())))
+    }
+}
+
+fn is_from(entry: &CatalogEntry, library: &Path) -> bool {
+    entry.source.library().is_some_and(|path| path == library || same_file(path, library))
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

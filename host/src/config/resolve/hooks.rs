@@ -1,0 +1,180 @@
+//! `[default_hooks]` and `[[custom_hooks]]`: which hooks run, in what order, under what policy.
+
+use super::Resolver;
+use super::entry::Typed;
+use crate::config::cadence::Phases;
+use crate::config::catalog::{DefaultHook, HookFacts, Kind};
+use crate::config::check::Scope;
+use crate::config::entries::HookEntry;
+use hookrack_plugin_api::OnError;
+use crate::config::error::ConfigError;
+use crate::config::nearest::nearest;
+use crate::config::origin::Origin;
+use crate::config::tree::{Item, Node, Table};
+
+/// A hook, its place in the resolved tree, and the roles it fills.
+struct Resolved {
+    hook: HookEntry,
+    table: Table,
+    roles: Vec<String>,
+}
+
+/// What an entry falls back on.
+struct Fallback<'a> {
+    type_name: Option<&'a str>,
+    level: Option<i64>,
+}
+
+/// The facts of a hook whose provider states none.
+const PLAIN: HookFacts = HookFacts { default_level: 30, default_on_error: OnError::Abort };
+
+impl Resolver<'_> {
+    /// Default hooks first, then the custom ones in the order of the config.
+    pub(super) fn hooks(&mut self) -> Vec<HookEntry> {
+        let mut resolved = self.default_hooks();
+        let defaults = resolved.len();
+        let none = Fallback { type_name: None, level: None };
+        for (index, node) in self.list_of_tables("custom_hooks").iter().enumerate() {
+            let path = format!("custom_hooks.{index}");
+            let scope = Scope { path, shown: "[[custom_hooks]]".into() };
+            resolved.extend(self.hook(node, &scope, &none));
+        }
+        let named = resolved.iter().map(|one| (one.hook.name.as_str(), &one.hook.origin));
+        self.unique_names(Kind::Hook, &named.collect::<Vec<_>>());
+        self.one_provider_per_role(&resolved);
+        let custom = resolved[defaults..].iter();
+        let nodes = custom.map(|one| Node::table(one.table.clone(), one.hook.origin.clone()));
+        self.push_list("custom_hooks", nodes.collect());
+        resolved.into_iter().map(|one| one.hook).collect()
+    }
+
+    fn default_hooks(&mut self) -> Vec<Resolved> {
+        let Some(section) = self.section("default_hooks") else { return Vec::new() };
+        self.unknown_default_hooks(section.table);
+        let catalog = self.catalog;
+        let mut resolved = Vec::new();
+        let mut tree = Table::default();
+        for default in catalog.default_hooks() {
+            let written = section.table.node(&default.key);
+            let Some(node) = enabled(written) else {
+                tree.entries.extend(section.table.entry(&default.key).cloned());
+                continue;
+            };
+            let Some(mut one) = self.default_hook(default, &node) else { continue };
+            one.hook.is_default = true;
+            tree.push_node(&default.key, Node::table(one.table.clone(), node.origin.clone()));
+            resolved.push(one);
+        }
+        self.tree.push_node("default_hooks", Node::table(tree, section.at.clone()));
+        resolved
+    }
+
+    fn default_hook(&mut self, default: &DefaultHook, node: &Node) -> Option<Resolved> {
+        let path = format!("default_hooks.{}", default.key);
+        if node.as_table().is_none() {
+            self.checker.wrong_type(node, &path, "a table, or false to remove the hook".into());
+            return None;
+        }
+        // The level belongs to the place in the order, so it stays when the type is replaced.
+        let fallback = Fallback { type_name: Some(&default.type_name), level: Some(default.level) };
+        self.hook(node, &Scope::section(&path), &fallback)
+    }
+
+    fn unknown_default_hooks(&mut self, table: &Table) {
+        let valid: Vec<_> =
+            self.catalog.default_hooks().iter().map(|hook| hook.key.clone()).collect();
+        for entry in table.entries.iter().filter(|entry| !valid.contains(&entry.key)) {
+            self.checker.errors.push(ConfigError::UnknownDefaultHook {
+                at: entry.key_origin.clone(),
+                key: entry.key.clone(),
+                nearest: nearest(&entry.key, valid.iter().map(String::as_str)).map(str::to_owned),
+                valid: valid.clone(),
+            });
+        }
+    }
+
+    fn hook(&mut self, node: &Node, scope: &Scope, fallback: &Fallback<'_>) -> Option<Resolved> {
+        let mut typed = self.typed(node, Kind::Hook, scope, fallback.type_name)?;
+        let facts = typed.entry.hook.unwrap_or(PLAIN);
+        let level =
+            self.level(&typed.reserved, scope, fallback.level.unwrap_or(facts.default_level));
+        let every = self.every(&typed.reserved, scope);
+        let phases = self.phases(&typed.reserved, scope, Phases::ALL);
+        let name = self.name_node(&typed);
+        let on_error = on_error(&typed.reserved, facts);
+        let hook = HookEntry {
+            name: name.as_str()?.to_owned(),
+            type_name: typed.entry.name.clone(),
+            library: typed.entry.source.library().map(Into::into),
+            level: level.as_ref()?.0,
+            on_error: OnError::from_name(on_error.as_str()?)?,
+            every: every?,
+            phases: phases.as_ref()?.0,
+            settings: typed.settings.to_value(),
+            is_default: false,
+            origin: node.origin.clone(),
+        };
+        typed.reserved = reserved_again(
+            &typed,
+            [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
+        );
+        let roles = typed.entry.roles.clone();
+        Some(Resolved { hook, table: typed.into_table(), roles })
+    }
+
+    /// A built-in default hook yields its roles; any other two providers are one too many.
+    fn one_provider_per_role(&mut self, hooks: &[Resolved]) {
+        let claims: Vec<_> = hooks
+            .iter()
+            .filter(|one| !(one.hook.is_default && one.hook.library.is_none()))
+            .collect();
+        for (index, second) in claims.iter().enumerate() {
+            for role in &second.roles {
+                let Some(first) = claims[..index].iter().find(|one| one.roles.contains(role))
+                else {
+                    continue;
+                };
+                self.checker.errors.push(ConfigError::TwoProviders {
+                    role: role.clone(),
+                    first_name: first.hook.name.clone(),
+                    first: first.hook.origin.clone(),
+                    second_name: second.hook.name.clone(),
+                    second: second.hook.origin.clone(),
+                });
+                break;
+            }
+        }
+    }
+}
+
+/// The table of a default hook that is kept; `false` removes it, `true` and silence keep it as it is.
+fn enabled(written: Option<&Node>) -> Option<Node> {
+    match written {
+        Some(Node { item: Item::Bool(false), .. }) => None,
+        Some(Node { item: Item::Bool(true), origin }) => {
+            Some(Node::table(Table::default(), origin.clone()))
+        }
+        Some(node) => Some(node.clone()),
+        None => Some(Node::table(Table::default(), Origin::Default)),
+    }
+}
+
+fn on_error(reserved: &Table, facts: HookFacts) -> Node {
+    let written = reserved.node("on_error").cloned();
+    written.unwrap_or_else(|| Node::str(facts.default_on_error.name(), Origin::Default))
+}
+
+/// The reserved keys of a complete entry, in the order of their description.
+fn reserved_again(typed: &Typed<'_>, complete: [(&str, Node); 4]) -> Table {
+    let [name, level, on_error, phase] = complete;
+    let library = Resolver::library_node(typed.entry, typed.reserved.node("library"));
+    let every = typed.reserved.node("every").cloned();
+    let library = library.map(|node| ("library", node));
+    let every = every.map(|node| ("every", node));
+    let mut table = Table::default();
+    let entries = [library, Some(name), Some(level), Some(on_error), every, Some(phase)];
+    for (key, node) in entries.into_iter().flatten() {
+        table.push_node(key, node);
+    }
+    table
+}

@@ -1,0 +1,178 @@
+//! Typed to meant: checks a whole file against the catalogue and completes it.
+//!
+//! Every part reports its own mistakes and goes on, so that one run shows them all.
+
+mod component;
+mod data;
+mod entry;
+mod hooks;
+mod metrics;
+mod policy;
+mod train;
+
+use std::path::PathBuf;
+
+use super::catalog::Catalog;
+use super::check::{Checker, Scope};
+use super::error::{ConfigError, ConfigErrors};
+use super::file::ConfigFile;
+use super::fixed;
+use super::nearest::nearest;
+use super::origin::Origin;
+use super::resolved::{PluginsSection, ResolvedConfig, RunSection};
+use super::tree::{Item, Node, Table};
+
+/// Resolves a file against a catalogue.
+pub(super) fn resolve(
+    file: &ConfigFile,
+    catalog: &Catalog,
+) -> Result<ResolvedConfig, ConfigErrors> {
+    let mut checker = Checker::new(&file.current);
+    let dirs = file.checked_plugin_dirs(&mut checker);
+    let paths = dirs.iter().map(|(dir, _)| dir.clone()).collect();
+    let mut resolver = Resolver { file, catalog, checker, dirs: paths, tree: Table::default() };
+    resolver.top_level_keys();
+    let config = resolver.everything(dirs);
+    resolver.checker.errors.or(config)
+}
+
+struct Resolver<'a> {
+    file: &'a ConfigFile,
+    catalog: &'a Catalog,
+    checker: Checker<'a>,
+    /// The plugin folders.
+    dirs: Vec<PathBuf>,
+    /// The resolved tree, section by section.
+    tree: Table,
+}
+
+/// A section of the file that is a table, or an empty one where it is absent.
+struct Section<'a> {
+    table: &'a Table,
+    at: &'a Origin,
+}
+
+static EMPTY: Table = Table { entries: Vec::new(), delete: None };
+
+impl<'a> Resolver<'a> {
+    fn top_level_keys(&mut self) {
+        for entry in &self.file.root.entries {
+            let known = fixed::TOP_LEVEL.contains(&entry.key.as_str());
+            if !known && !self.checker.errors.is_full() {
+                let (at, key) = (entry.key_origin.clone(), entry.key.clone());
+                let nearest = nearest(&key, fixed::TOP_LEVEL);
+                self.checker.errors.push(ConfigError::UnknownSection { at, key, nearest });
+            }
+        }
+    }
+
+    /// Each part is resolved before any `?`, so that all of them report.
+    fn everything(&mut self, dirs: Vec<(PathBuf, Origin)>) -> Option<ResolvedConfig> {
+        let run = self.run();
+        let model = self.component(&fixed::MODEL);
+        let loss = self.component(&fixed::LOSS);
+        let optimizer = self.component(&fixed::OPTIMIZER);
+        let lr_scheduler = self.component(&fixed::LR_SCHEDULER);
+        let schedule = self.component(&fixed::SCHEDULE);
+        let train = self.train();
+        let data = self.data();
+        let plugins = self.plugins(dirs);
+        let hooks = self.hooks();
+        let metrics = self.metrics();
+        let mut tree = std::mem::take(&mut self.tree);
+        tree.entries.sort_by_key(|entry| fixed::TOP_LEVEL.iter().position(|key| entry.key == *key));
+        Some(ResolvedConfig {
+            run: run?,
+            model: model?,
+            data: data?,
+            loss: loss?,
+            optimizer: optimizer?,
+            lr_scheduler: lr_scheduler?,
+            schedule: schedule?,
+            train: train?,
+            plugins,
+            hooks,
+            metrics,
+            tree,
+        })
+    }
+
+    fn section(&mut self, key: &str) -> Option<Section<'a>> {
+        let file = self.file;
+        let Some(node) = file.root.node(key) else {
+            return Some(Section { table: &EMPTY, at: &file.origin });
+        };
+        let section = node.as_table().map(|table| Section { table, at: &node.origin });
+        if section.is_none() {
+            self.checker.wrong_type(node, key, "a table".into());
+        }
+        section
+    }
+
+    /// The entries of a list of tables such as `[[metrics]]`.
+    fn list_of_tables(&mut self, key: &str) -> &'a [Node] {
+        let file = self.file;
+        let Some(node) = file.root.node(key) else { return &[] };
+        let entries = node.as_list();
+        if entries.is_none() {
+            self.checker.wrong_type(node, key, "a list of tables".into());
+        }
+        entries.unwrap_or_default()
+    }
+
+    fn run(&mut self) -> Option<RunSection> {
+        let section = self.section("run")?;
+        let scope = Scope::section("run");
+        let mut table = self.checker.table(section.table, section.at, &fixed::run_params(), &scope);
+        match table.node("name") {
+            Some(node) => self.run_name(node),
+            None => table.entries.insert(0, default_name(&self.file.stem)),
+        }
+        let run = RunSection { name: table.str("name")?.into(), dir: table.str("dir")?.into() };
+        self.tree.push("run", section.at.clone(), Node::table(table, section.at.clone()));
+        Some(run)
+    }
+
+    fn run_name(&mut self, node: &Node) {
+        if let Some(name) = node.as_str().filter(|name| !is_file_name(name)) {
+            let (at, name) = (node.origin.clone(), name.to_owned());
+            self.checker.errors.push(ConfigError::BadName { at, name });
+        }
+    }
+
+    fn plugins(&mut self, dirs: Vec<(PathBuf, Origin)>) -> PluginsSection {
+        let nodes =
+            dirs.iter().map(|(dir, origin)| Node::str(dir.display().to_string(), origin.clone()));
+        let list = Node { item: Item::List(nodes.collect()), origin: self.dirs_origin() };
+        let mut table = Table::default();
+        table.push_node("dirs", list);
+        self.tree.push_node("plugins", Node::table(table, Origin::Default));
+        PluginsSection { dirs: dirs.into_iter().map(|(dir, _)| dir).collect() }
+    }
+
+    fn dirs_origin(&self) -> Origin {
+        let plugins = self.file.root.node("plugins").and_then(Node::as_table);
+        plugins
+            .and_then(|table| table.node("dirs"))
+            .map_or(Origin::Default, |node| node.origin.clone())
+    }
+}
+
+fn default_name(stem: &str) -> super::tree::Entry {
+    let name: String = stem.chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
+    let name = if is_file_name(&name) { name } else { "run".into() };
+    let node = Node::str(name, Origin::Default);
+    super::tree::Entry { key: "name".into(), key_origin: Origin::Default, node }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// Names become file names and parts of key paths.
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 128
+        && !name.starts_with('.')
+        && name.chars().all(is_name_char)
+}

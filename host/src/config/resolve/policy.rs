@@ -1,0 +1,135 @@
+//! The keys that hook and metric entries share: name, level, cadence, phases.
+
+use hookrack_plugin_api::Level;
+
+use super::Resolver;
+use super::entry::Typed;
+use crate::config::cadence::{CadenceFault, Every, PHASE_NAMES, Phases};
+use crate::config::catalog::Kind;
+use crate::config::check::{Scope, brief};
+use crate::config::error::ConfigError;
+use crate::config::nearest::nearest;
+use crate::config::origin::Origin;
+use crate::config::tree::{Item, Node, Table};
+
+impl Resolver<'_> {
+    /// The instance name, which is the type unless it is written.
+    pub(super) fn name_node(&mut self, typed: &Typed<'_>) -> Node {
+        let Some(node) = typed.reserved.node("name") else {
+            return Node::str(&typed.entry.name, Origin::Default);
+        };
+        let name = node.as_str().unwrap_or_default();
+        let digits = name.chars().all(|c| c.is_ascii_digit());
+        if name != typed.entry.name && (digits || !super::is_file_name(name)) {
+            let (at, name) = (node.origin.clone(), brief(name));
+            self.checker.errors.push(ConfigError::BadName { at, name });
+        }
+        node.clone()
+    }
+
+    /// Reports each entry whose name an earlier one has.
+    pub(super) fn unique_names(&mut self, kind: Kind, named: &[(&str, &Origin)]) {
+        for (index, (name, origin)) in named.iter().enumerate() {
+            let Some((_, first)) = named[..index].iter().find(|(earlier, _)| earlier == name)
+            else {
+                continue;
+            };
+            self.checker.errors.push(ConfigError::DuplicateName {
+                at: (*origin).clone(),
+                kind,
+                name: (*name).to_owned(),
+                first: (*first).clone(),
+            });
+        }
+    }
+
+    /// The level as a number, and the node that says so.
+    pub(super) fn level(
+        &mut self,
+        reserved: &Table,
+        scope: &Scope,
+        default: i64,
+    ) -> Option<(i64, Node)> {
+        let Some(node) = reserved.node("level") else {
+            return Some((default, Node { item: Item::Int(default), origin: Origin::Default }));
+        };
+        let level = match &node.item {
+            Item::Int(level) => *level,
+            Item::Str(name) => self.named_level(name, &node.origin)?,
+            _ => {
+                let expected = "an integer or the name of a level".to_owned();
+                self.checker.wrong_type(node, &scope.key("level"), expected);
+                return None;
+            }
+        };
+        Some((level, Node { item: Item::Int(level), origin: node.origin.clone() }))
+    }
+
+    fn named_level(&mut self, name: &str, at: &Origin) -> Option<i64> {
+        let level = Level::from_name(name).map(|level| level.0);
+        if level.is_none() {
+            let names = Level::NAMED.map(|(name, _)| name);
+            let (at, nearest, name) = (at.clone(), nearest(name, names), brief(name));
+            self.checker.errors.push(ConfigError::UnknownLevel { at, name, nearest });
+        }
+        level
+    }
+
+    pub(super) fn every(&mut self, reserved: &Table, scope: &Scope) -> Option<Every> {
+        let Some(node) = reserved.node("every") else { return Some(Every::Always) };
+        let key = scope.key("every");
+        let read = match &node.item {
+            Item::Str(text) => Every::parse(text),
+            Item::Int(_) => Err(CadenceFault::NoUnit),
+            _ => {
+                self.checker.wrong_type(node, &key, "a cadence such as \"100it\"".into());
+                return None;
+            }
+        };
+        let at = node.origin.clone();
+        read.map_err(|fault| self.checker.errors.push(ConfigError::BadCadence { at, key, fault }))
+            .ok()
+    }
+
+    /// The phases, and the list of them for the resolved config.
+    pub(super) fn phases(
+        &mut self,
+        reserved: &Table,
+        scope: &Scope,
+        default: Phases,
+    ) -> Option<(Phases, Node)> {
+        let Some(node) = reserved.node("phase") else {
+            return Some((default, phases_node(default, &Origin::Default)));
+        };
+        let key = scope.key("phase");
+        let one = std::slice::from_ref(node);
+        let names = node.as_list().unwrap_or(one);
+        let read: Vec<_> = names.iter().map(|name| self.phase(name, &key)).collect();
+        let phases: Vec<Phases> = read.into_iter().collect::<Option<_>>()?;
+        let phases = phases.into_iter().fold(Phases::default(), Phases::union);
+        if phases.is_empty() {
+            self.checker.errors.push(ConfigError::NoPhase { at: node.origin.clone(), key });
+            return None;
+        }
+        Some((phases, phases_node(phases, &node.origin)))
+    }
+
+    fn phase(&mut self, node: &Node, key: &str) -> Option<Phases> {
+        let Some(name) = node.as_str() else {
+            self.checker.wrong_type(node, key, "the name of a phase, or a list of them".into());
+            return None;
+        };
+        let phases = Phases::of_name(name);
+        if phases.is_none() {
+            let (at, nearest) = (node.origin.clone(), nearest(name, PHASE_NAMES));
+            let name = brief(name);
+            self.checker.errors.push(ConfigError::UnknownPhase { at, name, nearest });
+        }
+        phases
+    }
+}
+
+fn phases_node(phases: Phases, origin: &Origin) -> Node {
+    let names = phases.iter().map(|phase| Node::str(phase.name(), origin.clone()));
+    Node { item: Item::List(names.collect()), origin: origin.clone() }
+}

@@ -1,0 +1,72 @@
+//! `[train]`: how long and how to train.
+
+use super::Resolver;
+use crate::config::check::Scope;
+use crate::config::error::ConfigError;
+use crate::config::fixed;
+use crate::config::origin::Origin;
+use crate::config::resolved::{Limit, Mode, Precision, TrainSection};
+use crate::config::tree::{Entry, Item, Node, Table};
+
+impl Resolver<'_> {
+    pub(super) fn train(&mut self) -> Option<TrainSection> {
+        let section = self.section("train")?;
+        let scope = Scope::section("train");
+        let mut table =
+            self.checker.table(section.table, section.at, &fixed::train_params(), &scope);
+        self.one_limit(section.table, section.at);
+        fill_threads(&mut table);
+        let train = typed(&table);
+        self.tree.push_node("train", Node::table(table, section.at.clone()));
+        train
+    }
+
+    fn one_limit(&mut self, written: &Table, at: &Origin) {
+        let place = |key| written.entry(key).map(|entry| entry.key_origin.clone());
+        match (place("max_epochs"), place("max_iters")) {
+            (Some(epochs), Some(iters)) => {
+                self.checker.errors.push(ConfigError::TwoLimits { epochs, iters });
+            }
+            (None, None) => self.checker.errors.push(ConfigError::NoLimit { at: at.clone() }),
+            _ => {}
+        }
+    }
+}
+
+/// The only default that is read off the machine. It is part of the resolved config, because the
+/// last bits of a sum depend on it.
+fn fill_threads(table: &mut Table) {
+    if table.node("threads").is_some() {
+        return;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let item = Item::Int(i64::try_from(cores).unwrap_or(1));
+    let node = Node { item, origin: Origin::Default };
+    let at = table.entries.iter().position(|entry| entry.key == "log_every");
+    let entry = Entry { key: "threads".into(), key_origin: Origin::Default, node };
+    table.entries.insert(at.unwrap_or(table.entries.len()), entry);
+}
+
+fn typed(table: &Table) -> Option<TrainSection> {
+    let whole = |key| table.int(key).and_then(|value| u64::try_from(value).ok());
+    let count = |key| table.int(key).and_then(|value| usize::try_from(value).ok());
+    Some(TrainSection {
+        limit: match (whole("max_epochs"), whole("max_iters")) {
+            (Some(epochs), None) => Limit::Epochs(epochs),
+            (None, Some(iters)) => Limit::Iters(iters),
+            _ => return None,
+        },
+        batch_size: count("batch_size")?,
+        seed: whole("seed")?,
+        precision: match table.str("precision")? {
+            "bf16" => Precision::Bf16,
+            "fp16" => Precision::Fp16,
+            _ => Precision::Fp32,
+        },
+        mode: if table.str("mode")? == "graph" { Mode::Graph } else { Mode::Eager },
+        accumulation: count("accumulation")?,
+        clip_grad_norm: table.float("clip_grad_norm")?,
+        threads: count("threads")?,
+        log_every: whole("log_every")?,
+    })
+}

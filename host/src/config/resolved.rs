@@ -1,0 +1,174 @@
+//! What a config means: complete, checked, without relative paths or missing values.
+
+use std::path::PathBuf;
+
+use hookrack_plugin_api::Value;
+
+use super::entries::{HookEntry, MetricEntry};
+use super::error::{ConfigError, ConfigErrors};
+use super::origin::Origin;
+use super::tree::{Item, Node, Table};
+
+/// The config of a run. After this nothing is defaulted.
+#[derive(Clone, Debug)]
+pub struct ResolvedConfig {
+    /// `[run]`
+    pub run: RunSection,
+    /// `[model]`
+    pub model: Component,
+    /// `[data]`
+    pub data: DataSection,
+    /// `[loss]`
+    pub loss: Component,
+    /// `[optimizer]`
+    pub optimizer: Component,
+    /// `[lr_scheduler]`
+    pub lr_scheduler: Component,
+    /// `[schedule]`
+    pub schedule: Component,
+    /// `[train]`
+    pub train: TrainSection,
+    /// `[plugins]`
+    pub plugins: PluginsSection,
+    /// Default hooks first, then the custom ones in the order of the config.
+    pub hooks: Vec<HookEntry>,
+    /// In the order of the config.
+    pub metrics: Vec<MetricEntry>,
+    /// The same as a tree with the origin of every value.
+    pub(super) tree: Table,
+}
+
+/// Something built from a `type` and its settings.
+#[derive(Clone, Debug)]
+pub struct Component {
+    /// The type, never an alias.
+    pub type_name: String,
+    /// Its parameters, complete.
+    pub settings: Value,
+    /// The section in the config.
+    pub origin: Origin,
+}
+
+/// `[run]`: where the run leaves its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSection {
+    /// The name of the run's folder.
+    pub name: String,
+    /// The folder that holds the run folders.
+    pub dir: PathBuf,
+}
+
+/// `[data]`: what is trained, evaluated and predicted on.
+#[derive(Clone, Debug)]
+pub struct DataSection {
+    /// `[data.train]`
+    pub train: DataSplit,
+    /// `[data.val]`
+    pub val: Option<DataSplit>,
+    /// `[data.test]`
+    pub test: Option<DataSplit>,
+    /// `[data.pred]`
+    pub pred: Option<DataSplit>,
+}
+
+/// A data set and how it is drawn from.
+#[derive(Clone, Debug)]
+pub struct DataSplit {
+    /// The data set.
+    pub component: Component,
+    /// Samples in an iteration.
+    pub batch_size: usize,
+    /// Whether samples come in a random order.
+    pub shuffle: bool,
+    /// Whether a last batch that is not full is left out.
+    pub drop_last: bool,
+}
+
+/// `[train]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainSection {
+    /// When the run is complete.
+    pub limit: Limit,
+    /// Samples in an iteration.
+    pub batch_size: usize,
+    /// Every source of randomness is derived from it.
+    pub seed: u64,
+    /// Arithmetic of the forward and backward pass.
+    pub precision: Precision,
+    /// How the model runs.
+    pub mode: Mode,
+    /// Iterations whose gradients are summed before an optimizer step.
+    pub accumulation: usize,
+    /// The largest gradient norm; 0 does not clip.
+    pub clip_grad_norm: f64,
+    /// Threads for arithmetic.
+    pub threads: usize,
+    /// Iterations between two lines of the log.
+    pub log_every: u64,
+}
+
+/// When a run is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// After this many passes over the training data.
+    Epochs(u64),
+    /// After this many iterations.
+    Iters(u64),
+}
+
+/// Arithmetic of the forward and backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// 32-bit floats.
+    Fp32,
+    /// Brain floats where they are safe.
+    Bf16,
+    /// Half floats where they are safe, with loss scaling.
+    Fp16,
+}
+
+/// How a model runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Operator by operator.
+    Eager,
+    /// As a compiled graph.
+    Graph,
+}
+
+/// `[plugins]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginsSection {
+    /// Folders with plugin libraries, in the order in which they are searched.
+    pub dirs: Vec<PathBuf>,
+}
+
+impl ResolvedConfig {
+    /// Where the value at a key path (`train.precision`, `custom_hooks.0.momentum`) came from.
+    pub fn origin_of(&self, path: &str) -> Origin {
+        let mut keys = path.split('.');
+        let first = keys.next().and_then(|key| self.tree.node(key));
+        let found = first.and_then(|first| keys.try_fold(first, child));
+        found.map_or(Origin::Default, |node| node.origin.clone())
+    }
+
+    /// The error of a part of the host that cannot serve a well-formed value, shown at that value.
+    pub fn refuse(
+        &self,
+        path: &str,
+        why: impl Into<String>,
+        help: impl Into<String>,
+    ) -> ConfigErrors {
+        let at = self.origin_of(path);
+        let (key, why, help) = (path.to_owned(), why.into(), help.into());
+        ConfigErrors::from(ConfigError::Refused { at, key, why, help })
+    }
+}
+
+fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+    match &node.item {
+        Item::Table(table) => table.node(key),
+        Item::List(list) => list.get(key.parse::<usize>().ok()?),
+        _ => None,
+    }
+}

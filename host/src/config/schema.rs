@@ -1,0 +1,252 @@
+//! A JSON Schema of config files, with the parameters of everything in a catalogue.
+//!
+//! A file may be a base, or get its sections, their `type` and their required keys from one, so the
+//! schema asks for keys only where nothing is inherited: in the entries of lists.
+
+use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value as Setting};
+use serde_json::{Map, Value, json};
+
+use super::catalog::{Catalog, CatalogEntry, Kind};
+use super::fixed::{self, BASE, DELETE, SPLITS};
+
+/// Kinds by the name of their definition in the schema.
+const DEFINITIONS: [(&str, Kind); 8] = [
+    ("model", Kind::Model),
+    ("loss", Kind::Loss),
+    ("optimizer", Kind::Optimizer),
+    ("lr_scheduler", Kind::LrScheduler),
+    ("dataset", Kind::Dataset),
+    ("schedule", Kind::Schedule),
+    ("hook", Kind::Hook),
+    ("metric", Kind::Metric),
+];
+
+/// The schema (draft 2020-12) of a whole config file.
+pub fn json_schema(catalog: &Catalog) -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "hookrack config",
+        "type": "object",
+        "properties": top_level(catalog),
+        "additionalProperties": false,
+        "$defs": definitions(catalog),
+    })
+}
+
+fn top_level(catalog: &Catalog) -> Map<String, Value> {
+    let mut properties = Map::new();
+    properties.insert(BASE.into(), base_schema());
+    properties.insert("run".into(), section(&fixed::run_params()));
+    for component in fixed::COMPONENTS {
+        properties.insert(component.key.into(), reference(component.key));
+    }
+    properties.insert("data".into(), data_schema());
+    properties.insert("train".into(), train_schema());
+    properties.insert("plugins".into(), section(&fixed::plugins_params()));
+    properties.insert("default_hooks".into(), default_hooks_schema(catalog));
+    properties.insert("metrics".into(), list(catalog, Kind::Metric));
+    properties.insert("custom_hooks".into(), list(catalog, Kind::Hook));
+    properties.insert(DELETE.into(), delete_schema());
+    properties
+}
+
+/// One definition per kind: the tables that may build on a base.
+fn definitions(catalog: &Catalog) -> Map<String, Value> {
+    let defined =
+        DEFINITIONS.into_iter().map(|(name, kind)| (name.to_owned(), mergeable(catalog, kind)));
+    defined.collect()
+}
+
+fn reference(definition: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{definition}") })
+}
+
+fn base_schema() -> Value {
+    json!({
+        "description": "files that this one is laid over, relative to it; later ones win",
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+    })
+}
+
+fn delete_schema() -> Value {
+    json!({ "type": "boolean", "description": "true drops what a base says about this table" })
+}
+
+/// A fixed section.
+fn section(params: &[Param]) -> Value {
+    let mut properties = param_schemas(params);
+    properties.insert(DELETE.into(), delete_schema());
+    object(&properties)
+}
+
+fn train_schema() -> Value {
+    let mut schema = section(&fixed::train_params());
+    schema["not"] = json!({ "required": ["max_epochs", "max_iters"] });
+    schema
+}
+
+fn data_schema() -> Value {
+    let splits = SPLITS.map(|key| (key.to_owned(), reference("dataset")));
+    let mut properties: Map<_, _> = splits.into_iter().collect();
+    properties.insert(DELETE.into(), delete_schema());
+    object(&properties)
+}
+
+/// A default hook is on or off, has settings of its own type, or names another type.
+fn default_hooks_schema(catalog: &Catalog) -> Value {
+    let mut properties = Map::new();
+    for default in catalog.default_hooks() {
+        let entries = catalog.of(Kind::Hook).filter(|entry| entry.answers_to(&default.type_name));
+        let own = entries.map(|entry| alternative(Kind::Hook, entry, &[], true));
+        let other = json!({ "required": ["type"], "$ref": "#/$defs/hook" });
+        let any: Vec<Value> =
+            std::iter::once(json!({ "type": "boolean" })).chain(own).chain([other]).collect();
+        properties.insert(default.key.clone(), json!({ "anyOf": any }));
+    }
+    properties.insert(DELETE.into(), delete_schema());
+    object(&properties)
+}
+
+/// A table by `type` that may build on a base.
+fn mergeable(catalog: &Catalog, kind: Kind) -> Value {
+    let own = catalog.of(kind).map(|entry| alternative(kind, entry, &["type"], true));
+    let alternatives: Vec<Value> = own.chain([inherited(catalog, kind)]).collect();
+    // Two libraries may have the same type, and then both alternatives may fit.
+    let choice = if kind.comes_from_libraries() { "anyOf" } else { "oneOf" };
+    json!({ "type": "object", choice: alternatives })
+}
+
+/// A table whose `type` is in a base: any parameter of any type may be meant.
+fn inherited(catalog: &Catalog, kind: Kind) -> Value {
+    let mut merged: Map<String, Value> = Map::new();
+    for (name, schema) in catalog.of(kind).flat_map(|entry| param_schemas(&entry.params)) {
+        let schemas = merged.entry(name).or_insert_with(|| json!({ "anyOf": [] }));
+        if let Some(schemas) = schemas["anyOf"].as_array_mut().filter(|all| !all.contains(&schema))
+        {
+            schemas.push(schema);
+        }
+    }
+    merged.extend(param_schemas(&fixed::reserved_params(kind)));
+    merged.extend(special_keys(kind));
+    merged.insert(DELETE.into(), delete_schema());
+    let mut schema = object(&merged);
+    schema["not"] = json!({ "required": ["type"] });
+    schema
+}
+
+/// A list of tables by `type`. Lists are never merged, so each entry is complete.
+fn list(catalog: &Catalog, kind: Kind) -> Value {
+    let entries = catalog.of(kind).map(|entry| {
+        let params = entry.params.iter().filter(|param| param.presence == Presence::Required);
+        let required: Vec<_> =
+            std::iter::once("type").chain(params.map(|param| param.name.as_str())).collect();
+        alternative(kind, entry, &required, false)
+    });
+    json!({
+        "type": "array",
+        "items": { "type": "object", "anyOf": entries.collect::<Vec<_>>() },
+    })
+}
+
+/// A table whose `type` is this entry.
+fn alternative(kind: Kind, entry: &CatalogEntry, required: &[&str], merges: bool) -> Value {
+    let mut properties = param_schemas(&fixed::reserved_params(kind));
+    let names: Vec<_> = entry.names().collect();
+    properties.insert(
+        "type".into(),
+        match names.as_slice() {
+            [name] => json!({ "const": name, "description": entry.doc }),
+            names => json!({ "enum": names, "description": entry.doc }),
+        },
+    );
+    properties.extend(special_keys(kind));
+    properties.extend(param_schemas(&entry.params));
+    if merges {
+        properties.insert(DELETE.into(), delete_schema());
+    }
+    let mut schema = object(&properties);
+    schema["title"] = json!(entry.name);
+    schema["description"] = json!(entry.doc);
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// The reserved keys that have a grammar of their own.
+fn special_keys(kind: Kind) -> Map<String, Value> {
+    let mut keys = Map::new();
+    let described = |name: &str, mut schema: Value| {
+        let params = fixed::reserved_params(kind);
+        let doc = params.iter().find(|param| param.name == name).map(|param| param.doc.clone());
+        schema["description"] = json!(doc);
+        (name.to_owned(), schema)
+    };
+    if kind == Kind::Hook {
+        let upper = Level::NAMED.iter().map(|(name, _)| (*name).to_owned());
+        let lower = Level::NAMED.iter().map(|(name, _)| name.to_lowercase());
+        let names: Vec<String> = upper.chain(lower).collect();
+        keys.extend([
+            described("level", json!({ "anyOf": [{ "type": "integer" }, { "enum": names }] })),
+            described("every", json!({ "type": "string", "pattern": "^0*[1-9][0-9]*(it|ep)$" })),
+        ]);
+    }
+    if kind.comes_from_libraries() {
+        let one = type_schema(&fixed::phase_type());
+        let some = json!({ "type": "array", "minItems": 1, "items": one });
+        keys.extend([described("phase", json!({ "anyOf": [one, some] }))]);
+    }
+    keys
+}
+
+fn object(properties: &Map<String, Value>) -> Value {
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn param_schemas(params: &[Param]) -> Map<String, Value> {
+    params.iter().map(|param| (param.name.clone(), param_schema(param))).collect()
+}
+
+fn param_schema(param: &Param) -> Value {
+    let mut schema = type_schema(&param.ty);
+    let numbers =
+        if matches!(param.ty, ParamType::List(_)) { &mut schema["items"] } else { &mut schema };
+    for (key, limit) in [("minimum", param.min), ("maximum", param.max)] {
+        if let Some(limit) = limit {
+            numbers[key] = json!(limit);
+        }
+    }
+    let required = if param.presence == Presence::Required { " (required)" } else { "" };
+    schema["description"] = json!(format!("{}{required}", param.doc));
+    if let Presence::Default(value) = &param.presence {
+        schema["default"] = setting(value);
+    }
+    schema
+}
+
+fn type_schema(ty: &ParamType) -> Value {
+    match ty {
+        ParamType::Bool => json!({ "type": "boolean" }),
+        ParamType::Int => json!({ "type": "integer" }),
+        ParamType::Float => json!({ "type": "number" }),
+        ParamType::Str | ParamType::Path => json!({ "type": "string" }),
+        ParamType::OneOf(choices) => json!({ "enum": choices }),
+        ParamType::List(inner) => json!({ "type": "array", "items": type_schema(inner) }),
+        ParamType::Table(params) => object(&param_schemas(params)),
+        ParamType::Any => json!({}),
+    }
+}
+
+/// A default as JSON. JSON has no infinity, so such a default is left to the description.
+fn setting(value: &Setting) -> Value {
+    match value {
+        Setting::Bool(value) => json!(value),
+        Setting::Int(value) => json!(value),
+        Setting::Float(value) => json!(value),
+        Setting::Str(value) => json!(value),
+        Setting::List(values) => values.iter().map(setting).collect(),
+        Setting::Table(pairs) => {
+            Value::Object(pairs.iter().map(|(key, value)| (key.clone(), setting(value))).collect())
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! When the host lets a hook run: `every = "100it"`, `phase = "val"`.
+
+use crate::config::{Every, Phases};
+use hookrack_plugin_api::abi::HrProgress;
+use hookrack_plugin_api::{Phase, Point};
+
+/// A hook's cadence and phases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct When {
+    /// How often.
+    pub every: Every,
+    /// In which phases.
+    pub phases: Phases,
+}
+
+/// How often a point comes: a cadence thins out what comes again, never the brackets of a run.
+#[derive(Clone, Copy, PartialEq)]
+enum Pace {
+    Run,
+    Epoch,
+    Iter,
+}
+
+fn pace(point: Point) -> Pace {
+    use Point as P;
+    match point {
+        P::OnAttach
+        | P::BeforeRun
+        | P::AfterLoadCheckpoint
+        | P::BeforeTrain
+        | P::AfterTrain
+        | P::AfterRun
+        | P::OnDetach
+        | P::OnException
+        | P::BeforeSaveCheckpoint
+        | P::AfterSaveCheckpoint => Pace::Run,
+        P::BeforeEpoch
+        | P::BeforeTrainEpoch
+        | P::AfterTrainEpoch
+        | P::AfterEpoch
+        | P::AfterCycle
+        | P::BeforeVal
+        | P::BeforeValEpoch
+        | P::AfterValEpoch
+        | P::AfterVal
+        | P::BeforeTest
+        | P::BeforeTestEpoch
+        | P::AfterTestEpoch
+        | P::AfterTest
+        | P::BeforePred
+        | P::BeforePredEpoch
+        | P::AfterPredEpoch
+        | P::AfterPred
+        | P::BeforeEval
+        | P::BeforeEvalEpoch
+        | P::AfterEvalEpoch
+        | P::AfterEval => Pace::Epoch,
+        _ => Pace::Iter,
+    }
+}
+
+impl When {
+    /// At every occurrence, in every phase.
+    pub const ALWAYS: Self = Self { every: Every::Always, phases: Phases::ALL };
+
+    /// Whether nothing is ever filtered: the common case, which a call need not look at.
+    pub fn is_always(&self) -> bool {
+        *self == Self::ALWAYS
+    }
+
+    /// Whether a hook runs at this occurrence of a point.
+    pub fn allows(&self, point: Point, progress: &HrProgress) -> bool {
+        let pace = pace(point);
+        if pace == Pace::Run {
+            return true;
+        }
+        let phase = Phase::from_code(progress.phase);
+        let iter = if phase == Phase::Train { progress.iter } else { progress.inner_iter };
+        self.phases.contains(phase)
+            && match self.every {
+                Every::Always => true,
+                Every::Iters(n) => pace != Pace::Iter || iter.is_multiple_of(n),
+                Every::Epochs(n) => progress.epoch.is_multiple_of(n),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(phase: Phase, epoch: u64, iter: u64, inner_iter: u64) -> HrProgress {
+        HrProgress { phase: phase.code(), epoch, iter, inner_iter, ..HrProgress::default() }
+    }
+
+    #[test]
+    fn every_100it_runs_in_each_hundredth_iteration_and_leaves_brackets_alone() {
+        let when = When { every: Every::Iters(100), phases: Phases::ALL };
+        assert!(!when.allows(Point::AfterTrainIter, &at(Phase::Train, 1, 99, 99)));
+        assert!(when.allows(Point::AfterTrainIter, &at(Phase::Train, 2, 200, 14)));
+        assert!(when.allows(Point::AfterTrainEpoch, &at(Phase::Train, 1, 57, 57)));
+        assert!(when.allows(Point::BeforeTrain, &at(Phase::Train, 0, 0, 0)));
+        assert!(when.allows(Point::AfterValIter, &at(Phase::Val, 1, 57, 100)));
+    }
+
+    #[test]
+    fn every_2ep_runs_in_each_second_epoch() {
+        let when = When { every: Every::Epochs(2), phases: Phases::ALL };
+        assert!(!when.allows(Point::AfterTrainEpoch, &at(Phase::Train, 3, 30, 10)));
+        assert!(when.allows(Point::AfterVal, &at(Phase::Val, 4, 40, 10)));
+        assert!(when.allows(Point::AfterTrainIter, &at(Phase::Train, 4, 31, 1)));
+    }
+}

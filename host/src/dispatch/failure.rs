@@ -1,0 +1,36 @@
+//! A hook that failed: which one, where, when, and why.
+
+use hookrack_plugin_api::Point;
+use thiserror::Error;
+
+/// How a hook failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// It returned an error.
+    Error,
+    /// It panicked; the panic was caught on its side.
+    Panic,
+}
+
+/// A hook failed at a point.
+#[derive(Clone, Debug, Error)]
+#[error(
+    "hook `{hook}` ({source_name}) {} at {point}, epoch {epoch}, iteration {iter}: {message}",
+    match kind { FailureKind::Error => "failed", FailureKind::Panic => "panicked" }
+)]
+pub struct HookError {
+    /// The instance.
+    pub hook: String,
+    /// The library that it comes from, or "built in".
+    pub source_name: String,
+    /// Where it failed.
+    pub point: Point,
+    /// The epoch in progress.
+    pub epoch: u64,
+    /// The training iteration in progress.
+    pub iter: u64,
+    /// How.
+    pub kind: FailureKind,
+    /// Its own words.
+    pub message: String,
+}

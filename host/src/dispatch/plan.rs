@@ -1,0 +1,187 @@
+//! The table that says who runs at which point, in which order. Built once, before the first step.
+
+use super::seat::Seat;
+use hookrack_plugin_api::Point;
+use thiserror::Error;
+
+/// Who runs where.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    rows: Vec<Row>,
+}
+
+/// The hooks of one point, as indices into the seats, in the order in which they run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The point.
+    pub point: Point,
+    /// The point as which they are called: a phase's forward role may be taken by a hook for all phases.
+    pub called_as: Point,
+    /// Who runs there.
+    pub seats: Vec<usize>,
+}
+
+/// Why no plan can be made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// Two hooks want the same role.
+    #[error("role {role} is taken by `{first}` and by `{second}`: a role has exactly one hook; remove one of them")]
+    TwoProviders {
+        /// The role.
+        role: Point,
+        /// The one.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Nobody takes a role that the loop needs.
+    #[error("no hook takes the role {role}: keep the default hook `main`, or configure one that does")]
+    NoProvider {
+        /// The role.
+        role: Point,
+    },
+}
+
+/// The roles without which no step can be made.
+const NEEDED: [Point; 4] =
+    [Point::OnTrainForward, Point::OnIterBackward, Point::OnOptimizerStep, Point::OnLrAdjust];
+
+impl Plan {
+    /// Orders the seats: by level, default hooks first among equals, then as they were configured.
+    pub fn new(seats: &[Seat]) -> Result<Self, PlanError> {
+        let mut order: Vec<usize> = (0..seats.len()).collect();
+        order.sort_by_key(|&i| (seats[i].level, !seats[i].is_default, i));
+        let mut rows = Vec::with_capacity(Point::COUNT);
+        for &point in Point::ALL {
+            let wanting = order.iter().copied().filter(|&i| seats[i].points.contains(&point));
+            let mut called_as = point;
+            let seats = if point.is_role() {
+                let provider = provider(seats, point)?;
+                called_as = provider.map_or(point, |(_, role)| role);
+                provider.into_iter().map(|(seat, _)| seat).collect()
+            } else if point.is_reversed() {
+                let mut seats: Vec<_> = wanting.collect();
+                seats.reverse();
+                seats
+            } else {
+                wanting.collect()
+            };
+            rows.push(Row { point, called_as, seats });
+        }
+        let plan = Self { rows };
+        match NEEDED.into_iter().find(|role| plan.at(*role).is_empty()) {
+            Some(role) => Err(PlanError::NoProvider { role }),
+            None => Ok(plan),
+        }
+    }
+
+    /// Who runs at a point.
+    pub fn at(&self, point: Point) -> &[usize] {
+        self.rows.get(point.code() as usize).map_or(&[], |row| &row.seats)
+    }
+
+    /// The point as which the hooks of a point are called.
+    pub fn called_as(&self, point: Point) -> Point {
+        self.rows.get(point.code() as usize).map_or(point, |row| row.called_as)
+    }
+
+    /// The rows at which anybody runs, in the order of the points.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.seats.is_empty())
+    }
+}
+
+/// The one hook that answers a role: a configured one before the built-in one, and for a forward pass a phase's own
+/// role before the general one.
+fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
+    let general = match role {
+        Point::OnTrainForward | Point::OnValForward | Point::OnPredForward => Some(Point::OnIterForward),
+        _ => None,
+    };
+    for yielding in [false, true] {
+        for role in [Some(role), general].into_iter().flatten() {
+            let mut providers =
+                (0..seats.len()).filter(|&i| seats[i].yields() == yielding && seats[i].points.contains(&role));
+            match (providers.next(), providers.next()) {
+                (Some(first), Some(second)) => {
+                    let [first, second] = [first, second].map(|i| seats[i].name.clone());
+                    return Err(PlanError::TwoProviders { role, first, second });
+                }
+                (Some(one), None) => return Ok(Some((one, role))),
+                (None, _) => {}
+            }
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::When;
+    use hookrack_plugin_api::{Level, OnError};
+
+    fn seat(name: &str, level: i64, is_default: bool, points: &[Point]) -> Seat {
+        Seat {
+            name: name.into(),
+            type_name: name.into(),
+            level: Level(level),
+            is_default,
+            library: None,
+            points: points.to_vec(),
+            on_error: OnError::Abort,
+            when: When::ALWAYS,
+        }
+    }
+
+    fn main() -> Seat {
+        let roles =
+            [Point::OnIterForward, Point::OnIterBackward, Point::OnOptimizerStep, Point::OnLrAdjust];
+        seat("main", 30, true, &roles)
+    }
+
+    fn names(seats: &[Seat], point: Point) -> Vec<String> {
+        let plan = Plan::new(seats).unwrap();
+        plan.at(point).iter().map(|&i| seats[i].name.clone()).collect()
+    }
+
+    #[test]
+    fn lower_levels_run_first_and_defaults_before_custom_ones_of_equal_level() {
+        let p = [Point::AfterIter, Point::OnDetach];
+        let seats = [
+            main(),
+            seat("b", 30, false, &p),
+            seat("huge", i64::MAX, false, &p),
+            seat("a", 30, true, &p),
+            seat("highest", 0, false, &p),
+            seat("negative", i64::MIN, false, &p),
+            seat("c", 30, false, &p),
+        ];
+        let order = ["negative", "highest", "a", "b", "c", "huge"];
+        assert_eq!(names(&seats, Point::AfterIter), order);
+        let mut reversed = order;
+        reversed.reverse();
+        assert_eq!(names(&seats, Point::OnDetach), reversed);
+    }
+
+    #[test]
+    fn a_configured_hook_takes_a_role_from_the_built_in_one() {
+        let seats = [main(), seat("mine", 90, false, &[Point::OnTrainForward])];
+        assert_eq!(names(&seats, Point::OnTrainForward), ["mine"]);
+        assert_eq!(names(&seats, Point::OnValForward), ["main"]);
+        let seats = [main(), seat("mine", 90, false, &[Point::OnIterForward])];
+        for role in [Point::OnTrainForward, Point::OnValForward, Point::OnPredForward] {
+            assert_eq!(names(&seats, role), ["mine"]);
+        }
+    }
+
+    #[test]
+    fn two_providers_or_none_are_errors_that_name_the_role() {
+        let role = [Point::OnLrAdjust];
+        let seats = [main(), seat("one", 1, false, &role), seat("two", 2, false, &role)];
+        let error = Plan::new(&seats).unwrap_err().to_string();
+        assert!(error.contains("on_lr_adjust") && error.contains("`one`") && error.contains("`two`"), "{error}");
+        let error = Plan::new(&[]).unwrap_err().to_string();
+        assert!(error.contains("on_train_forward"), "{error}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The live hooks of a run, and the one function through which all of them are called.
+
+use super::cost::{Cost, HookCost};
+use super::failure::{FailureKind, HookError};
+use super::plan::Plan;
+use super::seat::Seat;
+use crate::plugins::Instance;
+use hookrack_plugin_api::{OnError, Point};
+use hookrack_plugin_api::abi::{HrProgress, HrStatus};
+use quanta::Clock;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A hook that takes part in a run.
+pub struct Attached {
+    /// What it is and where it runs.
+    pub seat: Seat,
+    /// The live instance.
+    pub instance: Instance,
+    /// Whether it was switched off after a failure.
+    pub disabled: bool,
+}
+
+/// One call of the table: kept flat, so that a point is a walk over neighbours.
+struct Entry {
+    hook: u32,
+    called_as: Point,
+    filtered: bool,
+    cost: Cost,
+}
+
+/// The hooks of a run and the table by which they are called.
+pub struct Rack {
+    hooks: Vec<Attached>,
+    entries: Vec<Entry>,
+    // Where a point's entries begin; the next point's begin where they end.
+    starts: Vec<u32>,
+    progress: Rc<Cell<HrProgress>>,
+    clock: Clock,
+}
+
+impl Rack {
+    /// Puts hooks on the rack by a plan that was made from their seats.
+    pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<Cell<HrProgress>>) -> Self {
+        let mut entries = Vec::new();
+        let mut starts = Vec::with_capacity(Point::COUNT + 1);
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        for &point in Point::ALL {
+            starts.push(number(entries.len()));
+            entries.extend(plan.at(point).iter().map(|&hook| Entry {
+                hook: number(hook),
+                called_as: plan.called_as(point),
+                filtered: !hooks[hook].seat.when.is_always(),
+                cost: Cost::default(),
+            }));
+        }
+        starts.push(number(entries.len()));
+        Self { hooks, entries, starts, progress, clock: Clock::new() }
+    }
+
+    /// The hooks, in the order in which they were given.
+    pub fn hooks(&self) -> &[Attached] {
+        &self.hooks
+    }
+
+    /// The hooks, to give them their state back.
+    pub fn hooks_mut(&mut self) -> &mut [Attached] {
+        &mut self.hooks
+    }
+
+    /// Calls every hook of a point. The first failure under `abort` ends the walk.
+    #[inline]
+    pub fn fire(&mut self, point: Point) -> Result<(), HookError> {
+        let code = point.code() as usize;
+        let (first, last) = (self.starts[code] as usize, self.starts[code + 1] as usize);
+        if first == last {
+            return Ok(());
+        }
+        self.walk(point, first, last, false)
+    }
+
+    /// Calls every hook of a point, whatever fails; gives the first failure. For the ends of a run.
+    pub fn fire_isolated(&mut self, point: Point) -> Result<(), HookError> {
+        let code = point.code() as usize;
+        self.walk(point, self.starts[code] as usize, self.starts[code + 1] as usize, true)
+    }
+
+    fn walk(&mut self, point: Point, first: usize, last: usize, isolated: bool) -> Result<(), HookError> {
+        let mut failure = Ok(());
+        let mut before = self.clock.raw();
+        for entry in &mut self.entries[first..last] {
+            let attached = &mut self.hooks[entry.hook as usize];
+            if attached.disabled || (entry.filtered && !attached.seat.when.allows(point, &self.progress.get())) {
+                continue;
+            }
+            let status = attached.instance.on_point(entry.called_as);
+            let now = self.clock.raw();
+            entry.cost.add(now.wrapping_sub(before));
+            before = now;
+            if status != HrStatus::OK {
+                let outcome = attached.failed(point, status, &self.progress.get());
+                if isolated {
+                    failure = failure.and(outcome);
+                } else {
+                    outcome?;
+                }
+            }
+        }
+        failure
+    }
+
+    /// What each hook has cost so far, the costliest first.
+    pub fn costs(&self) -> Vec<HookCost> {
+        let mut costs: Vec<_> =
+            self.hooks.iter().map(|h| HookCost { name: h.seat.name.clone(), points: Vec::new() }).collect();
+        for &point in Point::ALL {
+            let code = point.code() as usize;
+            for entry in &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize] {
+                costs[entry.hook as usize].push(&self.clock, point, &entry.cost);
+            }
+        }
+        costs.sort_by_key(|cost| std::cmp::Reverse(cost.total()));
+        costs
+    }
+}
+
+impl Attached {
+    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise.
+    #[cold]
+    fn failed(&mut self, point: Point, status: HrStatus, progress: &HrProgress) -> Result<(), HookError> {
+        let kind = if status == HrStatus::PANIC { FailureKind::Panic } else { FailureKind::Error };
+        let error = HookError {
+            hook: self.seat.name.clone(),
+            source_name: self.seat.source(),
+            point,
+            epoch: progress.epoch,
+            iter: progress.iter,
+            kind,
+            message: self.instance.take_error(),
+        };
+        let policy = self.seat.on_error;
+        // What panicked is in no state to be called again, whatever the policy.
+        self.disabled = kind == FailureKind::Panic || policy == OnError::Disable;
+        // Nobody can stand in for a role.
+        if policy == OnError::Abort || point.is_role() {
+            return Err(error);
+        }
+        let then = if self.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
+        tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
+        Ok(())
+    }
+}

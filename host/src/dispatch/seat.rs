@@ -1,0 +1,44 @@
+//! What a hook is and where it wants to run, before any instance exists.
+
+use super::cadence::When;
+use hookrack_plugin_api::{Level, OnError, Point};
+use std::path::PathBuf;
+
+/// Where metrics run: before every hook but those that ask for HIGHEST, so that readers find fresh values.
+pub const METRIC_LEVEL: Level = Level(5);
+
+/// One hook or metric of a run.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// The instance's name; unique in a run.
+    pub name: String,
+    /// The `type` in the config.
+    pub type_name: String,
+    /// Lower runs first.
+    pub level: Level,
+    /// Of equal level, default hooks run first.
+    pub is_default: bool,
+    /// The library that it comes from; `None` for what is built in.
+    pub library: Option<PathBuf>,
+    /// The points that it implements.
+    pub points: Vec<Point>,
+    /// What an error in it does to the run.
+    pub on_error: OnError,
+    /// When the host lets it run.
+    pub when: When,
+}
+
+impl Seat {
+    /// Whether it is the built-in main hook's kind: a role that yields to any other provider.
+    pub(super) fn yields(&self) -> bool {
+        self.is_default
+    }
+
+    /// The library's file name, or "built in".
+    pub fn source(&self) -> String {
+        match self.library.as_deref().and_then(|path| path.file_name()) {
+            Some(file) => file.to_string_lossy().into_owned(),
+            None => "built in".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! An engine trains real data, resumes exactly and splits batches without changing the result.
+
+use std::sync::Arc;
+
+use hookrack_plugin_api::Value;
+
+use super::*;
+use crate::engine::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings, Remainder, Shard};
+use crate::torch::{foreach, threads};
+
+fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
+    let choice = Choice::new("Digits", &[("split", split.into())]);
+    let dataset: Arc<dyn Dataset> = choice.build("data set", DATASETS, &()).unwrap().into();
+    let settings = LoaderSettings {
+        batch_size,
+        shuffle,
+        drop_last: false,
+        seed: 1,
+        shard: Shard::WHOLE,
+        remainder: Remainder::Keep,
+    };
+    Loader::new(dataset, &settings).unwrap()
+}
+
+fn spec(model: &[(&str, Value)], accumulation: usize, iters: u64) -> EngineSpec {
+    EngineSpec {
+        model: Choice::new("MLP", model),
+        loss: Choice::new("CrossEntropy", &[]),
+        optimizer: Choice::new("AdamW", &[("lr", 0.005.into())]),
+        lr_scheduler: Choice::new("CosineAnnealingWarmupLR", &[("warmup_steps", 20_i64.into())]),
+        schedule: Choice::new("NoPipeline", &[]),
+        accumulation,
+        clip_grad_norm: 5.0,
+        seed: 1,
+        horizon: Horizon { iters, epochs: 1 },
+    }
+}
+
+fn engine(spec: &EngineSpec) -> Engine {
+    // Small steps on a busy machine: threads that wait for each other cost more than they bring.
+    threads::set_within_op(1).unwrap();
+    Engine::build(spec, &digits("train", 1, false).dataset().spec()).unwrap()
+}
+
+fn train_step(engine: &mut Engine, batch: &Batch) -> f64 {
+    engine.zero_grad().unwrap();
+    let mut parts = Vec::new();
+    engine.schedule().split(batch.rows(), &mut parts);
+    let mut total = 0.0;
+    for part in parts {
+        let micro = batch.narrow(part.start, part.rows).unwrap();
+        let output = engine.forward(&micro.input, Mode::Train).unwrap();
+        let loss = engine.loss(&output, &micro.label).unwrap();
+        engine.backward(&loss, part.weight).unwrap();
+        total += loss.double_value(&[]) * part.weight;
+    }
+    engine.clip().unwrap();
+    engine.optimizer_step().unwrap();
+    engine.lr_step();
+    total
+}
+
+fn accuracy(engine: &Engine, loader: &mut Loader) -> f64 {
+    loader.begin(0, 0);
+    let (mut right, mut all) = (0.0, 0.0);
+    while let Some(batch) = loader.next_batch().unwrap() {
+        let output = engine.forward(&batch.input, Mode::Eval).unwrap();
+        assert!(!output.requires_grad());
+        let hits = output.argmax(1, false).eq_tensor(&batch.label).sum(tch::Kind::Double);
+        right += hits.double_value(&[]);
+        all += f64::from(i32::try_from(batch.rows()).unwrap());
+    }
+    right / all
+}
+
+#[test]
+fn an_mlp_learns_handwritten_digits() {
+    let _alone = rng::TEST_LOCK.lock();
+    let mut train = digits("train", 64, true);
+    let mut val = digits("val", 128, false);
+    let mut engine = engine(&spec(&[], 1, 20 * train.batches()));
+    for epoch in 0..20 {
+        train.begin(epoch, 0);
+        while let Some(batch) = train.next_batch().unwrap() {
+            train_step(&mut engine, &batch);
+        }
+    }
+    let found = accuracy(&engine, &mut val);
+    assert!(found > 0.95, "val accuracy {found}");
+    assert!(engine.lr() < 1e-9, "the cosine has ended");
+}
+
+#[test]
+fn a_restored_engine_continues_bit_for_bit() {
+    let _alone = rng::TEST_LOCK.lock();
+    let spec = spec(&[("dropout", 0.3.into())], 2, 40);
+    let run = |engine: &mut Engine, from: u64, to: u64| -> Vec<u64> {
+        let mut loader = digits("train", 64, true);
+        loader.begin(0, from);
+        (from..to)
+            .map(|_| train_step(engine, &loader.next_batch().unwrap().unwrap()).to_bits())
+            .collect()
+    };
+    let mut whole = engine(&spec);
+    run(&mut whole, 0, 8);
+    let copy = |state: Vec<NamedTensor>| -> Vec<NamedTensor> {
+        state.into_iter().map(|t| NamedTensor::new(t.name, t.tensor.detach().copy())).collect()
+    };
+    let saved = (copy(whole.model_state()), copy(whole.optimizer().state()));
+    let (position, random) = (whole.lr_position(), rng::state().unwrap());
+    let rest = run(&mut whole, 8, 20);
+
+    let mut resumed = engine(&spec);
+    resumed.load_model_state(&saved.0).unwrap();
+    resumed.optimizer_mut().load_state(&saved.1).unwrap();
+    resumed.set_lr_position(position);
+    rng::set_state(&random).unwrap();
+    assert_eq!(run(&mut resumed, 8, 20), rest);
+    for (left, right) in whole.params().iter().zip(resumed.params()) {
+        assert_eq!(left.tensor, right.tensor, "{}", left.name);
+    }
+}
+
+#[test]
+fn micro_batches_add_up_to_the_whole_batch() {
+    let _alone = rng::TEST_LOCK.lock();
+    let batch = digits("train", 50, true).next_batch().unwrap().unwrap();
+    let gradient_norm = |accumulation| {
+        let spec = EngineSpec { clip_grad_norm: 0.0, ..spec(&[], accumulation, 10) };
+        let mut engine = engine(&spec);
+        train_step(&mut engine, &batch);
+        assert!(engine.clip().unwrap().is_none());
+        let norm = engine.grad_norm().unwrap().double_value(&[]);
+        (norm, foreach::norm(engine.param_list(), 2.0).unwrap().double_value(&[]))
+    };
+    let (whole, parts) = (gradient_norm(1), gradient_norm(4));
+    assert!((whole.0 - parts.0).abs() < 1e-5 * whole.0, "{whole:?} {parts:?}");
+    assert!((whole.1 - parts.1).abs() < 1e-5 * whole.1, "{whole:?} {parts:?}");
+}
+
+#[test]
+fn gradients_are_recorded_for_training_even_inside_a_no_grad_caller() {
+    let _alone = rng::TEST_LOCK.lock();
+    let _off = GradMode::set(false);
+    let batch = digits("train", 8, true).next_batch().unwrap().unwrap();
+    let mut engine = engine(&spec(&[], 1, 10));
+    train_step(&mut engine, &batch);
+    assert!(autograd::grad(&engine.params()[0].tensor).unwrap().is_some());
+}
+
+#[test]
+fn a_wrong_part_is_refused_before_training() {
+    let _alone = rng::TEST_LOCK.lock();
+    let data = digits("train", 1, false).dataset().spec();
+    let text = |spec: EngineSpec| Engine::build(&spec, &data).unwrap_err().to_string();
+    let model = Choice::new("MPL", &[]);
+    assert_eq!(
+        text(EngineSpec { model, ..spec(&[], 1, 1) }),
+        "no model is named `MPL`: did you mean `MLP`?"
+    );
+    let loss = Choice::new("MSE", &[]);
+    assert_eq!(
+        text(EngineSpec { loss, ..spec(&[], 1, 1) }),
+        "loss `MSE`: the labels of this data set are classes: use CrossEntropy"
+    );
+    assert!(text(spec(&[("hiden", vec![3_i64].into())], 1, 1)).contains("unknown field `hiden`"));
+}

@@ -1,0 +1,137 @@
+//! `Synthetic`: seeded random images and labels of any shape, for benches and dry runs.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::prng::Prng;
+use super::{Batch, DataSpec, Dataset, Target, out_of_range, size};
+use crate::engine::error::Result;
+use crate::engine::registry::Component;
+use crate::torch::buffer;
+
+/// Random inputs in 0..1 with random class labels; a sample depends on the seed and its number alone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticSettings {
+    /// How many samples.
+    #[serde(default = "samples")]
+    pub samples: usize,
+    /// The shape of one input.
+    #[serde(default = "shape")]
+    pub shape: Vec<i64>,
+    /// How many classes.
+    #[serde(default = "classes")]
+    #[param(min = 1)]
+    pub classes: i64,
+    /// Another seed gives other samples.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+fn samples() -> usize {
+    1024
+}
+
+fn shape() -> Vec<i64> {
+    vec![1, 28, 28]
+}
+
+fn classes() -> i64 {
+    10
+}
+
+impl Component<(), dyn Dataset> for SyntheticSettings {
+    const KIND: &'static str = "data set";
+    const NAME: &'static str = "Synthetic";
+
+    fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
+        if let Some(side) = self.shape.iter().find(|side| **side < 1) {
+            return Err(Self::refuse(format!("a side of {side} in shape: give 1 or more")));
+        }
+        Ok(Box::new(Synthetic::new(self)))
+    }
+}
+
+/// The data set itself; nothing is kept in memory.
+#[derive(Debug)]
+pub struct Synthetic {
+    settings: SyntheticSettings,
+    input_len: usize,
+}
+
+impl Synthetic {
+    /// Samples as the settings say.
+    pub fn new(settings: SyntheticSettings) -> Self {
+        let input_len = usize::try_from(settings.shape.iter().product::<i64>()).unwrap_or(0);
+        Self { settings, input_len }
+    }
+
+    /// The label is drawn first, then the input.
+    fn sample(&self, index: usize) -> Prng {
+        Prng::new(&[self.settings.seed, index as u64])
+    }
+
+    fn label(&self, prng: &mut Prng) -> i64 {
+        size(prng.below(usize::try_from(self.settings.classes).unwrap_or(1)))
+    }
+}
+
+impl Dataset for Synthetic {
+    fn len(&self) -> usize {
+        self.settings.samples
+    }
+
+    fn spec(&self) -> DataSpec {
+        let target = Target::Classes(self.settings.classes);
+        DataSpec { input: self.settings.shape.clone(), target }
+    }
+
+    fn batch(&self, indices: &[usize]) -> Result<Batch> {
+        if let Some(index) = indices.iter().find(|index| **index >= self.len()) {
+            return Err(out_of_range(*index, self.len()));
+        }
+        let rows = size(indices.len());
+        let shape: Vec<i64> =
+            std::iter::once(rows).chain(self.settings.shape.iter().copied()).collect();
+        let input = buffer::filled(&shape, |memory: &mut [f32]| {
+            for (image, index) in memory.chunks_exact_mut(self.input_len.max(1)).zip(indices) {
+                let mut prng = self.sample(*index);
+                self.label(&mut prng);
+                image.fill_with(|| prng.unit_f32());
+            }
+        })?;
+        let label = buffer::filled(&[rows], |memory: &mut [i64]| {
+            for (label, index) in memory.iter_mut().zip(indices) {
+                *label = self.label(&mut self.sample(*index));
+            }
+        })?;
+        Ok(Batch { input, label })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(seed: u64) -> Synthetic {
+        Synthetic::new(SyntheticSettings { samples: 50, shape: vec![2, 3], classes: 4, seed })
+    }
+
+    #[test]
+    fn a_sample_depends_on_seed_and_number_alone() {
+        let (pair, single) = (data(1).batch(&[4, 9]).unwrap(), data(1).batch(&[9]).unwrap());
+        assert_eq!(pair.input.size(), [2, 2, 3]);
+        assert_eq!(pair.narrow(1, 1).unwrap().input, single.input);
+        assert_ne!(data(2).batch(&[9]).unwrap().input, single.input);
+    }
+
+    #[test]
+    fn values_are_in_range_and_every_class_occurs() {
+        let all = data(0).batch(&(0..50).collect::<Vec<_>>()).unwrap();
+        let labels: Vec<i64> = Vec::try_from(all.label).unwrap();
+        assert!((0..4).all(|class| labels.contains(&class)));
+        assert!(
+            all.input.min().double_value(&[]) >= 0.0 && all.input.max().double_value(&[]) < 1.0
+        );
+        assert!(data(0).batch(&[50]).is_err());
+    }
+}

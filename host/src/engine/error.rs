@@ -1,0 +1,75 @@
+//! What can go wrong while an engine is built or used.
+
+use crate::torch::TorchError;
+
+/// What the engine's functions return.
+pub type Result<T> = std::result::Result<T, EngineError>;
+
+/// An error of the engine: what failed, which thing, why, what to do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EngineError {
+    /// libtorch refused.
+    #[error(transparent)]
+    Torch(#[from] TorchError),
+    /// A `type =` that no registry has.
+    #[error("no {kind} is named `{name}`: {hint}")]
+    UnknownType {
+        /// What was looked for: model, loss, …
+        kind: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// Settings that the named thing cannot take.
+    #[error("{kind} `{name}`: {why}")]
+    Settings {
+        /// What it is: model, loss, …
+        kind: &'static str,
+        /// Its `type =`.
+        name: &'static str,
+        /// What is wrong, and what to write instead.
+        why: String,
+    },
+    /// A tensor of the wrong shape.
+    #[error("{what} wants shape {wanted}, found {found:?}")]
+    Shape {
+        /// What received it.
+        what: &'static str,
+        /// The shape it can take; the first number is the batch.
+        wanted: String,
+        /// The shape it got.
+        found: Vec<i64>,
+    },
+    /// A saved state that does not belong to what it was loaded into.
+    #[error("the saved {what} does not fit: {why}")]
+    State {
+        /// Model or optimizer.
+        what: &'static str,
+        /// The names that differ.
+        why: String,
+    },
+    /// A role asked for a tensor that is not there at this point.
+    #[error("there is no {name} at this point")]
+    NoTensor {
+        /// Which one.
+        name: &'static str,
+    },
+    /// A parameter group that does not exist.
+    #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
+    NoGroup {
+        /// Which one.
+        group: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A data set or a loader that cannot give batches.
+    #[error("data: {0}")]
+    Data(String),
+}
+
+impl From<tch::TchError> for EngineError {
+    fn from(error: tch::TchError) -> Self {
+        Self::Torch(error.into())
+    }
+}

@@ -1,0 +1,80 @@
+//! `CrossEntropy`: class scores against class numbers.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Reduction, Tensor};
+
+use super::Criterion;
+use crate::engine::data::{DataSpec, Target};
+use crate::engine::error::Result;
+use crate::engine::registry::Component;
+
+/// Cross entropy between class scores (logits) and class numbers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossEntropy {
+    /// Share of each label that is spread evenly over all classes.
+    #[serde(default)]
+    #[param(min = 0.0, max = 1.0)]
+    pub label_smoothing: f64,
+    /// Labels with this number count for nothing.
+    #[serde(default = "ignore_index")]
+    pub ignore_index: i64,
+}
+
+fn ignore_index() -> i64 {
+    -100
+}
+
+impl Component<DataSpec, dyn Criterion> for CrossEntropy {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "CrossEntropy";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        match data.target {
+            Target::Classes(_) => Ok(Box::new(self)),
+            Target::Values(_) => {
+                Err(Self::refuse("the labels of this data set are no classes: use MSE"))
+            }
+        }
+    }
+}
+
+impl Criterion for CrossEntropy {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        let weight: Option<&Tensor> = None;
+        Ok(output.f_cross_entropy_loss(
+            label,
+            weight,
+            Reduction::Mean,
+            self.ignore_index,
+            self.label_smoothing,
+        )?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(label_smoothing: f64, labels: &[i64]) -> f64 {
+        let output = Tensor::from_slice2(&[[0.0_f32, 0.0], [0.0, 2.0]]);
+        let criterion = CrossEntropy { label_smoothing, ignore_index: -100 };
+        criterion.loss(&output, &Tensor::from_slice(labels)).unwrap().double_value(&[])
+    }
+
+    #[test]
+    fn values_follow_the_formula() {
+        let certain = (1.0 + (-2.0_f64).exp()).ln();
+        assert!((loss(0.0, &[0, 1]) - f64::midpoint(2.0_f64.ln(), certain)).abs() < 1e-6);
+        assert!((loss(0.0, &[-100, 1]) - certain).abs() < 1e-6);
+        assert!((loss(0.2, &[-100, 1]) - (certain + 0.1 * 2.0)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_label_out_of_range_is_an_error_not_a_panic() {
+        let output = Tensor::from_slice2(&[[0.0_f32, 0.0]]);
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100 };
+        let error = criterion.loss(&output, &Tensor::from_slice(&[5_i64])).unwrap_err();
+        assert!(error.to_string().contains("out of bounds"), "{error}");
+    }
+}

@@ -1,0 +1,65 @@
+//! `MSE`: the mean squared difference.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Reduction, Tensor};
+
+use super::Criterion;
+use crate::engine::data::{DataSpec, Target};
+use crate::engine::error::{EngineError, Result};
+use crate::engine::registry::Component;
+
+/// Mean squared difference between outputs and labels of one shape.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mse {}
+
+impl Component<DataSpec, dyn Criterion> for Mse {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "MSE";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        match data.target {
+            Target::Values(_) => Ok(Box::new(self)),
+            Target::Classes(_) => {
+                Err(Self::refuse("the labels of this data set are classes: use CrossEntropy"))
+            }
+        }
+    }
+}
+
+impl Criterion for Mse {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        // libtorch would stretch [n] against [n, 1] to [n, n], silently.
+        if output.size() != label.size() {
+            return Err(EngineError::Shape {
+                what: "loss `MSE`, for the label,",
+                wanted: format!("{:?} as the output has", output.size()),
+                found: label.size(),
+            });
+        }
+        Ok(output.f_mse_loss(label, Reduction::Mean)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_is_over_all_values() {
+        let output = Tensor::from_slice2(&[[1.0_f32, 2.0], [3.0, 4.0]]);
+        let label = Tensor::from_slice2(&[[1.0_f32, 2.0], [3.0, 0.0]]);
+        assert!((Mse {}.loss(&output, &label).unwrap().double_value(&[]) - 4.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn shapes_are_never_stretched() {
+        let (output, label) =
+            (Tensor::from_slice2(&[[1.0_f32], [2.0]]), Tensor::from_slice(&[1.0_f32, 2.0]));
+        let error = Mse {}.loss(&output, &label).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "loss `MSE`, for the label, wants shape [2, 1] as the output has, found [2]"
+        );
+    }
+}

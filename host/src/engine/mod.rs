@@ -1,0 +1,19 @@
+//! The engine: model, loss, optimizer, learning rate, schedule and data, each chosen by `type =` and settings.
+
+mod assembly;
+pub mod clip;
+pub mod data;
+mod error;
+pub mod loss;
+pub mod lr;
+pub mod model;
+pub mod named_tensor;
+pub mod optimizer;
+pub mod registry;
+pub mod schedule;
+
+pub use assembly::{Engine, EngineSpec};
+pub use error::{EngineError, Result};
+pub use model::Mode;
+pub use named_tensor::NamedTensor;
+pub use registry::Choice;

@@ -1,0 +1,265 @@
+//! `AdamW`: Adam with decoupled weight decay, by libtorch's fused kernel.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Kind, Tensor};
+
+use super::{Group, Optimizer};
+use crate::engine::error::Result;
+use crate::engine::named_tensor::{NamedTensor, load};
+use crate::engine::registry::Component;
+use crate::torch::optim::{AdamHyper, AdamState, Scratch, Unscale, adam_step};
+use crate::torch::{TensorList, autograd};
+
+/// Adam with decoupled weight decay; PyTorch's defaults.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdamWSettings {
+    /// Learning rate.
+    #[serde(default = "lr")]
+    #[param(min = 0.0)]
+    pub lr: f64,
+    /// Decay of the first and the second moment.
+    #[serde(default = "betas")]
+    pub betas: Vec<f64>,
+    /// Added to the denominator.
+    #[serde(default = "eps")]
+    #[param(min = 0.0)]
+    pub eps: f64,
+    /// Share of each weight that is taken away per step, times the learning rate.
+    #[serde(default = "weight_decay")]
+    #[param(min = 0.0)]
+    pub weight_decay: f64,
+    /// Divide by the largest second moment so far.
+    #[serde(default)]
+    pub amsgrad: bool,
+    /// Go up, not down.
+    #[serde(default)]
+    pub maximize: bool,
+}
+
+fn lr() -> f64 {
+    1e-3
+}
+
+fn betas() -> Vec<f64> {
+    vec![0.9, 0.999]
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+fn weight_decay() -> f64 {
+    1e-2
+}
+
+impl Component<[NamedTensor], dyn Optimizer> for AdamWSettings {
+    const KIND: &'static str = "optimizer";
+    const NAME: &'static str = "AdamW";
+
+    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+        match self.betas[..] {
+            [first, second] if [first, second].iter().all(|beta| (0.0..1.0).contains(beta)) => {
+                Ok(Box::new(AdamW::new(&self, [first, second], params)?))
+            }
+            _ => Err(Self::refuse(format!("betas = {:?}: give two numbers in 0..1", self.betas))),
+        }
+    }
+}
+
+/// The optimizer itself.
+#[derive(Debug)]
+pub struct AdamW {
+    hyper: AdamHyper,
+    groups: Vec<Group>,
+    states: Vec<AdamState>,
+    scratch: Scratch,
+}
+
+impl AdamW {
+    /// Starts with all moments at zero.
+    pub fn new(settings: &AdamWSettings, betas: [f64; 2], params: &[NamedTensor]) -> Result<Self> {
+        let group = Group::all(params, settings.lr, settings.weight_decay);
+        let hyper = AdamHyper {
+            lr: settings.lr,
+            beta1: betas[0],
+            beta2: betas[1],
+            weight_decay: settings.weight_decay,
+            eps: settings.eps,
+            amsgrad: settings.amsgrad,
+            maximize: settings.maximize,
+            decoupled_decay: true,
+        };
+        let states = vec![fresh_state(&group.params, settings.amsgrad)?];
+        Ok(Self { hyper, groups: vec![group], states, scratch: Scratch::default() })
+    }
+}
+
+fn fresh_state(params: &[NamedTensor], amsgrad: bool) -> Result<AdamState> {
+    let zeros = || -> Result<TensorList> {
+        let tensors = params.iter().map(|param| param.tensor.f_zeros_like());
+        Ok(tensors.collect::<std::result::Result<Vec<_>, _>>()?.iter().collect())
+    };
+    let counters =
+        params.iter().map(|param| Tensor::f_zeros([0; 0], (Kind::Float, param.tensor.device())));
+    Ok(AdamState {
+        averages: zeros()?,
+        squares: zeros()?,
+        max_squares: if amsgrad { zeros()? } else { TensorList::default() },
+        steps: counters.collect::<std::result::Result<Vec<_>, _>>()?.iter().collect(),
+    })
+}
+
+impl Optimizer for AdamW {
+    fn step(&mut self) -> Result<()> {
+        for (group, state) in self.groups.iter().zip(&mut self.states) {
+            let hyper = AdamHyper { lr: group.lr, weight_decay: group.weight_decay, ..self.hyper };
+            adam_step(&group.list, state, &mut self.scratch, &hyper, Unscale::default())?;
+        }
+        Ok(())
+    }
+
+    fn zero_grad(&mut self) -> Result<()> {
+        Ok(self.groups.iter().try_for_each(|group| autograd::clear_grads(&group.list))?)
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn groups_mut(&mut self) -> &mut [Group] {
+        &mut self.groups
+    }
+
+    fn state(&self) -> Vec<NamedTensor> {
+        let mut named = Vec::new();
+        for (group, state) in self.groups.iter().zip(&self.states) {
+            let kinds = [
+                ("step", &state.steps),
+                ("exp_avg", &state.averages),
+                ("exp_avg_sq", &state.squares),
+                ("max_exp_avg_sq", &state.max_squares),
+            ];
+            for (index, param) in group.params.iter().enumerate() {
+                named.extend(kinds.iter().filter_map(|(kind, list)| {
+                    Some(NamedTensor::new(format!("{}.{kind}", param.name), list.tensor(index)?))
+                }));
+            }
+        }
+        named
+    }
+
+    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
+        load("optimizer", &self.state(), state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OPTIMIZERS;
+    use super::*;
+    use crate::engine::registry::Choice;
+    use hookrack_plugin_api::Value;
+
+    fn param(values: &[f32]) -> NamedTensor {
+        NamedTensor::new("w", Tensor::from_slice(values).set_requires_grad(true))
+    }
+
+    fn adamw(settings: &[(&str, Value)], params: &[NamedTensor]) -> Box<dyn Optimizer> {
+        Choice::new("AdamW", settings).build("optimizer", OPTIMIZERS, params).unwrap()
+    }
+
+    fn backward(param: &NamedTensor, step: u32) {
+        let target = Tensor::from(f64::from(step).sin());
+        (&param.tensor - target).square().sum(Kind::Float).backward();
+    }
+
+    /// The paper's formula in doubles.
+    fn naive(values: &[f32], steps: u32, amsgrad: bool) -> Vec<f64> {
+        let (lr, beta1, beta2, eps, decay) = (0.05, 0.9, 0.99, 1e-8, 0.1);
+        let one = |start: f32| {
+            let (mut x, mut m, mut v, mut largest) = (f64::from(start), 0.0, 0.0_f64, 0.0_f64);
+            for step in 1..=steps {
+                let grad = 2.0 * (x - f64::from(step).sin());
+                x -= lr * decay * x;
+                m = beta1 * m + (1.0 - beta1) * grad;
+                v = beta2 * v + (1.0 - beta2) * grad * grad;
+                largest = largest.max(v);
+                let t = i32::try_from(step).unwrap();
+                let second = if amsgrad { largest } else { v } / (1.0 - beta2.powi(t));
+                x -= lr * (m / (1.0 - beta1.powi(t))) / (second.sqrt() + eps);
+            }
+            x
+        };
+        values.iter().map(|start| one(*start)).collect()
+    }
+
+    #[test]
+    fn fifty_steps_follow_the_formula() {
+        let start = [1.0_f32, -2.0, 0.5, 3.0, 0.0];
+        for amsgrad in [false, true] {
+            let params = [param(&start)];
+            let mut optimizer = adamw(
+                &[
+                    ("lr", 0.05.into()),
+                    ("betas", vec![0.9, 0.99].into()),
+                    ("weight_decay", 0.1.into()),
+                    ("amsgrad", amsgrad.into()),
+                ],
+                &params,
+            );
+            for step in 1..=50 {
+                optimizer.zero_grad().unwrap();
+                backward(&params[0], step);
+                optimizer.step().unwrap();
+            }
+            let found: Vec<f32> = Vec::try_from(params[0].tensor.detach()).unwrap();
+            for (found, wanted) in found.iter().zip(naive(&start, 50, amsgrad)) {
+                assert!((f64::from(*found) - wanted).abs() < 2e-5, "{found}, not {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_state_continues_bit_for_bit() {
+        let (first, second) = ([param(&[1.0, 2.0, 3.0])], [param(&[0.0, 0.0, 0.0])]);
+        let (mut original, mut restored) = (adamw(&[], &first), adamw(&[], &second));
+        let run = |optimizer: &mut Box<dyn Optimizer>, param: &NamedTensor, steps| {
+            for step in steps {
+                optimizer.zero_grad().unwrap();
+                backward(param, step);
+                optimizer.step().unwrap();
+            }
+        };
+        run(&mut original, &first[0], 0..5);
+        load("model", &second, &first).unwrap();
+        restored.load_state(&original.state()).unwrap();
+        run(&mut original, &first[0], 5..10);
+        run(&mut restored, &second[0], 5..10);
+        assert_eq!(first[0].tensor, second[0].tensor);
+    }
+
+    #[test]
+    fn a_parameter_without_a_gradient_is_left_alone() {
+        let params = [param(&[1.0]), NamedTensor::new("b", param(&[1.0]).tensor)];
+        let mut optimizer = adamw(&[], &params);
+        backward(&params[0], 1);
+        optimizer.step().unwrap();
+        assert_ne!(params[0].tensor, params[1].tensor);
+        let state = optimizer.state();
+        let step = |name| state.iter().find(|t| t.name == name).unwrap().tensor.double_value(&[]);
+        assert!((step("w.step") - 1.0).abs() < 1e-9 && step("b.step").abs() < 1e-9);
+    }
+
+    #[test]
+    fn state_names_are_pytorchs_and_strange_ones_are_refused() {
+        let mut optimizer = adamw(&[], &[param(&[1.0])]);
+        let names: Vec<_> = optimizer.state().into_iter().map(|named| named.name).collect();
+        assert_eq!(names, ["w.step", "w.exp_avg", "w.exp_avg_sq"]);
+        let error = optimizer.load_state(&[]).unwrap_err().to_string();
+        assert!(error.starts_with("the saved optimizer does not fit: `w.step` is missing"));
+        let wrong = Choice::new("AdamW", &[("betas", vec![0.9].into())]);
+        let error = wrong.build("optimizer", OPTIMIZERS, &[param(&[1.0])][..]).err().unwrap();
+        assert_eq!(error.to_string(), "optimizer `AdamW`: betas = [0.9]: give two numbers in 0..1");
+    }
+}

@@ -1,0 +1,38 @@
+//! Optimizers: how gradients change parameters. Their state is ours, so that a resumed run is exact.
+
+mod adamw;
+mod group;
+mod sgd;
+
+pub use adamw::{AdamW, AdamWSettings};
+pub use group::Group;
+pub use sgd::{Sgd, SgdSettings};
+
+use super::error::Result;
+use super::named_tensor::NamedTensor;
+use super::registry::Entry;
+
+/// An optimizer over parameters that it was built with.
+pub trait Optimizer: Send {
+    /// Changes every parameter that has a gradient.
+    fn step(&mut self) -> Result<()>;
+
+    /// Sets all gradients to none.
+    fn zero_grad(&mut self) -> Result<()>;
+
+    /// The parameter groups, each with its learning rate.
+    fn groups(&self) -> &[Group];
+
+    /// The same, to change learning rates and weight decays between steps.
+    fn groups_mut(&mut self) -> &mut [Group];
+
+    /// The state to save, named `<param>.<what>`; handles to the live tensors.
+    fn state(&self) -> Vec<NamedTensor>;
+
+    /// Puts a state back that [`state`](Self::state) gave. Nothing changes unless all of it fits.
+    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()>;
+}
+
+/// Every optimizer that a config can name.
+pub static OPTIMIZERS: &[Entry<[NamedTensor], dyn Optimizer>] =
+    &[Entry::of::<AdamWSettings>(), Entry::of::<SgdSettings>()];

@@ -1,0 +1,35 @@
+//! Schedules: how a batch is cut into micro-batches, and in which order they run.
+
+mod no_pipeline;
+
+pub use no_pipeline::NoPipeline;
+
+use super::registry::Entry;
+
+/// A run of rows of a batch that goes through the model at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MicroBatch {
+    /// The first row.
+    pub start: i64,
+    /// How many rows.
+    pub rows: i64,
+    /// Its share of the batch. The loss is multiplied by it before backward, so that the gradients add up to
+    /// those of the whole batch.
+    pub weight: f64,
+}
+
+/// What a schedule is built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScheduleContext {
+    /// Micro-batches per optimizer step.
+    pub accumulation: usize,
+}
+
+/// How an iteration runs through a batch.
+pub trait Schedule: Send {
+    /// Refills `out` with the micro-batches of a batch of `rows` rows, in order.
+    fn split(&self, rows: i64, out: &mut Vec<MicroBatch>);
+}
+
+/// Every schedule that a config can name.
+pub static SCHEDULES: &[Entry<ScheduleContext, dyn Schedule>] = &[Entry::of::<NoPipeline>()];

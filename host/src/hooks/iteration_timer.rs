@@ -1,0 +1,51 @@
+//! `IterationTimerHook`: how long iterations take, and how much of that is waiting for data.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Puts `train/time` and `train/data_time` after each iteration; says how fast the run was at its end.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IterationTimerHook {
+    /// First iterations that do not count: they include one-off work.
+    #[serde(default = "warmup")]
+    warmup_iter: u64,
+    #[serde(skip)]
+    keys: Option<[ScalarKey; 2]>,
+    #[serde(skip)]
+    counted: u64,
+    #[serde(skip)]
+    seconds: f64,
+}
+
+fn warmup() -> u64 {
+    3
+}
+
+#[hook(level = 16, reads = "time", writes = "events")]
+impl Hook for IterationTimerHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.keys = Some([t.scalar_key("train/time", true)?, t.scalar_key("train/data_time", true)?]);
+        Ok(())
+    }
+
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        let Some([time, data_time]) = self.keys else { return Ok(()) };
+        if t.iter() <= self.warmup_iter {
+            return Ok(());
+        }
+        self.counted += 1;
+        self.seconds += t.iter_time();
+        t.put(time, t.iter_time())?;
+        t.put(data_time, t.data_time())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a run has far fewer iterations than 2^53")]
+    fn after_train(&mut self, _t: &mut Trainer) -> Result<()> {
+        if self.counted > 0 {
+            let (count, seconds) = (self.counted, self.seconds);
+            let rate = count as f64 / seconds;
+            info!("{count} iterations in {seconds:.2} s without hooks between them ({rate:.1} it/s)");
+        }
+        Ok(())
+    }
+}

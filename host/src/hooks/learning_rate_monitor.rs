@@ -1,0 +1,25 @@
+//! `LearningRateMonitor`: the rate that each optimizer step is made with.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Puts `train/lr`, the learning rate that each optimizer step is made with.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LearningRateMonitor {
+    #[serde(skip)]
+    key: Option<ScalarKey>,
+}
+
+#[hook(level = 14, reads = "lr", writes = "events")]
+impl Hook for LearningRateMonitor {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.key = Some(t.scalar_key("train/lr", false)?);
+        Ok(())
+    }
+
+    // Before the schedule changes it for the next iteration.
+    fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let lr = t.lr();
+        self.key.map_or(Ok(()), |key| t.put(key, lr))
+    }
+}

@@ -1,0 +1,29 @@
+//! `MainHook`: the roles as everybody expects them. A configured hook takes any of them over.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Runs the configured model, loss, optimizer and learning rate schedule.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MainHook {}
+
+#[hook(mutates = "params, grads, lr, output, loss")]
+impl Hook for MainHook {
+    fn on_iter_forward(&mut self, t: &mut Trainer) -> Result<()> {
+        t.forward()?;
+        // What is predicted has no label to compare with.
+        if t.phase() == Phase::Pred { Ok(()) } else { t.criterion() }
+    }
+
+    fn on_iter_backward(&mut self, t: &mut Trainer) -> Result<()> {
+        t.backward()
+    }
+
+    fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        t.optimizer_step()
+    }
+
+    fn on_lr_adjust(&mut self, t: &mut Trainer) -> Result<()> {
+        t.lr_step()
+    }
+}

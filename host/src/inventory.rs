@@ -1,0 +1,137 @@
+//! Everything that a config can name: what is built in, and what the plugin libraries bring.
+
+use crate::config::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
+use crate::engine::registry::Entry;
+use crate::engine::{data, loss, lr, model, optimizer, schedule};
+use crate::hooks::{DEFAULT_HOOKS, HOOKS};
+use crate::metrics::METRICS;
+use crate::plugins::{self, HookManifest, HookType, LoadError, MetricType, Shelf};
+use hookrack_plugin_api::{OnError, Point};
+use std::path::{Path, PathBuf};
+
+/// The hooks and metrics at hand, and the catalogue that a config is checked against.
+pub struct Inventory {
+    hooks: Vec<HookType>,
+    metrics: Vec<MetricType>,
+    /// The libraries, and those that would not load.
+    pub shelf: Shelf,
+    /// What a config can name.
+    pub catalog: Catalog,
+}
+
+impl Inventory {
+    /// Takes in what is built in and every library of the folders.
+    ///
+    /// # Errors
+    /// A built-in table is broken, or a library offers something that no config could name.
+    pub fn take(dirs: &[PathBuf]) -> Result<Self, InventoryError> {
+        let shelf = Shelf::scan(dirs);
+        let hooks = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
+        let metrics = METRICS.iter().map(MetricType::built_in).collect::<Result<Vec<_>, _>>()?;
+        let mut inventory = Self { hooks, metrics, shelf, catalog: Catalog::default() };
+        inventory.fill_catalog()?;
+        Ok(inventory)
+    }
+
+    fn fill_catalog(&mut self) -> Result<(), CatalogError> {
+        let catalog = &mut self.catalog;
+        add_all(catalog, Kind::Model, model::MODELS)?;
+        add_all(catalog, Kind::Loss, loss::LOSSES)?;
+        add_all(catalog, Kind::Optimizer, optimizer::OPTIMIZERS)?;
+        add_all(catalog, Kind::LrScheduler, lr::LR_SCHEDULES)?;
+        add_all(catalog, Kind::Dataset, data::DATASETS)?;
+        add_all(catalog, Kind::Schedule, schedule::SCHEDULES)?;
+        for hook in self.hooks.iter().chain(self.shelf.hook_types()) {
+            catalog.add(Kind::Hook, hook_entry(hook))?;
+        }
+        for metric in self.metrics.iter().chain(self.shelf.metric_types()) {
+            catalog.add(Kind::Metric, metric_entry(metric))?;
+        }
+        for (key, type_name, level) in DEFAULT_HOOKS {
+            let (key, type_name) = ((*key).to_owned(), (*type_name).to_owned());
+            catalog.add_default_hook(DefaultHook { key, type_name, level: *level });
+        }
+        Ok(())
+    }
+
+    /// The hook type that a resolved entry means.
+    pub fn hook(&self, name: &str, library: Option<&Path>) -> Option<&HookType> {
+        let all = self.hooks.iter().chain(self.shelf.hook_types());
+        all.into_iter().find(|hook| hook.name() == name && source(&hook.source).library() == library)
+    }
+
+    /// The metric type that a resolved entry means.
+    pub fn metric(&self, name: &str, library: Option<&Path>) -> Option<&MetricType> {
+        let all = self.metrics.iter().chain(self.shelf.metric_types());
+        all.into_iter().find(|metric| metric.name() == name && source(&metric.source).library() == library)
+    }
+}
+
+/// Why no inventory could be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum InventoryError {
+    /// A table is broken.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A library offers something that no config could name.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+}
+
+fn add_all<C: ?Sized, B: ?Sized>(
+    catalog: &mut Catalog,
+    kind: Kind,
+    entries: &[Entry<C, B>],
+) -> Result<(), CatalogError> {
+    entries.iter().try_for_each(|entry| {
+        let (name, doc, params) = (entry.name.to_owned(), entry.doc.to_owned(), (entry.params)());
+        let (aliases, roles) = (Vec::new(), Vec::new());
+        catalog.add(kind, CatalogEntry { name, aliases, doc, params, source: Source::BuiltIn, hook: None, roles })
+    })
+}
+
+fn source(source: &plugins::Source) -> Source {
+    match source {
+        plugins::Source::BuiltIn => Source::BuiltIn,
+        plugins::Source::Library(path) => Source::Library(path.to_path_buf()),
+    }
+}
+
+/// Observers are switched off when they fail; what changes training ends the run.
+fn default_policy(manifest: &HookManifest) -> OnError {
+    let changes_training = !manifest.mutates.is_empty() || manifest.points.iter().any(|point| point.is_role());
+    match manifest.on_error {
+        Some(policy) => policy,
+        None if changes_training => OnError::Abort,
+        None => OnError::Disable,
+    }
+}
+
+fn hook_entry(hook: &HookType) -> CatalogEntry {
+    let manifest = &hook.manifest;
+    let facts =
+        HookFacts { default_level: manifest.level.0, default_on_error: default_policy(manifest) };
+    let roles = manifest.points.iter().filter(|point| point.is_role());
+    CatalogEntry {
+        name: manifest.name.clone(),
+        aliases: Vec::new(),
+        doc: manifest.doc.clone(),
+        params: manifest.params.clone().unwrap_or_default(),
+        source: source(&hook.source),
+        hook: Some(facts),
+        roles: roles.map(|role: &Point| role.name().to_owned()).collect(),
+    }
+}
+
+fn metric_entry(metric: &MetricType) -> CatalogEntry {
+    let manifest = &metric.manifest;
+    CatalogEntry {
+        name: manifest.name.clone(),
+        aliases: Vec::new(),
+        doc: manifest.doc.clone(),
+        params: manifest.params.clone().unwrap_or_default(),
+        source: source(&metric.source),
+        hook: None,
+        roles: Vec::new(),
+    }
+}

@@ -1,0 +1,117 @@
+//! From a config file to everything that a run needs, before a single tensor exists.
+
+use crate::config::{ConfigErrors, ConfigFile, ResolvedConfig};
+use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, When};
+use crate::inventory::{Inventory, InventoryError};
+use crate::plugins::{HookType, LoadError, MetricType, points_of};
+use hookrack_plugin_api::{Level, OnError, Value};
+use std::path::Path;
+use thiserror::Error;
+
+/// A run that has been read and checked, but not begun.
+pub struct Job {
+    /// What the config means.
+    pub config: ResolvedConfig,
+    /// What it can name.
+    pub inventory: Inventory,
+    /// The hooks and metrics of the run, in the order of the config.
+    pub members: Vec<Member>,
+    /// Who runs where.
+    pub plan: Plan,
+}
+
+/// A hook or metric of a run.
+pub struct Member {
+    /// What it is and where it runs.
+    pub seat: Seat,
+    /// Its settings.
+    pub settings: Value,
+    /// What it is made from.
+    pub maker: Maker,
+}
+
+/// What a member is made from.
+pub enum Maker {
+    /// A hook.
+    Hook(HookType),
+    /// A metric.
+    Metric(MetricType),
+}
+
+/// Why a config is no job.
+#[derive(Debug, Error)]
+pub enum JobError {
+    /// The config is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// A plugin that the config names would not load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What the plugins offer cannot be named.
+    #[error(transparent)]
+    Inventory(#[from] InventoryError),
+    /// The hooks cannot be put into one order.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A member is gone between two looks at the shelf.
+    #[error("`{0}` is not on the shelf any more")]
+    Gone(String),
+}
+
+impl Job {
+    /// Reads a config and checks all of it.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
+        let file = ConfigFile::load(path, overrides)?;
+        let mut inventory = Inventory::take(&file.plugin_dirs()?)?;
+        for library in file.libraries()? {
+            if let Some(at) = inventory.shelf.failed.iter().position(|(path, _)| *path == library) {
+                return Err(inventory.shelf.failed.swap_remove(at).1.into());
+            }
+        }
+        let config = file.resolve(&inventory.catalog)?;
+        let members = members(&config, &inventory)?;
+        let seats: Vec<_> = members.iter().map(|member| member.seat.clone()).collect();
+        let plan = Plan::new(&seats)?;
+        Ok(Self { config, inventory, members, plan })
+    }
+
+    /// The seats of the members, in their order.
+    pub fn seats(&self) -> Vec<&Seat> {
+        self.members.iter().map(|member| &member.seat).collect()
+    }
+}
+
+fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>, JobError> {
+    let mut members = Vec::new();
+    for entry in &config.hooks {
+        let hook = inventory.hook(&entry.type_name, entry.library.as_deref());
+        let hook = hook.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
+        let seat = Seat {
+            name: entry.name.clone(),
+            type_name: entry.type_name.clone(),
+            level: Level(entry.level),
+            is_default: entry.is_default,
+            library: entry.library.clone(),
+            points: hook.manifest.points.clone(),
+            on_error: entry.on_error,
+            when: When { every: entry.every, phases: entry.phases },
+        };
+        members.push(Member { seat, settings: entry.settings.clone(), maker: Maker::Hook(hook.clone()) });
+    }
+    for entry in &config.metrics {
+        let metric = inventory.metric(&entry.type_name, entry.library.as_deref());
+        let metric = metric.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
+        let seat = Seat {
+            name: entry.name.clone(),
+            type_name: entry.type_name.clone(),
+            level: METRIC_LEVEL,
+            is_default: false,
+            library: entry.library.clone(),
+            points: entry.phases.iter().flat_map(points_of).collect(),
+            on_error: OnError::Abort,
+            when: When::ALWAYS,
+        };
+        members.push(Member { seat, settings: entry.settings.clone(), maker: Maker::Metric(metric.clone()) });
+    }
+    Ok(members)
+}

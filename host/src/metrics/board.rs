@@ -1,0 +1,129 @@
+//! The values of all metrics by phase and name: what `states.metrics` gives every hook.
+
+use crate::events::{EventStorage, Key};
+use crate::plugins::Better;
+use hookrack_plugin_api::Phase;
+
+/// The latest values of one metric in one phase.
+struct Entry {
+    phase: Phase,
+    name: String,
+    step_key: Key,
+    epoch_key: Key,
+    step: Option<f64>,
+    last: Option<f64>,
+    best: Option<(f64, u64)>,
+}
+
+/// What a metric has reached in a phase.
+pub struct Reading<'a> {
+    /// The phase.
+    pub phase: Phase,
+    /// The metric, with the suffix of one of several values.
+    pub name: &'a str,
+    /// The value of the last whole pass.
+    pub last: f64,
+    /// The best value of any pass and its epoch, where one value is better than another.
+    pub best: Option<(f64, u64)>,
+}
+
+/// The latest values of all metrics.
+#[derive(Default)]
+pub struct Board {
+    entries: Vec<Entry>,
+}
+
+impl Board {
+    /// The place of a metric's value. Made at the first value; found without allocating after that.
+    pub fn slot(&mut self, phase: Phase, name: &str, suffix: &str, events: &mut EventStorage) -> usize {
+        let known = self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
+        known.unwrap_or_else(|| {
+            let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
+            let scoped = format!("{}/{name}", phase.name());
+            let step_key = events.key(&format!("{scoped}_step"), true);
+            let epoch_key = events.key(&scoped, false);
+            self.entries.push(Entry { phase, name, step_key, epoch_key, step: None, last: None, best: None });
+            self.entries.len() - 1
+        })
+    }
+
+    /// Keeps the value of a batch; gives the key under which it goes to the writers.
+    pub fn put_step(&mut self, slot: usize, value: f64) -> Key {
+        let entry = &mut self.entries[slot];
+        entry.step = Some(value);
+        entry.step_key
+    }
+
+    /// Keeps the value of a whole pass; gives the key under which it goes to the writers.
+    pub fn put_epoch(&mut self, slot: usize, value: f64, epoch: u64, better: Option<Better>) -> Key {
+        let entry = &mut self.entries[slot];
+        entry.last = Some(value);
+        let is_best = match (better, entry.best) {
+            // NaN is never better.
+            (None, _) => false,
+            _ if value.is_nan() => false,
+            (Some(_), None) => true,
+            (Some(Better::Higher), Some((best, _))) => value > best,
+            (Some(Better::Lower), Some((best, _))) => value < best,
+        };
+        if is_best {
+            entry.best = Some((value, epoch));
+        }
+        entry.epoch_key
+    }
+
+    /// The latest value of a metric, of the last batch or of the last whole pass.
+    pub fn value(&self, phase: Phase, name: &str, is_step: bool) -> Option<f64> {
+        let entry = self.entries.iter().find(|entry| entry.phase == phase && entry.name == name)?;
+        if is_step { entry.step } else { entry.last }
+    }
+
+    /// What each metric has reached.
+    pub fn readings(&self) -> impl Iterator<Item = Reading<'_>> {
+        self.entries.iter().filter_map(|e| {
+            Some(Reading { phase: e.phase, name: &e.name, last: e.last?, best: e.best })
+        })
+    }
+}
+
+/// Whether `full` is `name`, or `name.suffix`.
+fn is_named(full: &str, name: &str, suffix: &str) -> bool {
+    match full.strip_prefix(name) {
+        Some("") => suffix.is_empty(),
+        Some(rest) => !suffix.is_empty() && rest.strip_prefix('.') == Some(suffix),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_kept_by_phase_name_and_suffix() {
+        let (mut board, mut events) = (Board::default(), EventStorage::default());
+        let plain = board.slot(Phase::Val, "F1", "", &mut events);
+        let macro_ = board.slot(Phase::Val, "F1", "macro", &mut events);
+        assert_ne!(plain, macro_);
+        assert_eq!(board.slot(Phase::Val, "F1", "macro", &mut events), macro_);
+        let key = board.put_epoch(macro_, 0.5, 1, Some(Better::Higher));
+        assert_eq!(events.series(key).unwrap().name().as_ref(), "val/F1.macro");
+        assert_eq!(board.value(Phase::Val, "F1.macro", false), Some(0.5));
+        assert_eq!(board.value(Phase::Val, "F1", false), None);
+        assert_eq!(board.value(Phase::Train, "F1.macro", false), None);
+    }
+
+    #[test]
+    fn nan_is_never_best() {
+        for (better, best) in [(Better::Higher, 0.7), (Better::Lower, 0.2)] {
+            let (mut board, mut events) = (Board::default(), EventStorage::default());
+            let slot = board.slot(Phase::Val, "x", "", &mut events);
+            for (epoch, value) in [f64::NAN, 0.7, 0.2, f64::NAN].into_iter().enumerate() {
+                board.put_epoch(slot, value, epoch as u64, Some(better));
+            }
+            let reading = board.readings().next().unwrap();
+            assert!(reading.last.is_nan());
+            assert_eq!(reading.best.map(|(value, _)| value), Some(best));
+        }
+    }
+}

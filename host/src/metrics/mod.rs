@@ -1,0 +1,13 @@
+//! Built-in metrics, written against plugin-api like any plugin: one file each, one line in [`METRICS`].
+
+mod accuracy;
+mod board;
+mod loss;
+
+pub use board::{Board, Reading};
+use hookrack_plugin_api::abi::MetricBase;
+use hookrack_plugin_api::metric_table;
+
+/// Every metric that a config can name without a library.
+pub static METRICS: &[MetricBase] =
+    &[metric_table!(accuracy::Accuracy as "Accuracy"), metric_table!(loss::Loss as "Loss")];

@@ -1,0 +1,56 @@
+//! Files that hooks leave in the run directory.
+
+use super::desk::Desk;
+use crate::run::safetensors_file;
+use hookrack_plugin_api::abi::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor};
+use std::ffi::c_void;
+use std::path::{Component, Path};
+
+/// The host's artifact table.
+pub static TABLE: ArtifactTable = ArtifactTable { header: HrHeader::of::<ArtifactTable>(0), run_dir, save_tensors };
+
+unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
+    // SAFETY: the caller's handle is ours.
+    let desk = unsafe { Desk::of(host) };
+    let mut text = HrStr::EMPTY;
+    desk.answer(|context| {
+        // The path is the context's and does not change, so it can be lent for the run.
+        text = context.run_dir.as_deref().and_then(Path::to_str).map_or(HrStr::EMPTY, HrStr::new);
+        Ok::<_, String>(())
+    });
+    text
+}
+
+unsafe extern "C" fn save_tensors(
+    host: *mut c_void,
+    file: HrStr,
+    names: *const HrStr,
+    tensors: *const HrTensor,
+    count: usize,
+) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it lends file, names and handles until this returns.
+    let (desk, file, names, tensors) = unsafe {
+        let rows = |empty| if empty { 0 } else { count };
+        (
+            Desk::of(host),
+            file.to_lossy(),
+            if names.is_null() { &[] } else { std::slice::from_raw_parts(names, rows(false)) },
+            if tensors.is_null() { &[] } else { std::slice::from_raw_parts(tensors, rows(false)) },
+        )
+    };
+    desk.answer(|context| {
+        let Some(run_dir) = &context.run_dir else { return Err("this run leaves no directory".to_owned()) };
+        let inside = Path::new(file.as_ref()).components().all(|part| matches!(part, Component::Normal(_)));
+        if !inside || !file.ends_with(".safetensors") {
+            return Err(format!("`{file}`: give a name inside the run directory that ends in .safetensors"));
+        }
+        let arena = context.arena.borrow();
+        let mut named = Vec::with_capacity(names.len());
+        for (name, tensor) in names.iter().zip(tensors) {
+            // SAFETY: the caller lends the names until this returns.
+            let name = unsafe { name.to_lossy() }.into_owned();
+            named.push((name, arena.tensor(*tensor).map_err(|e| e.to_string())?.shallow_clone()));
+        }
+        safetensors_file::write(&run_dir.join(file.as_ref()), &named).map_err(|e| e.to_string())
+    })
+}

@@ -1,0 +1,89 @@
+//! Where an instance's calls arrive.
+
+use crate::train::Context;
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::fmt::Display;
+use std::rc::Rc;
+
+/// Where an instance's calls arrive.
+pub struct Desk {
+    /// The instance's name.
+    pub name: String,
+    /// Whether its manifest says that it mutates.
+    pub may_write: bool,
+    // Gone once the instance is: a call after that is refused.
+    context: RefCell<Option<Rc<Context>>>,
+    // What the plugin said about its failure.
+    error: RefCell<String>,
+    // What the host said about a refused call; lent to the plugin until its next call.
+    refusal: RefCell<String>,
+}
+
+impl Desk {
+    /// A desk for an instance. It lives as long as the process, because a plugin may keep its handle.
+    pub fn open(name: &str, may_write: bool, context: &Rc<Context>) -> &'static Self {
+        Box::leak(Box::new(Self {
+            name: name.to_owned(),
+            may_write,
+            context: RefCell::new(Some(context.clone())),
+            error: RefCell::default(),
+            refusal: RefCell::default(),
+        }))
+    }
+
+    /// The desk behind a handle.
+    ///
+    /// # Safety
+    /// `host` is the pointer of a handle that `handle_for` made.
+    pub unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
+        // SAFETY: such a pointer leads to a desk that was leaked.
+        unsafe { &*host.cast::<Self>() }
+    }
+
+    /// Lets go of the run.
+    pub fn close(&self) {
+        self.context.borrow_mut().take();
+    }
+
+    /// What the plugin said about its last failure.
+    pub fn take_error(&self) -> String {
+        let error = std::mem::take(&mut *self.error.borrow_mut());
+        if error.is_empty() { "it gave no reason".to_owned() } else { error }
+    }
+
+    /// A status of the plugin's as a result.
+    pub fn check(&self, status: HrStatus) -> Result<(), String> {
+        if status == HrStatus::OK { Ok(()) } else { Err(self.take_error()) }
+    }
+
+    /// Takes the plugin's words about its failure.
+    pub fn set_error(&self, message: &str) {
+        message.clone_into(&mut self.error.borrow_mut());
+    }
+
+    /// The host's words about the last refused call.
+    pub fn refusal(&self) -> HrStr {
+        HrStr::new(&self.refusal.borrow())
+    }
+
+    /// Answers a call: an error becomes a status, its text waits for `last_error`.
+    pub fn answer<E: Display>(&self, body: impl FnOnce(&Context) -> Result<(), E>) -> HrStatus {
+        self.serve(|context| body(context).map(|()| HrStatus::OK))
+    }
+
+    /// As [`Self::answer`], where the call may also find nothing.
+    pub fn serve<E: Display>(&self, body: impl FnOnce(&Context) -> Result<HrStatus, E>) -> HrStatus {
+        let context = self.context.borrow();
+        let Some(context) = context.as_ref() else {
+            return self.refuse("the run that this handle belongs to is over");
+        };
+        body(context).unwrap_or_else(|error| self.refuse(error))
+    }
+
+    fn refuse(&self, why: impl Display) -> HrStatus {
+        *self.refusal.borrow_mut() = why.to_string();
+        HrStatus::ERROR
+    }
+}

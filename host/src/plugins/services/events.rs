@@ -1,0 +1,82 @@
+//! Scalars and metrics for plugins.
+
+use super::desk::Desk;
+use crate::events::Key;
+use crate::train::Context;
+use hookrack_plugin_api::Phase;
+use hookrack_plugin_api::abi::{EventTable, HrHeader, HrStatus, HrStr, METRIC_LATEST_STEP};
+use std::borrow::Cow;
+use std::ffi::c_void;
+
+/// The host's event table.
+pub static TABLE: EventTable =
+    EventTable { header: HrHeader::of::<EventTable>(0), key, put, latest, median, write, metric };
+
+/// The full name of a scalar: scoped by phase, by hook, or as it is.
+fn full_name<'a>(name: &'a str, desk: &Desk, phase: Phase) -> Cow<'a, str> {
+    match name.strip_prefix('@') {
+        Some(own) => format!("hook/{}/{own}", desk.name).into(),
+        None if name.contains('/') => name.into(),
+        None => format!("{}/{name}", phase.name()).into(),
+    }
+}
+
+unsafe extern "C" fn key(host: *mut c_void, name: HrStr, smooth: u32, out: *mut u32) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it lends the name until this returns.
+    let (desk, name) = unsafe { (Desk::of(host), name.to_lossy()) };
+    desk.answer(|context| {
+        if name.is_empty() {
+            return Err("a scalar needs a name");
+        }
+        let key = context.events.borrow_mut().key(&full_name(&name, desk, context.phase()), smooth != 0);
+        // SAFETY: the caller gives a place for one number.
+        unsafe { out.write(key.0) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn put(host: *mut c_void, key: u32, value: f64) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.answer(|context| {
+        let step = context.progress.get().iter;
+        context.events.borrow_mut().put(Key(key), step, value);
+        Ok::<_, String>(())
+    })
+}
+
+/// # Safety
+/// `host` belongs to a handle of ours, `out` is a place for one number.
+unsafe fn number(host: *mut c_void, out: *mut f64, body: impl FnOnce(&Context) -> Option<f64>) -> HrStatus {
+    // SAFETY: by the contract.
+    unsafe { Desk::of(host) }.serve(|context| {
+        let Some(value) = body(context) else { return Ok::<_, String>(HrStatus::ABSENT) };
+        // SAFETY: by the contract.
+        unsafe { out.write(value) };
+        Ok(HrStatus::OK)
+    })
+}
+
+unsafe extern "C" fn latest(host: *mut c_void, key: u32, out: *mut f64) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it gives a place for one number.
+    unsafe { number(host, out, |context| context.events.borrow().series(Key(key))?.latest()) }
+}
+
+unsafe extern "C" fn median(host: *mut c_void, key: u32, window: usize, out: *mut f64) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it gives a place for one number.
+    unsafe { number(host, out, |context| context.events.borrow().series(Key(key))?.median(window)) }
+}
+
+unsafe extern "C" fn write(host: *mut c_void) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.answer(Context::write_events)
+}
+
+unsafe extern "C" fn metric(host: *mut c_void, phase: u32, name: HrStr, which: u32, out: *mut f64) -> HrStatus {
+    // SAFETY: the caller lends the name until this returns.
+    let name = unsafe { name.to_lossy() };
+    let body = |context: &Context| {
+        context.metrics.borrow().value(Phase::from_code(phase), &name, which == METRIC_LATEST_STEP)
+    };
+    // SAFETY: the caller's handle is ours; it gives a place for one number.
+    unsafe { number(host, out, body) }
+}

@@ -1,0 +1,17 @@
+//! The host's side of the trainer handle: the C functions that a plugin calls.
+//!
+//! Each instance has a [`Desk`]: it says who is calling, reaches the run's context, and keeps error texts on their
+//! way in both directions. Every function begins at the desk, borrows what it needs, and returns before anything else
+//! is called.
+
+mod artifacts;
+mod desk;
+mod engine;
+mod events;
+mod ops;
+mod states;
+mod tensors;
+mod trainer;
+
+pub use desk::Desk;
+pub use trainer::handle_for;

@@ -1,0 +1,59 @@
+//! Values that hooks share by name.
+
+use super::desk::Desk;
+use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrValue, StateTable, WireTree};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::ptr;
+
+/// The host's state table.
+pub static TABLE: StateTable = StateTable { header: HrHeader::of::<StateTable>(0), put, value, remove };
+
+thread_local! {
+    // The value lent last, laid out for the wire; it lives until the next call of this table.
+    static LENT: RefCell<Option<Lent>> = const { RefCell::new(None) };
+}
+
+struct Lent {
+    // Dropped before the value that it borrows from: fields drop in order.
+    tree: WireTree<'static>,
+    _value: Box<hookrack_plugin_api::Value>,
+}
+
+unsafe extern "C" fn put(host: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it lends key and tree until this returns.
+    let (desk, key, value) =
+        unsafe { (Desk::of(host), key.to_lossy(), value.as_ref().and_then(|value| value.to_value())) };
+    desk.answer(|context| {
+        let value = value.ok_or("the value is none, or of a kind that this host does not know")?;
+        context.states.borrow_mut().insert(key.into_owned(), value);
+        Ok::<_, String>(())
+    })
+}
+
+unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
+    // SAFETY: the caller's handle is ours; it lends the key until this returns.
+    let (desk, key) = unsafe { (Desk::of(host), key.to_lossy()) };
+    let mut lent = ptr::null();
+    desk.answer(|context| {
+        let Some(value) = context.states.borrow().get(key.as_ref()).cloned().map(Box::new) else {
+            return Ok::<_, String>(());
+        };
+        // SAFETY: the box is kept beside the tree that borrows from it, and is dropped after it.
+        let tree = WireTree::new(unsafe { &*ptr::from_ref(value.as_ref()) });
+        LENT.set(Some(Lent { tree, _value: value }));
+        // The address is taken where the tree now is.
+        lent = LENT.with_borrow(|kept| kept.as_ref().map_or(ptr::null(), |kept| kept.tree.as_ptr()));
+        Ok(())
+    });
+    lent
+}
+
+unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it lends the key until this returns.
+    let (desk, key) = unsafe { (Desk::of(host), key.to_lossy()) };
+    desk.serve(|context| {
+        let removed = context.states.borrow_mut().remove(key.as_ref());
+        Ok::<_, String>(if removed.is_some() { HrStatus::OK } else { HrStatus::ABSENT })
+    })
+}

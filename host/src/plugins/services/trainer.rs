@@ -1,0 +1,108 @@
+//! The handle itself: log, errors, requests, extensions.
+
+use super::desk::Desk;
+use super::{artifacts, engine, events, states, tensors};
+use crate::train::Context;
+use hookrack_plugin_api::abi::{
+    ARTIFACTS, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, REQUEST_SAVE,
+    REQUEST_STOP, REQUEST_VALIDATE, TrainerHandle,
+};
+use std::ffi::c_void;
+use std::rc::Rc;
+use tracing::level_filters::LevelFilter;
+
+/// Opens a desk for an instance and makes the handle that leads to it.
+pub fn handle_for(name: &str, may_write: bool, context: &Rc<Context>) -> (&'static Desk, &'static TrainerHandle) {
+    let desk = Desk::open(name, may_write, context);
+    // The progress outlives the handle: it is kept alive here for the process, with the handle.
+    let progress = Rc::clone(&context.progress);
+    let handle = TrainerHandle {
+        header: HrHeader::of::<TrainerHandle>(0),
+        host: std::ptr::from_ref(desk).cast_mut().cast(),
+        progress: Rc::into_raw(progress).cast(),
+        instance: HrStr::new(&desk.name),
+        log_level: log_level(),
+        tensors: &raw const tensors::TABLE,
+        engine: &raw const engine::TABLE,
+        events: &raw const events::TABLE,
+        states: &raw const states::TABLE,
+        extension,
+        log,
+        set_error,
+        last_error,
+        request,
+        failure,
+    };
+    (desk, Box::leak(Box::new(handle)))
+}
+
+/// The most detailed level that anybody listens to, at an address that stays.
+fn log_level() -> &'static u32 {
+    let level = match LevelFilter::current() {
+        LevelFilter::OFF => 0,
+        LevelFilter::ERROR => LOG_ERROR,
+        LevelFilter::WARN => LOG_WARN,
+        LevelFilter::INFO => LOG_INFO,
+        LevelFilter::DEBUG => LOG_DEBUG,
+        _ => LOG_TRACE,
+    };
+    Box::leak(Box::new(level))
+}
+
+unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
+    // SAFETY: the caller lends the id until this returns.
+    match unsafe { id.to_lossy() }.as_ref() {
+        ARTIFACTS => (&raw const artifacts::TABLE).cast(),
+        _ => std::ptr::null(),
+    }
+}
+
+unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: HrStr) {
+    // SAFETY: the caller's handle is ours; it lends both texts until this returns.
+    let (desk, target, message) = unsafe { (Desk::of(host), target.to_lossy(), message.to_lossy()) };
+    let hook = desk.name.as_str();
+    match level {
+        LOG_ERROR => tracing::error!(target: "plugin", hook, from = %target, "{message}"),
+        LOG_WARN => tracing::warn!(target: "plugin", hook, from = %target, "{message}"),
+        LOG_INFO => tracing::info!(target: "plugin", hook, from = %target, "{message}"),
+        LOG_DEBUG => tracing::debug!(target: "plugin", hook, from = %target, "{message}"),
+        _ => tracing::trace!(target: "plugin", hook, from = %target, "{message}"),
+    }
+}
+
+unsafe extern "C" fn set_error(host: *mut c_void, message: HrStr) {
+    // SAFETY: the caller's handle is ours; it lends the text until this returns.
+    unsafe { Desk::of(host).set_error(&message.to_lossy()) }
+}
+
+unsafe extern "C" fn last_error(host: *mut c_void) -> HrStr {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.refusal()
+}
+
+unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStatus {
+    // SAFETY: the caller's handle is ours; it lends the text until this returns.
+    let (desk, why) = unsafe { (Desk::of(host), why.to_lossy()) };
+    desk.answer(|context| {
+        let mut requests = context.requests.borrow_mut();
+        match what {
+            REQUEST_STOP => requests.stop(&desk.name, &why),
+            REQUEST_VALIDATE => requests.validate = true,
+            REQUEST_SAVE => requests.save = true,
+            _ => return Err(format!("this host knows no request {what}")),
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn failure(host: *mut c_void) -> HrStr {
+    // SAFETY: the caller's handle is ours.
+    let desk = unsafe { Desk::of(host) };
+    let mut text = HrStr::EMPTY;
+    desk.answer(|context| {
+        // The text changes only between points, so it can be lent until the point returns.
+        text = HrStr::new(&context.failure.borrow());
+        Ok::<_, String>(())
+    });
+    text
+}

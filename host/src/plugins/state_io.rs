@@ -1,0 +1,116 @@
+//! A hook's state on the host's side: gathered for a checkpoint, and given back from one.
+
+use crate::train::{Context, Lease};
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::abi::{
+    HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrTensor, HrValue, WireTree,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use tch::Tensor;
+
+/// The state of one hook.
+#[derive(Debug, Default)]
+pub struct HookState {
+    /// Its values.
+    pub values: BTreeMap<String, Value>,
+    /// Its tensors.
+    pub tensors: BTreeMap<String, Tensor>,
+}
+
+impl HookState {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.tensors.is_empty()
+    }
+}
+
+struct Sink<'a> {
+    context: &'a Context,
+    state: RefCell<HookState>,
+}
+
+/// Has `save` fill a writer, and gives what it put there.
+///
+/// # Errors
+/// What `save` says.
+pub fn gather(
+    context: &Context,
+    save: impl FnOnce(&HrStateWriter) -> Result<(), String>,
+) -> Result<HookState, String> {
+    let sink = Sink { context, state: RefCell::default() };
+    let writer = HrStateWriter {
+        header: HrHeader::of::<HrStateWriter>(0),
+        sink: (&raw const sink).cast_mut().cast(),
+        put_value,
+        put_tensor,
+    };
+    save(&writer)?;
+    Ok(sink.state.into_inner())
+}
+
+unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
+    // SAFETY: `gather` made the sink and waits; key and value are lent until this returns.
+    let (sink, key, value) =
+        unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy(), value.as_ref().and_then(|v| v.to_value())) };
+    let Some(value) = value else { return HrStatus::ERROR };
+    sink.state.borrow_mut().values.insert(key.into_owned(), value);
+    HrStatus::OK
+}
+
+unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus {
+    // SAFETY: `gather` made the sink and waits; the key is lent until this returns.
+    let (sink, key) = unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy()) };
+    let arena = sink.context.arena.borrow();
+    let Ok(tensor) = arena.tensor(tensor) else { return HrStatus::ERROR };
+    sink.state.borrow_mut().tensors.insert(key.into_owned(), tensor.shallow_clone());
+    HrStatus::OK
+}
+
+struct Source<'a> {
+    context: &'a Context,
+    state: &'a HookState,
+    // Values lent so far: they live until the hook returns.
+    lent: RefCell<Vec<Box<WireTree<'a>>>>,
+}
+
+/// Has `load` read a hook's state from a reader.
+///
+/// # Errors
+/// What `load` says.
+pub fn give_back(
+    context: &Context,
+    state: &HookState,
+    load: impl FnOnce(&HrStateReader) -> Result<(), String>,
+) -> Result<(), String> {
+    let source = Source { context, state, lent: RefCell::default() };
+    let reader = HrStateReader {
+        header: HrHeader::of::<HrStateReader>(0),
+        source: (&raw const source).cast_mut().cast(),
+        value,
+        tensor,
+    };
+    load(&reader)
+}
+
+unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
+    // SAFETY: `give_back` made the source and waits; the key is lent until this returns.
+    let (source, key) = unsafe { (&*source.cast::<Source<'_>>(), key.to_lossy()) };
+    let Some(value) = source.state.values.get(key.as_ref()) else { return std::ptr::null() };
+    let tree = Box::new(WireTree::new(value));
+    let pointer = tree.as_ptr();
+    source.lent.borrow_mut().push(tree);
+    pointer
+}
+
+unsafe extern "C" fn tensor(source: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus {
+    // SAFETY: `give_back` made the source and waits; the key is lent until this returns.
+    let (source, key) = unsafe { (&*source.cast::<Source<'_>>(), key.to_lossy()) };
+    let Some(tensor) = source.state.tensors.get(key.as_ref()) else { return HrStatus::ABSENT };
+    // A copy: what the hook does with it must not change what was read.
+    let handle = source.context.arena.borrow_mut().insert(tensor.copy(), Lease::Owned);
+    // SAFETY: the caller gives a place for one handle.
+    unsafe { out.write(handle) };
+    HrStatus::OK
+}

@@ -1,0 +1,68 @@
+//! What can go wrong with a run's files.
+
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A file or folder of a run could not be written or read.
+#[derive(Debug, Error)]
+pub enum RunDirError {
+    /// The system refused.
+    #[error("could not {doing} {path}: {why}", path = path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// The system's words.
+        why: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path} is damaged: {why}", path = path.display())]
+    Damaged {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A tensor could not be turned into bytes or back.
+    #[error("could not {doing} the tensor `{name}`: {why}")]
+    Tensor {
+        /// What was being done.
+        doing: &'static str,
+        /// Which one.
+        name: String,
+        /// libtorch's words.
+        why: String,
+    },
+    /// A hook did not save or take its state.
+    #[error("hook `{hook}` could not {doing} its state: {why}")]
+    HookState {
+        /// What was being done.
+        doing: &'static str,
+        /// Which one.
+        hook: String,
+        /// Its own words.
+        why: String,
+    },
+    /// A checkpoint belongs to another model.
+    #[error("{path} does not fit this config: {why}", path = path.display())]
+    Misfit {
+        /// Which one.
+        path: PathBuf,
+        /// What differs.
+        why: String,
+    },
+}
+
+impl RunDirError {
+    /// Wraps the system's refusal.
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |why| Self::Io { doing, path, why }
+    }
+
+    /// A damaged file.
+    pub fn damaged(path: &Path, why: impl ToString) -> Self {
+        Self::Damaged { path: path.to_owned(), why: why.to_string() }
+    }
+}

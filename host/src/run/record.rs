@@ -1,0 +1,75 @@
+//! `run.json`: who ran, what, with which plugins, and how it ended.
+
+use super::directory::RunDir;
+use super::error::RunDirError;
+use crate::dispatch::HookCost;
+use serde_json::{Value as Json, json};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The record of a run. Written when it begins, and again when it ends.
+pub struct Record {
+    json: serde_json::Map<String, Json>,
+    began: SystemTime,
+}
+
+fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+impl Record {
+    /// A record of a run that begins now.
+    pub fn begin(command: &str, config: &str, plugins: Vec<Json>) -> Self {
+        let began = SystemTime::now();
+        let json = json!({
+            "hookrack": env!("CARGO_PKG_VERSION"),
+            "libtorch": crate::torch::info::version(),
+            "command": command,
+            "config": config,
+            "pid": std::process::id(),
+            "began": seconds(began),
+            "threads": tch::get_num_threads(),
+            "plugins": plugins,
+            "outcome": "running",
+        });
+        let Json::Object(json) = json else { unreachable!("an object was written above") };
+        Self { json, began }
+    }
+
+    /// Notes something.
+    pub fn set(&mut self, key: &str, value: impl Into<Json>) {
+        self.json.insert(key.to_owned(), value.into());
+    }
+
+    /// Notes how it ended.
+    pub fn end(&mut self, outcome: &str, why: &str) {
+        self.set("outcome", outcome);
+        if !why.is_empty() {
+            self.set("why", why);
+        }
+        self.set("seconds", self.began.elapsed().unwrap_or_default().as_secs_f64());
+    }
+
+    /// Notes what each hook cost.
+    pub fn costs(&mut self, costs: &[HookCost]) {
+        let millis = |time: &Duration| time.as_secs_f64() * 1e3;
+        let hook = |cost: &HookCost| {
+            let points: serde_json::Map<_, _> = cost
+                .points
+                .iter()
+                .map(|(point, calls, total, longest)| {
+                    let spent = json!({ "calls": calls, "ms": millis(total), "longest_ms": millis(longest) });
+                    (point.name().to_owned(), spent)
+                })
+                .collect();
+            json!({ "hook": cost.name, "calls": cost.calls(), "ms": millis(&cost.total()), "points": points })
+        };
+        self.set("hook_costs", costs.iter().map(hook).collect::<Vec<_>>());
+    }
+
+    /// Writes it to the run's folder.
+    pub fn write(&self, run: &RunDir) -> Result<(), RunDirError> {
+        let mut text = serde_json::to_string_pretty(&self.json).unwrap_or_default();
+        text.push('\n');
+        run.write("run.json", text.as_bytes())
+    }
+}

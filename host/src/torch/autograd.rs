@@ -1,0 +1,115 @@
+//! Backward passes, gradients, and whether gradients are recorded.
+
+use std::ptr;
+
+use tch::Tensor;
+
+use super::error::check;
+use super::{Result, TensorList, ffi};
+
+/// Accumulates the gradients of a scalar loss into the leaves that it came from, and frees the graph.
+pub fn backward(loss: &Tensor) -> Result<()> {
+    // SAFETY: the loss lives through the call; a null gradient means one for a scalar.
+    unsafe { check(ffi::hrt_backward(loss.as_ptr(), ptr::null(), false)) }
+}
+
+/// As [`backward`], from an output of any shape with the gradient that arrived for it.
+pub fn backward_from(output: &Tensor, grad: &Tensor) -> Result<()> {
+    // SAFETY: both live through the call.
+    unsafe { check(ffi::hrt_backward(output.as_ptr(), grad.as_ptr(), false)) }
+}
+
+/// As [`backward`], but keeps the graph for another pass.
+pub fn backward_keeping_graph(loss: &Tensor) -> Result<()> {
+    // SAFETY: the loss lives through the call.
+    unsafe { check(ffi::hrt_backward(loss.as_ptr(), ptr::null(), true)) }
+}
+
+/// The gradient of a leaf, if a backward pass gave it one.
+pub fn grad(leaf: &Tensor) -> Result<Option<Tensor>> {
+    let grad = leaf.f_grad()?;
+    Ok(grad.defined().then_some(grad))
+}
+
+/// Refills `out` with the gradients that are there, in the order of `params`; `out` keeps its room.
+pub fn grads_into(params: &TensorList, out: &mut TensorList) -> Result<()> {
+    // SAFETY: both live through the call, and `out` is borrowed alone.
+    unsafe { check(ffi::hrt_list_grads(params.as_raw(), out.as_raw())) }
+}
+
+/// Sets all gradients to none: their memory is given back, and a parameter that takes no part in the next
+/// backward pass is not stepped.
+pub fn clear_grads(params: &TensorList) -> Result<()> {
+    // SAFETY: the list lives through the call.
+    unsafe { check(ffi::hrt_list_clear_grads(params.as_raw())) }
+}
+
+/// Switches gradient recording for this thread until it is dropped, a panic included.
+#[derive(Debug)]
+#[must_use = "the mode is restored when the guard is dropped"]
+pub struct GradMode {
+    before: bool,
+}
+
+impl GradMode {
+    /// Records gradients, or not, from here on.
+    pub fn set(record: bool) -> Self {
+        // SAFETY: sets a thread-local flag and returns the old one.
+        let before = unsafe { torch_sys::at_grad_set_enabled(record.into()) } != 0;
+        Self { before }
+    }
+}
+
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        // SAFETY: sets a thread-local flag.
+        unsafe { torch_sys::at_grad_set_enabled(self.before.into()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaf(values: &[f32]) -> Tensor {
+        Tensor::from_slice(values).set_requires_grad(true)
+    }
+
+    #[test]
+    fn a_given_gradient_flows_back() {
+        let x = leaf(&[1.0, 2.0]);
+        backward_from(&(&x * 3.0), &Tensor::from_slice(&[1.0_f32, 10.0])).unwrap();
+        let found: Vec<f32> = Vec::try_from(grad(&x).unwrap().unwrap()).unwrap();
+        assert_eq!(found, [3.0, 30.0]);
+    }
+
+    #[test]
+    fn backward_without_a_graph_is_an_error_not_a_panic() {
+        let error = backward(&Tensor::from(1.0_f32)).unwrap_err();
+        assert!(error.text().contains("does not require grad"), "{error}");
+    }
+
+    #[test]
+    fn cleared_gradients_are_none_and_left_out() {
+        let (x, y) = (leaf(&[1.0]), leaf(&[1.0]));
+        let params: TensorList = [&x, &y].into_iter().collect();
+        let mut grads = TensorList::default();
+        backward(&(&x * 2.0)).unwrap();
+        grads_into(&params, &mut grads).unwrap();
+        assert_eq!(grads.len(), 1);
+        clear_grads(&params).unwrap();
+        assert!(grad(&x).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_mode_comes_back_after_the_guard() {
+        let x = leaf(&[1.0]);
+        {
+            let _off = GradMode::set(false);
+            assert!(!(&x * 2.0).requires_grad());
+            let _on = GradMode::set(true);
+            assert!((&x * 2.0).requires_grad());
+        }
+        assert!((&x * 2.0).requires_grad());
+    }
+}

@@ -1,0 +1,64 @@
+//! New CPU tensors whose memory Rust writes in place, so that a batch is collated with one allocation.
+
+use std::slice;
+
+use tch::{Device, Kind, Tensor};
+
+use super::{Result, TorchError};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for i64 {}
+    impl Sealed for u8 {}
+}
+
+/// An element that a tensor can be filled with.
+pub trait Element: sealed::Sealed + Copy {
+    /// libtorch's name for it.
+    const KIND: Kind;
+}
+
+impl Element for f32 {
+    const KIND: Kind = Kind::Float;
+}
+
+impl Element for i64 {
+    const KIND: Kind = Kind::Int64;
+}
+
+impl Element for u8 {
+    const KIND: Kind = Kind::Uint8;
+}
+
+/// A new tensor of `shape`, zeroed and then written by `fill`, which sees it row by row.
+pub fn filled<T: Element>(shape: &[i64], fill: impl FnOnce(&mut [T])) -> Result<Tensor> {
+    let tensor = Tensor::f_zeros(shape, (T::KIND, Device::Cpu))?;
+    let memory = tensor.data_ptr().cast::<T>();
+    if tensor.numel() == 0 {
+        fill(&mut []);
+    } else if memory.is_null() {
+        return Err(TorchError::new("a new tensor has no memory"));
+    } else {
+        // SAFETY: just made here, contiguous, on the CPU, initialised, of this element type, and nobody
+        // else has a handle yet.
+        fill(unsafe { slice::from_raw_parts_mut(memory, tensor.numel()) });
+    }
+    Ok(tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closure_writes_the_tensor() {
+        let tensor =
+            filled::<i64>(&[2, 2], |memory| memory.copy_from_slice(&[1, 2, 3, 4])).unwrap();
+        assert_eq!(tensor.int64_value(&[1, 0]), 3);
+        assert_eq!(
+            filled::<f32>(&[0, 5], |memory| assert!(memory.is_empty())).unwrap().size(),
+            [0, 5]
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! An error from libtorch, cut down to the lines that say what went wrong.
+
+use std::ffi::{CStr, c_char};
+
+use super::ffi;
+
+/// What libtorch said, without its C++ stack.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("libtorch: {text}")]
+pub struct TorchError {
+    text: String,
+}
+
+impl TorchError {
+    /// Keeps the meaningful lines of a message.
+    pub fn new(message: &str) -> Self {
+        let text = message
+            .lines()
+            .take_while(|line| {
+                !line.starts_with("Exception raised from") && !line.starts_with("C++ Capt")
+            })
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ");
+        Self { text: if text.is_empty() { "an error without a message".to_owned() } else { text } }
+    }
+
+    /// The message alone, without the word libtorch before it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<tch::TchError> for TorchError {
+    fn from(error: tch::TchError) -> Self {
+        match error {
+            tch::TchError::Torch(message) => Self::new(&message),
+            other => Self::new(&other.to_string()),
+        }
+    }
+}
+
+/// Turns what a shim function returned into a `Result`, and frees it.
+///
+/// # Safety
+/// `message` is null or came from a shim function and was not freed before.
+pub(super) unsafe fn check(message: *mut c_char) -> Result<(), TorchError> {
+    if message.is_null() {
+        return Ok(());
+    }
+    // SAFETY: not null, and by the contract a zero-terminated string of the shim's.
+    Err(TorchError::new(&unsafe { take_text(message) }))
+}
+
+/// Copies a string that the shim made, and frees it.
+///
+/// # Safety
+/// `text` is not null, zero-terminated, came from a shim function and was not freed before.
+pub(super) unsafe fn take_text(text: *mut c_char) -> String {
+    // SAFETY: the caller promises a live zero-terminated string.
+    let owned = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    // SAFETY: the shim made it and nobody freed it before.
+    unsafe { ffi::hrt_free_message(text) };
+    owned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Kind, Tensor};
+
+    #[test]
+    fn stack_lines_are_cut_off() {
+        let error = TorchError::new("size mismatch\n\nException raised from x at y:1\nframe #0");
+        assert_eq!(error.to_string(), "libtorch: size mismatch");
+    }
+
+    #[test]
+    fn a_real_error_is_one_short_line() {
+        super::super::start();
+        let left = Tensor::zeros([2, 3], (Kind::Float, tch::Device::Cpu));
+        let error = TorchError::from(left.f_matmul(&left).unwrap_err());
+        assert_eq!(error.text(), "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)",);
+    }
+}

@@ -1,0 +1,116 @@
+//! The shim's functions exactly as C++ declares them; nothing outside `torch` calls them.
+
+use std::ffi::{c_char, c_int};
+
+use torch_sys::C_tensor;
+
+use super::dlpack::RawView;
+use super::optim::{AdamHyper, SgdHyper};
+use super::value::RawValue;
+
+/// A found operator (`hookrack::Op`).
+#[repr(C)]
+pub(super) struct RawOp {
+    _opaque: [u8; 0],
+}
+
+/// A list of tensors (`std::vector<at::Tensor>`).
+#[repr(C)]
+#[derive(Debug)]
+pub struct RawList {
+    _opaque: [u8; 0],
+}
+
+/// The reusable vectors of one optimizer step.
+#[repr(C)]
+pub(super) struct RawScratch {
+    _opaque: [u8; 0],
+}
+
+unsafe extern "C" {
+    pub(super) fn hrt_start() -> *mut c_char;
+    pub(super) fn hrt_free_message(message: *mut c_char);
+
+    pub(super) fn hrt_op_find(
+        name: *const c_char,
+        length: usize,
+        out: *mut *mut RawOp,
+    ) -> *mut c_char;
+    pub(super) fn hrt_op_free(op: *mut RawOp);
+    pub(super) fn hrt_op_arguments(op: *const RawOp) -> usize;
+    pub(super) fn hrt_op_returns(op: *const RawOp) -> usize;
+    pub(super) fn hrt_op_schema(op: *const RawOp, out: *mut *mut c_char) -> *mut c_char;
+    pub(super) fn hrt_op_call(
+        op: *const RawOp,
+        args: *const RawValue,
+        count: usize,
+        out: *mut RawValue,
+        room: usize,
+    ) -> *mut c_char;
+    pub(super) fn hrt_value_free(value: *mut RawValue);
+
+    pub(super) fn hrt_list_new(room: usize) -> *mut RawList;
+    pub(super) fn hrt_list_free(list: *mut RawList);
+    pub(super) fn hrt_list_len(list: *const RawList) -> usize;
+    pub(super) fn hrt_list_push(list: *mut RawList, tensor: *const C_tensor);
+    pub(super) fn hrt_list_clear(list: *mut RawList);
+    pub(super) fn hrt_list_at(list: *mut RawList, index: usize) -> *mut C_tensor;
+    pub(super) fn hrt_list_grads(params: *const RawList, out: *mut RawList) -> *mut c_char;
+    pub(super) fn hrt_list_clear_grads(params: *const RawList) -> *mut c_char;
+    pub(super) fn hrt_list_norm(
+        list: *const RawList,
+        p: f64,
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
+    pub(super) fn hrt_list_mul_scalar(list: *const RawList, factor: f64) -> *mut c_char;
+    pub(super) fn hrt_list_mul_tensor(list: *const RawList, factor: *const C_tensor)
+    -> *mut c_char;
+    pub(super) fn hrt_list_zero(list: *const RawList) -> *mut c_char;
+    pub(super) fn hrt_list_lerp(
+        list: *const RawList,
+        toward: *const RawList,
+        weight: f64,
+    ) -> *mut c_char;
+    pub(super) fn hrt_list_copy(list: *const RawList, source: *const RawList) -> *mut c_char;
+    pub(super) fn hrt_list_clone_detached(
+        list: *const RawList,
+        out: *mut *mut RawList,
+    ) -> *mut c_char;
+
+    pub(super) fn hrt_scratch_new() -> *mut RawScratch;
+    pub(super) fn hrt_scratch_free(scratch: *mut RawScratch);
+    pub(super) fn hrt_adam_step(
+        params: *const RawList,
+        averages: *const RawList,
+        squares: *const RawList,
+        max_squares: *const RawList,
+        steps: *const RawList,
+        scratch: *mut RawScratch,
+        hyper: *const AdamHyper,
+        scale: *const C_tensor,
+        found_inf: *const C_tensor,
+    ) -> *mut c_char;
+    pub(super) fn hrt_sgd_step(
+        params: *const RawList,
+        buffers: *mut RawList,
+        scratch: *mut RawScratch,
+        hyper: *const SgdHyper,
+        scale: *const C_tensor,
+        found_inf: *const C_tensor,
+    ) -> *mut c_char;
+
+    pub(super) fn hrt_backward(
+        loss: *const C_tensor,
+        grad: *const C_tensor,
+        keep_graph: bool,
+    ) -> *mut c_char;
+    pub(super) fn hrt_rng_state(out: *mut *mut C_tensor) -> *mut c_char;
+    pub(super) fn hrt_rng_set_state(state: *const C_tensor) -> *mut c_char;
+    pub(super) fn hrt_set_threads(within_op: c_int, between_ops: c_int) -> *mut c_char;
+    pub(super) fn hrt_threads_within_op() -> c_int;
+    pub(super) fn hrt_threads_between_ops() -> c_int;
+    pub(super) fn hrt_describe(tensor: *const C_tensor, out: *mut RawView) -> *mut c_char;
+    pub(super) fn hrt_copy_of(view: *const RawView, out: *mut *mut C_tensor) -> *mut c_char;
+    pub(super) fn hrt_version() -> *const c_char;
+    pub(super) fn hrt_cpu_capability(out: *mut *mut c_char) -> *mut c_char;
+}

@@ -1,0 +1,101 @@
+//! What is done to every tensor of a list in one crossing. Gradients are never recorded here.
+
+use std::ptr;
+
+use tch::Tensor;
+
+use super::error::check;
+use super::{Result, TensorList, ffi};
+
+/// The p-norm over everything in the list, as a 0-dim tensor: no value is read, so nothing waits.
+pub fn norm(list: &TensorList, p: f64) -> Result<Tensor> {
+    let mut out = ptr::null_mut();
+    // SAFETY: the list lives through the call; on success `out` is a new tensor that is ours.
+    unsafe {
+        check(ffi::hrt_list_norm(list.as_raw(), p, &raw mut out))?;
+        Ok(Tensor::from_ptr(out))
+    }
+}
+
+/// Multiplies every tensor by a number.
+pub fn mul_(list: &TensorList, factor: f64) -> Result<()> {
+    // SAFETY: the list lives through the call.
+    unsafe { check(ffi::hrt_list_mul_scalar(list.as_raw(), factor)) }
+}
+
+/// Multiplies every tensor by a 0-dim tensor, without reading its value.
+pub fn mul_tensor_(list: &TensorList, factor: &Tensor) -> Result<()> {
+    // SAFETY: both live through the call.
+    unsafe { check(ffi::hrt_list_mul_tensor(list.as_raw(), factor.as_ptr())) }
+}
+
+/// Sets every tensor to zero.
+pub fn zero_(list: &TensorList) -> Result<()> {
+    // SAFETY: the list lives through the call.
+    unsafe { check(ffi::hrt_list_zero(list.as_raw())) }
+}
+
+/// Moves every tensor toward its partner: `x += weight * (partner - x)`.
+pub fn lerp_(list: &TensorList, toward: &TensorList, weight: f64) -> Result<()> {
+    // SAFETY: both live through the call.
+    unsafe { check(ffi::hrt_list_lerp(list.as_raw(), toward.as_raw(), weight)) }
+}
+
+/// Copies the values of each partner.
+pub fn copy_(list: &TensorList, source: &TensorList) -> Result<()> {
+    // SAFETY: both live through the call.
+    unsafe { check(ffi::hrt_list_copy(list.as_raw(), source.as_raw())) }
+}
+
+/// Copies of all tensors, outside any gradient graph.
+pub fn clone_detached(list: &TensorList) -> Result<TensorList> {
+    let mut out = ptr::null_mut();
+    // SAFETY: the list lives through the call; on success `out` is a new list that is ours.
+    unsafe {
+        check(ffi::hrt_list_clone_detached(list.as_raw(), &raw mut out))?;
+        Ok(TensorList::from_raw(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(values: &[&[f32]]) -> TensorList {
+        values.iter().map(|row| Tensor::from_slice(row).set_requires_grad(true)).collect()
+    }
+
+    fn row(list: &TensorList, index: usize) -> Vec<f32> {
+        Vec::try_from(list.tensor(index).unwrap().detach()).unwrap()
+    }
+
+    #[test]
+    fn norm_is_over_the_whole_list() {
+        let found = |p| norm(&list(&[&[3.0], &[4.0, -12.0]]), p).unwrap().double_value(&[]);
+        assert!((found(2.0) - 13.0).abs() < 1e-6);
+        assert!((found(1.0) - 19.0).abs() < 1e-6);
+        assert!((found(f64::INFINITY) - 12.0).abs() < 1e-6);
+        assert!(norm(&list(&[]), 2.0).unwrap().double_value(&[]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn leaves_that_require_gradients_are_changed_in_place() {
+        let (x, y) = (list(&[&[0.0], &[1.0, 2.0]]), list(&[&[4.0], &[3.0, 4.0]]));
+        lerp_(&x, &y, 0.25).unwrap();
+        assert_eq!((row(&x, 0), row(&x, 1)), (vec![1.0], vec![1.5, 2.5]));
+        mul_(&x, 2.0).unwrap();
+        mul_tensor_(&x, &Tensor::from(10.0_f32)).unwrap();
+        assert_eq!(row(&x, 1), [30.0, 50.0]);
+        let kept = clone_detached(&x).unwrap();
+        copy_(&x, &y).unwrap();
+        assert_eq!((row(&x, 1), row(&kept, 1)), (vec![3.0, 4.0], vec![30.0, 50.0]));
+        zero_(&x).unwrap();
+        assert_eq!(row(&x, 1), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn lists_of_different_length_are_refused() {
+        let error = copy_(&list(&[&[0.0]]), &list(&[])).unwrap_err();
+        assert_eq!(error.text(), "lists differ in length: 1 and 0");
+    }
+}

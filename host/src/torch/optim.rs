@@ -1,0 +1,249 @@
+//! One fused optimizer step over a group of parameters; the state stays in lists that the caller owns.
+//!
+//! A parameter without a gradient is skipped, its state too. Gradients are gathered anew in each step, so
+//! they may be set to none in between.
+
+use std::fmt;
+use std::ptr;
+
+use tch::Tensor;
+
+use super::error::check;
+use super::{Result, TensorList, TorchError, ffi};
+
+/// The numbers of an Adam step. The same fields stand in `torch-ext/optim.cpp`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct AdamHyper {
+    /// Learning rate.
+    pub lr: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Weight decay.
+    pub weight_decay: f64,
+    /// Added to the denominator.
+    pub eps: f64,
+    /// Use the maximum of the second moments.
+    pub amsgrad: bool,
+    /// Go up, not down.
+    pub maximize: bool,
+    /// Decay the weights themselves (AdamW), not through the gradient (Adam).
+    pub decoupled_decay: bool,
+}
+
+/// The numbers of an SGD step. The same fields stand in `torch-ext/optim.cpp`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct SgdHyper {
+    /// Learning rate.
+    pub lr: f64,
+    /// Momentum; 0 keeps no buffers.
+    pub momentum: f64,
+    /// Dampening of the momentum.
+    pub dampening: f64,
+    /// Weight decay, added to the gradient.
+    pub weight_decay: f64,
+    /// Nesterov's momentum.
+    pub nesterov: bool,
+    /// Go up, not down.
+    pub maximize: bool,
+}
+
+/// What loss scaling adds to a step: the kernel divides gradients by `scale` and skips where `found_inf` is 1.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unscale<'a> {
+    /// The loss scale, 0-dim.
+    pub scale: Option<&'a Tensor>,
+    /// 1 when a gradient is not finite, 0-dim.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+/// The state lists of Adam, each as long as the parameters; `max_squares` is empty without amsgrad.
+#[derive(Debug, Default)]
+pub struct AdamState {
+    /// First moments.
+    pub averages: TensorList,
+    /// Second moments.
+    pub squares: TensorList,
+    /// Largest second moments so far.
+    pub max_squares: TensorList,
+    /// Steps taken, a 0-dim float per parameter.
+    pub steps: TensorList,
+}
+
+/// Vectors that a step fills and empties again; keep one per group.
+pub struct Scratch {
+    raw: *mut ffi::RawScratch,
+}
+
+// SAFETY: owned alone and empty between steps.
+unsafe impl Send for Scratch {}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        // SAFETY: takes nothing, hands over a new object; the shim ends the process when memory is out.
+        Self { raw: unsafe { ffi::hrt_scratch_new() } }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: made by the shim for `self`, freed once.
+        unsafe { ffi::hrt_scratch_free(self.raw) };
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Scratch")
+    }
+}
+
+/// One Adam or AdamW step. Counts the step of every parameter that takes part.
+pub fn adam_step(
+    params: &TensorList,
+    state: &mut AdamState,
+    scratch: &mut Scratch,
+    hyper: &AdamHyper,
+    unscale: Unscale<'_>,
+) -> Result<()> {
+    same_length("first moments", params, &state.averages)?;
+    same_length("second moments", params, &state.squares)?;
+    same_length("steps", params, &state.steps)?;
+    if hyper.amsgrad {
+        same_length("largest second moments", params, &state.max_squares)?;
+    }
+    // SAFETY: all lists live through the call and are as long as `params`, which is what the shim relies on.
+    unsafe {
+        check(ffi::hrt_adam_step(
+            params.as_raw(),
+            state.averages.as_raw(),
+            state.squares.as_raw(),
+            state.max_squares.as_raw(),
+            state.steps.as_raw(),
+            scratch.raw,
+            hyper,
+            unscale.scale.map_or(ptr::null(), Tensor::as_ptr),
+            unscale.found_inf.map_or(ptr::null(), Tensor::as_ptr),
+        ))
+    }
+}
+
+/// One SGD step. `buffers` holds one tensor per parameter, undefined until its first step with momentum.
+pub fn sgd_step(
+    params: &TensorList,
+    buffers: &mut TensorList,
+    scratch: &mut Scratch,
+    hyper: &SgdHyper,
+    unscale: Unscale<'_>,
+) -> Result<()> {
+    same_length("momentum buffers", params, buffers)?;
+    // SAFETY: both lists live through the call and are of one length, which is what the shim relies on.
+    unsafe {
+        check(ffi::hrt_sgd_step(
+            params.as_raw(),
+            buffers.as_raw(),
+            scratch.raw,
+            hyper,
+            unscale.scale.map_or(ptr::null(), Tensor::as_ptr),
+            unscale.found_inf.map_or(ptr::null(), Tensor::as_ptr),
+        ))
+    }
+}
+
+fn same_length(what: &str, params: &TensorList, state: &TensorList) -> Result<()> {
+    let (wanted, found) = (params.len(), state.len());
+    if wanted == found {
+        return Ok(());
+    }
+    Err(TorchError::new(&format!("{wanted} parameters but {found} {what}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Arg;
+    use super::super::autograd::{self, GradMode};
+    use super::*;
+
+    const PLAIN: SgdHyper = SgdHyper {
+        lr: 1.0,
+        momentum: 0.0,
+        dampening: 0.0,
+        weight_decay: 0.0,
+        nesterov: false,
+        maximize: false,
+    };
+
+    fn zeros_with_grad() -> Tensor {
+        let param = Tensor::zeros([2, 3], tch::kind::FLOAT_CPU).set_requires_grad(true);
+        autograd::backward(&param.sum(tch::Kind::Float)).unwrap();
+        param
+    }
+
+    fn step(param: &Tensor, buffer: &Tensor, hyper: &SgdHyper) -> Result<()> {
+        let params: TensorList = [param].into_iter().collect();
+        let mut buffers: TensorList = [buffer].into_iter().collect();
+        sgd_step(&params, &mut buffers, &mut Scratch::default(), hyper, Unscale::default())
+    }
+
+    #[test]
+    fn a_gradient_that_lies_otherwise_is_copied_not_misread() {
+        let param = zeros_with_grad();
+        let _no_grad = GradMode::set(false);
+        let column_by_column = Tensor::arange(6, tch::kind::FLOAT_CPU).view([3, 2]).tr();
+        let replace = super::super::Op::find("aten::set_.source_Tensor").unwrap();
+        replace.run(&[Arg::tensor(&param.grad()), Arg::tensor(&column_by_column)]).unwrap();
+        step(&param, &Tensor::new(), &PLAIN).unwrap();
+        assert_eq!(-&param, column_by_column);
+    }
+
+    #[test]
+    fn state_and_lists_that_do_not_fit_are_refused() {
+        let param = zeros_with_grad();
+        let momentum = SgdHyper { momentum: 0.9, ..PLAIN };
+        let error = step(&param, &Tensor::zeros([1], tch::kind::FLOAT_CPU), &momentum).unwrap_err();
+        assert_eq!(
+            error.text(),
+            "optimizer state of shape [1] does not lie in memory as its parameter of shape [2, 3]"
+        );
+        let params: TensorList = [&param].into_iter().collect();
+        let mut none = TensorList::default();
+        let outcome =
+            sgd_step(&params, &mut none, &mut Scratch::default(), &PLAIN, Unscale::default());
+        assert_eq!(outcome.unwrap_err().text(), "1 parameters but 0 momentum buffers");
+    }
+
+    #[test]
+    fn a_step_that_is_not_finite_is_skipped_and_not_counted() {
+        let param = zeros_with_grad();
+        let list = |tensor: Tensor| -> TensorList { [tensor].into_iter().collect() };
+        let mut state = AdamState {
+            averages: list(param.zeros_like()),
+            squares: list(param.zeros_like()),
+            max_squares: TensorList::default(),
+            steps: list(Tensor::from(0.0_f32)),
+        };
+        let hyper = AdamHyper {
+            lr: 0.1,
+            beta1: 0.9,
+            beta2: 0.999,
+            weight_decay: 0.0,
+            eps: 1e-8,
+            amsgrad: false,
+            maximize: false,
+            decoupled_decay: false,
+        };
+        let params = list(param.shallow_clone());
+        for (found_inf, steps) in [(1.0_f32, 0.0), (0.0, 1.0)] {
+            let (scale, found_inf) = (Tensor::from(2.0_f32), Tensor::from(found_inf));
+            let unscale = Unscale { scale: Some(&scale), found_inf: Some(&found_inf) };
+            adam_step(&params, &mut state, &mut Scratch::default(), &hyper, unscale).unwrap();
+            let counted = state.steps.tensor(0).unwrap().double_value(&[]);
+            assert!((counted - steps).abs() < 1e-9, "{counted}, not {steps}");
+            let moved = param.abs().max().double_value(&[]);
+            assert!((moved - 0.1 * steps).abs() < 1e-6, "moved by {moved}");
+        }
+    }
+}

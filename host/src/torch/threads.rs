@@ -1,0 +1,48 @@
+//! How many threads libtorch uses. Sums depend on it, so a run that is to be repeated records it.
+
+use super::error::check;
+use super::{Result, TorchError, ffi};
+
+/// Sets the threads that one operator may use.
+pub fn set_within_op(count: usize) -> Result<()> {
+    let count = positive(count)?;
+    // SAFETY: takes numbers; 0 leaves the other setting alone.
+    unsafe { check(ffi::hrt_set_threads(count, 0)) }
+}
+
+/// Sets the threads that run operators side by side. Only before libtorch has started them.
+pub fn set_between_ops(count: usize) -> Result<()> {
+    let count = positive(count)?;
+    // SAFETY: takes numbers; 0 leaves the other setting alone.
+    unsafe { check(ffi::hrt_set_threads(0, count)) }
+}
+
+/// Threads that one operator may use.
+pub fn within_op() -> usize {
+    // SAFETY: reads a number.
+    usize::try_from(unsafe { ffi::hrt_threads_within_op() }).unwrap_or(1)
+}
+
+/// Threads that run operators side by side.
+pub fn between_ops() -> usize {
+    // SAFETY: reads a number.
+    usize::try_from(unsafe { ffi::hrt_threads_between_ops() }).unwrap_or(1)
+}
+
+fn positive(count: usize) -> Result<i32> {
+    i32::try_from(count)
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| TorchError::new(&format!("{count} threads asked for: give 1 or more")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_threads_are_refused() {
+        assert!(set_within_op(0).is_err());
+        assert!(within_op() >= 1 && between_ops() >= 1);
+    }
+}

@@ -1,0 +1,142 @@
+//! Tensors that plugins hold by handle. A handle that outlived its tensor is refused, never followed.
+
+use hookrack_plugin_api::abi::HrTensor;
+use tch::Tensor;
+use thiserror::Error;
+
+/// How long a handle is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// Until the run ends.
+    Run,
+    /// Until the iteration ends.
+    Iteration,
+    /// Until its owner releases it.
+    Owned,
+}
+
+/// A handle that leads nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HandleError {
+    /// Handle 0.
+    #[error("the tensor handle is 0: there is no tensor here")]
+    None,
+    /// It was good once.
+    #[error(
+        "the tensor handle is stale: it was released, or its iteration has ended (keep() makes one that stays)"
+    )]
+    Stale,
+}
+
+struct Slot {
+    generation: u32,
+    tensor: Option<(Tensor, Lease)>,
+}
+
+/// Tensors by handle. Slots are reused, so that a steady state allocates nothing.
+#[derive(Default)]
+pub struct Arena {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    iteration: Vec<HrTensor>,
+}
+
+impl Arena {
+    /// Puts a tensor in and gives its handle.
+    pub fn insert(&mut self, tensor: Tensor, lease: Lease) -> HrTensor {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { generation: 0, tensor: None });
+            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.tensor = Some((tensor, lease));
+        let handle = HrTensor(u64::from(slot.generation) << 32 | u64::from(index + 1));
+        if lease == Lease::Iteration {
+            self.iteration.push(handle);
+        }
+        handle
+    }
+
+    fn index(&self, handle: HrTensor) -> Result<usize, HandleError> {
+        let (generation, number) = (handle.0 >> 32, handle.0 & 0xffff_ffff);
+        let index = usize::try_from(number.checked_sub(1).ok_or(HandleError::None)?).unwrap_or(usize::MAX);
+        match self.slots.get(index) {
+            Some(slot) if u64::from(slot.generation) == generation => Ok(index),
+            _ => Err(HandleError::Stale),
+        }
+    }
+
+    /// The tensor of a handle.
+    pub fn tensor(&self, handle: HrTensor) -> Result<&Tensor, HandleError> {
+        let slot = &self.slots[self.index(handle)?];
+        slot.tensor.as_ref().map(|(tensor, _)| tensor).ok_or(HandleError::Stale)
+    }
+
+    fn clear(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.tensor.take().is_some() {
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(u32::try_from(index).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Gives a handle back that its holder owns; others are left alone.
+    pub fn release(&mut self, handle: HrTensor) {
+        let Ok(index) = self.index(handle) else { return };
+        if matches!(self.slots[index].tensor, Some((_, Lease::Owned))) {
+            self.clear(index);
+        }
+    }
+
+    /// Ends the lease of the handles of an iteration.
+    pub fn end_iteration(&mut self) {
+        while let Some(handle) = self.iteration.pop() {
+            if let Ok(index) = self.index(handle) {
+                self.clear(index);
+            }
+        }
+    }
+
+    /// How many tensors are in it.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether no tensor is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_good_for_its_lease_and_then_refused() {
+        let mut arena = Arena::default();
+        let run = arena.insert(Tensor::from(1.0), Lease::Run);
+        let iteration = arena.insert(Tensor::from(2.0), Lease::Iteration);
+        let owned = arena.insert(Tensor::from(3.0), Lease::Owned);
+        arena.end_iteration();
+        assert_eq!(arena.tensor(iteration).err(), Some(HandleError::Stale));
+        arena.release(run);
+        arena.release(owned);
+        assert!(arena.tensor(run).is_ok(), "what the host lends is not the borrower's to release");
+        assert_eq!(arena.tensor(owned).err(), Some(HandleError::Stale));
+        assert_eq!(arena.tensor(HrTensor::NONE).err(), Some(HandleError::None));
+        assert_eq!(arena.tensor(HrTensor(99)).err(), Some(HandleError::Stale));
+    }
+
+    #[test]
+    fn slots_are_reused_and_old_handles_stay_stale() {
+        let mut arena = Arena::default();
+        let first = arena.insert(Tensor::from(1.0), Lease::Iteration);
+        for _ in 0..1000 {
+            arena.end_iteration();
+            arena.insert(Tensor::from(2.0), Lease::Iteration);
+        }
+        assert_eq!(arena.len(), 1);
+        assert!(arena.tensor(first).is_err());
+    }
+}

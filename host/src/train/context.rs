@@ -1,0 +1,210 @@
+//! What the loop and its hooks share: the engine, the current tensors, scalars, values, requests.
+//!
+//! The loop owns the rack and calls the hooks; a hook calls back through its handle while the loop waits. Both reach
+//! the context by shared reference, and each borrow ends before the next call.
+
+use super::arena::{Arena, Lease};
+use super::current::Current;
+use super::requests::Requests;
+use crate::engine::{Engine, EngineError, Mode};
+use crate::events::EventStorage;
+use crate::metrics::Board;
+use crate::run::RunDirError;
+use crate::writers::Writers;
+use hookrack_plugin_api::abi::{
+    HrProgress, HrTensor, SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
+};
+use hookrack_plugin_api::{Phase, Value};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use tch::Tensor;
+
+/// What the loop and its hooks share.
+pub struct Context {
+    /// Where the run is. Handles point at it, so it has one address for the whole run.
+    pub progress: Rc<Cell<HrProgress>>,
+    /// Model, loss, optimizer, schedules.
+    pub engine: RefCell<Engine>,
+    /// Tensors by handle.
+    pub arena: RefCell<Arena>,
+    /// Batch, output, loss.
+    pub current: RefCell<Current>,
+    /// Scalars.
+    pub events: RefCell<EventStorage>,
+    /// The metrics' values by phase and name.
+    pub metrics: RefCell<Board>,
+    /// Who writes the scalars down.
+    pub writers: RefCell<Writers>,
+    /// Values that hooks share.
+    pub states: RefCell<HashMap<String, Value>>,
+    /// What was asked for.
+    pub requests: RefCell<Requests>,
+    /// The failure that ended the run.
+    pub failure: RefCell<String>,
+    /// The run directory; `None` where the run leaves none.
+    pub run_dir: Option<PathBuf>,
+    /// Handles of parameters and buffers, made once.
+    pub fixed: FixedHandles,
+    /// Handles of the gradients, made when somebody asks.
+    pub grads: RefCell<Vec<HrTensor>>,
+    /// The part of the batch that the micro-batch in progress has.
+    pub micro_weight: Cell<f64>,
+}
+
+/// Handles that stay the same for the whole run.
+#[derive(Default)]
+pub struct FixedHandles {
+    /// The parameters.
+    pub params: Vec<HrTensor>,
+    /// The buffers.
+    pub buffers: Vec<HrTensor>,
+}
+
+impl Context {
+    /// A context around an engine.
+    pub fn new(engine: Engine, writers: Writers, run_dir: Option<PathBuf>) -> Self {
+        let mut arena = Arena::default();
+        let mut handles = |tensors: &[crate::engine::NamedTensor]| {
+            tensors.iter().map(|t| arena.insert(t.tensor.shallow_clone(), Lease::Run)).collect()
+        };
+        let fixed = FixedHandles { params: handles(engine.params()), buffers: handles(engine.buffers()) };
+        let progress = HrProgress {
+            struct_size: u32::try_from(size_of::<HrProgress>()).unwrap_or(u32::MAX),
+            world: 1,
+            micros: 1,
+            lr: engine.lr(),
+            ..HrProgress::default()
+        };
+        Self {
+            progress: Rc::new(Cell::new(progress)),
+            engine: RefCell::new(engine),
+            arena: RefCell::new(arena),
+            current: RefCell::default(),
+            events: RefCell::default(),
+            metrics: RefCell::default(),
+            writers: RefCell::new(writers),
+            states: RefCell::default(),
+            requests: RefCell::default(),
+            failure: RefCell::default(),
+            run_dir,
+            fixed,
+            grads: RefCell::default(),
+            micro_weight: Cell::new(1.0),
+        }
+    }
+
+    /// Changes where the run is.
+    pub fn advance(&self, change: impl FnOnce(&mut HrProgress)) {
+        let mut progress = self.progress.get();
+        change(&mut progress);
+        self.progress.set(progress);
+    }
+
+    /// What the run is doing.
+    pub fn phase(&self) -> Phase {
+        Phase::from_code(self.progress.get().phase)
+    }
+
+    /// Gives the next batch, or the next part of one.
+    pub fn set_batch(&self, input: Tensor, label: Option<Tensor>) {
+        let mut current = self.current.borrow_mut();
+        current.set(SLOT_INPUT, Some(input));
+        current.set(SLOT_LABEL, label);
+        current.set(SLOT_OUTPUT, None);
+        current.set(SLOT_LOSS, None);
+    }
+
+    /// Drops everything that belongs to the iteration, gradients included: nothing leaks into the next one.
+    pub fn end_iteration(&self) -> Result<(), EngineError> {
+        self.current.borrow_mut().clear();
+        self.grads.borrow_mut().clear();
+        self.arena.borrow_mut().end_iteration();
+        self.engine.borrow_mut().zero_grad()
+    }
+
+    /// Has the writers write what is pending.
+    pub fn write_events(&self) -> Result<(), RunDirError> {
+        let mut events = self.events.borrow_mut();
+        let written = self.writers.borrow_mut().write(&events, &self.progress.get());
+        events.mark_written();
+        written
+    }
+
+    /// Puts a scalar under a full name.
+    pub fn put_scalar(&self, name: &str, smooth: bool, value: f64) {
+        let mut events = self.events.borrow_mut();
+        let key = events.key(name, smooth);
+        events.put(key, self.progress.get().iter, value);
+    }
+}
+
+/// What roles ask of the engine, on the current tensors.
+impl Context {
+    fn mode(&self) -> Mode {
+        if self.phase() == Phase::Train { Mode::Train } else { Mode::Eval }
+    }
+
+    fn slot(&self, slot: u32, name: &'static str) -> Result<Tensor, EngineError> {
+        let current = self.current.borrow();
+        current.tensor(slot).map(Tensor::shallow_clone).ok_or(EngineError::NoTensor { name })
+    }
+
+    /// Runs the model on the current input.
+    pub fn forward(&self) -> Result<(), EngineError> {
+        let input = self.slot(SLOT_INPUT, "input")?;
+        let output = self.engine.borrow().forward(&input, self.mode())?;
+        self.current.borrow_mut().set(SLOT_OUTPUT, Some(output));
+        Ok(())
+    }
+
+    /// Runs the model on a tensor of the caller's.
+    pub fn model(&self, input: &Tensor) -> Result<Tensor, EngineError> {
+        self.engine.borrow().forward(input, self.mode())
+    }
+
+    /// Computes the configured loss.
+    pub fn criterion(&self) -> Result<(), EngineError> {
+        let (output, label) = (self.slot(SLOT_OUTPUT, "output")?, self.slot(SLOT_LABEL, "label")?);
+        let loss = self.engine.borrow().loss(&output, &label)?;
+        self.current.borrow_mut().set(SLOT_LOSS, Some(loss));
+        Ok(())
+    }
+
+    /// Differentiates the loss; micro-batches add up to the gradient of the whole batch.
+    pub fn backward(&self) -> Result<(), EngineError> {
+        let loss = self.slot(SLOT_LOSS, "loss")?;
+        self.engine.borrow().backward(&loss, self.micro_weight.get())
+    }
+
+    /// Clips the gradients, where the config says so, and keeps their norm for whoever asks.
+    pub fn finish_gradients(&self) -> Result<(), EngineError> {
+        let norm = self.engine.borrow_mut().clip()?;
+        self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
+        Ok(())
+    }
+
+    /// The norm of all gradients, computed when somebody asks first.
+    pub fn grad_norm(&self) -> Result<(), EngineError> {
+        if self.current.borrow().tensor(SLOT_GRAD_NORM).is_none() {
+            let norm = self.engine.borrow_mut().grad_norm()?;
+            self.current.borrow_mut().set(SLOT_GRAD_NORM, Some(norm));
+        }
+        Ok(())
+    }
+
+    /// Changes the parameters by their gradients.
+    pub fn optimizer_step(&self) -> Result<(), EngineError> {
+        self.engine.borrow_mut().optimizer_step()
+    }
+
+    /// Sets the learning rate by the schedule.
+    pub fn lr_step(&self) {
+        let mut engine = self.engine.borrow_mut();
+        engine.lr_step();
+        let lr = engine.lr();
+        drop(engine);
+        self.advance(|progress| progress.lr = lr);
+    }
+}

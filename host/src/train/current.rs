@@ -1,0 +1,43 @@
+//! The tensors of the iteration in progress: batch, output, loss. Nothing of them leaks into the next one.
+
+use super::arena::{Arena, Lease};
+use hookrack_plugin_api::abi::HrTensor;
+use tch::Tensor;
+
+/// How many slots the ABI knows.
+const SLOTS: usize = 5;
+
+/// The tensors of the iteration in progress, by the ABI's slot numbers.
+#[derive(Default)]
+pub struct Current {
+    tensors: [Option<Tensor>; SLOTS],
+    // A handle is made when somebody asks, and only then.
+    handles: [Option<HrTensor>; SLOTS],
+}
+
+impl Current {
+    /// Puts a tensor into a slot.
+    pub fn set(&mut self, slot: u32, tensor: Option<Tensor>) {
+        if let Some(place) = self.tensors.get_mut(slot as usize) {
+            *place = tensor;
+            self.handles[slot as usize] = None;
+        }
+    }
+
+    /// The tensor of a slot.
+    pub fn tensor(&self, slot: u32) -> Option<&Tensor> {
+        self.tensors.get(slot as usize)?.as_ref()
+    }
+
+    /// A handle to the tensor of a slot.
+    pub fn handle(&mut self, slot: u32, arena: &mut Arena) -> Option<HrTensor> {
+        let tensor = self.tensors.get(slot as usize)?.as_ref()?;
+        let handle = &mut self.handles[slot as usize];
+        Some(*handle.get_or_insert_with(|| arena.insert(tensor.shallow_clone(), Lease::Iteration)))
+    }
+
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

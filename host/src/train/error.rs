@@ -1,0 +1,27 @@
+//! What ends a run before its time.
+
+use crate::dispatch::HookError;
+use crate::engine::EngineError;
+use crate::run::RunDirError;
+use thiserror::Error;
+
+/// What ended a run before its time.
+#[derive(Debug, Error)]
+pub enum TrainError {
+    /// A hook failed under `abort`.
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    /// A step of the loop failed: the model, the data, the optimizer.
+    #[error("epoch {epoch}, iteration {iter}: {why}")]
+    Step {
+        /// The epoch in progress.
+        epoch: u64,
+        /// The iteration in progress.
+        iter: u64,
+        /// What went wrong.
+        why: EngineError,
+    },
+    /// The run's files could not be written.
+    #[error(transparent)]
+    Files(#[from] RunDirError),
+}

@@ -1,0 +1,131 @@
+//! A pass over data without learning: validation, test, prediction.
+
+use super::ending::Ending;
+use super::fit::{Result, Trainer};
+use crate::engine::data::Loader;
+use hookrack_plugin_api::abi::SLOT_OUTPUT;
+use hookrack_plugin_api::{Phase, Point as P};
+use tch::Tensor;
+
+/// The points of a pass, in the order in which they are reached.
+#[derive(Clone, Copy, Debug)]
+pub struct EvalPass {
+    begin: &'static [P],
+    before_iter: &'static [P],
+    forward: P,
+    after_iter: &'static [P],
+    end: &'static [P],
+}
+
+const VAL: EvalPass = EvalPass {
+    begin: &[P::BeforeVal, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
+    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeValIter],
+    forward: P::OnValForward,
+    after_iter: &[P::AfterForward, P::AfterValIter, P::AfterEvalIter, P::AfterIter],
+    end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch, P::AfterEval, P::AfterVal],
+};
+
+const TEST: EvalPass = EvalPass {
+    begin: &[P::BeforeTest, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
+    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeTestIter],
+    forward: P::OnValForward,
+    after_iter: &[P::AfterForward, P::AfterTestIter, P::AfterEvalIter, P::AfterIter],
+    end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch, P::AfterEval, P::AfterTest],
+};
+
+const PRED: EvalPass = EvalPass {
+    begin: &[P::BeforePred, P::BeforeEpoch, P::BeforePredEpoch],
+    before_iter: &[P::BeforeIter, P::BeforePredIter],
+    forward: P::OnPredForward,
+    after_iter: &[P::AfterForward, P::AfterPredIter, P::AfterIter],
+    end: &[P::AfterPredEpoch, P::AfterEpoch, P::AfterPred],
+};
+
+impl EvalPass {
+    /// The pass of a phase; `None` for training, which is the loop's own.
+    pub fn of(phase: Phase) -> Option<Self> {
+        match phase {
+            Phase::Train => None,
+            Phase::Val => Some(VAL),
+            Phase::Test => Some(TEST),
+            Phase::Pred => Some(PRED),
+        }
+    }
+}
+
+impl Trainer {
+    /// Runs the test points over the test data.
+    pub fn test(&mut self) -> Ending {
+        self.run(|t| t.pass(Phase::Test))
+    }
+
+    /// Runs the pred points over the data to predict; the outputs are in order.
+    pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
+        let ending = self.run(|t| t.pass(Phase::Pred));
+        (ending, std::mem::take(&mut self.outputs))
+    }
+
+    fn loader(&mut self, phase: Phase) -> Option<&mut Loader> {
+        match phase {
+            Phase::Train => Some(&mut self.loaders.train),
+            Phase::Val => self.loaders.val.as_mut(),
+            Phase::Test => self.loaders.test.as_mut(),
+            Phase::Pred => self.loaders.pred.as_mut(),
+        }
+    }
+
+    /// One pass over a phase's data. Where training was is put back afterwards.
+    pub(super) fn pass(&mut self, phase: Phase) -> Result<()> {
+        let Some(points) = EvalPass::of(phase) else { return Ok(()) };
+        let Some(loader) = self.loader(phase) else { return Ok(()) };
+        loader.begin(0, 0);
+        let inner_len = loader.batches();
+        let before = self.context.progress.get();
+        self.context.advance(|p| {
+            p.phase = phase.code();
+            (p.inner_iter, p.inner_len, p.micro, p.micros) = (0, inner_len, 0, 1);
+        });
+        let outcome = self.batches(phase, points);
+        self.context.advance(|p| {
+            (p.phase, p.inner_iter, p.inner_len) = (before.phase, before.inner_iter, before.inner_len);
+            (p.batch_size, p.micro, p.micros) = (before.batch_size, before.micro, before.micros);
+        });
+        outcome
+    }
+
+    fn batches(&mut self, phase: Phase, points: EvalPass) -> Result<()> {
+        self.fire_each(points.begin)?;
+        while self.fetch_for(phase)? {
+            self.fire_each(points.before_iter)?;
+            self.role(points.forward)?;
+            if phase == Phase::Pred {
+                let output = self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
+                self.outputs.extend(output);
+            }
+            self.fire_each(points.after_iter)?;
+            let released = self.context.end_iteration();
+            self.step(released)?;
+            if self.interrupt.received().is_some() {
+                return Ok(());
+            }
+        }
+        self.fire_each(points.end)
+    }
+
+    fn fetch_for(&mut self, phase: Phase) -> Result<bool> {
+        let Some(loader) = self.loader(phase) else { return Ok(false) };
+        let batch = loader.next_batch();
+        let Some(batch) = self.step(batch)? else { return Ok(false) };
+        let rows = batch.rows().unsigned_abs();
+        self.context.advance(|p| {
+            p.inner_iter += 1;
+            p.batch_size = rows;
+        });
+        self.context.set_batch(batch.input, (phase != Phase::Pred).then_some(batch.label));
+        Ok(true)
+    }
+
+    fn fire_each(&mut self, points: &[P]) -> Result<()> {
+        points.iter().try_for_each(|point| self.fire(*point))
+    }
+}

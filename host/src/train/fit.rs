@@ -1,0 +1,170 @@
+//! The trainer and its loop.
+
+use super::build::Loaders;
+use super::context::Context;
+use super::ending::Ending;
+use super::error::TrainError;
+use super::interrupt::Interrupt;
+use crate::dispatch::{HookCost, Rack};
+use crate::engine::EngineError;
+use crate::engine::data::Batch;
+use crate::engine::schedule::MicroBatch;
+use crate::run::RunDir;
+use crate::run::checkpoint::Checkpoint;
+use crate::torch::autograd::GradMode;
+use hookrack_plugin_api::{Phase, Point as P};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What every step of the loop gives.
+pub(super) type Result<T> = std::result::Result<T, TrainError>;
+
+/// Runs training, evaluation and prediction, and calls hooks at every point on the way.
+pub struct Trainer {
+    pub(super) context: Rc<Context>,
+    pub(super) rack: Rack,
+    pub(super) loaders: Loaders,
+    pub(super) run: Option<RunDir>,
+    pub(super) interrupt: Interrupt,
+    pub(super) batch: Option<Batch>,
+    pub(super) micros: Vec<MicroBatch>,
+    pub(super) outputs: Vec<tch::Tensor>,
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) began: Instant,
+}
+
+impl Trainer {
+    /// Trains. The whole loop is here; [`hookrack_plugin_api::point`] draws it.
+    pub fn fit(&mut self) -> Ending {
+        self.run(|t| t.train())
+    }
+
+    fn train(&mut self) -> Result<()> {
+        let outcome = self.fire(P::BeforeTrain).and_then(|()| self.epochs());
+        self.note_failure(outcome.as_ref().err());
+        let outcome = outcome.and_then(|()| self.save_when_interrupted());
+        self.close(P::AfterTrain, outcome)
+    }
+
+    fn epochs(&mut self) -> Result<()> {
+        while self.begin_epoch() {
+            self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
+            while self.fetch()? {
+                self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
+                for micro in 0..self.micros.len() {
+                    self.select(micro)?;
+                    self.role(P::OnTrainForward)?;
+                    self.fire_all([P::AfterForward, P::BeforeBackward])?;
+                    self.role(P::OnIterBackward)?;
+                    self.fire(P::AfterBackward)?;
+                }
+                self.gather()?;
+                self.fire(P::BeforeOptimizerStep)?;
+                self.role(P::OnOptimizerStep)?;
+                self.fire(P::AfterOptimizerStep)?;
+                self.adjust_lr(false)?;
+                self.fire_all([P::AfterTrainIter, P::AfterIter])?;
+                self.release()?;
+                self.validate_if_asked()?;
+                self.save_if_asked()?;
+                if self.is_over() {
+                    break;
+                }
+            }
+            if self.is_stopping() {
+                break;
+            }
+            self.adjust_lr(true)?;
+            self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
+            self.validate_if_asked()?;
+            self.fire(P::AfterCycle)?;
+            self.save_if_asked()?;
+            if self.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the next epoch; false when the last one is done.
+    fn begin_epoch(&mut self) -> bool {
+        let progress = self.context.progress.get();
+        if progress.epoch >= progress.max_epochs || self.is_over() {
+            return false;
+        }
+        // The data's epochs begin at 0, people's at 1.
+        self.loaders.train.begin(progress.epoch, 0);
+        let inner_len = self.loaders.train.batches();
+        self.context.advance(|p| {
+            p.phase = Phase::Train.code();
+            p.epoch += 1;
+            (p.inner_iter, p.inner_len) = (0, inner_len);
+        });
+        true
+    }
+
+    /// Fetches the next batch of the epoch and cuts it into micro-batches; false at the epoch's end.
+    fn fetch(&mut self) -> Result<bool> {
+        self.began = Instant::now();
+        let batch = self.loaders.train.next_batch();
+        let Some(batch) = self.step(batch)? else { return Ok(false) };
+        let (rows, data_time) = (batch.rows(), self.began.elapsed().as_secs_f64());
+        self.context.engine.borrow().schedule().split(rows, &mut self.micros);
+        let (rows, micros) = (rows.unsigned_abs(), u32::try_from(self.micros.len()).unwrap_or(u32::MAX));
+        self.context.advance(|p| {
+            p.iter += 1;
+            p.inner_iter += 1;
+            (p.micro, p.micros, p.batch_size, p.data_time, p.iter_time) = (0, micros, rows, data_time, 0.0);
+        });
+        self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
+        self.batch = Some(batch);
+        Ok(true)
+    }
+
+    /// Drops the batch and all that was made of it: nothing leaks into the next iteration.
+    fn release(&mut self) -> Result<()> {
+        self.batch = None;
+        self.context.advance(|p| p.samples += p.batch_size);
+        let released = self.context.end_iteration();
+        self.step(released)
+    }
+
+    fn adjust_lr(&mut self, at_epoch: bool) -> Result<()> {
+        if self.context.engine.borrow().lr_by_epoch() == at_epoch {
+            self.role(P::OnLrAdjust)?;
+        }
+        let seconds = self.began.elapsed().as_secs_f64();
+        self.context.advance(|p| p.iter_time = seconds);
+        Ok(())
+    }
+
+    /// What hooks cost so far.
+    pub fn costs(&self) -> Vec<HookCost> {
+        self.rack.costs()
+    }
+
+    /// What the run and its hooks share.
+    pub fn context(&self) -> &Rc<Context> {
+        &self.context
+    }
+
+    pub(super) fn fire(&mut self, point: P) -> Result<()> {
+        Ok(self.rack.fire(point)?)
+    }
+
+    pub(super) fn fire_all<const N: usize>(&mut self, points: [P; N]) -> Result<()> {
+        points.into_iter().try_for_each(|point| self.fire(point))
+    }
+
+    /// Calls the one hook of a role, with gradients being recorded where they are wanted.
+    pub(super) fn role(&mut self, point: P) -> Result<()> {
+        let _mode = GradMode::set(self.context.phase() == Phase::Train && point != P::OnOptimizerStep);
+        self.fire(point)
+    }
+
+    /// An engine's error, with the place where it happened.
+    pub(super) fn step<T>(&self, result: std::result::Result<T, EngineError>) -> Result<T> {
+        let progress = self.context.progress.get();
+        result.map_err(|why| TrainError::Step { epoch: progress.epoch, iter: progress.iter, why })
+    }
+}

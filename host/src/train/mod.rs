@@ -1,0 +1,28 @@
+//! The loop and nothing else: phases, points, endings.
+//!
+//! [`Trainer::fit`] is the loop. What it runs on is in [`Context`], whom it calls is in the rack, when it ends is
+//! what hooks, signals and limits say.
+
+mod arena;
+mod build;
+mod context;
+mod current;
+mod ending;
+mod error;
+mod evaluate;
+mod fit;
+mod interrupt;
+mod requests;
+mod restore;
+mod slots;
+
+pub use arena::{Arena, HandleError, Lease};
+pub use build::{BuildError, Loaders, Parts};
+pub use context::Context;
+pub use current::Current;
+pub use ending::Ending;
+pub use error::TrainError;
+pub use evaluate::EvalPass;
+pub use fit::Trainer;
+pub use interrupt::{Interrupt, Signal};
+pub use requests::{Requests, Stop};

@@ -1,0 +1,28 @@
+//! Durations as people write them.
+
+use std::time::Duration;
+
+/// `0.8 s`, `42 s`, `3:07`, `2:03:04`.
+pub fn human(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_like_a_clock() {
+        let text = |seconds| human(Duration::from_secs_f64(seconds));
+        assert_eq!(text(0.84), "0.8 s");
+        assert_eq!(text(42.9), "42 s");
+        assert_eq!(text(187.0), "3:07");
+        assert_eq!(text(7384.0), "2:03:04");
+    }
+}

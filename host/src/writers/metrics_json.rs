@@ -1,0 +1,57 @@
+//! `metrics.json`: one JSON object a line, appended. `jq -r '[.iter, ."train/loss"] | @tsv' metrics.json` reads it.
+
+use super::Writer;
+use crate::events::EventStorage;
+use crate::run::RunDirError;
+use hookrack_plugin_api::Phase;
+use hookrack_plugin_api::abi::HrProgress;
+use serde_json::{Map, Value as Json};
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// How many values a smoothed scalar's median is taken over.
+const WINDOW: usize = 20;
+
+/// Appends scalars to `metrics.json`.
+pub struct MetricsJson {
+    path: PathBuf,
+    file: File,
+}
+
+impl MetricsJson {
+    /// Opens the file for appending; a resumed run goes on where it was.
+    pub fn open(path: &Path) -> Result<Self, RunDirError> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        Ok(Self { path: path.to_owned(), file: file.map_err(RunDirError::io("open", path))? })
+    }
+}
+
+/// A number as JSON; what JSON has no word for is a string.
+fn number(value: f64) -> Json {
+    serde_json::Number::from_f64(value).map_or_else(|| Json::String(value.to_string()), Json::Number)
+}
+
+impl Writer for MetricsJson {
+    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+        let mut line = Map::new();
+        line.insert("iter".into(), progress.iter.into());
+        line.insert("epoch".into(), progress.epoch.into());
+        line.insert("phase".into(), Phase::from_code(progress.phase).name().into());
+        line.insert("samples".into(), progress.samples.into());
+        let fixed = line.len();
+        for series in events.pending() {
+            let value = if series.is_smooth() { series.median(WINDOW) } else { series.latest() };
+            if let Some(value) = value {
+                line.insert(series.name().to_string(), number(value));
+            }
+        }
+        if line.len() == fixed {
+            return Ok(());
+        }
+        // One write for the whole line: a kill leaves no half of one behind another.
+        let mut text = Json::Object(line).to_string();
+        text.push('\n');
+        self.file.write_all(text.as_bytes()).map_err(RunDirError::io("write", &self.path))
+    }
+}

@@ -1,0 +1,141 @@
+//! Writes `hookrack.h`, the plugin ABI for C, from the Rust that defines it.
+//!
+//! cbindgen turns the structs and numbers of `plugin-api/src/abi` into C. What it cannot see (the points, which a
+//! macro makes, and constants that are computed) comes from the crate itself, so the header cannot disagree with it.
+
+mod c_words;
+
+use c_words::CWords;
+use hookrack_plugin_api::Point;
+use hookrack_plugin_api::abi::{ARTIFACTS, MAGIC};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The entry point, and inline functions that spare a C plugin some lines.
+const HELPERS: &str = include_str!("helpers.h");
+
+/// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
+const SOURCES: [&str; 11] = [
+    "artifacts",
+    "header",
+    "hook",
+    "metric",
+    "plugin",
+    "state",
+    "status",
+    "tensor",
+    "text",
+    "trainer",
+    "value",
+];
+
+/// Why the header could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HeaderError {
+    /// A source file could not be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The header could not be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// `cbindgen.toml` is not as cbindgen wants it.
+    #[error("cbindgen.toml: {0}")]
+    Config(String),
+    /// cbindgen did not understand a source file.
+    #[error("cbindgen failed")]
+    Bindgen(#[from] cbindgen::Error),
+    /// cbindgen wrote something that is not UTF-8.
+    #[error("the generated header is not text")]
+    Text(#[from] std::string::FromUtf8Error),
+}
+
+/// The folder of `hookrack-plugin-api`.
+fn api_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where the header is checked in.
+pub fn header_path() -> PathBuf {
+    api_dir().join("include/hookrack.h")
+}
+
+/// The header's text.
+///
+/// # Errors
+/// A source file is missing or is beyond cbindgen.
+pub fn generate() -> Result<String, HeaderError> {
+    let api = api_dir();
+    let config = cbindgen::Config::from_file(api.join("cbindgen.toml"));
+    let mut config = config.map_err(HeaderError::Config)?;
+    let sources = SOURCES.map(|name| api.join("src/abi").join(name).with_extension("rs"));
+    let mut words = CWords::default();
+    for path in &sources {
+        let read = std::fs::read_to_string(path);
+        words.learn(&read.map_err(|source| HeaderError::Read { path: path.clone(), source })?);
+    }
+    config.export.rename.extend(words.renames());
+    config.after_includes = Some(computed_constants());
+    config.trailer = Some(HELPERS.trim_end().into());
+    let builder = sources.iter().fold(cbindgen::Builder::new(), cbindgen::Builder::with_src);
+    let mut out = Vec::new();
+    builder.with_config(config).generate()?.write(&mut out);
+    Ok(tidy(&String::from_utf8(out)?, &words))
+}
+
+/// Writes the header to where it is checked in, and says where that is.
+///
+/// # Errors
+/// As for [`generate`], or the file cannot be written.
+pub fn refresh() -> Result<PathBuf, HeaderError> {
+    let (text, path) = (generate()?, header_path());
+    match std::fs::write(&path, text) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(HeaderError::Write { path, source }),
+    }
+}
+
+/// What cbindgen cannot read out of the source: what is computed, texts, and the points.
+fn computed_constants() -> String {
+    let mut out = String::new();
+    let mut define = |doc: &str, name: &str, value: &str| {
+        _ = writeln!(out, "\n// {doc}\n#define HR_{name} {value}");
+    };
+    define(
+        "\"HOOKRACK\" read as a little-endian number.",
+        "MAGIC",
+        &format!("UINT64_C({MAGIC:#x})"),
+    );
+    define(
+        "The id of the extension whose table is ArtifactTable.",
+        "ARTIFACTS",
+        &format!("{ARTIFACTS:?}"),
+    );
+    for point in Point::ALL {
+        let name = format!("POINT_{}", point.name().to_uppercase());
+        define(point.doc(), &name, &point.code().to_string());
+    }
+    out.trim_end().into()
+}
+
+/// Comments in C's words, no blanks at the ends of lines, one empty line at most.
+fn tidy(text: &str, words: &CWords) -> String {
+    let mut out = String::new();
+    for line in text.trim_start().lines().map(str::trim_end) {
+        if line.is_empty() && out.ends_with("\n\n") {
+            continue;
+        }
+        out.push_str(&words.translate(line));
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,92 @@
+//! The checked-in header is the generated one, compiles, and lays every struct out as Rust does.
+
+use hookrack_header_gen::{generate, header_path};
+use hookrack_plugin_api::abi::{
+    ArtifactTable, DLTensor, EngineTable, EventTable, HookBase, HrArg, HrHeader, HrPlugin,
+    HrProgress, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, MetricBase, StateTable,
+    TensorTable, TrainerHandle,
+};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// Lines of C that hold only if C agrees with Rust on size and offsets.
+macro_rules! layout {
+    ($($ty:ident as $c:literal { $($field:ident $(as $c_field:literal)?),* })*) => {{
+        let mut out = String::new();
+        $(
+            let size = size_of::<$ty>();
+            _ = writeln!(out, "SAME(sizeof({}), {size});", $c);
+            $(
+                let field = [$($c_field,)? stringify!($field)][0];
+                let offset = std::mem::offset_of!($ty, $field);
+                _ = writeln!(out, "SAME(offsetof({}, {field}), {offset});", $c);
+            )*
+        )*
+        out
+    }};
+}
+
+fn layout() -> String {
+    layout! {
+        HrHeader as "HrHeader" { magic, struct_size, abi_major, abi_minor, flags }
+        HrStr as "HrStr" { ptr, len }
+        HrValue as "HrValue" { kind, key, int as "int_", float_, text, items, len }
+        HrArg as "HrArg" { kind, int as "int_", float_, ptr, len }
+        DLTensor as "HrDLTensor" { data, device, ndim, dtype, shape, strides, byte_offset }
+        HrProgress as "HrProgress" { phase, epoch, iter, micro, samples, rank, lr, outcome, failed_point }
+        HrStateWriter as "HrStateWriter" { sink, put_value, put_tensor }
+        HrStateReader as "HrStateReader" { source, value, tensor }
+        HrScalarSink as "HrScalarSink" { sink, put }
+        HrPlugin as "HrPlugin" { name, version, built_with, hooks, hook_count, metrics, metric_count }
+        HookBase as "HookBase" { name, manifest, create, destroy, on_point, save_state, load_state }
+        MetricBase as "MetricBase" { name, manifest, update, compute, reset, merge }
+        TrainerHandle as "TrainerHandle" { host, progress, instance, log_level, tensors, extension, failure }
+        TensorTable as "TensorTable" { slot, list, view, op_find, op_call }
+        EngineTable as "EngineTable" { forward, backward, set_lr }
+        EventTable as "EventTable" { key, put, metric }
+        StateTable as "StateTable" { put, value, remove }
+        ArtifactTable as "ArtifactTable" { run_dir, save_tensors }
+    }
+}
+
+/// What the compiler says about the file; nothing if it likes it.
+fn complaints(compiler: &str, standard: &str, source: &Path) -> std::io::Result<String> {
+    let include = header_path().with_file_name("");
+    let output = Command::new(compiler)
+        .args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I"])
+        .arg(include)
+        .arg(source)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(if output.status.success() { String::new() } else { format!("{compiler}: {said}") })
+}
+
+#[test]
+fn the_checked_in_header_is_the_generated_one() {
+    let checked_in = std::fs::read_to_string(header_path()).unwrap();
+    assert!(
+        checked_in == generate().unwrap(),
+        "plugin-api/include/hookrack.h is not what src/abi says: run `cargo run -p hookrack-header-gen`"
+    );
+}
+
+#[test]
+fn c_and_cpp_lay_the_tables_out_as_rust_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let checks = layout();
+    for (compiler, standard, assertion) in
+        [("cc", "-std=c11", "_Static_assert"), ("c++", "-std=c++17", "static_assert")]
+    {
+        let suffix = if compiler == "cc" { "c" } else { "cpp" };
+        let source = dir.path().join("layout").with_extension(suffix);
+        let same = format!("#define SAME(found, rust) {assertion}((found) == (rust), #found)");
+        let text = format!(
+            "#include \"hookrack.h\"\n#include \"hookrack.h\"\n{same}\n{checks}\n\
+             static const HrStr name = HR_STR(\"x\");\nstatic const HrHeader header = HR_HEADER(HookBase);\n\
+             int main(void) {{ return header.magic == HR_MAGIC && hr_str_eq(name, \"x\") ? 0 : 1; }}\n"
+        );
+        std::fs::write(&source, text).unwrap();
+        assert_eq!(complaints(compiler, standard, &source).unwrap(), "");
+    }
+}

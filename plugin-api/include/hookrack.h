@@ -1,0 +1,801 @@
+// hookrack.h: the ABI between the hookrack host and its plugins, version 1.
+//
+// Generated from plugin-api/src/abi by `cargo run -p hookrack-header-gen`. Do not edit.
+//
+// A plugin is a shared library that exports one function:
+//
+//   const HrPlugin *hookrack_plugin(void);
+//
+// Its HrPlugin lists one HookBase for each kind of hook and one MetricBase for each kind of metric. The host calls
+// them; they call the host through the TrainerHandle that they receive. plugins/grad_norm_c is a whole example,
+// docs/abi.md has the rules.
+//
+// - Who makes it frees it. What is borrowed is valid until the call returns, unless its line says longer.
+// - A status is HR_OK or a failure; say why with `set_error` before returning one.
+// - No exception may leave a function of a plugin: in C++ mark them noexcept.
+// - The brackets at the end of a comment are the contract: which thread may call, how long a result lives.
+//
+// [train-thread] is the thread that calls `create` and every point. [any-thread] functions may be called from any.
+
+#ifndef HOOKRACK_H
+#define HOOKRACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// "HOOKRACK" read as a little-endian number.
+#define HR_MAGIC UINT64_C(0x4b4341524b4f4f48)
+
+// The id of the extension whose table is ArtifactTable.
+#define HR_ARTIFACTS "hookrack.artifacts/1"
+
+// The hook joins the run; `iter` tells how far the run already is.
+#define HR_POINT_ON_ATTACH 0
+
+// A run begins: training, evaluation or prediction.
+#define HR_POINT_BEFORE_RUN 1
+
+// A checkpoint was read back, for a resume or for its weights alone.
+#define HR_POINT_AFTER_LOAD_CHECKPOINT 2
+
+// Training begins.
+#define HR_POINT_BEFORE_TRAIN 3
+
+// An epoch begins, in whatever phase.
+#define HR_POINT_BEFORE_EPOCH 4
+
+// A training epoch begins.
+#define HR_POINT_BEFORE_TRAIN_EPOCH 5
+
+// An iteration begins, in whatever phase. Must be cheap.
+#define HR_POINT_BEFORE_ITER 6
+
+// A training iteration begins; its batch is there. Must be cheap.
+#define HR_POINT_BEFORE_TRAIN_ITER 7
+
+// ROLE: computes output and loss of a training micro-batch.
+#define HR_POINT_ON_TRAIN_FORWARD 8
+
+// ROLE: computes output and loss where no phase's own role is taken.
+#define HR_POINT_ON_ITER_FORWARD 9
+
+// Output and loss of a micro-batch are there.
+#define HR_POINT_AFTER_FORWARD 10
+
+// The loss is about to be differentiated.
+#define HR_POINT_BEFORE_BACKWARD 11
+
+// ROLE: differentiates the loss.
+#define HR_POINT_ON_ITER_BACKWARD 12
+
+// The gradients of a micro-batch are added up.
+#define HR_POINT_AFTER_BACKWARD 13
+
+// All gradients are there, unscaled and clipped.
+#define HR_POINT_BEFORE_OPTIMIZER_STEP 14
+
+// ROLE: changes the parameters.
+#define HR_POINT_ON_OPTIMIZER_STEP 15
+
+// The parameters have changed.
+#define HR_POINT_AFTER_OPTIMIZER_STEP 16
+
+// ROLE: sets the learning rate for what comes next.
+#define HR_POINT_ON_LR_ADJUST 17
+
+// A training iteration is done; output, label and loss are still there.
+#define HR_POINT_AFTER_TRAIN_ITER 18
+
+// An iteration is done, in whatever phase.
+#define HR_POINT_AFTER_ITER 19
+
+// A training epoch is done.
+#define HR_POINT_AFTER_TRAIN_EPOCH 20
+
+// An epoch is done, in whatever phase.
+#define HR_POINT_AFTER_EPOCH 21
+
+// Validation begins.
+#define HR_POINT_BEFORE_VAL 22
+
+// The pass over the validation data begins.
+#define HR_POINT_BEFORE_VAL_EPOCH 23
+
+// A validation iteration begins.
+#define HR_POINT_BEFORE_VAL_ITER 24
+
+// ROLE: computes output and loss of a validation or test batch.
+#define HR_POINT_ON_VAL_FORWARD 25
+
+// A validation iteration is done.
+#define HR_POINT_AFTER_VAL_ITER 26
+
+// The pass over the validation data is done.
+#define HR_POINT_AFTER_VAL_EPOCH 27
+
+// Validation is done.
+#define HR_POINT_AFTER_VAL 28
+
+// A test begins.
+#define HR_POINT_BEFORE_TEST 29
+
+// The pass over the test data begins.
+#define HR_POINT_BEFORE_TEST_EPOCH 30
+
+// A test iteration begins.
+#define HR_POINT_BEFORE_TEST_ITER 31
+
+// A test iteration is done.
+#define HR_POINT_AFTER_TEST_ITER 32
+
+// The pass over the test data is done.
+#define HR_POINT_AFTER_TEST_EPOCH 33
+
+// The test is done.
+#define HR_POINT_AFTER_TEST 34
+
+// Prediction begins.
+#define HR_POINT_BEFORE_PRED 35
+
+// The pass over the data to predict begins.
+#define HR_POINT_BEFORE_PRED_EPOCH 36
+
+// A prediction iteration begins.
+#define HR_POINT_BEFORE_PRED_ITER 37
+
+// ROLE: computes the output of a batch to predict.
+#define HR_POINT_ON_PRED_FORWARD 38
+
+// A prediction iteration is done; the output is still there.
+#define HR_POINT_AFTER_PRED_ITER 39
+
+// The pass over the data to predict is done.
+#define HR_POINT_AFTER_PRED_EPOCH 40
+
+// Prediction is done.
+#define HR_POINT_AFTER_PRED 41
+
+// Validation or a test begins.
+#define HR_POINT_BEFORE_EVAL 42
+
+// The pass over validation or test data begins.
+#define HR_POINT_BEFORE_EVAL_EPOCH 43
+
+// A validation or test iteration begins.
+#define HR_POINT_BEFORE_EVAL_ITER 44
+
+// A validation or test iteration is done.
+#define HR_POINT_AFTER_EVAL_ITER 45
+
+// The pass over validation or test data is done.
+#define HR_POINT_AFTER_EVAL_EPOCH 46
+
+// Validation or a test is done.
+#define HR_POINT_AFTER_EVAL 47
+
+// A training epoch and the validation that belongs to it are both done.
+#define HR_POINT_AFTER_CYCLE 48
+
+// A checkpoint is about to be written.
+#define HR_POINT_BEFORE_SAVE_CHECKPOINT 49
+
+// A checkpoint was written.
+#define HR_POINT_AFTER_SAVE_CHECKPOINT 50
+
+// Training is over, however it ended.
+#define HR_POINT_AFTER_TRAIN 51
+
+// The run is over, however it ended.
+#define HR_POINT_AFTER_RUN 52
+
+// The hook leaves the run.
+#define HR_POINT_ON_DETACH 53
+
+// Something failed; what and where is in the trainer.
+#define HR_POINT_ON_EXCEPTION 54
+
+// Plugins and hosts of another major version refuse each other.
+#define HR_ABI_MAJOR 1
+
+// Grows when points or extensions are added; either side may be the older one.
+#define HR_ABI_MINOR 0
+
+// The table was made by the Rust macros.
+#define HR_FLAG_RUST 1
+
+// The library was compiled with panic=abort: a panic in it would end the host.
+#define HR_FLAG_PANIC_ABORT 2
+
+// The value of the last batch alone.
+#define HR_METRIC_STEP 0
+
+// The value over all batches since the last reset.
+#define HR_METRIC_EPOCH 1
+
+// An argument left out, or a result that is nothing.
+#define HR_ARG_NONE 0
+
+// `int_` is a tensor handle.
+#define HR_ARG_TENSOR 1
+
+// `ptr` points to `len` tensor handles.
+#define HR_ARG_TENSORS 2
+
+// `float_` holds the number.
+#define HR_ARG_FLOAT 3
+
+// `int_` holds the number.
+#define HR_ARG_INT 4
+
+// `int_` is 0 or 1.
+#define HR_ARG_BOOL 5
+
+// `ptr` points to `len` bytes of UTF-8: a text, a dtype ("float32") or a device ("cpu").
+#define HR_ARG_TEXT 6
+
+// `ptr` points to `len` numbers of 64 bits.
+#define HR_ARG_INTS 7
+
+// `ptr` points to `len` doubles.
+#define HR_ARG_FLOATS 8
+
+// The current batch's input.
+#define HR_SLOT_INPUT 0
+
+// The current batch's label.
+#define HR_SLOT_LABEL 1
+
+// What the model made of the input.
+#define HR_SLOT_OUTPUT 2
+
+// The loss.
+#define HR_SLOT_LOSS 3
+
+// The gradients' total norm; asking for it is what makes the host compute it.
+#define HR_SLOT_GRAD_NORM 4
+
+// The model's parameters.
+#define HR_LIST_PARAMS 0
+
+// Their gradients, in the same order; a parameter without one has handle 0.
+#define HR_LIST_GRADS 1
+
+// What the model keeps beside its parameters.
+#define HR_LIST_BUFFERS 2
+
+// The view will be written through. Refused unless the hook's manifest says that it mutates.
+#define HR_VIEW_WRITE 1
+
+// Log level: an error.
+#define HR_LOG_ERROR 1
+
+// Log level: a warning.
+#define HR_LOG_WARN 2
+
+// Log level: information.
+#define HR_LOG_INFO 3
+
+// Log level: for debugging.
+#define HR_LOG_DEBUG 4
+
+// Log level: every detail.
+#define HR_LOG_TRACE 5
+
+// Ask for the run to end at the next boundary.
+#define HR_REQUEST_STOP 1
+
+// Ask for a validation in the next slot.
+#define HR_REQUEST_VALIDATE 2
+
+// Ask for a checkpoint in the next slot.
+#define HR_REQUEST_SAVE 3
+
+// A metric's value of the last batch.
+#define HR_METRIC_LATEST_STEP 0
+
+// A metric's value of the last finished epoch.
+#define HR_METRIC_LATEST_EPOCH 1
+
+// Nothing.
+#define HR_VALUE_NONE 0
+
+// `int_` is 0 or 1.
+#define HR_VALUE_BOOL 1
+
+// `int_` holds it.
+#define HR_VALUE_INT 2
+
+// `float_` holds it.
+#define HR_VALUE_FLOAT 3
+
+// `text` holds it.
+#define HR_VALUE_TEXT 4
+
+// `items` points to `len` values.
+#define HR_VALUE_LIST 5
+
+// `items` points to `len` values, each with its `key`.
+#define HR_VALUE_TABLE 6
+
+// The first field of every table.
+typedef struct HrHeader {
+  // `HR_MAGIC`.
+  uint64_t magic;
+  // The size in bytes of the table this header begins.
+  uint32_t struct_size;
+  // The major version it was built against.
+  uint16_t abi_major;
+  // The minor version it was built against.
+  uint16_t abi_minor;
+  // `HR_FLAG_*` bits; unknown ones are ignored.
+  uint64_t flags;
+} HrHeader;
+
+// Borrowed UTF-8 text: a pointer and a length, no terminating zero.
+typedef struct HrStr {
+  // The first byte; may be null when `len` is 0.
+  const uint8_t *ptr;
+  // How many bytes.
+  size_t len;
+} HrStr;
+
+// How a call ended. Any number but 0 is a failure; the text is with the host (`set_error`).
+typedef int32_t HrStatus;
+// It worked.
+#define HR_OK 0
+// It failed, with a message.
+#define HR_ERROR 1
+// The plugin panicked; the panic was caught on its side.
+#define HR_PANIC 2
+// There is no such thing here: an absent tensor, an unknown key.
+#define HR_ABSENT 3
+
+// Where the run is. Plain fields, kept up to date by the host: reading one is no call. [train-thread]
+typedef struct HrProgress {
+  // The size of this struct in the host.
+  uint32_t struct_size;
+  // 0 train, 1 val, 2 test, 3 pred.
+  uint32_t phase;
+  // The epoch in progress, the first is 1; between epochs, how many were begun.
+  uint64_t epoch;
+  // The training iteration in progress, the first is 1; between iterations, how many were begun.
+  uint64_t iter;
+  // The iteration in progress within the current pass, the first is 1.
+  uint64_t inner_iter;
+  // Iterations of one pass over the current phase's data.
+  uint64_t inner_len;
+  // The epoch after which training ends.
+  uint64_t max_epochs;
+  // The iteration after which training ends.
+  uint64_t max_iters;
+  // The micro-batch in progress, the first is 0.
+  uint32_t micro;
+  // Micro-batches of an iteration.
+  uint32_t micros;
+  // Training samples consumed.
+  uint64_t samples;
+  // Samples in the current batch.
+  uint64_t batch_size;
+  // This process among `world`.
+  uint32_t rank;
+  // How many processes train together.
+  uint32_t world;
+  // The run's seed.
+  uint64_t seed;
+  // The first group's learning rate.
+  double lr;
+  // Seconds that fetching the current batch took.
+  double data_time;
+  // Seconds from the start of the current iteration's fetch to the end of its last role; 0 before that.
+  double iter_time;
+  // How the run ended: 0 not yet, 1 completed, 2 stopped, 3 interrupted, 4 failed.
+  uint32_t outcome;
+  // Where `on_exception` was raised: the point's code, or 0xffffffff outside of any point.
+  uint32_t failed_point;
+} HrProgress;
+
+// A tensor that the host keeps. 0 is no tensor. A handle that was released or outlived its iteration is refused
+// with a message, never followed.
+typedef uint64_t HrTensor;
+// No tensor.
+#define HR_TENSOR_NONE 0
+
+// A borrowed row of handles.
+typedef struct HrTensors {
+  // The first handle.
+  const HrTensor *ptr;
+  // How many.
+  size_t len;
+} HrTensors;
+
+// DLPack's device.
+typedef struct HrDevice {
+  // 1 CPU, 2 CUDA.
+  int32_t device_type;
+  // Which one.
+  int32_t device_id;
+} HrDevice;
+
+// DLPack's element type.
+typedef struct HrDataType {
+  // 0 signed integer, 1 unsigned integer, 2 float, 4 bfloat, 5 complex, 6 bool.
+  uint8_t code;
+  // Bits of one element.
+  uint8_t bits;
+  // 1.
+  uint16_t lanes;
+} HrDataType;
+
+// DLPack's borrowed tensor, field by field as in dlpack.h.
+typedef struct HrDLTensor {
+  // The first element (with `byte_offset` added).
+  void *data;
+  // Where the memory is.
+  struct HrDevice device;
+  // How many dimensions.
+  int32_t ndim;
+  // The element type.
+  struct HrDataType dtype;
+  // `ndim` sizes.
+  const int64_t *shape;
+  // `ndim` strides in elements.
+  const int64_t *strides;
+  // Bytes from `data` to the first element.
+  uint64_t byte_offset;
+} HrDLTensor;
+
+// An operator that was found once; valid as long as the process lives.
+typedef uint64_t HrOp;
+
+// An argument or a result of an operator.
+typedef struct HrArg {
+  // An `HR_ARG_*` number: which of the fields below counts.
+  uint32_t kind;
+  // A handle, a whole number or a truth value.
+  int64_t int_;
+  // A number.
+  double float_;
+  // The first element of a list.
+  const void *ptr;
+  // How many elements the list has.
+  size_t len;
+} HrArg;
+
+// What the host does with tensors.
+typedef struct TensorTable {
+  // Who made this table.
+  struct HrHeader header;
+  // The tensor of a `HR_SLOT_*`; HR_ABSENT where there is none at this point. [train-thread] [borrowed until the
+  // iteration ends]
+  HrStatus (*slot)(void *host, uint32_t slot, HrTensor *out);
+  // Replaces the tensor of a `HR_SLOT_*`. Only a role may. [train-thread]
+  HrStatus (*set_slot)(void *host, uint32_t slot, HrTensor tensor);
+  // The handles of a `HR_LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
+  // keep their handles for the whole run, gradients until the iteration ends]
+  HrStatus (*list)(void *host, uint32_t list, struct HrTensors *out);
+  // The name of the tensor at `index` of HR_LIST_PARAMS or HR_LIST_BUFFERS. [train-thread] [borrowed for the run]
+  HrStatus (*name)(void *host, uint32_t list, size_t index, struct HrStr *out);
+  // A second handle to the same tensor, to be released by the caller. [train-thread]
+  HrStatus (*keep)(void *host, HrTensor tensor, HrTensor *out);
+  // Gives back `count` handles that the caller owns. [train-thread]
+  void (*release)(void *host, const HrTensor *tensors, size_t count);
+  // The single number in a tensor. Waits for the device. [train-thread]
+  HrStatus (*item)(void *host, HrTensor tensor, double *out);
+  // A view of a tensor's memory, without a copy. [train-thread] [borrowed until the calling point returns]
+  HrStatus (*view)(void *host, HrTensor tensor, uint32_t flags, struct HrDLTensor *out);
+  // A new tensor with a copy of the viewed memory, to be released by the caller. [train-thread]
+  HrStatus (*from_view)(void *host, const struct HrDLTensor *view, HrTensor *out);
+  // Finds an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
+  HrStatus (*op_find)(void *host, struct HrStr name, HrOp *out);
+  // Calls an operator. Trailing arguments may be left out where the operator has defaults. At most `capacity`
+  // results are written and their number to `count`; result tensors belong to the caller, a result's list of
+  // handles is borrowed until the next operator call. [train-thread]
+  HrStatus (*op_call)(void *host,
+                      HrOp op,
+                      const struct HrArg *args,
+                      size_t arg_count,
+                      struct HrArg *results,
+                      size_t capacity,
+                      size_t *count);
+} TensorTable;
+
+// What roles ask of the engine. Each of them may fail; none may be called outside a role but `lr`.
+typedef struct EngineTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Runs the model on the current input and puts the result into HR_SLOT_OUTPUT. [train-thread]
+  HrStatus (*forward)(void *host);
+  // Runs the model on `input`; the result belongs to the caller. [train-thread]
+  HrStatus (*model)(void *host, HrTensor input, HrTensor *out);
+  // Computes the configured loss of HR_SLOT_OUTPUT and HR_SLOT_LABEL into HR_SLOT_LOSS. [train-thread]
+  HrStatus (*criterion)(void *host);
+  // Differentiates HR_SLOT_LOSS, divided by the number of micro-batches. [train-thread]
+  HrStatus (*backward)(void *host);
+  // Changes the parameters by their gradients, then drops the gradients. [train-thread]
+  HrStatus (*optimizer_step)(void *host);
+  // Sets the learning rate by the configured schedule. [train-thread]
+  HrStatus (*lr_step)(void *host);
+  // How many groups of parameters the optimizer has. [train-thread]
+  size_t (*group_count)(void *host);
+  // A group's learning rate. [train-thread]
+  HrStatus (*lr)(void *host, size_t group, double *out);
+  // Sets a group's learning rate. [train-thread]
+  HrStatus (*set_lr)(void *host, size_t group, double lr);
+} EngineTable;
+
+// Scalars that writers read, and the values of metrics.
+typedef struct EventTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Interns a scalar's name; ask once, put often. A name without '/' is scoped by the current phase, one that
+  // begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether writers show a
+  // median. [train-thread] [valid for the run]
+  HrStatus (*key)(void *host, struct HrStr name, uint32_t smooth, uint32_t *out);
+  // Puts a value for the current iteration. Allocates nothing. [train-thread]
+  HrStatus (*put)(void *host, uint32_t key, double value);
+  // The last value; HR_ABSENT where there is none. [train-thread]
+  HrStatus (*latest)(void *host, uint32_t key, double *out);
+  // The median of the last `window` values. [train-thread]
+  HrStatus (*median)(void *host, uint32_t key, size_t window, double *out);
+  // Has the writers write what was put since they last did. [train-thread]
+  HrStatus (*write)(void *host);
+  // A metric's value by phase, name (`Accuracy`, or `F1.macro` for one of several) and `HR_METRIC_LATEST_*`;
+  // HR_ABSENT before it was computed. [train-thread]
+  HrStatus (*metric)(void *host, uint32_t phase, struct HrStr name, uint32_t which, double *out);
+} EventTable;
+
+// One value of a settings tree. Borrowed: it lives as long as the call that lends it.
+typedef struct HrValue {
+  // A `HR_VALUE_*` number: which of the fields below counts.
+  uint32_t kind;
+  // Its name, where it stands in a table.
+  struct HrStr key;
+  // The number of a HR_VALUE_INT or HR_VALUE_BOOL.
+  int64_t int_;
+  // The number of a HR_VALUE_FLOAT.
+  double float_;
+  // The text of a HR_VALUE_TEXT.
+  struct HrStr text;
+  // The values of a HR_VALUE_LIST or HR_VALUE_TABLE.
+  const struct HrValue *items;
+  // How many `items` there are.
+  size_t len;
+} HrValue;
+
+// Values that hooks share by name.
+typedef struct StateTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Puts or replaces a value. [train-thread] [borrowed until return]
+  HrStatus (*put)(void *host, struct HrStr key, const struct HrValue *value);
+  // A value; null where there is none. [train-thread] [borrowed until the next call of this table]
+  const struct HrValue *(*value)(void *host, struct HrStr key);
+  // Removes a value; HR_ABSENT where there is none. [train-thread]
+  HrStatus (*remove)(void *host, struct HrStr key);
+} StateTable;
+
+// What a plugin receives: one per hook instance, at one address from `create` until `destroy` returns.
+typedef struct TrainerHandle {
+  // Who made this table.
+  struct HrHeader header;
+  // Handed back to each function.
+  void *host;
+  // Where the run is.
+  const struct HrProgress *progress;
+  // The instance's name in the config. [borrowed for the run]
+  struct HrStr instance;
+  // The most detailed `HR_LOG_*` that anybody listens to.
+  const uint32_t *log_level;
+  // Tensors.
+  const struct TensorTable *tensors;
+  // The engine, for roles.
+  const struct EngineTable *engine;
+  // Scalars and metrics.
+  const struct EventTable *events;
+  // Shared values.
+  const struct StateTable *states;
+  // A later service by its id, such as `hookrack.artifacts/1`; null where this host has none.
+  // [any-thread] [valid for the process]
+  const void *(*extension)(void *host, struct HrStr id);
+  // Hands a line to the host's log. [any-thread] [borrowed until return]
+  void (*log)(void *host, uint32_t level, struct HrStr target, struct HrStr message);
+  // Says why the status that is about to be returned is not HR_OK. [train-thread] [borrowed until return]
+  void (*set_error)(void *host, struct HrStr message);
+  // The text behind the last failed call of this handle. [train-thread] [borrowed until the next call]
+  struct HrStr (*last_error)(void *host);
+  // Asks for something: a `HR_REQUEST_*`, with a reason. [train-thread] [borrowed until return]
+  HrStatus (*request)(void *host, uint32_t what, struct HrStr why);
+  // The failure that `on_exception` and the `after_*` points of a failed run are about; empty where there is
+  // none. [train-thread] [borrowed until return of the point]
+  struct HrStr (*failure)(void *host);
+} TrainerHandle;
+
+// Takes a hook's state, entry by entry. Valid until the call returns. [train-thread]
+typedef struct HrStateWriter {
+  // Who made this table.
+  struct HrHeader header;
+  // Handed back to each function.
+  void *sink;
+  // Saves a value. [borrowed until return]
+  HrStatus (*put_value)(void *sink, struct HrStr key, const struct HrValue *value);
+  // Saves a tensor's contents. [borrowed until return]
+  HrStatus (*put_tensor)(void *sink, struct HrStr key, HrTensor tensor);
+} HrStateWriter;
+
+// Gives a hook's state back, by key. Valid until the call returns. [train-thread]
+typedef struct HrStateReader {
+  // Who made this table.
+  struct HrHeader header;
+  // Handed back to each function.
+  void *source;
+  // A saved value; null where there is none. [borrowed until return of the hook]
+  const struct HrValue *(*value)(void *source, struct HrStr key);
+  // A saved tensor, to be released by the caller; HR_ABSENT where there is none.
+  HrStatus (*tensor)(void *source, struct HrStr key, HrTensor *out);
+} HrStateReader;
+
+// One kind of hook. Frozen for the major version: new points are new codes of `on_point`.
+typedef struct HookBase {
+  // Who made this table.
+  struct HrHeader header;
+  // The `type` by which a config names it. [borrowed for the process]
+  struct HrStr name;
+  // A JSON object: doc, points, level, params, mutates, reads, writes. docs/abi.md has its fields. [any-thread]
+  // [borrowed for the process]
+  struct HrStr (*manifest)(void);
+  // Makes an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread]
+  // [settings borrowed until return]
+  HrStatus (*create)(const struct TrainerHandle *trainer, const struct HrValue *settings, void **out);
+  // Ends an instance. [train-thread]
+  void (*destroy)(void *instance);
+  // Called at each point that the manifest lists. An unknown code is answered with HR_OK. [train-thread]
+  HrStatus (*on_point)(void *instance, uint32_t point, const struct TrainerHandle *trainer);
+  // Puts what a resumed run needs into `writer`. [train-thread]
+  HrStatus (*save_state)(void *instance, const struct HrStateWriter *writer);
+  // Takes it back. [train-thread]
+  HrStatus (*load_state)(void *instance, const struct HrStateReader *reader);
+} HookBase;
+
+// Takes a metric's values. Valid until the call returns. [train-thread]
+typedef struct HrScalarSink {
+  // Who made this table.
+  struct HrHeader header;
+  // Handed back to the function.
+  void *sink;
+  // Takes one value; `suffix` is empty for the metric's main value. [borrowed until return]
+  HrStatus (*put)(void *sink, struct HrStr suffix, double value);
+} HrScalarSink;
+
+// One kind of metric. Frozen for the major version.
+typedef struct MetricBase {
+  // Who made this table.
+  struct HrHeader header;
+  // The `type` by which a config names it. [borrowed for the process]
+  struct HrStr name;
+  // A JSON object: doc, params, unit, direction. [any-thread] [borrowed for the process]
+  struct HrStr (*manifest)(void);
+  // Makes an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread]
+  // [settings borrowed until return]
+  HrStatus (*create)(const struct TrainerHandle *trainer, const struct HrValue *settings, void **out);
+  // Ends an instance. [train-thread]
+  void (*destroy)(void *instance);
+  // Takes the current batch in: output, label and loss are in `trainer`. [train-thread]
+  HrStatus (*update)(void *instance, const struct TrainerHandle *trainer);
+  // Gives the values of a `HR_METRIC_*` scope; does not change them. [train-thread]
+  HrStatus (*compute)(void *instance, uint32_t scope, const struct HrScalarSink *sink);
+  // Forgets all batches. [train-thread]
+  HrStatus (*reset)(void *instance);
+  // Puts what was gathered into `writer`. [train-thread]
+  HrStatus (*save_state)(void *instance, const struct HrStateWriter *writer);
+  // Replaces what was gathered. [train-thread]
+  HrStatus (*load_state)(void *instance, const struct HrStateReader *reader);
+  // Adds what another instance gathered. [train-thread]
+  HrStatus (*merge)(void *instance, const struct HrStateReader *reader);
+} MetricBase;
+
+// What one library offers.
+typedef struct HrPlugin {
+  // Who made this table.
+  struct HrHeader header;
+  // The library's name. [borrowed for the process]
+  struct HrStr name;
+  // The library's version. [borrowed for the process]
+  struct HrStr version;
+  // What built it: a compiler's version, for messages. [borrowed for the process]
+  struct HrStr built_with;
+  // Its hooks.
+  const struct HookBase *const *hooks;
+  // How many.
+  size_t hook_count;
+  // Its metrics.
+  const struct MetricBase *const *metrics;
+  // How many.
+  size_t metric_count;
+} HrPlugin;
+
+// Files that a hook leaves in the run directory.
+typedef struct ArtifactTable {
+  // Who made this table.
+  struct HrHeader header;
+  // The run directory; empty where the run leaves none. [train-thread] [borrowed for the run]
+  struct HrStr (*run_dir)(void *host);
+  // Writes tensors to `file` (relative to the run directory, ending in `.safetensors`), whole or not at all.
+  // [train-thread] [borrowed until return]
+  HrStatus (*save_tensors)(void *host,
+                           struct HrStr file,
+                           const struct HrStr *names,
+                           const HrTensor *tensors,
+                           size_t count);
+} ArtifactTable;
+
+#if defined(_WIN32)
+#define HR_EXPORT __declspec(dllexport)
+#else
+#define HR_EXPORT __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a plugin defines: its table, the same at every call. [any-thread] [valid for the process]
+HR_EXPORT const HrPlugin *hookrack_plugin(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+// Helpers for plugins in C. They are no part of the ABI: a plugin may do without.
+
+// The header of a table of type T, as an initializer: `.header = HR_HEADER(HookBase)`.
+#define HR_HEADER(T) { HR_MAGIC, (uint32_t)sizeof(T), HR_ABI_MAJOR, HR_ABI_MINOR, 0 }
+
+// A string literal as an initializer: `.name = HR_STR("GradNorm")`.
+#define HR_STR(literal) { (const uint8_t *)("" literal), sizeof(literal) - 1 }
+
+// Lends a zero-terminated text.
+static inline HrStr hr_str(const char *text) {
+  HrStr lent;
+  lent.ptr = (const uint8_t *)text;
+  lent.len = strlen(text);
+  return lent;
+}
+
+// Whether a call worked.
+static inline int hr_ok(HrStatus status) {
+  return status == HR_OK;
+}
+
+// Whether two texts are the same.
+static inline int hr_str_eq(HrStr text, const char *other) {
+  return text.len == strlen(other) && (text.len == 0 || memcmp(text.ptr, other, text.len) == 0);
+}
+
+// The value of `key` in a table of settings; null where there is none.
+static inline const HrValue *hr_field(const HrValue *table, const char *key) {
+  size_t i;
+  if (table == NULL || table->kind != HR_VALUE_TABLE) {
+    return NULL;
+  }
+  for (i = 0; i < table->len; i++) {
+    if (hr_str_eq(table->items[i].key, key)) {
+      return &table->items[i];
+    }
+  }
+  return NULL;
+}
+
+// Gives the host the reason and the status to return with it: `return hr_fail(trainer, "no gradients")`.
+static inline HrStatus hr_fail(const TrainerHandle *trainer, const char *why) {
+  trainer->set_error(trainer->host, hr_str(why));
+  return HR_ERROR;
+}
+
+// After a call of the host that failed: gives the host's own reason as this plugin's.
+static inline HrStatus hr_fail_as_host(const TrainerHandle *trainer) {
+  trainer->set_error(trainer->host, trainer->last_error(trainer->host));
+  return HR_ERROR;
+}
+
+#endif // HOOKRACK_H

@@ -1,0 +1,138 @@
+//! Counts the samples whose label is among the k largest scores.
+
+use hookrack_plugin_api::{Result, ensure};
+use std::ops::AddAssign;
+
+/// The label of a sample that does not count, as in libtorch's losses.
+const IGNORED: i64 = -100;
+
+/// Hits among samples. Two counts add up, which is all that merging across processes needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Samples whose label was among the k largest scores.
+    pub hits: u64,
+    /// All samples that count.
+    pub samples: u64,
+}
+
+impl Count {
+    /// Hits per sample; NaN where there was no sample.
+    #[expect(clippy::cast_precision_loss, reason = "samples stay far below 2^53")]
+    pub fn share(self) -> f64 {
+        if self.samples == 0 { f64::NAN } else { self.hits as f64 / self.samples as f64 }
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.samples += other.samples;
+    }
+}
+
+/// How many scores stand before the label's. Among equal ones the first class stands first, as in `argmax`; NaN
+/// stands before every number, as in `topk`.
+///
+/// Counting is one pass without memory of its own, where sorting the row would need both. It never stops early: a
+/// loop without an exit is what the compiler turns into vector instructions.
+#[expect(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "`not less` is true of NaN, and that is meant"
+)]
+fn rank(row: &[f32], label: usize) -> usize {
+    let score = row[label];
+    let before = row[..label].iter().filter(|other| !(**other < score)).count();
+    let after = row[label + 1..].iter().filter(|other| !(**other <= score)).count();
+    before + after
+}
+
+/// Counts over rows of `classes` scores, one row for each label. A label whose score is NaN is never a hit.
+///
+/// # Errors
+/// A label is no class.
+pub fn count_hits(scores: &[f32], classes: usize, labels: &[i64], k: usize) -> Result<Count> {
+    let mut count = Count::default();
+    // `chunks_exact` takes no chunks of 0; without classes any label is out of range below.
+    for (row, &label) in scores.chunks_exact(classes.max(1)).zip(labels) {
+        if label == IGNORED {
+            continue;
+        }
+        let index = usize::try_from(label).unwrap_or(usize::MAX);
+        ensure!(index < classes, "label {label} is none of {classes} classes");
+        count.samples += 1;
+        count.hits += u64::from(!row[index].is_nan() && rank(row, index) < k);
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Count, count_hits};
+
+    const NAN: f32 = f32::NAN;
+
+    fn hits(row: &[f32], label: i64, k: usize) -> u64 {
+        count_hits(row, row.len(), &[label], k).unwrap().hits
+    }
+
+    #[test]
+    fn the_label_must_be_among_the_k_largest() {
+        let row = [0.1, 0.4, 0.2, 0.3];
+        assert_eq!([1, 2, 3, 4].map(|k| hits(&row, 1, k)), [1, 1, 1, 1]);
+        assert_eq!([1, 2, 3, 4].map(|k| hits(&row, 3, k)), [0, 1, 1, 1]);
+        assert_eq!([1, 2, 3, 4].map(|k| hits(&row, 0, k)), [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn rows_belong_to_labels_in_order() {
+        let scores = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
+        assert_eq!(count_hits(&scores, 2, &[0, 1, 0], 1).unwrap(), Count { hits: 2, samples: 3 });
+    }
+
+    #[test]
+    fn among_equal_scores_the_first_class_stands_first() {
+        assert_eq!([0, 1, 2].map(|label| hits(&[0.5; 3], label, 2)), [1, 1, 0]);
+    }
+
+    #[test]
+    fn a_k_beyond_the_classes_always_hits() {
+        assert_eq!([0, 1].map(|label| hits(&[-1.0, f32::INFINITY], label, 7)), [1, 1]);
+    }
+
+    #[test]
+    fn a_nan_score_is_never_a_hit_and_stands_before_numbers() {
+        assert_eq!(hits(&[NAN, 1.0], 0, 2), 0);
+        assert_eq!(hits(&[NAN, 1.0], 1, 1), 0);
+        assert_eq!(hits(&[1.0, NAN], 0, 1), 0);
+        assert_eq!(hits(&[NAN, 1.0], 1, 2), 1);
+        assert_eq!(hits(&[NAN, NAN], 1, 2), 0);
+    }
+
+    #[test]
+    fn an_empty_batch_counts_nothing_and_has_no_share() {
+        let count = count_hits(&[], 10, &[], 5).unwrap();
+        assert_eq!(count, Count::default());
+        assert!(count.share().is_nan());
+    }
+
+    #[test]
+    fn an_ignored_label_does_not_count() {
+        let count = count_hits(&[1.0, 0.0, 1.0, 0.0], 2, &[-100, 0], 1).unwrap();
+        assert_eq!(count, Count { hits: 1, samples: 1 });
+    }
+
+    #[test]
+    fn a_label_that_is_no_class_is_refused() {
+        for label in [2, -1] {
+            let error = count_hits(&[1.0, 0.0], 2, &[label], 1).unwrap_err().to_string();
+            assert_eq!(error, format!("label {label} is none of 2 classes"));
+        }
+    }
+
+    #[test]
+    fn counts_of_two_processes_add_up() {
+        let mut count = Count { hits: 1, samples: 4 };
+        count += Count { hits: 2, samples: 2 };
+        assert!((count.share() - 0.5).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,175 @@
+//! What can be typed after `cargo xtask`.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask setup                        get libtorch, once per machine
+  cargo xtask train configs/mlp.toml       build everything and train
+  cargo xtask test                         all tests
+  cargo xtask ci                           what a pull request must pass
+
+A first `setup` downloads about 540 MB and keeps about 490 MB; an interrupted one goes on where it stopped.";
+
+/// The project's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find libtorch, or make a CPU one, and point `.libtorch` at it
+    Setup(Setup),
+    /// Build the host and every bundled plugin, and put the plugins' libraries into `plugins/`
+    Build(Build),
+    /// Build, then `hookrack train ARGS…`
+    Train(Train),
+    /// Build, then `hookrack ARGS…`
+    Run(Run),
+    /// Build, then run every test of the workspace
+    Test(Test),
+    /// Format, lints, docs, tests, licences and advisories: what a pull request must pass
+    #[command(after_help = "\
+Every check runs even if one fails; the summary at the end says which did, and how long each took.
+
+Examples:
+  cargo xtask ci
+  .ci/run                                  the same, from any folder")]
+    Ci,
+    /// Build for release and pack a folder and a `.tar.gz` that run on another machine
+    Dist(Dist),
+    /// Build for release, then run the benchmarks
+    Bench(Bench),
+}
+
+/// `cargo xtask setup`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Looked for in this order:
+  1. the folder that LIBTORCH names
+  2. the one that `.libtorch` already points at
+  3. a torch of the right version that `python3` could import
+  4. the copy made before
+Else one is made from three pinned wheels of the Python package index that pip is configured for.
+
+The copy lives in $HOOKRACK_CACHE, else $XDG_CACHE_HOME/hookrack, else ~/.cache/hookrack.
+
+Examples:
+  cargo xtask setup
+  cargo xtask setup --again                look again, for example after a torch was installed
+  HOOKRACK_CACHE=/big/disk cargo xtask setup
+  LIBTORCH=/opt/libtorch cargo xtask setup use a libtorch of your own, for example one for a GPU")]
+pub(crate) struct Setup {
+    /// Look for libtorch again even if `.libtorch` points at a good one
+    #[arg(long)]
+    pub(crate) again: bool,
+}
+
+/// `cargo xtask build`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask build
+  cargo xtask build --release")]
+pub(crate) struct Build {
+    /// Optimise as for a release
+    #[arg(long)]
+    pub(crate) release: bool,
+}
+
+/// `cargo xtask train`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The exit code is that of `hookrack train`.
+
+Examples:
+  cargo xtask train configs/mlp.toml
+  cargo xtask train configs/mlp.toml -s train.epochs=1")]
+pub(crate) struct Train {
+    /// Passed on to `hookrack train`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// `cargo xtask run`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The exit code is that of `hookrack`.
+
+Examples:
+  cargo xtask run -- plan configs/mlp.toml
+  cargo xtask run -- --help")]
+pub(crate) struct Run {
+    /// Passed on to `hookrack`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// `cargo xtask test`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask test
+  cargo xtask test ema                     tests whose name contains `ema`
+  cargo xtask test ema profiler            … or `profiler`")]
+pub(crate) struct Test {
+    /// Run only the tests whose name contains one of these
+    pub(crate) filters: Vec<String>,
+}
+
+/// `cargo xtask dist`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask dist
+  cargo xtask dist --out /tmp/release")]
+pub(crate) struct Dist {
+    /// Where the folder and the archive go; `dist/` at the root of the workspace unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// `cargo xtask bench`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask bench
+  cargo xtask bench -- --help              what the benchmarks themselves take")]
+pub(crate) struct Bench {
+    /// Passed on to the benchmarks
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn train_passes_options_of_the_host_on() {
+        let cli = Cli::parse_from(["xtask", "train", "a.toml", "-s", "k=1", "--resume"]);
+        let Command::Train(train) = cli.command else { panic!("not train") };
+        assert_eq!(train.args, ["a.toml", "-s", "k=1", "--resume"]);
+    }
+}

@@ -1,0 +1,38 @@
+//! `cargo xtask bench`: build for release, then become the benchmarks.
+
+use std::ffi::OsString;
+
+use super::{Profile, build};
+use crate::{error::TaskError, metadata::Metadata, process, workspace::Workspace};
+
+const PACKAGE: &str = "hookrack-bench";
+
+pub(crate) fn bench(workspace: &Workspace, args: &[OsString]) -> Result<(), TaskError> {
+    // Before minutes of building.
+    let program = program(&Metadata::read(workspace)?)?;
+    let built = build(workspace, Profile::Release)?;
+    // Not `cargo run`: choosing one package may choose other features, and build libtorch's bindings again.
+    let mut command = process::command(built.folder.join(program));
+    command.args(args);
+    Err(process::replace_self(&mut command).into())
+}
+
+fn program(metadata: &Metadata) -> Result<String, TaskError> {
+    metadata
+        .package(PACKAGE)
+        .and_then(|package| package.programs.first().cloned())
+        .ok_or(TaskError::NoPackage { package: PACKAGE, folder: "bench" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_without_benchmarks_says_where_they_are_expected() {
+        let metadata = Metadata::parse(r#"{"target_directory": "/w", "packages": []}"#).unwrap();
+        let text = program(&metadata).unwrap_err().to_string();
+        assert!(text.starts_with("there is no package `hookrack-bench`"), "{text}");
+        assert!(text.contains("`bench/`"), "{text}");
+    }
+}

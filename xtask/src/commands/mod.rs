@@ -1,0 +1,34 @@
+//! The commands, one file each.
+
+mod bench;
+mod build;
+mod ci;
+mod run;
+mod test;
+
+use std::path::PathBuf;
+
+use crate::{cli::Command, dist, error::TaskError, libtorch, report, workspace::Workspace};
+
+pub(crate) use build::{Built, Profile, build};
+
+/// Does what was asked for on the command line.
+pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
+    let workspace = Workspace::locate();
+    match command {
+        Command::Setup(args) => setup(&workspace, args.again).map(drop),
+        Command::Build(args) => build(&workspace, Profile::of(args.release)).map(drop),
+        Command::Train(args) => run::hookrack(&workspace, Some("train"), &args.args),
+        Command::Run(args) => run::hookrack(&workspace, None, &args.args),
+        Command::Test(args) => test::test(&workspace, &args.filters),
+        Command::Ci => ci::ci(&workspace),
+        Command::Dist(args) => dist::dist(&workspace, args.out),
+        Command::Bench(args) => bench::bench(&workspace, &args.args),
+    }
+}
+
+fn setup(workspace: &Workspace, again: bool) -> Result<PathBuf, TaskError> {
+    let folder = libtorch::ensure(workspace, again)?;
+    report::note(&format!("libtorch {} in {}", libtorch::folder::VERSION, folder.display()));
+    Ok(folder)
+}

@@ -1,0 +1,29 @@
+//! The one error a command ends with; each stage has its own enum below it.
+
+use crate::{
+    compiler::CompilerError, dist::DistError, files::FileError, libtorch::LibtorchError,
+    metadata::MetadataError, process::ProcessError,
+};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TaskError {
+    #[error(transparent)]
+    Compiler(#[from] CompilerError),
+    #[error(transparent)]
+    Dist(#[from] DistError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Libtorch(#[from] LibtorchError),
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error(
+        "there is no package `{package}` in the workspace; it is expected in `{folder}/` and listed in the \
+         `members` of Cargo.toml"
+    )]
+    NoPackage { package: &'static str, folder: &'static str },
+    #[error("{failed} of {all} checks failed: {names}")]
+    Checks { failed: usize, all: usize, names: String },
+}

@@ -1,0 +1,120 @@
+//! The user's cache folder: where the made libtorch and half-finished downloads live.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::{LibtorchError, folder::VERSION};
+use crate::{
+    files::{During as _, FileError},
+    report,
+};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Cache {
+    root: PathBuf,
+}
+
+/// Held while something in the cache is made; let go when dropped, also by a crash.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    _file: File,
+}
+
+impl Cache {
+    /// `$HOOKRACK_CACHE`, else `$XDG_CACHE_HOME/hookrack`, else `~/.cache/hookrack`.
+    pub(crate) fn locate() -> Result<Self, LibtorchError> {
+        let root = choose(|name| env::var_os(name)).ok_or(LibtorchError::NoCache)?;
+        let root = std::path::absolute(&root).during("resolve", &root)?;
+        Ok(Self { root })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The libtorch made from wheels.
+    pub(crate) fn libtorch(&self) -> PathBuf {
+        self.root.join(format!("libtorch-{VERSION}-cpu"))
+    }
+
+    /// The folder of links to one Python torch; `key` tells those of several Pythons apart.
+    pub(crate) fn linked(&self, key: &str) -> PathBuf {
+        self.root.join(format!("libtorch-{VERSION}-python-{key}"))
+    }
+
+    /// Where a folder is made before it gets its name. Always the same one, so that what a killed setup left
+    /// behind is cleared by the next; the lock keeps two of them apart.
+    pub(crate) fn unfinished(folder: &Path) -> PathBuf {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        folder.with_file_name(format!(".{name}.unfinished"))
+    }
+
+    pub(crate) fn downloads(&self) -> PathBuf {
+        self.root.join("downloads")
+    }
+
+    /// Waits until no other process makes something here.
+    pub(crate) fn lock(&self) -> Result<Guard, FileError> {
+        fs::create_dir_all(&self.root).during("create the folder", &self.root)?;
+        let path = self.root.join("lock");
+        let file = File::create(&path).during("create", &path)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            report::note(&format!(
+                "another setup works in {}; waiting for it",
+                self.root.display()
+            ));
+            flock(&file, FlockOperation::LockExclusive)
+                .map_err(std::io::Error::from)
+                .during("lock", &path)?;
+        }
+        Ok(Guard { _file: file })
+    }
+}
+
+fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("HOOKRACK_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("hookrack")))
+        .or_else(|| set("HOME").map(|folder| folder.join(".cache/hookrack")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(set: &[(&str, &str)]) -> Option<PathBuf> {
+        choose(|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn the_more_particular_variable_wins_and_an_empty_one_counts_as_unset() {
+        let all = [("HOOKRACK_CACHE", "/a"), ("XDG_CACHE_HOME", "/b"), ("HOME", "/c")];
+        assert_eq!(chosen(&all), Some("/a".into()));
+        assert_eq!(chosen(&all[1..]), Some("/b/hookrack".into()));
+        assert_eq!(chosen(&all[2..]), Some("/c/.cache/hookrack".into()));
+        assert_eq!(
+            chosen(&[("HOOKRACK_CACHE", ""), ("HOME", "/c")]),
+            Some("/c/.cache/hookrack".into())
+        );
+        assert_eq!(chosen(&[]), None);
+    }
+
+    #[test]
+    fn a_second_lock_waits_for_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { root: folder.path().to_owned() };
+        let first = cache.lock().unwrap();
+        let other = cache.clone();
+        let waiting = std::thread::spawn(move || other.lock().map(drop));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        drop(first);
+        waiting.join().unwrap().unwrap();
+    }
+}
