@@ -89,9 +89,10 @@ impl Workshop {
             "\"plugin-api/macros\", version",
             &format!("'{}', version", macros.display()),
         );
-        let members = manifest.lines().find(|line| line.starts_with("members")).unwrap();
-        let manifest = manifest
-            .replace(members, "members = [\"plugin-api\"]\nexclude = [\"plugin-api/macros\"]");
+        let (_, shared) = manifest.split_once("[workspace.package]").unwrap();
+        let manifest = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = [\"plugin-api\"]\n[workspace.package]{shared}"
+        );
         for (version, number) in numbers() {
             let (from, to) = (repository().join("plugin-api"), self.api(version));
             write(&self.root.join(version).join("Cargo.toml"), &manifest);
