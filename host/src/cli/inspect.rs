@@ -43,10 +43,16 @@ fn print_hook(hook: &HookManifest) {
     let points: Vec<_> = hook.points.iter().map(|point| point.name()).collect();
     println!("  points   {}", points.join(", "));
     if !hook.unknown_points.is_empty() {
-        println!("  newer    {} (points that this host does not have)", hook.unknown_points.join(", "));
+        println!(
+            "  newer    {} (points that this host does not have)",
+            hook.unknown_points.join(", ")
+        );
     }
     println!("  level    {}", hook.level);
-    println!("  mutates  {}", if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") });
+    println!(
+        "  mutates  {}",
+        if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") }
+    );
     println!("  state    {}", if hook.has_state { "saved in checkpoints" } else { "none" });
     print_params(hook.params.as_deref());
 }
@@ -81,7 +87,13 @@ fn print_params(params: Option<&[Param]>) {
                 text
             }
         };
-        println!("  {:<16} {:<10} {presence:<16} {}{}", param.name, kind(&param.ty), param.doc, range(param));
+        println!(
+            "  {:<16} {:<10} {presence:<16} {}{}",
+            param.name,
+            kind(&param.ty),
+            param.doc,
+            range(param)
+        );
     }
 }
 

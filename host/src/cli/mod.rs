@@ -1,6 +1,10 @@
 //! The command line: what may be typed, and what each command does.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "talking to the person is what this folder is for")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "talking to the person is what this folder is for"
+)]
 
 mod check;
 mod config;

@@ -23,7 +23,8 @@ fn cost_lines(trainer: &Trainer) -> Vec<String> {
     let costs = trainer.costs();
     let line = |cost: &crate::dispatch::HookCost| {
         let (total, calls) = (cost.total(), cost.calls());
-        let each = total.as_secs_f64() * 1e6 / f64::from(u32::try_from(calls).unwrap_or(u32::MAX)).max(1.0);
+        let each = total.as_secs_f64() * 1e6
+            / f64::from(u32::try_from(calls).unwrap_or(u32::MAX)).max(1.0);
         format!("{:<24} {:>9}  {calls:>8} calls  {each:>9.1} µs each", cost.name, human(total))
     };
     costs.iter().filter(|cost| cost.calls() > 0).map(line).collect()
@@ -46,7 +47,8 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
     println!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
     for reading in trainer.context().metrics.borrow().readings() {
         let name = format!("{}/{}", reading.phase.name(), reading.name);
-        let best = reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
+        let best =
+            reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
         println!("  {name:<24} {:>9.4}{}", reading.last, best.unwrap_or_default());
     }
     println!("time in hooks:");

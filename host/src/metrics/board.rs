@@ -35,14 +35,29 @@ pub struct Board {
 
 impl Board {
     /// The place of a metric's value. Made at the first value; found without allocating after that.
-    pub fn slot(&mut self, phase: Phase, name: &str, suffix: &str, events: &mut EventStorage) -> usize {
-        let known = self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
+    pub fn slot(
+        &mut self,
+        phase: Phase,
+        name: &str,
+        suffix: &str,
+        events: &mut EventStorage,
+    ) -> usize {
+        let known =
+            self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
         known.unwrap_or_else(|| {
             let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
             let scoped = format!("{}/{name}", phase.name());
             let step_key = events.key(&format!("{scoped}_step"), true);
             let epoch_key = events.key(&scoped, false);
-            self.entries.push(Entry { phase, name, step_key, epoch_key, step: None, last: None, best: None });
+            self.entries.push(Entry {
+                phase,
+                name,
+                step_key,
+                epoch_key,
+                step: None,
+                last: None,
+                best: None,
+            });
             self.entries.len() - 1
         })
     }
@@ -55,7 +70,13 @@ impl Board {
     }
 
     /// Keeps the value of a whole pass; gives the key under which it goes to the writers.
-    pub fn put_epoch(&mut self, slot: usize, value: f64, epoch: u64, better: Option<Better>) -> Key {
+    pub fn put_epoch(
+        &mut self,
+        slot: usize,
+        value: f64,
+        epoch: u64,
+        better: Option<Better>,
+    ) -> Key {
         let entry = &mut self.entries[slot];
         entry.last = Some(value);
         let is_best = match (better, entry.best) {

@@ -82,7 +82,8 @@ unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStat
     let (reading, suffix) = unsafe { (&*sink.cast::<Reading<'_>>(), suffix.to_lossy()) };
     let seat = reading.seat;
     let board = &mut seat.context.metrics.borrow_mut();
-    let slot = board.slot(reading.phase, &seat.name, &suffix, &mut seat.context.events.borrow_mut());
+    let slot =
+        board.slot(reading.phase, &seat.name, &suffix, &mut seat.context.events.borrow_mut());
     let progress = seat.context.progress.get();
     let key = if reading.is_step {
         board.put_step(slot, value)

@@ -5,8 +5,8 @@ use super::error::TrainError;
 use super::fit::{Result, Trainer};
 use crate::engine::EngineError;
 use crate::plugins::gather;
-use crate::run::checkpoint::{self, Checkpoint, Position};
 use crate::run::RunDirError;
+use crate::run::checkpoint::{self, Checkpoint, Position};
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::abi::{SLOT_LOSS, SLOT_OUTPUT};
 use hookrack_plugin_api::{Phase, Point as P};
@@ -83,7 +83,9 @@ impl Trainer {
     }
 
     fn save(&mut self) -> Result<()> {
-        let Some(folder) = self.run.as_ref().map(crate::run::RunDir::checkpoints) else { return Ok(()) };
+        let Some(folder) = self.run.as_ref().map(crate::run::RunDir::checkpoints) else {
+            return Ok(());
+        };
         self.fire(P::BeforeSaveCheckpoint)?;
         std::fs::create_dir_all(&folder).map_err(RunDirError::io("create", &folder))?;
         let checkpoint = self.checkpoint()?;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ffi::c_void;
 
 /// The host's event table.
-pub static TABLE: EventTable =
+pub(super) static TABLE: EventTable =
     EventTable { header: HrHeader::of::<EventTable>(0), key, put, latest, median, write, metric };
 
 /// The full name of a scalar: scoped by phase, by hook, or as it is.
@@ -28,7 +28,8 @@ unsafe extern "C" fn key(host: *mut c_void, name: HrStr, smooth: u32, out: *mut 
         if name.is_empty() {
             return Err("a scalar needs a name");
         }
-        let key = context.events.borrow_mut().key(&full_name(&name, desk, context.phase()), smooth != 0);
+        let key =
+            context.events.borrow_mut().key(&full_name(&name, desk, context.phase()), smooth != 0);
         // SAFETY: the caller gives a place for one number.
         unsafe { out.write(key.0) };
         Ok(())
@@ -46,7 +47,11 @@ unsafe extern "C" fn put(host: *mut c_void, key: u32, value: f64) -> HrStatus {
 
 /// # Safety
 /// `host` belongs to a handle of ours, `out` is a place for one number.
-unsafe fn number(host: *mut c_void, out: *mut f64, body: impl FnOnce(&Context) -> Option<f64>) -> HrStatus {
+unsafe fn number(
+    host: *mut c_void,
+    out: *mut f64,
+    body: impl FnOnce(&Context) -> Option<f64>,
+) -> HrStatus {
     // SAFETY: by the contract.
     unsafe { Desk::of(host) }.serve(|context| {
         let Some(value) = body(context) else { return Ok::<_, String>(HrStatus::ABSENT) };
@@ -71,7 +76,13 @@ unsafe extern "C" fn write(host: *mut c_void) -> HrStatus {
     unsafe { Desk::of(host) }.answer(Context::write_events)
 }
 
-unsafe extern "C" fn metric(host: *mut c_void, phase: u32, name: HrStr, which: u32, out: *mut f64) -> HrStatus {
+unsafe extern "C" fn metric(
+    host: *mut c_void,
+    phase: u32,
+    name: HrStr,
+    which: u32,
+    out: *mut f64,
+) -> HrStatus {
     // SAFETY: the caller lends the name until this returns.
     let name = unsafe { name.to_lossy() };
     let body = |context: &Context| {
