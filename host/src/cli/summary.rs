@@ -46,10 +46,11 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
     let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
     println!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
     for reading in trainer.context().metrics.borrow().readings() {
+        let Some(last) = reading.last else { continue };
         let name = format!("{}/{}", reading.phase.name(), reading.name);
         let best =
             reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
-        println!("  {name:<24} {:>9.4}{}", reading.last, best.unwrap_or_default());
+        println!("  {name:<24} {last:>9.4}{}", best.unwrap_or_default());
     }
     println!("time in hooks:");
     for line in cost_lines(trainer).iter().take(SHOWN) {

@@ -12,6 +12,7 @@ struct Entry {
     epoch_key: Key,
     step: Option<f64>,
     last: Option<f64>,
+    better: Option<Better>,
     best: Option<(f64, u64)>,
 }
 
@@ -21,8 +22,12 @@ pub struct Reading<'a> {
     pub phase: Phase,
     /// The metric, with the suffix of one of several values.
     pub name: &'a str,
+    /// Which of two values is better.
+    pub better: Option<Better>,
+    /// The value of the last batch.
+    pub step: Option<f64>,
     /// The value of the last whole pass.
-    pub last: f64,
+    pub last: Option<f64>,
     /// The best value of any pass and its epoch, where one value is better than another.
     pub best: Option<(f64, u64)>,
 }
@@ -56,6 +61,7 @@ impl Board {
                 epoch_key,
                 step: None,
                 last: None,
+                better: None,
                 best: None,
             });
             self.entries.len() - 1
@@ -78,7 +84,7 @@ impl Board {
         better: Option<Better>,
     ) -> Key {
         let entry = &mut self.entries[slot];
-        entry.last = Some(value);
+        (entry.last, entry.better) = (Some(value), better);
         let is_best = match (better, entry.best) {
             // NaN is never better.
             (None, _) => false,
@@ -101,8 +107,13 @@ impl Board {
 
     /// What each metric has reached.
     pub fn readings(&self) -> impl Iterator<Item = Reading<'_>> {
-        self.entries.iter().filter_map(|e| {
-            Some(Reading { phase: e.phase, name: &e.name, last: e.last?, best: e.best })
+        self.entries.iter().map(|e| Reading {
+            phase: e.phase,
+            name: &e.name,
+            better: e.better,
+            step: e.step,
+            last: e.last,
+            best: e.best,
         })
     }
 }
@@ -143,7 +154,7 @@ mod tests {
                 board.put_epoch(slot, value, epoch as u64, Some(better));
             }
             let reading = board.readings().next().unwrap();
-            assert!(reading.last.is_nan());
+            assert!(reading.last.is_some_and(f64::is_nan));
             assert_eq!(reading.best.map(|(value, _)| value), Some(best));
         }
     }

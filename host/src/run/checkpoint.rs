@@ -243,7 +243,10 @@ mod tests {
         assert_eq!(back.model[0].1, checkpoint(10).model[0].1);
         let ema = &back.hooks["EMAIterHook"];
         assert_eq!(ema.values["updates"], 7i64.into());
-        assert_eq!(ema.tensors["shadow.0"], checkpoint(10).hooks["EMAIterHook"].tensors["shadow.0"]);
+        assert_eq!(
+            ema.tensors["shadow.0"],
+            checkpoint(10).hooks["EMAIterHook"].tensors["shadow.0"]
+        );
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Trainer {
                     break;
                 }
             }
-            if self.is_stopping() {
+            if self.is_cut_short() {
                 break;
             }
             self.adjust_lr(true)?;

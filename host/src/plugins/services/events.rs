@@ -2,15 +2,27 @@
 
 use super::desk::Desk;
 use crate::events::Key;
+use crate::plugins::Better;
 use crate::train::Context;
 use hookrack_plugin_api::Phase;
-use hookrack_plugin_api::abi::{EventTable, HrHeader, HrStatus, HrStr, METRIC_LATEST_STEP};
+use hookrack_plugin_api::abi::{
+    EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP,
+};
 use std::borrow::Cow;
 use std::ffi::c_void;
 
 /// The host's event table.
-pub(super) static TABLE: EventTable =
-    EventTable { header: HrHeader::of::<EventTable>(0), key, put, latest, median, write, metric };
+pub(super) static TABLE: EventTable = EventTable {
+    header: HrHeader::of::<EventTable>(0),
+    key,
+    put,
+    latest,
+    median,
+    write,
+    metric,
+    metric_at,
+    scalar_at,
+};
 
 /// The full name of a scalar: scoped by phase, by hook, or as it is.
 fn full_name<'a>(name: &'a str, desk: &Desk, phase: Phase) -> Cow<'a, str> {
@@ -90,4 +102,63 @@ unsafe extern "C" fn metric(
     };
     // SAFETY: the caller's handle is ours; it gives a place for one number.
     unsafe { number(host, out, body) }
+}
+
+unsafe extern "C" fn metric_at(
+    host: *mut c_void,
+    index: usize,
+    out: *mut HrMetricReading,
+) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.serve(|context| {
+        let board = context.metrics.borrow();
+        let Some(reading) = board.readings().nth(index) else {
+            return Ok::<_, String>(HrStatus::ABSENT);
+        };
+        let better = match reading.better {
+            None => 0,
+            Some(Better::Higher) => 1,
+            Some(Better::Lower) => -1,
+        };
+        // SAFETY: the caller gives a place for one reading; a name on the board stays where it is.
+        unsafe {
+            out.write(HrMetricReading {
+                name: HrStr::new(reading.name),
+                phase: reading.phase.code(),
+                better,
+                step: reading.step.unwrap_or(f64::NAN),
+                epoch: reading.last.unwrap_or(f64::NAN),
+            });
+        }
+        Ok(HrStatus::OK)
+    })
+}
+
+unsafe extern "C" fn scalar_at(
+    host: *mut c_void,
+    index: usize,
+    out: *mut HrScalarReading,
+) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.serve(|context| {
+        let events = context.events.borrow();
+        let valued = events
+            .all()
+            .enumerate()
+            .filter_map(|(key, series)| Some((key, series, series.latest()?)));
+        let Some((key, series, latest)) = valued.into_iter().nth(index) else {
+            return Ok::<_, String>(HrStatus::ABSENT);
+        };
+        // SAFETY: the caller gives a place for one reading; an interned name stays where it is.
+        unsafe {
+            out.write(HrScalarReading {
+                name: HrStr::new(series.name()),
+                key: u32::try_from(key).unwrap_or(u32::MAX),
+                smooth: series.is_smooth().into(),
+                iter: series.step(),
+                latest,
+            });
+        }
+        Ok(HrStatus::OK)
+    })
 }
