@@ -1,7 +1,7 @@
 //! Log lines: warnings to standard error, information to the run's `log.txt`.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -50,7 +50,11 @@ pub(super) fn start(verbose: u8) -> LogFile {
         _ => LevelFilter::TRACE,
     };
     let file = LogFile::default();
-    let to_stderr = fmt::layer().with_writer(io::stderr).without_time().with_target(verbose > 0);
+    let to_stderr = fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .without_time()
+        .with_target(verbose > 0);
     let to_file = fmt::layer().with_writer(file.clone()).with_ansi(false);
     // What a plugin has to say is for the person who turned it on.
     let shown =

@@ -41,8 +41,8 @@ pub(super) fn run(args: &NewPluginArgs) -> Result<ExitCode, Failure> {
         ApiSource::of_host(Path::new(env!("CARGO_MANIFEST_DIR")), env!("CARGO_PKG_REPOSITORY"));
     let written = new_plugin::write(&args.name, lang, &dir, &api).map_err(Failure::new_plugin)?;
     for path in &written {
-        println!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
-    println!("read {} for the next three lines to type", dir.join("README.md").display());
+    say!("read {} for the next three lines to type", dir.join("README.md").display());
     Ok(ExitCode::SUCCESS)
 }

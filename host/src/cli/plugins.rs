@@ -27,25 +27,26 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
     let shelf = Shelf::scan(&args.dir);
     for library in &shelf.libraries {
         let file = library.path.file_name().unwrap_or_default().to_string_lossy();
-        println!(
+        say!(
             "{file}  {} {}, ABI {}.{}",
-            library.name, library.version, library.abi.0, library.abi.1
+            library.name,
+            library.version,
+            library.abi.0,
+            library.abi.1
         );
         for hook in &library.hooks {
-            println!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
+            say!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
         }
         for metric in &library.metrics {
-            println!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
+            say!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
         }
     }
     for (path, error) in &shelf.failed {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        println!("{file}  would not load: {error}");
+        say!("{file}  would not load: {error}");
     }
     if shelf.libraries.is_empty() && shelf.failed.is_empty() {
-        println!(
-            "no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/"
-        );
+        say!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -44,17 +44,17 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
     let (outcome, why) = ending.describe();
     let progress = trainer.context().progress.get();
     let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    println!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
+    say!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
     for reading in trainer.context().metrics.borrow().readings() {
         let Some(last) = reading.last else { continue };
         let name = format!("{}/{}", reading.phase.name(), reading.name);
         let best =
             reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
-        println!("  {name:<24} {last:>9.4}{}", best.unwrap_or_default());
+        say!("  {name:<24} {last:>9.4}{}", best.unwrap_or_default());
     }
-    println!("time in hooks:");
+    say!("time in hooks:");
     for line in cost_lines(trainer).iter().take(SHOWN) {
-        println!("  {line}");
+        say!("  {line}");
     }
-    println!("run directory: {}", run.path().display());
+    say!("run directory: {}", run.path().display());
 }

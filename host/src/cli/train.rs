@@ -49,7 +49,7 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
 
     let mut writers = Writers::default();
     if !args.quiet {
-        println!("run directory: {}", run.path().display());
+        say!("run directory: {}", run.path().display());
         writers.add(Console::new());
     }
     writers.add(MetricsJson::open(&run.path().join("metrics.json"))?);

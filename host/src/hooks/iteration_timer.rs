@@ -46,7 +46,7 @@ impl Hook for IterationTimerHook {
             let (count, seconds) = (self.counted, self.seconds);
             let rate = count as f64 / seconds;
             info!(
-                "{count} iterations in {seconds:.2} s without hooks between them ({rate:.1} it/s)"
+                "{count} iterations in {seconds:.2} s, {rate:.1} a second, later hooks not counted"
             );
         }
         Ok(())

@@ -81,6 +81,7 @@ impl Instance {
     /// Calls it at a point.
     #[inline]
     pub fn on_point(&mut self, point: Point) -> HrStatus {
+        self.desk.enter();
         // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
         unsafe { (self.on_point)(self.object, point.code(), self.handle) }
     }
@@ -123,11 +124,12 @@ impl Drop for Instance {
 fn create(
     create: Create,
     handle: &'static TrainerHandle,
-    desk: &Desk,
+    desk: &'static Desk,
     settings: &Value,
 ) -> Result<*mut c_void, String> {
     let tree = WireTree::new(settings);
     let mut object = std::ptr::null_mut();
+    desk.enter();
     // SAFETY: the handle lives as long as the process, the settings until the call returns; `object` is a place for
     // one pointer.
     let status = unsafe { create(handle, tree.as_ptr(), &raw mut object) };

@@ -48,7 +48,8 @@ impl Trainer {
             ..Checkpoint::default()
         };
         drop(engine);
-        for attached in self.rack.hooks() {
+        // What was switched off is not called again, not even for its state: it may have panicked.
+        for attached in self.rack.hooks().iter().filter(|attached| !attached.disabled) {
             let name = &attached.seat.name;
             let state = gather(&self.context, |writer| attached.instance.save_state(writer))
                 .map_err(|why| RunDirError::HookState { doing: "save", hook: name.clone(), why })?;

@@ -70,7 +70,7 @@ impl Console {
             _ = write!(line, "  {rate:.0} samples/s");
         }
         if let Some(eta) = self.eta(progress) {
-            _ = write!(line, "  eta {}", human(eta));
+            _ = write!(line, "  eta {}", human(Duration::from_secs(eta.as_secs() + 1)));
         }
         line
     }

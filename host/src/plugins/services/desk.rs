@@ -2,10 +2,14 @@
 
 use crate::train::Context;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt::Display;
 use std::rc::Rc;
+
+thread_local! {
+    static CALLING: Cell<Option<&'static Desk>> = const { Cell::new(None) };
+}
 
 /// Where an instance's calls arrive.
 pub(in crate::plugins) struct Desk {
@@ -44,6 +48,17 @@ impl Desk {
     pub(in crate::plugins) unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
         // SAFETY: such a pointer leads to a desk that was leaked.
         unsafe { &*host.cast::<Self>() }
+    }
+
+    /// Notes that this desk's instance is being called.
+    #[inline]
+    pub(in crate::plugins) fn enter(&'static self) {
+        CALLING.set(Some(self));
+    }
+
+    /// The desk of the instance that this thread is calling, or called last.
+    pub(in crate::plugins) fn calling() -> Option<&'static Self> {
+        CALLING.get()
     }
 
     /// Lets go of the run.

@@ -65,13 +65,14 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
     // SAFETY: the caller's handle is ours; it lends both texts until this returns.
     let (desk, target, message) =
         unsafe { (Desk::of(host), target.to_lossy(), message.to_lossy()) };
-    let hook = desk.name.as_str();
+    // A library has one way to log for all its hooks; on the training thread, the one being called is speaking.
+    let hook = Desk::calling().unwrap_or(desk).name.as_str();
     match level {
-        LOG_ERROR => tracing::error!(target: "plugin", hook, from = %target, "{message}"),
-        LOG_WARN => tracing::warn!(target: "plugin", hook, from = %target, "{message}"),
-        LOG_INFO => tracing::info!(target: "plugin", hook, from = %target, "{message}"),
-        LOG_DEBUG => tracing::debug!(target: "plugin", hook, from = %target, "{message}"),
-        _ => tracing::trace!(target: "plugin", hook, from = %target, "{message}"),
+        LOG_ERROR => tracing::error!(target: "plugin", "{hook}: {message}"),
+        LOG_WARN => tracing::warn!(target: "plugin", "{hook}: {message}"),
+        LOG_INFO => tracing::info!(target: "plugin", "{hook}: {message}"),
+        LOG_DEBUG => tracing::debug!(target: "plugin", %target, "{hook}: {message}"),
+        _ => tracing::trace!(target: "plugin", %target, "{hook}: {message}"),
     }
 }
 
