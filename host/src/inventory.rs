@@ -57,13 +57,15 @@ impl Inventory {
     /// The hook type that a resolved entry means.
     pub fn hook(&self, name: &str, library: Option<&Path>) -> Option<&HookType> {
         let all = self.hooks.iter().chain(self.shelf.hook_types());
-        all.into_iter().find(|hook| hook.name() == name && source(&hook.source).library() == library)
+        all.into_iter()
+            .find(|hook| hook.name() == name && source(&hook.source).library() == library)
     }
 
     /// The metric type that a resolved entry means.
     pub fn metric(&self, name: &str, library: Option<&Path>) -> Option<&MetricType> {
         let all = self.metrics.iter().chain(self.shelf.metric_types());
-        all.into_iter().find(|metric| metric.name() == name && source(&metric.source).library() == library)
+        all.into_iter()
+            .find(|metric| metric.name() == name && source(&metric.source).library() == library)
     }
 }
 
@@ -86,7 +88,10 @@ fn add_all<C: ?Sized, B: ?Sized>(
     entries.iter().try_for_each(|entry| {
         let (name, doc, params) = (entry.name.to_owned(), entry.doc.to_owned(), (entry.params)());
         let (aliases, roles) = (Vec::new(), Vec::new());
-        catalog.add(kind, CatalogEntry { name, aliases, doc, params, source: Source::BuiltIn, hook: None, roles })
+        catalog.add(
+            kind,
+            CatalogEntry { name, aliases, doc, params, source: Source::BuiltIn, hook: None, roles },
+        )
     })
 }
 
@@ -99,7 +104,8 @@ fn source(source: &plugins::Source) -> Source {
 
 /// Observers are switched off when they fail; what changes training ends the run.
 fn default_policy(manifest: &HookManifest) -> OnError {
-    let changes_training = !manifest.mutates.is_empty() || manifest.points.iter().any(|point| point.is_role());
+    let changes_training =
+        !manifest.mutates.is_empty() || manifest.points.iter().any(|point| point.is_role());
     match manifest.on_error {
         Some(policy) => policy,
         None if changes_training => OnError::Abort,

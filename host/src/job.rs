@@ -96,7 +96,11 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             on_error: entry.on_error,
             when: When { every: entry.every, phases: entry.phases },
         };
-        members.push(Member { seat, settings: entry.settings.clone(), maker: Maker::Hook(hook.clone()) });
+        members.push(Member {
+            seat,
+            settings: entry.settings.clone(),
+            maker: Maker::Hook(hook.clone()),
+        });
     }
     for entry in &config.metrics {
         let metric = inventory.metric(&entry.type_name, entry.library.as_deref());
@@ -111,7 +115,11 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             on_error: OnError::Abort,
             when: When::ALWAYS,
         };
-        members.push(Member { seat, settings: entry.settings.clone(), maker: Maker::Metric(metric.clone()) });
+        members.push(Member {
+            seat,
+            settings: entry.settings.clone(),
+            maker: Maker::Metric(metric.clone()),
+        });
     }
     Ok(members)
 }

@@ -99,80 +99,80 @@
 // Validation begins.
 #define HR_POINT_BEFORE_VAL 22
 
-// The pass over the validation data begins.
-#define HR_POINT_BEFORE_VAL_EPOCH 23
-
-// A validation iteration begins.
-#define HR_POINT_BEFORE_VAL_ITER 24
-
-// ROLE: computes output and loss of a validation or test batch.
-#define HR_POINT_ON_VAL_FORWARD 25
-
-// A validation iteration is done.
-#define HR_POINT_AFTER_VAL_ITER 26
-
-// The pass over the validation data is done.
-#define HR_POINT_AFTER_VAL_EPOCH 27
-
-// Validation is done.
-#define HR_POINT_AFTER_VAL 28
-
 // A test begins.
-#define HR_POINT_BEFORE_TEST 29
-
-// The pass over the test data begins.
-#define HR_POINT_BEFORE_TEST_EPOCH 30
-
-// A test iteration begins.
-#define HR_POINT_BEFORE_TEST_ITER 31
-
-// A test iteration is done.
-#define HR_POINT_AFTER_TEST_ITER 32
-
-// The pass over the test data is done.
-#define HR_POINT_AFTER_TEST_EPOCH 33
-
-// The test is done.
-#define HR_POINT_AFTER_TEST 34
+#define HR_POINT_BEFORE_TEST 23
 
 // Prediction begins.
-#define HR_POINT_BEFORE_PRED 35
-
-// The pass over the data to predict begins.
-#define HR_POINT_BEFORE_PRED_EPOCH 36
-
-// A prediction iteration begins.
-#define HR_POINT_BEFORE_PRED_ITER 37
-
-// ROLE: computes the output of a batch to predict.
-#define HR_POINT_ON_PRED_FORWARD 38
-
-// A prediction iteration is done; the output is still there.
-#define HR_POINT_AFTER_PRED_ITER 39
-
-// The pass over the data to predict is done.
-#define HR_POINT_AFTER_PRED_EPOCH 40
-
-// Prediction is done.
-#define HR_POINT_AFTER_PRED 41
+#define HR_POINT_BEFORE_PRED 24
 
 // Validation or a test begins.
-#define HR_POINT_BEFORE_EVAL 42
+#define HR_POINT_BEFORE_EVAL 25
 
 // The pass over validation or test data begins.
-#define HR_POINT_BEFORE_EVAL_EPOCH 43
+#define HR_POINT_BEFORE_EVAL_EPOCH 26
+
+// The pass over the validation data begins.
+#define HR_POINT_BEFORE_VAL_EPOCH 27
+
+// The pass over the test data begins.
+#define HR_POINT_BEFORE_TEST_EPOCH 28
+
+// The pass over the data to predict begins.
+#define HR_POINT_BEFORE_PRED_EPOCH 29
 
 // A validation or test iteration begins.
-#define HR_POINT_BEFORE_EVAL_ITER 44
+#define HR_POINT_BEFORE_EVAL_ITER 30
+
+// A validation iteration begins.
+#define HR_POINT_BEFORE_VAL_ITER 31
+
+// A test iteration begins.
+#define HR_POINT_BEFORE_TEST_ITER 32
+
+// A prediction iteration begins.
+#define HR_POINT_BEFORE_PRED_ITER 33
+
+// ROLE: computes output and loss of a validation or test batch.
+#define HR_POINT_ON_VAL_FORWARD 34
+
+// ROLE: computes the output of a batch to predict.
+#define HR_POINT_ON_PRED_FORWARD 35
+
+// A validation iteration is done.
+#define HR_POINT_AFTER_VAL_ITER 36
+
+// A test iteration is done.
+#define HR_POINT_AFTER_TEST_ITER 37
+
+// A prediction iteration is done; the output is still there.
+#define HR_POINT_AFTER_PRED_ITER 38
 
 // A validation or test iteration is done.
-#define HR_POINT_AFTER_EVAL_ITER 45
+#define HR_POINT_AFTER_EVAL_ITER 39
+
+// The pass over the validation data is done.
+#define HR_POINT_AFTER_VAL_EPOCH 40
+
+// The pass over the test data is done.
+#define HR_POINT_AFTER_TEST_EPOCH 41
+
+// The pass over the data to predict is done.
+#define HR_POINT_AFTER_PRED_EPOCH 42
 
 // The pass over validation or test data is done.
-#define HR_POINT_AFTER_EVAL_EPOCH 46
+#define HR_POINT_AFTER_EVAL_EPOCH 43
 
 // Validation or a test is done.
-#define HR_POINT_AFTER_EVAL 47
+#define HR_POINT_AFTER_EVAL 44
+
+// Validation is done.
+#define HR_POINT_AFTER_VAL 45
+
+// The test is done.
+#define HR_POINT_AFTER_TEST 46
+
+// Prediction is done.
+#define HR_POINT_AFTER_PRED 47
 
 // A training epoch and the validation that belongs to it are both done.
 #define HR_POINT_AFTER_CYCLE 48
@@ -183,17 +183,17 @@
 // A checkpoint was written.
 #define HR_POINT_AFTER_SAVE_CHECKPOINT 50
 
+// Something failed; what and where is in the trainer.
+#define HR_POINT_ON_EXCEPTION 51
+
 // Training is over, however it ended.
-#define HR_POINT_AFTER_TRAIN 51
+#define HR_POINT_AFTER_TRAIN 52
 
 // The run is over, however it ended.
-#define HR_POINT_AFTER_RUN 52
+#define HR_POINT_AFTER_RUN 53
 
 // The hook leaves the run.
-#define HR_POINT_ON_DETACH 53
-
-// Something failed; what and where is in the trainer.
-#define HR_POINT_ON_EXCEPTION 54
+#define HR_POINT_ON_DETACH 54
 
 // Plugins and hosts of another major version refuse each other.
 #define HR_ABI_MAJOR 1
@@ -524,6 +524,34 @@ typedef struct EngineTable {
   HrStatus (*set_lr)(void *host, size_t group, double lr);
 } EngineTable;
 
+// A metric of the run, as it stands.
+typedef struct HrMetricReading {
+  // Its name, with `.suffix` for one of several values. [borrowed until the point returns]
+  struct HrStr name;
+  // The phase that it is computed in.
+  uint32_t phase;
+  // 1 where higher is better, -1 where lower is, 0 where neither is.
+  int32_t better;
+  // The value of the last batch; NaN where there is none.
+  double step;
+  // The value of the last whole pass; NaN where there is none.
+  double epoch;
+} HrMetricReading;
+
+// A scalar of the run, as it stands.
+typedef struct HrScalarReading {
+  // Its full name. [borrowed for the run]
+  struct HrStr name;
+  // Its key.
+  uint32_t key;
+  // Whether writers show a median of it: 0 or 1.
+  uint32_t smooth;
+  // The training iteration of its last value.
+  uint64_t iter;
+  // Its last value.
+  double latest;
+} HrScalarReading;
+
 // Scalars that writers read, and the values of metrics.
 typedef struct EventTable {
   // Who made this table.
@@ -543,6 +571,10 @@ typedef struct EventTable {
   // A metric's value by phase, name (`Accuracy`, or `F1.macro` for one of several) and `HR_METRIC_LATEST_*`;
   // HR_ABSENT before it was computed. [train-thread]
   HrStatus (*metric)(void *host, uint32_t phase, struct HrStr name, uint32_t which, double *out);
+  // The metric at `index` among all that have a value; HR_ABSENT past the last. [train-thread]
+  HrStatus (*metric_at)(void *host, size_t index, struct HrMetricReading *out);
+  // The scalar at `index` among all that have a value; HR_ABSENT past the last. [train-thread]
+  HrStatus (*scalar_at)(void *host, size_t index, struct HrScalarReading *out);
 } EventTable;
 
 // One value of a settings tree. Borrowed: it lives as long as the call that lends it.

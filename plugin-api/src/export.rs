@@ -10,7 +10,9 @@ macro_rules! hook_table {
         extern "C" fn manifest() -> $crate::abi::HrStr {
             static TEXT: ::std::sync::OnceLock<::std::string::String> =
                 ::std::sync::OnceLock::new();
-            $crate::abi::HrStr::new(TEXT.get_or_init(|| $crate::manifest::of_hook::<$ty>($name)))
+            $crate::abi::HrStr::new(TEXT.get_or_init(|| {
+                $crate::manifest::guarded(|| $crate::manifest::of_hook::<$ty>($name))
+            }))
         }
         $crate::abi::HookExport::<$ty>::table($name, manifest)
     }};
@@ -26,7 +28,9 @@ macro_rules! metric_table {
         extern "C" fn manifest() -> $crate::abi::HrStr {
             static TEXT: ::std::sync::OnceLock<::std::string::String> =
                 ::std::sync::OnceLock::new();
-            $crate::abi::HrStr::new(TEXT.get_or_init(|| $crate::manifest::of_metric::<$ty>($name)))
+            $crate::abi::HrStr::new(TEXT.get_or_init(|| {
+                $crate::manifest::guarded(|| $crate::manifest::of_metric::<$ty>($name))
+            }))
         }
         $crate::abi::MetricExport::<$ty>::table($name, manifest)
     }};

@@ -34,6 +34,13 @@ fn end(params: Option<Vec<Param>>, mut out: String) -> String {
     out
 }
 
+/// Makes a manifest, which runs the author's default functions: a panic in one must not leave the library. The host
+/// refuses the text that stands for it.
+pub fn guarded(make: impl FnOnce() -> String + std::panic::UnwindSafe) -> String {
+    std::panic::catch_unwind(make)
+        .unwrap_or_else(|payload| crate::panics::describe(payload.as_ref()))
+}
+
 /// The manifest of a hook.
 pub fn of_hook<T: HookInfo>(name: &str) -> String {
     let mut out = begin(name, T::doc());

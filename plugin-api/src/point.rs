@@ -38,10 +38,11 @@
 //! `hookrack eval` runs the same pass with `test` in place of `val`, `hookrack predict` with `pred` (whose points have
 //! no `eval` twin, since there is no label to evaluate against).
 
+use crate::phase::Outcome;
 use std::fmt;
 
 /// Hands the list of all points to another macro: code, variant, method, doc lines. The one place where a point is
-/// added; codes are part of the ABI and never reused.
+/// added: at the end, since codes are part of the ABI and never change. The first ones are in the loop's order.
 macro_rules! with_points {
     ($then:ident) => {
         $then! {
@@ -91,70 +92,70 @@ macro_rules! with_points {
             21 AfterEpoch after_epoch,
             /// Validation begins.
             22 BeforeVal before_val,
-            /// The pass over the validation data begins.
-            23 BeforeValEpoch before_val_epoch,
-            /// A validation iteration begins.
-            24 BeforeValIter before_val_iter,
-            /// ROLE: computes output and loss of a validation or test batch.
-            25 OnValForward on_val_forward,
-            /// A validation iteration is done.
-            26 AfterValIter after_val_iter,
-            /// The pass over the validation data is done.
-            27 AfterValEpoch after_val_epoch,
-            /// Validation is done.
-            28 AfterVal after_val,
             /// A test begins.
-            29 BeforeTest before_test,
-            /// The pass over the test data begins.
-            30 BeforeTestEpoch before_test_epoch,
-            /// A test iteration begins.
-            31 BeforeTestIter before_test_iter,
-            /// A test iteration is done.
-            32 AfterTestIter after_test_iter,
-            /// The pass over the test data is done.
-            33 AfterTestEpoch after_test_epoch,
-            /// The test is done.
-            34 AfterTest after_test,
+            23 BeforeTest before_test,
             /// Prediction begins.
-            35 BeforePred before_pred,
-            /// The pass over the data to predict begins.
-            36 BeforePredEpoch before_pred_epoch,
-            /// A prediction iteration begins.
-            37 BeforePredIter before_pred_iter,
-            /// ROLE: computes the output of a batch to predict.
-            38 OnPredForward on_pred_forward,
-            /// A prediction iteration is done; the output is still there.
-            39 AfterPredIter after_pred_iter,
-            /// The pass over the data to predict is done.
-            40 AfterPredEpoch after_pred_epoch,
-            /// Prediction is done.
-            41 AfterPred after_pred,
+            24 BeforePred before_pred,
             /// Validation or a test begins.
-            42 BeforeEval before_eval,
+            25 BeforeEval before_eval,
             /// The pass over validation or test data begins.
-            43 BeforeEvalEpoch before_eval_epoch,
+            26 BeforeEvalEpoch before_eval_epoch,
+            /// The pass over the validation data begins.
+            27 BeforeValEpoch before_val_epoch,
+            /// The pass over the test data begins.
+            28 BeforeTestEpoch before_test_epoch,
+            /// The pass over the data to predict begins.
+            29 BeforePredEpoch before_pred_epoch,
             /// A validation or test iteration begins.
-            44 BeforeEvalIter before_eval_iter,
+            30 BeforeEvalIter before_eval_iter,
+            /// A validation iteration begins.
+            31 BeforeValIter before_val_iter,
+            /// A test iteration begins.
+            32 BeforeTestIter before_test_iter,
+            /// A prediction iteration begins.
+            33 BeforePredIter before_pred_iter,
+            /// ROLE: computes output and loss of a validation or test batch.
+            34 OnValForward on_val_forward,
+            /// ROLE: computes the output of a batch to predict.
+            35 OnPredForward on_pred_forward,
+            /// A validation iteration is done.
+            36 AfterValIter after_val_iter,
+            /// A test iteration is done.
+            37 AfterTestIter after_test_iter,
+            /// A prediction iteration is done; the output is still there.
+            38 AfterPredIter after_pred_iter,
             /// A validation or test iteration is done.
-            45 AfterEvalIter after_eval_iter,
+            39 AfterEvalIter after_eval_iter,
+            /// The pass over the validation data is done.
+            40 AfterValEpoch after_val_epoch,
+            /// The pass over the test data is done.
+            41 AfterTestEpoch after_test_epoch,
+            /// The pass over the data to predict is done.
+            42 AfterPredEpoch after_pred_epoch,
             /// The pass over validation or test data is done.
-            46 AfterEvalEpoch after_eval_epoch,
+            43 AfterEvalEpoch after_eval_epoch,
             /// Validation or a test is done.
-            47 AfterEval after_eval,
+            44 AfterEval after_eval,
+            /// Validation is done.
+            45 AfterVal after_val,
+            /// The test is done.
+            46 AfterTest after_test,
+            /// Prediction is done.
+            47 AfterPred after_pred,
             /// A training epoch and the validation that belongs to it are both done.
             48 AfterCycle after_cycle,
             /// A checkpoint is about to be written.
             49 BeforeSaveCheckpoint before_save_checkpoint,
             /// A checkpoint was written.
             50 AfterSaveCheckpoint after_save_checkpoint,
-            /// Training is over, however it ended.
-            51 AfterTrain after_train,
-            /// The run is over, however it ended.
-            52 AfterRun after_run,
-            /// The hook leaves the run.
-            53 OnDetach on_detach,
             /// Something failed; what and where is in the trainer.
-            54 OnException on_exception,
+            51 OnException on_exception,
+            /// Training is over, however it ended.
+            52 AfterTrain after_train,
+            /// The run is over, however it ended.
+            53 AfterRun after_run,
+            /// The hook leaves the run.
+            54 OnDetach on_detach,
         }
     };
 }
@@ -228,6 +229,46 @@ impl Point {
     }
 }
 
+/// Whether a point is reached once it is known how a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fires {
+    /// Whatever happens.
+    Always,
+    /// As in the middle of a run: where its place in the loop is reached.
+    InTurn,
+    /// Not any more.
+    Never,
+}
+
+impl Point {
+    /// Whether the point is still reached after it is known that the run ends like this.
+    ///
+    /// | ending | iteration in progress | epoch in progress | checkpoint | `on_exception` | `after_train`, `after_run`, `on_detach` |
+    /// |---|---|---|---|---|---|
+    /// | completed | done | ended | if asked for | never | always |
+    /// | stopped by a hook | done | ended if it was whole | if asked for | never | always |
+    /// | interrupted | done | cut off | always | never | always |
+    /// | failed | cut off | cut off | never | always | always |
+    pub const fn fires_on(self, ending: Outcome) -> Fires {
+        match (self, ending) {
+            (Self::AfterTrain | Self::AfterRun | Self::OnDetach, _) => Fires::Always,
+            (Self::OnException, Outcome::Failed) => Fires::Always,
+            (Self::OnException, _) => Fires::Never,
+            (Self::BeforeSaveCheckpoint | Self::AfterSaveCheckpoint, Outcome::Interrupted) => {
+                Fires::Always
+            }
+            (_, Outcome::Completed | Outcome::Stopped) => Fires::InTurn,
+            (_, Outcome::Failed) => Fires::Never,
+            (point, Outcome::Interrupted) if point.is_within_iteration() => Fires::InTurn,
+            (_, Outcome::Interrupted) => Fires::Never,
+        }
+    }
+
+    const fn is_within_iteration(self) -> bool {
+        Self::BeforeIter.code() <= self.code() && self.code() <= Self::AfterIter.code()
+    }
+}
+
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -251,7 +292,7 @@ mod tests {
 
     #[test]
     fn every_point_stands_in_the_drawing_of_the_loop() {
-        let drawing = include_str!("point.rs").split("use std::fmt").next().unwrap();
+        let drawing = include_str!("point.rs").split("use crate").next().unwrap();
         for point in Point::ALL {
             let name = point.name().replace("_test", "_val").replace("_pred", "_val");
             assert!(drawing.contains(&name), "{point} is missing from the drawing");

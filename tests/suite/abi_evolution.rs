@@ -86,6 +86,18 @@ fn another_major_version_is_refused_both_ways_in_one_line() {
 }
 
 #[test]
+fn a_table_that_changed_without_a_new_version_is_refused_in_one_line() {
+    let verdict = verdict("present", "careless");
+    let number = number("present");
+    let expected = format!(
+        "refused: its tables are not laid out as plugin-api {number}.0 has them (HookBase: unexpected field, \
+         expected field_name:on_point, found field_name:pause; the debug log has all of it): \
+         rebuild it against plugin-api {number}.0"
+    );
+    assert_eq!(verdict, expected);
+}
+
+#[test]
 fn every_version_goes_with_itself() {
     for version in VERSIONS {
         let number = number(version);

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test's own machinery fails the test")]
 
 use crate::workshop::{compile_c, fixtures, rust};
-use hookrack::plugins::{HookType, LoadError, MetricType, OnError, Shelf, Source, open};
-use hookrack_plugin_api::{Level, ParamType, Point, Presence};
+use hookrack::plugins::{HookType, LoadError, MetricType, Shelf, Source, open};
+use hookrack_plugin_api::{Level, OnError, ParamType, Point, Presence};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};

@@ -42,7 +42,8 @@ pub(crate) fn rust() -> &'static Workshop {
     BUILT.get_or_init(Workshop::build)
 }
 
-/// The versions of plugin-api that a plugin or a host may be built against.
+/// The versions of plugin-api that a plugin and a host are built against. A plugin also is against `careless`: a
+/// bug fix of the present version, by its number, but with a function more in the middle of a table.
 pub(crate) const VERSIONS: [&str; 3] = ["present", "next_minor", "next_major"];
 
 /// Where the Rust fixtures were built.
@@ -88,17 +89,20 @@ impl Workshop {
             "\"plugin-api/macros\", version",
             &format!("'{}', version", macros.display()),
         );
-        let members = manifest.lines().find(|line| line.starts_with("members")).unwrap();
-        let manifest = manifest
-            .replace(members, "members = [\"plugin-api\"]\nexclude = [\"plugin-api/macros\"]");
-        let minor = (ABI_MAJOR, ABI_MINOR + 1);
-        let major = (ABI_MAJOR + 1, 0);
-        for (version, number) in [("next_minor", minor), ("next_major", major)] {
+        let (_, shared) = manifest.split_once("[workspace.package]").unwrap();
+        let manifest = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = [\"plugin-api\"]\n[workspace.package]{shared}"
+        );
+        for (version, number) in numbers() {
             let (from, to) = (repository().join("plugin-api"), self.api(version));
             write(&self.root.join(version).join("Cargo.toml"), &manifest);
             for file in ["Cargo.toml"].iter().map(PathBuf::from).chain(sources(&from)) {
                 let text = read(&from.join(&file));
-                let text = if version == "next_minor" { gain(&file, text) } else { text };
+                let text = match version {
+                    "next_minor" => gain(&file, text),
+                    "careless" => break_layout(&file, text),
+                    _ => text,
+                };
                 write(&to.join(&file), &renumber(&file, text, number));
             }
         }
@@ -113,6 +117,9 @@ impl Workshop {
         for name in ["panic_abort", "panic_in_root"] {
             self.write_member(name, &self.api("present"), "", &library(name));
         }
+        let careless = "evolving_careless";
+        self.write_member(careless, &self.api("careless"), "", &library("evolving"));
+        members.push(careless.to_owned());
         for version in VERSIONS {
             let newer = if version == "next_minor" { "\"newer\"" } else { "" };
             let (plugin, host) = (format!("evolving_{version}"), format!("host_{version}"));
@@ -175,7 +182,7 @@ fn program(name: &str) -> String {
     )
 }
 
-/// Gives the copy a point and an extension that the present plugin-api does not have.
+/// Gives the copy a point, an extension and a field of the envelope that the present plugin-api does not have.
 fn gain(file: &Path, text: String) -> String {
     match file.to_str().unwrap() {
         "src/point.rs" => {
@@ -192,6 +199,13 @@ fn gain(file: &Path, text: String) -> String {
         "src/abi/mod.rs" => {
             replace(&text, "artifacts::{ARTIFACTS,", "artifacts::{ARTIFACTS, MERGE,")
         }
+        // The envelope may grow too; an older side then has less in it than a newer one looks for.
+        "src/abi/plugin.rs" => {
+            let field = "ROption<&'static TableLayout>,\n";
+            let text =
+                replace(&text, field, &format!("{field}/// Came later.\npub remark: HrStr,\n"));
+            replace(&text, "ROption::RNone }", "ROption::RNone, remark: HrStr::EMPTY }")
+        }
         "src/trainer.rs" => {
             text + "\nimpl Trainer {\n/// Whether the host has the extension.\npub fn has_merge(&self) -> bool {\n\
                     !self.host.extension(crate::abi::MERGE).is_null()\n}\n}\n"
@@ -200,11 +214,40 @@ fn gain(file: &Path, text: String) -> String {
     }
 }
 
-/// Gives the copy its version.
-fn renumber(file: &Path, text: String, (major, minor): (u16, u16)) -> String {
-    let present = format!("version = \"{ABI_MAJOR}.{ABI_MINOR}.");
+/// Changes the layout of the hook table, and says nothing about it.
+fn break_layout(file: &Path, text: String) -> String {
+    let declared = "    pub destroy: unsafe extern \"C\" fn(instance: *mut c_void),\n";
     match file.to_str().unwrap() {
-        "Cargo.toml" => replace(&text, &present, &format!("version = \"{major}.{minor}.")),
+        "src/abi/hook.rs" => {
+            let more = declared.replace("destroy", "pause");
+            replace(&text, declared, &format!("{declared}/// Came from nowhere.\n{more}"))
+        }
+        // Of the two tables made there, the hook's comes first.
+        "src/abi/thunks.rs" => text.replacen(
+            "destroy: destroy::<T>,",
+            "destroy: destroy::<T>, pause: destroy::<T>,",
+            1,
+        ),
+        _ => text,
+    }
+}
+
+/// The copies, and their versions: major, minor and patch.
+fn numbers() -> [(&'static str, (u16, u16, u16)); 3] {
+    [
+        ("next_minor", (ABI_MAJOR, ABI_MINOR + 1, 0)),
+        ("next_major", (ABI_MAJOR + 1, 0, 0)),
+        ("careless", (ABI_MAJOR, ABI_MINOR, 99)),
+    ]
+}
+
+/// Gives the copy its version.
+fn renumber(file: &Path, text: String, (major, minor, patch): (u16, u16, u16)) -> String {
+    match file.to_str().unwrap() {
+        "Cargo.toml" => {
+            let line = text.lines().find(|line| line.starts_with("version = ")).unwrap();
+            replace(&text, line, &format!("version = \"{major}.{minor}.{patch}\""))
+        }
         "src/abi/header.rs" => {
             let set = |text: &str, name: &str, from: u16, to: u16| {
                 replace(text, &format!("{name}: u16 = {from};"), &format!("{name}: u16 = {to};"))

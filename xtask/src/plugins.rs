@@ -85,7 +85,7 @@ fn compile(workspace: &Workspace, plugin: &CPlugin) -> Result<bool, TaskError> {
     let mut command = compiler::c()?;
     command.current_dir(workspace.root());
     command.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I"]);
-    command.arg(workspace.c_headers()).arg("-o").arg(&fresh).args(&plugin.sources);
+    command.arg(workspace.c_headers()).arg("-o").arg(&fresh).args(&plugin.sources).arg("-lm");
     let changed = process::run(&mut command)
         .map_err(TaskError::from)
         .and_then(|()| Ok(files::copy_if_different(&fresh, &library)?));

@@ -24,7 +24,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let trainer = Trainer::assemble(parts, &job, Writers::default(), None, Interrupt::default())?;
     let engine = trainer.context().engine.borrow();
     let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
-    println!(
+    say!(
         "{} is fine: {} with {numbers} parameters, {} hooks and metrics",
         args.source.config.display(),
         job.config.model.type_name,

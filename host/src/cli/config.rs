@@ -40,13 +40,13 @@ pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
             None => vec![PathBuf::from("plugins")].into_iter().filter(|dir| dir.is_dir()).collect(),
         };
         let schema = schema::json_schema(&Inventory::take(&dirs)?.catalog);
-        println!("{}", serde_json::to_string_pretty(&schema).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&schema).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }
     let path = args.config.as_deref().unwrap_or(Path::new(""));
     let job = Job::load(path, &args.set)?;
     if args.toml {
-        print!("{}", job.config.to_toml());
+        say!("{}", job.config.to_toml().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let rows = job.config.explain();
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
     };
     let (key, value) = (width(|row| &row.key), width(|row| &row.value));
     for row in &rows {
-        println!("{:<key$} = {:<value$}  # {}", row.key, row.value, row.origin);
+        say!("{:<key$} = {:<value$}  # {}", row.key, row.value, row.origin);
     }
     Ok(ExitCode::SUCCESS)
 }

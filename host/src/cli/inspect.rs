@@ -24,11 +24,11 @@ pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
 }
 
 fn print_library(library: &Library) {
-    println!("{} {}", library.name, library.version);
-    println!("  file        {}", library.path.display());
-    println!("  sha256      {}", library.sha256);
-    println!("  ABI         {}.{}", library.abi.0, library.abi.1);
-    println!("  built with  {}", library.built_with);
+    say!("{} {}", library.name, library.version);
+    say!("  file        {}", library.path.display());
+    say!("  sha256      {}", library.sha256);
+    say!("  ABI         {}.{}", library.abi.0, library.abi.1);
+    say!("  built with  {}", library.built_with);
     for hook in &library.hooks {
         print_hook(&hook.manifest);
     }
@@ -38,37 +38,40 @@ fn print_library(library: &Library) {
 }
 
 fn print_hook(hook: &HookManifest) {
-    println!("\nhook {}", hook.name);
+    say!("\nhook {}", hook.name);
     print_doc(&hook.doc);
     let points: Vec<_> = hook.points.iter().map(|point| point.name()).collect();
-    println!("  points   {}", points.join(", "));
+    say!("  points   {}", points.join(", "));
     if !hook.unknown_points.is_empty() {
-        println!("  newer    {} (points that this host does not have)", hook.unknown_points.join(", "));
+        say!("  newer    {} (points that this host does not have)", hook.unknown_points.join(", "));
     }
-    println!("  level    {}", hook.level);
-    println!("  mutates  {}", if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") });
-    println!("  state    {}", if hook.has_state { "saved in checkpoints" } else { "none" });
+    say!("  level    {}", hook.level);
+    say!(
+        "  mutates  {}",
+        if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") }
+    );
+    say!("  state    {}", if hook.has_state { "saved in checkpoints" } else { "none" });
     print_params(hook.params.as_deref());
 }
 
 fn print_metric(metric: &MetricManifest) {
-    println!("\nmetric {}", metric.name);
+    say!("\nmetric {}", metric.name);
     print_doc(&metric.doc);
     if let Some(better) = metric.better {
-        println!("  better   {}", if better == Better::Higher { "higher" } else { "lower" });
+        say!("  better   {}", if better == Better::Higher { "higher" } else { "lower" });
     }
     print_params(metric.params.as_deref());
 }
 
 fn print_doc(doc: &str) {
     if !doc.is_empty() {
-        println!("  {doc}");
+        say!("  {doc}");
     }
 }
 
 fn print_params(params: Option<&[Param]>) {
     let Some(params) = params else {
-        println!("  parameters are not described; the plugin checks them itself");
+        say!("  parameters are not described; the plugin checks them itself");
         return;
     };
     for param in params {
@@ -81,7 +84,13 @@ fn print_params(params: Option<&[Param]>) {
                 text
             }
         };
-        println!("  {:<16} {:<10} {presence:<16} {}{}", param.name, kind(&param.ty), param.doc, range(param));
+        say!(
+            "  {:<16} {:<10} {presence:<16} {}{}",
+            param.name,
+            kind(&param.ty),
+            param.doc,
+            range(param)
+        );
     }
 }
 

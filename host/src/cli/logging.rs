@@ -1,10 +1,10 @@
 //! Log lines: warnings to standard error, information to the run's `log.txt`.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -50,10 +50,17 @@ pub(super) fn start(verbose: u8) -> LogFile {
         _ => LevelFilter::TRACE,
     };
     let file = LogFile::default();
-    let to_stderr = fmt::layer().with_writer(io::stderr).without_time().with_target(verbose > 0);
+    let to_stderr = fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .without_time()
+        .with_target(verbose > 0);
     let to_file = fmt::layer().with_writer(file.clone()).with_ansi(false);
+    // What a plugin has to say is for the person who turned it on.
+    let shown =
+        Targets::new().with_default(level).with_target("plugin", level.max(LevelFilter::INFO));
     tracing_subscriber::registry()
-        .with(to_stderr.with_filter(level))
+        .with(to_stderr.with_filter(shown))
         .with(to_file.with_filter(level.max(LevelFilter::INFO)))
         .init();
     file

@@ -1,6 +1,14 @@
 //! The command line: what may be typed, and what each command does.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "talking to the person is what this folder is for")]
+#![expect(clippy::print_stderr, reason = "talking to the person is what this folder is for")]
+
+/// Prints a line. A reader that has gone away (`hookrack plan … | head`) is no error.
+macro_rules! say {
+    ($($arg:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($arg)*);
+    }};
+}
 
 mod check;
 mod config;

@@ -37,11 +37,12 @@ pub(super) fn run(args: &NewPluginArgs) -> Result<ExitCode, Failure> {
         Language::C => Lang::C,
     };
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(&args.name));
-    let api = ApiSource::of_host(Path::new(env!("CARGO_MANIFEST_DIR")), env!("CARGO_PKG_REPOSITORY"));
+    let api =
+        ApiSource::of_host(Path::new(env!("CARGO_MANIFEST_DIR")), env!("CARGO_PKG_REPOSITORY"));
     let written = new_plugin::write(&args.name, lang, &dir, &api).map_err(Failure::new_plugin)?;
     for path in &written {
-        println!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
-    println!("read {} for the next three lines to type", dir.join("README.md").display());
+    say!("read {} for the next three lines to type", dir.join("README.md").display());
     Ok(ExitCode::SUCCESS)
 }

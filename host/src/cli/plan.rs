@@ -36,17 +36,17 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
                 serde_json::json!({ "point": row.point.name(), "role": row.point.is_role(), "hooks": hooks })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }
     let width = seats.iter().map(|seat| seat.name.len()).max().unwrap_or(0);
-    println!("{:<24} {:<12} {:<width$}  FROM", "POINT", "LEVEL", "HOOK");
+    say!("{:<24} {:<12} {:<width$}  FROM", "POINT", "LEVEL", "HOOK");
     for row in job.plan.rows() {
         let mut point = row.point.name();
         for &i in &row.seats {
             let (level, seat) = (seats[i].level.to_string(), seats[i]);
             let level = if row.point.is_role() { "role".to_owned() } else { level };
-            println!("{point:<24} {level:<12} {:<width$}  {}", seat.name, seat.source());
+            say!("{point:<24} {level:<12} {:<width$}  {}", seat.name, seat.source());
             point = "";
         }
     }

@@ -20,26 +20,33 @@ pub(super) struct PluginsArgs {
 
 pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
     if let Some(missing) = args.dir.iter().find(|dir| !dir.is_dir()) {
-        let message = format!("no folder {}: name another with --dir, or make it", missing.display());
+        let message =
+            format!("no folder {}: name another with --dir, or make it", missing.display());
         return Err(Failure::usage(message));
     }
     let shelf = Shelf::scan(&args.dir);
     for library in &shelf.libraries {
         let file = library.path.file_name().unwrap_or_default().to_string_lossy();
-        println!("{file}  {} {}, ABI {}.{}", library.name, library.version, library.abi.0, library.abi.1);
+        say!(
+            "{file}  {} {}, ABI {}.{}",
+            library.name,
+            library.version,
+            library.abi.0,
+            library.abi.1
+        );
         for hook in &library.hooks {
-            println!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
+            say!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
         }
         for metric in &library.metrics {
-            println!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
+            say!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
         }
     }
     for (path, error) in &shelf.failed {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        println!("{file}  would not load: {error}");
+        say!("{file}  would not load: {error}");
     }
     if shelf.libraries.is_empty() && shelf.failed.is_empty() {
-        println!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
+        say!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
     }
     Ok(ExitCode::SUCCESS)
 }

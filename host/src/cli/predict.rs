@@ -43,7 +43,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     if code == ExitCode::SUCCESS {
         let output = Tensor::f_cat(&outputs, 0).map_err(Failure::usage)?;
         safetensors_file::write(&args.out, &[("output".to_owned(), output.shallow_clone())])?;
-        println!("{} predictions in {}", output.size().first().unwrap_or(&0), args.out.display());
+        say!("{} predictions in {}", output.size().first().unwrap_or(&0), args.out.display());
     }
     Ok(code)
 }

@@ -23,7 +23,8 @@ fn cost_lines(trainer: &Trainer) -> Vec<String> {
     let costs = trainer.costs();
     let line = |cost: &crate::dispatch::HookCost| {
         let (total, calls) = (cost.total(), cost.calls());
-        let each = total.as_secs_f64() * 1e6 / f64::from(u32::try_from(calls).unwrap_or(u32::MAX)).max(1.0);
+        let each = total.as_secs_f64() * 1e6
+            / f64::from(u32::try_from(calls).unwrap_or(u32::MAX)).max(1.0);
         format!("{:<24} {:>9}  {calls:>8} calls  {each:>9.1} µs each", cost.name, human(total))
     };
     costs.iter().filter(|cost| cost.calls() > 0).map(line).collect()
@@ -43,15 +44,17 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
     let (outcome, why) = ending.describe();
     let progress = trainer.context().progress.get();
     let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    println!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
+    say!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
     for reading in trainer.context().metrics.borrow().readings() {
+        let Some(last) = reading.last else { continue };
         let name = format!("{}/{}", reading.phase.name(), reading.name);
-        let best = reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
-        println!("  {name:<24} {:>9.4}{}", reading.last, best.unwrap_or_default());
+        let best =
+            reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
+        say!("  {name:<24} {last:>9.4}{}", best.unwrap_or_default());
     }
-    println!("time in hooks:");
+    say!("time in hooks:");
     for line in cost_lines(trainer).iter().take(SHOWN) {
-        println!("  {line}");
+        say!("  {line}");
     }
-    println!("run directory: {}", run.path().display());
+    say!("run directory: {}", run.path().display());
 }

@@ -43,12 +43,13 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
     run.write("config.toml", job.config.to_toml().as_bytes())?;
-    let mut record = Record::begin("train", &args.source.config.to_string_lossy(), libraries(&job));
+    let mut record =
+        Record::begin("train", &args.source.config.to_string_lossy(), &libraries(&job));
     record.write(&run)?;
 
     let mut writers = Writers::default();
     if !args.quiet {
-        println!("run directory: {}", run.path().display());
+        say!("run directory: {}", run.path().display());
         writers.add(Console::new());
     }
     writers.add(MetricsJson::open(&run.path().join("metrics.json"))?);
@@ -92,7 +93,9 @@ fn finish(
 /// The libraries that the run uses, for its record.
 fn libraries(job: &Job) -> Vec<Json> {
     let used = |library: &&std::sync::Arc<crate::plugins::Library>| {
-        job.members.iter().any(|member| member.seat.library.as_deref() == Some(library.path.as_path()))
+        job.members
+            .iter()
+            .any(|member| member.seat.library.as_deref() == Some(library.path.as_path()))
     };
     let describe = |library: &std::sync::Arc<crate::plugins::Library>| {
         json!({

@@ -74,10 +74,9 @@ pub(super) fn train_params() -> Vec<Param> {
         count("seed", Some(0), 0, "every source of randomness is derived from it"),
         choice("precision", &["fp32", "bf16", "fp16"], "arithmetic of forward and backward pass"),
         choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
-        count("accumulation", Some(1), 1, "batches whose gradients make one optimizer step"),
+        count("accumulation", Some(1), 1, "parts that each batch is cut into, one after the other"),
         number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
         count("threads", None, 1, "threads for arithmetic; default: one per core"),
-        count("log_every", Some(50), 1, "iterations between two lines of the log"),
     ]
 }
 

@@ -97,14 +97,12 @@ pub struct TrainSection {
     pub precision: Precision,
     /// How the model runs.
     pub mode: Mode,
-    /// Iterations whose gradients are summed before an optimizer step.
+    /// Parts that each batch is cut into; their gradients add up to those of the whole.
     pub accumulation: usize,
     /// The largest gradient norm; 0 does not clip.
     pub clip_grad_norm: f64,
     /// Threads for arithmetic.
     pub threads: usize,
-    /// Iterations between two lines of the log.
-    pub log_every: u64,
 }
 
 /// When a run is complete.

@@ -25,7 +25,9 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// Two hooks want the same role.
-    #[error("role {role} is taken by `{first}` and by `{second}`: a role has exactly one hook; remove one of them")]
+    #[error(
+        "role {role} is taken by `{first}` and by `{second}`: a role has exactly one hook; remove one of them"
+    )]
     TwoProviders {
         /// The role.
         role: Point,
@@ -35,7 +37,9 @@ pub enum PlanError {
         second: String,
     },
     /// Nobody takes a role that the loop needs.
-    #[error("no hook takes the role {role}: keep the default hook `main`, or configure one that does")]
+    #[error(
+        "no hook takes the role {role}: keep the default hook `main`, or configure one that does"
+    )]
     NoProvider {
         /// The role.
         role: Point,
@@ -96,13 +100,15 @@ impl Plan {
 /// role before the general one.
 fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
     let general = match role {
-        Point::OnTrainForward | Point::OnValForward | Point::OnPredForward => Some(Point::OnIterForward),
+        Point::OnTrainForward | Point::OnValForward | Point::OnPredForward => {
+            Some(Point::OnIterForward)
+        }
         _ => None,
     };
     for yielding in [false, true] {
         for role in [Some(role), general].into_iter().flatten() {
-            let mut providers =
-                (0..seats.len()).filter(|&i| seats[i].yields() == yielding && seats[i].points.contains(&role));
+            let mut providers = (0..seats.len())
+                .filter(|&i| seats[i].yields() == yielding && seats[i].points.contains(&role));
             match (providers.next(), providers.next()) {
                 (Some(first), Some(second)) => {
                     let [first, second] = [first, second].map(|i| seats[i].name.clone());
@@ -136,8 +142,12 @@ mod tests {
     }
 
     fn main() -> Seat {
-        let roles =
-            [Point::OnIterForward, Point::OnIterBackward, Point::OnOptimizerStep, Point::OnLrAdjust];
+        let roles = [
+            Point::OnIterForward,
+            Point::OnIterBackward,
+            Point::OnOptimizerStep,
+            Point::OnLrAdjust,
+        ];
         seat("main", 30, true, &roles)
     }
 
@@ -181,7 +191,10 @@ mod tests {
         let role = [Point::OnLrAdjust];
         let seats = [main(), seat("one", 1, false, &role), seat("two", 2, false, &role)];
         let error = Plan::new(&seats).unwrap_err().to_string();
-        assert!(error.contains("on_lr_adjust") && error.contains("`one`") && error.contains("`two`"), "{error}");
+        assert!(
+            error.contains("on_lr_adjust") && error.contains("`one`") && error.contains("`two`"),
+            "{error}"
+        );
         let error = Plan::new(&[]).unwrap_err().to_string();
         assert!(error.contains("on_train_forward"), "{error}");
     }

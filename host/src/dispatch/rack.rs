@@ -5,8 +5,8 @@ use super::failure::{FailureKind, HookError};
 use super::plan::Plan;
 use super::seat::Seat;
 use crate::plugins::Instance;
-use hookrack_plugin_api::{OnError, Point};
 use hookrack_plugin_api::abi::{HrProgress, HrStatus};
+use hookrack_plugin_api::{OnError, Point};
 use quanta::Clock;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -84,12 +84,20 @@ impl Rack {
         self.walk(point, self.starts[code] as usize, self.starts[code + 1] as usize, true)
     }
 
-    fn walk(&mut self, point: Point, first: usize, last: usize, isolated: bool) -> Result<(), HookError> {
+    fn walk(
+        &mut self,
+        point: Point,
+        first: usize,
+        last: usize,
+        isolated: bool,
+    ) -> Result<(), HookError> {
         let mut failure = Ok(());
         let mut before = self.clock.raw();
         for entry in &mut self.entries[first..last] {
             let attached = &mut self.hooks[entry.hook as usize];
-            if attached.disabled || (entry.filtered && !attached.seat.when.allows(point, &self.progress.get())) {
+            if attached.disabled
+                || (entry.filtered && !attached.seat.when.allows(point, &self.progress.get()))
+            {
                 continue;
             }
             let status = attached.instance.on_point(entry.called_as);
@@ -110,8 +118,11 @@ impl Rack {
 
     /// What each hook has cost so far, the costliest first.
     pub fn costs(&self) -> Vec<HookCost> {
-        let mut costs: Vec<_> =
-            self.hooks.iter().map(|h| HookCost { name: h.seat.name.clone(), points: Vec::new() }).collect();
+        let mut costs: Vec<_> = self
+            .hooks
+            .iter()
+            .map(|h| HookCost { name: h.seat.name.clone(), points: Vec::new() })
+            .collect();
         for &point in Point::ALL {
             let code = point.code() as usize;
             for entry in &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize] {
@@ -126,7 +137,12 @@ impl Rack {
 impl Attached {
     /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise.
     #[cold]
-    fn failed(&mut self, point: Point, status: HrStatus, progress: &HrProgress) -> Result<(), HookError> {
+    fn failed(
+        &mut self,
+        point: Point,
+        status: HrStatus,
+        progress: &HrProgress,
+    ) -> Result<(), HookError> {
         let kind = if status == HrStatus::PANIC { FailureKind::Panic } else { FailureKind::Error };
         let error = HookError {
             hook: self.seat.name.clone(),
@@ -144,7 +160,8 @@ impl Attached {
         if policy == OnError::Abort || point.is_role() {
             return Err(error);
         }
-        let then = if self.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
+        let then =
+            if self.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
         tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
         Ok(())
     }

@@ -30,6 +30,10 @@ impl Hook for CheckPointHook {
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         let is_last = t.epoch() >= t.max_epochs() || t.iter() >= t.max_iters();
-        if is_last || is_due(t.epoch(), self.epoch_period) { t.request_checkpoint() } else { Ok(()) }
+        if is_last || is_due(t.epoch(), self.epoch_period) {
+            t.request_checkpoint()
+        } else {
+            Ok(())
+        }
     }
 }

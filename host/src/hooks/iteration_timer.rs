@@ -24,7 +24,8 @@ fn warmup() -> u64 {
 #[hook(level = 16, reads = "time", writes = "events")]
 impl Hook for IterationTimerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
-        self.keys = Some([t.scalar_key("train/time", true)?, t.scalar_key("train/data_time", true)?]);
+        self.keys =
+            Some([t.scalar_key("train/time", true)?, t.scalar_key("train/data_time", true)?]);
         Ok(())
     }
 
@@ -44,7 +45,9 @@ impl Hook for IterationTimerHook {
         if self.counted > 0 {
             let (count, seconds) = (self.counted, self.seconds);
             let rate = count as f64 / seconds;
-            info!("{count} iterations in {seconds:.2} s without hooks between them ({rate:.1} it/s)");
+            info!(
+                "{count} iterations in {seconds:.2} s, {rate:.1} a second, later hooks not counted"
+            );
         }
         Ok(())
     }

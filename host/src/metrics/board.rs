@@ -12,6 +12,7 @@ struct Entry {
     epoch_key: Key,
     step: Option<f64>,
     last: Option<f64>,
+    better: Option<Better>,
     best: Option<(f64, u64)>,
 }
 
@@ -21,8 +22,12 @@ pub struct Reading<'a> {
     pub phase: Phase,
     /// The metric, with the suffix of one of several values.
     pub name: &'a str,
+    /// Which of two values is better.
+    pub better: Option<Better>,
+    /// The value of the last batch.
+    pub step: Option<f64>,
     /// The value of the last whole pass.
-    pub last: f64,
+    pub last: Option<f64>,
     /// The best value of any pass and its epoch, where one value is better than another.
     pub best: Option<(f64, u64)>,
 }
@@ -35,14 +40,30 @@ pub struct Board {
 
 impl Board {
     /// The place of a metric's value. Made at the first value; found without allocating after that.
-    pub fn slot(&mut self, phase: Phase, name: &str, suffix: &str, events: &mut EventStorage) -> usize {
-        let known = self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
+    pub fn slot(
+        &mut self,
+        phase: Phase,
+        name: &str,
+        suffix: &str,
+        events: &mut EventStorage,
+    ) -> usize {
+        let known =
+            self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
         known.unwrap_or_else(|| {
             let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
             let scoped = format!("{}/{name}", phase.name());
             let step_key = events.key(&format!("{scoped}_step"), true);
             let epoch_key = events.key(&scoped, false);
-            self.entries.push(Entry { phase, name, step_key, epoch_key, step: None, last: None, best: None });
+            self.entries.push(Entry {
+                phase,
+                name,
+                step_key,
+                epoch_key,
+                step: None,
+                last: None,
+                better: None,
+                best: None,
+            });
             self.entries.len() - 1
         })
     }
@@ -55,9 +76,15 @@ impl Board {
     }
 
     /// Keeps the value of a whole pass; gives the key under which it goes to the writers.
-    pub fn put_epoch(&mut self, slot: usize, value: f64, epoch: u64, better: Option<Better>) -> Key {
+    pub fn put_epoch(
+        &mut self,
+        slot: usize,
+        value: f64,
+        epoch: u64,
+        better: Option<Better>,
+    ) -> Key {
         let entry = &mut self.entries[slot];
-        entry.last = Some(value);
+        (entry.last, entry.better) = (Some(value), better);
         let is_best = match (better, entry.best) {
             // NaN is never better.
             (None, _) => false,
@@ -80,8 +107,13 @@ impl Board {
 
     /// What each metric has reached.
     pub fn readings(&self) -> impl Iterator<Item = Reading<'_>> {
-        self.entries.iter().filter_map(|e| {
-            Some(Reading { phase: e.phase, name: &e.name, last: e.last?, best: e.best })
+        self.entries.iter().map(|e| Reading {
+            phase: e.phase,
+            name: &e.name,
+            better: e.better,
+            step: e.step,
+            last: e.last,
+            best: e.best,
         })
     }
 }
@@ -122,7 +154,7 @@ mod tests {
                 board.put_epoch(slot, value, epoch as u64, Some(better));
             }
             let reading = board.readings().next().unwrap();
-            assert!(reading.last.is_nan());
+            assert!(reading.last.is_some_and(f64::is_nan));
             assert_eq!(reading.best.map(|(value, _)| value), Some(best));
         }
     }

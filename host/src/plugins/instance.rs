@@ -14,7 +14,8 @@ use std::rc::Rc;
 type OnPoint = unsafe extern "C" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
 type SaveState = unsafe extern "C" fn(*mut c_void, *const HrStateWriter) -> HrStatus;
 type LoadState = unsafe extern "C" fn(*mut c_void, *const HrStateReader) -> HrStatus;
-type Create = unsafe extern "C" fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus;
+type Create =
+    unsafe extern "C" fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus;
 
 /// A live hook, or a metric in the place of one.
 pub struct Instance {
@@ -32,7 +33,12 @@ impl Instance {
     ///
     /// # Errors
     /// The hook's own words, when it does not accept its settings or panics.
-    pub fn hook(hook: &HookType, name: &str, settings: &Value, context: &Rc<Context>) -> Result<Self, String> {
+    pub fn hook(
+        hook: &HookType,
+        name: &str,
+        settings: &Value,
+        context: &Rc<Context>,
+    ) -> Result<Self, String> {
         let may_write = !hook.manifest.mutates.is_empty();
         let (desk, handle) = handle_for(name, may_write, context);
         let table = hook.table;
@@ -52,7 +58,12 @@ impl Instance {
     ///
     /// # Errors
     /// The metric's own words, when it does not accept its settings or panics.
-    pub fn metric(metric: &MetricType, name: &str, settings: &Value, context: &Rc<Context>) -> Result<Self, String> {
+    pub fn metric(
+        metric: &MetricType,
+        name: &str,
+        settings: &Value,
+        context: &Rc<Context>,
+    ) -> Result<Self, String> {
         let (desk, handle) = handle_for(name, false, context);
         let object = create(metric.table.create, handle, desk, settings)?;
         let seat = MetricSeat::new(metric.table, object, name, metric.manifest.better, context);
@@ -70,6 +81,7 @@ impl Instance {
     /// Calls it at a point.
     #[inline]
     pub fn on_point(&mut self, point: Point) -> HrStatus {
+        self.desk.enter();
         // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
         unsafe { (self.on_point)(self.object, point.code(), self.handle) }
     }
@@ -112,11 +124,12 @@ impl Drop for Instance {
 fn create(
     create: Create,
     handle: &'static TrainerHandle,
-    desk: &Desk,
+    desk: &'static Desk,
     settings: &Value,
 ) -> Result<*mut c_void, String> {
     let tree = WireTree::new(settings);
     let mut object = std::ptr::null_mut();
+    desk.enter();
     // SAFETY: the handle lives as long as the process, the settings until the call returns; `object` is a place for
     // one pointer.
     let status = unsafe { create(handle, tree.as_ptr(), &raw mut object) };
@@ -134,12 +147,19 @@ unsafe fn seat<'a>(object: *mut c_void) -> &'a mut MetricSeat {
     unsafe { &mut *object.cast::<MetricSeat>() }
 }
 
-unsafe extern "C" fn metric_on_point(object: *mut c_void, point: u32, handle: *const TrainerHandle) -> HrStatus {
+unsafe extern "C" fn metric_on_point(
+    object: *mut c_void,
+    point: u32,
+    handle: *const TrainerHandle,
+) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and handle.
     unsafe { seat(object).on_point(point, &*handle) }
 }
 
-unsafe extern "C" fn metric_save_state(object: *mut c_void, writer: *const HrStateWriter) -> HrStatus {
+unsafe extern "C" fn metric_save_state(
+    object: *mut c_void,
+    writer: *const HrStateWriter,
+) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live writer.
     unsafe {
         let seat = seat(object);
@@ -147,7 +167,10 @@ unsafe extern "C" fn metric_save_state(object: *mut c_void, writer: *const HrSta
     }
 }
 
-unsafe extern "C" fn metric_load_state(object: *mut c_void, reader: *const HrStateReader) -> HrStatus {
+unsafe extern "C" fn metric_load_state(
+    object: *mut c_void,
+    reader: *const HrStateReader,
+) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live reader.
     unsafe {
         let seat = seat(object);

@@ -82,13 +82,18 @@ unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStat
     let (reading, suffix) = unsafe { (&*sink.cast::<Reading<'_>>(), suffix.to_lossy()) };
     let seat = reading.seat;
     let board = &mut seat.context.metrics.borrow_mut();
-    let slot = board.slot(reading.phase, &seat.name, &suffix, &mut seat.context.events.borrow_mut());
+    let slot =
+        board.slot(reading.phase, &seat.name, &suffix, &mut seat.context.events.borrow_mut());
     let progress = seat.context.progress.get();
     let key = if reading.is_step {
-        board.put_step(slot, value)
+        let key = board.put_step(slot, value);
+        // Of an evaluation only the whole counts.
+        (reading.phase == Phase::Train).then_some(key)
     } else {
-        board.put_epoch(slot, value, progress.epoch, seat.better)
+        Some(board.put_epoch(slot, value, progress.epoch, seat.better))
     };
-    seat.context.events.borrow_mut().put(key, progress.iter, value);
+    if let Some(key) = key {
+        seat.context.events.borrow_mut().put(key, progress.iter, value);
+    }
     HrStatus::OK
 }

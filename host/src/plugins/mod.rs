@@ -13,8 +13,8 @@ mod state_io;
 
 pub use instance::Instance;
 pub use loader::{
-    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf,
-    Source, open,
+    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source,
+    open,
 };
 pub use metric_seat::points_of;
 pub use state_io::{HookState, gather, give_back};

@@ -52,8 +52,9 @@ pub fn gather(
 
 unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
     // SAFETY: `gather` made the sink and waits; key and value are lent until this returns.
-    let (sink, key, value) =
-        unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy(), value.as_ref().and_then(|v| v.to_value())) };
+    let (sink, key, value) = unsafe {
+        (&*sink.cast::<Sink<'_>>(), key.to_lossy(), value.as_ref().and_then(|v| v.to_value()))
+    };
     let Some(value) = value else { return HrStatus::ERROR };
     sink.state.borrow_mut().values.insert(key.into_owned(), value);
     HrStatus::OK
@@ -72,6 +73,7 @@ struct Source<'a> {
     context: &'a Context,
     state: &'a HookState,
     // Values lent so far: they live until the hook returns.
+    #[expect(clippy::vec_box, reason = "a lent tree keeps its address while the list grows")]
     lent: RefCell<Vec<Box<WireTree<'a>>>>,
 }
 

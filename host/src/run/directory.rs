@@ -16,7 +16,8 @@ impl RunDir {
     pub fn create(parent: &Path, name: &str) -> Result<Self, RunDirError> {
         fs::create_dir_all(parent).map_err(RunDirError::io("create", parent))?;
         for number in 1.. {
-            let path = parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
+            let path =
+                parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
             match fs::create_dir(&path) {
                 Ok(()) => return Self::at(&path),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

@@ -62,7 +62,7 @@ impl RunDirError {
     }
 
     /// A damaged file.
-    pub fn damaged(path: &Path, why: impl ToString) -> Self {
-        Self::Damaged { path: path.to_owned(), why: why.to_string() }
+    pub fn damaged(path: &Path, why: impl Into<String>) -> Self {
+        Self::Damaged { path: path.to_owned(), why: why.into() }
     }
 }

@@ -13,7 +13,9 @@ pub(super) fn to_json(value: &Value) -> Json {
         Value::Float(f) => serde_json::json!({ "float": f.to_string() }),
         Value::Str(s) => Json::String(s.clone()),
         Value::List(items) => Json::Array(items.iter().map(to_json).collect()),
-        Value::Table(fields) => Json::Object(fields.iter().map(|(k, v)| (k.clone(), to_json(v))).collect()),
+        Value::Table(fields) => {
+            Json::Object(fields.iter().map(|(k, v)| (k.clone(), to_json(v))).collect())
+        }
     }
 }
 
@@ -30,7 +32,9 @@ pub(super) fn from_json(json: &Json) -> Option<Value> {
         Json::Array(items) => Value::List(items.iter().filter_map(from_json).collect()),
         Json::Object(fields) => match not_finite(fields) {
             Some(float) => Value::Float(float),
-            None => Value::Table(fields.iter().filter_map(|(k, v)| Some((k.clone(), from_json(v)?))).collect()),
+            None => Value::Table(
+                fields.iter().filter_map(|(k, v)| Some((k.clone(), from_json(v)?))).collect(),
+            ),
         },
     })
 }

@@ -18,7 +18,7 @@ fn seconds(time: SystemTime) -> f64 {
 
 impl Record {
     /// A record of a run that begins now.
-    pub fn begin(command: &str, config: &str, plugins: Vec<Json>) -> Self {
+    pub fn begin(command: &str, config: &str, plugins: &[Json]) -> Self {
         let began = SystemTime::now();
         let json = json!({
             "hookrack": env!("CARGO_PKG_VERSION"),

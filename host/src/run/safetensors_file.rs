@@ -25,7 +25,7 @@ struct Bytes {
     name: String,
     dtype: Dtype,
     shape: Vec<usize>,
-    bytes: Vec<u8>,
+    data: Vec<u8>,
 }
 
 fn bytes_of(name: &str, tensor: &Tensor) -> Result<Bytes, String> {
@@ -37,7 +37,7 @@ fn bytes_of(name: &str, tensor: &Tensor) -> Result<Bytes, String> {
     let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
     tensor.f_copy_data_u8(&mut bytes, numel).map_err(|e| e.to_string())?;
     let shape = tensor.size().into_iter().map(|size| usize::try_from(size).unwrap_or(0)).collect();
-    Ok(Bytes { name: name.to_owned(), dtype: *dtype, shape, bytes })
+    Ok(Bytes { name: name.to_owned(), dtype: *dtype, shape, data: bytes })
 }
 
 /// Writes named tensors to a file, whole or not at all.
@@ -55,7 +55,7 @@ pub fn to_bytes(tensors: &[(String, Tensor)]) -> Result<Vec<u8>, RunDirError> {
     }
     let mut views = Vec::with_capacity(laid.len());
     for item in &laid {
-        let view = TensorView::new(item.dtype, item.shape.clone(), &item.bytes);
+        let view = TensorView::new(item.dtype, item.shape.clone(), &item.data);
         views.push((item.name.as_str(), view.map_err(|e| wrong(&item.name, e.to_string()))?));
     }
     safetensors::serialize(views, None).map_err(|e| wrong("all", e.to_string()))
@@ -64,14 +64,18 @@ pub fn to_bytes(tensors: &[(String, Tensor)]) -> Result<Vec<u8>, RunDirError> {
 /// Reads every tensor of a file, in the order of the names.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
     let bytes = fs::read(path).map_err(RunDirError::io("read", path))?;
-    let file = SafeTensors::deserialize(&bytes).map_err(|e| RunDirError::damaged(path, e))?;
+    let file =
+        SafeTensors::deserialize(&bytes).map_err(|e| RunDirError::damaged(path, e.to_string()))?;
     let mut tensors = Vec::with_capacity(file.len());
     for (name, view) in file.tensors() {
         let wrong = |why| RunDirError::Tensor { doing: "read", name: name.clone(), why };
         let found = KINDS.iter().find(|(dtype, _)| *dtype == view.dtype());
-        let (_, kind) = found.ok_or_else(|| wrong(format!("type {:?} is not supported", view.dtype())))?;
-        let shape: Vec<i64> = view.shape().iter().map(|&s| i64::try_from(s).unwrap_or(i64::MAX)).collect();
-        let tensor = Tensor::f_from_data_size(view.data(), &shape, *kind).map_err(|e| wrong(e.to_string()))?;
+        let (_, kind) =
+            found.ok_or_else(|| wrong(format!("type {:?} is not supported", view.dtype())))?;
+        let shape: Vec<i64> =
+            view.shape().iter().map(|&s| i64::try_from(s).unwrap_or(i64::MAX)).collect();
+        let tensor = Tensor::f_from_data_size(view.data(), &shape, *kind)
+            .map_err(|e| wrong(e.to_string()))?;
         tensors.push((name, tensor));
     }
     tensors.sort_by(|a, b| a.0.cmp(&b.0));

@@ -59,7 +59,8 @@ impl Arena {
 
     fn index(&self, handle: HrTensor) -> Result<usize, HandleError> {
         let (generation, number) = (handle.0 >> 32, handle.0 & 0xffff_ffff);
-        let index = usize::try_from(number.checked_sub(1).ok_or(HandleError::None)?).unwrap_or(usize::MAX);
+        let index =
+            usize::try_from(number.checked_sub(1).ok_or(HandleError::None)?).unwrap_or(usize::MAX);
         match self.slots.get(index) {
             Some(slot) if u64::from(slot.generation) == generation => Ok(index),
             _ => Err(HandleError::Stale),

@@ -92,7 +92,8 @@ impl Trainer {
         let run_path = run.as_ref().map(|run| run.path().to_owned());
         let context = Rc::new(Context::new(engine, writers, run_path));
         context.advance(|p| {
-            (p.max_epochs, p.max_iters, p.seed) = (horizon.epochs, horizon.iters, job.config.train.seed);
+            (p.max_epochs, p.max_iters, p.seed) =
+                (horizon.epochs, horizon.iters, job.config.train.seed);
         });
         let hooks = job.members.iter().map(|member| attach(member, &context));
         let hooks = hooks.collect::<Result<Vec<_>, _>>()?;
@@ -116,7 +117,9 @@ fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError
     let seat = member.seat.clone();
     let (what, made) = match &member.maker {
         Maker::Hook(hook) => ("hook", Instance::hook(hook, &seat.name, &member.settings, context)),
-        Maker::Metric(metric) => ("metric", Instance::metric(metric, &seat.name, &member.settings, context)),
+        Maker::Metric(metric) => {
+            ("metric", Instance::metric(metric, &seat.name, &member.settings, context))
+        }
     };
     let (name, source_name) = (seat.name.clone(), seat.source());
     let instance = made.map_err(|why| BuildError::Member { what, name, source_name, why })?;
@@ -140,12 +143,18 @@ fn choice(component: &Component) -> Choice {
 }
 
 /// An engine's refusal, shown at the section that it is about.
-fn refused<'a>(config: &'a ResolvedConfig, section: &'a str) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
-    move |error| config.refuse(section, error.to_string(), "change the setting, or choose another type")
+fn refused<'a>(
+    config: &'a ResolvedConfig,
+    section: &'a str,
+) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
+    move |error| {
+        config.refuse(section, error.to_string(), "change the setting, or choose another type")
+    }
 }
 
 fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
-    let dataset = choice(&split.component).build("data set", DATASETS, &()).map_err(refused(config, key))?;
+    let dataset =
+        choice(&split.component).build("data set", DATASETS, &()).map_err(refused(config, key))?;
     let settings = LoaderSettings {
         batch_size: split.batch_size,
         shuffle: split.shuffle,

@@ -69,7 +69,8 @@ impl Context {
         let mut handles = |tensors: &[crate::engine::NamedTensor]| {
             tensors.iter().map(|t| arena.insert(t.tensor.shallow_clone(), Lease::Run)).collect()
         };
-        let fixed = FixedHandles { params: handles(engine.params()), buffers: handles(engine.buffers()) };
+        let fixed =
+            FixedHandles { params: handles(engine.params()), buffers: handles(engine.buffers()) };
         let progress = HrProgress {
             struct_size: u32::try_from(size_of::<HrProgress>()).unwrap_or(u32::MAX),
             world: 1,

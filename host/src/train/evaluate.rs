@@ -87,7 +87,8 @@ impl Trainer {
         });
         let outcome = self.batches(phase, points);
         self.context.advance(|p| {
-            (p.phase, p.inner_iter, p.inner_len) = (before.phase, before.inner_iter, before.inner_len);
+            (p.phase, p.inner_iter, p.inner_len) =
+                (before.phase, before.inner_iter, before.inner_len);
             (p.batch_size, p.micro, p.micros) = (before.batch_size, before.micro, before.micros);
         });
         outcome
@@ -99,7 +100,8 @@ impl Trainer {
             self.fire_each(points.before_iter)?;
             self.role(points.forward)?;
             if phase == Phase::Pred {
-                let output = self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
+                let output =
+                    self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
                 self.outputs.extend(output);
             }
             self.fire_each(points.after_iter)?;

@@ -36,7 +36,7 @@ pub struct Trainer {
 impl Trainer {
     /// Trains. The whole loop is here; [`hookrack_plugin_api::point`] draws it.
     pub fn fit(&mut self) -> Ending {
-        self.run(|t| t.train())
+        self.run(Self::train)
     }
 
     fn train(&mut self) -> Result<()> {
@@ -71,7 +71,7 @@ impl Trainer {
                     break;
                 }
             }
-            if self.is_stopping() {
+            if self.is_cut_short() {
                 break;
             }
             self.adjust_lr(true)?;
@@ -110,11 +110,13 @@ impl Trainer {
         let Some(batch) = self.step(batch)? else { return Ok(false) };
         let (rows, data_time) = (batch.rows(), self.began.elapsed().as_secs_f64());
         self.context.engine.borrow().schedule().split(rows, &mut self.micros);
-        let (rows, micros) = (rows.unsigned_abs(), u32::try_from(self.micros.len()).unwrap_or(u32::MAX));
+        let (rows, micros) =
+            (rows.unsigned_abs(), u32::try_from(self.micros.len()).unwrap_or(u32::MAX));
         self.context.advance(|p| {
             p.iter += 1;
             p.inner_iter += 1;
-            (p.micro, p.micros, p.batch_size, p.data_time, p.iter_time) = (0, micros, rows, data_time, 0.0);
+            (p.micro, p.micros, p.batch_size, p.data_time, p.iter_time) =
+                (0, micros, rows, data_time, 0.0);
         });
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         self.batch = Some(batch);
@@ -158,7 +160,8 @@ impl Trainer {
 
     /// Calls the one hook of a role, with gradients being recorded where they are wanted.
     pub(super) fn role(&mut self, point: P) -> Result<()> {
-        let _mode = GradMode::set(self.context.phase() == Phase::Train && point != P::OnOptimizerStep);
+        let _mode =
+            GradMode::set(self.context.phase() == Phase::Train && point != P::OnOptimizerStep);
         self.fire(point)
     }
 

@@ -51,7 +51,11 @@ impl Interrupt {
         let interrupt = Self::default();
         let again = Arc::new(AtomicBool::new(false));
         // Order matters: the second SIGINT finds `again` set by the first.
-        flag::register_conditional_shutdown(SIGINT, Signal::Interrupt.exit_code().into(), Arc::clone(&again))?;
+        flag::register_conditional_shutdown(
+            SIGINT,
+            Signal::Interrupt.exit_code().into(),
+            Arc::clone(&again),
+        )?;
         flag::register(SIGINT, again)?;
         for signal in [Signal::Interrupt, Signal::Terminate] {
             let number = usize::try_from(signal.number()).unwrap_or(0);

@@ -4,6 +4,7 @@
 //! what hooks, signals and limits say.
 
 mod arena;
+mod brackets;
 mod build;
 mod context;
 mod current;
@@ -12,6 +13,7 @@ mod error;
 mod evaluate;
 mod fit;
 mod interrupt;
+mod micro_batches;
 mod requests;
 mod restore;
 mod slots;

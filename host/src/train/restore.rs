@@ -21,7 +21,11 @@ impl Trainer {
     /// Puts the checkpoint back, if there is one, and tells the hooks.
     pub(super) fn restore(&mut self) -> Result<()> {
         let Some(checkpoint) = self.checkpoint.take() else { return Ok(()) };
-        let restored = self.restore_engine(checkpoint.model, checkpoint.optimizer, checkpoint.position.lr_position);
+        let restored = self.restore_engine(
+            checkpoint.model,
+            checkpoint.optimizer,
+            checkpoint.position.lr_position,
+        );
         self.step(restored)?;
         let position = checkpoint.position;
         self.context.advance(|p| {
@@ -34,9 +38,12 @@ impl Trainer {
             if state.is_empty() {
                 continue;
             }
-            give_back(&self.context, state, |reader| attached.instance.load_state(reader)).map_err(|why| {
-                RunDirError::HookState { doing: "take back", hook: attached.seat.name.clone(), why }
-            })?;
+            give_back(&self.context, state, |reader| attached.instance.load_state(reader))
+                .map_err(|why| RunDirError::HookState {
+                    doing: "take back",
+                    hook: attached.seat.name.clone(),
+                    why,
+                })?;
         }
         self.fire(Point::AfterLoadCheckpoint)
     }

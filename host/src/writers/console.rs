@@ -44,7 +44,8 @@ impl Console {
     #[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
     fn eta(&mut self, progress: &HrProgress) -> Option<Duration> {
         let first = *self.first_iter.get_or_insert(progress.iter.saturating_sub(1));
-        let (done, left) = (progress.iter - first, progress.max_iters.saturating_sub(progress.iter));
+        let (done, left) =
+            (progress.iter - first, progress.max_iters.saturating_sub(progress.iter));
         let seconds = self.began.elapsed().as_secs_f64() * left as f64 / done.max(1) as f64;
         Duration::try_from_secs_f64(seconds).ok()
     }
@@ -61,12 +62,15 @@ impl Console {
             }
         }
         if let Some(time) = events.named("train/time").and_then(|time| time.median(WINDOW)) {
-            #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a batch has far fewer samples than 2^53"
+            )]
             let rate = progress.batch_size as f64 / time;
             _ = write!(line, "  {rate:.0} samples/s");
         }
         if let Some(eta) = self.eta(progress) {
-            _ = write!(line, "  eta {}", human(eta));
+            _ = write!(line, "  eta {}", human(Duration::from_secs(eta.as_secs() + 1)));
         }
         line
     }

@@ -29,7 +29,8 @@ impl MetricsJson {
 
 /// A number as JSON; what JSON has no word for is a string.
 fn number(value: f64) -> Json {
-    serde_json::Number::from_f64(value).map_or_else(|| Json::String(value.to_string()), Json::Number)
+    serde_json::Number::from_f64(value)
+        .map_or_else(|| Json::String(value.to_string()), Json::Number)
 }
 
 impl Writer for MetricsJson {

@@ -17,7 +17,11 @@ pub trait Writer {
     ///
     /// # Errors
     /// It could not write.
-    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), crate::run::RunDirError>;
+    fn write(
+        &mut self,
+        events: &EventStorage,
+        progress: &HrProgress,
+    ) -> Result<(), crate::run::RunDirError>;
 
     /// Nothing more comes.
     fn finish(&mut self) {}
@@ -34,7 +38,11 @@ impl Writers {
     }
 
     /// Has each write; the first failure is given, after all had their turn.
-    pub fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), crate::run::RunDirError> {
+    pub fn write(
+        &mut self,
+        events: &EventStorage,
+        progress: &HrProgress,
+    ) -> Result<(), crate::run::RunDirError> {
         let mut outcome = Ok(());
         for writer in &mut self.0 {
             outcome = outcome.and(writer.write(events, progress));

@@ -3,7 +3,7 @@
 use crate::attributes::{expr_of, text_of};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, Expr, ImplItem, ItemImpl, Meta, Result};
+use syn::{Attribute, Error, Expr, ImplItem, ItemImpl, Meta, Result};
 
 /// LiBai's names for the training iteration's points.
 const ALIASES: [(&str, &str); 2] =
@@ -22,10 +22,14 @@ fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
 pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> {
     check_keys(entries, &["level", "mutates", "reads", "writes", "on_error"])?;
     resolve_aliases(&mut item);
-    let methods = method_names(&item);
-    let has_state = methods.iter().any(|name| name == "save_state");
-    let points =
-        methods.iter().filter(|name| !matches!(name.as_str(), "save_state" | "load_state"));
+    let methods = methods(&item);
+    let is_state = |name: &str| matches!(name, "save_state" | "load_state");
+    let has_state = methods.iter().any(|(name, _)| name == "save_state");
+    // A method that is compiled only under a condition is a point only under that condition.
+    let points = methods
+        .iter()
+        .filter(|(name, _)| !is_state(name))
+        .map(|(name, cfg)| quote!(#(#cfg)* #name));
     let level = level(expr_of(entries, "level"));
     let text = |key| text_of(entries, key).unwrap_or_default();
     let (mutates, reads, writes, on_error) =
@@ -95,12 +99,16 @@ fn resolve_aliases(item: &mut ItemImpl) {
     }
 }
 
-fn method_names(item: &ItemImpl) -> Vec<String> {
-    let name = |member: &ImplItem| match member {
-        ImplItem::Fn(method) => Some(method.sig.ident.to_string()),
-        _ => None,
-    };
-    item.items.iter().filter_map(name).collect()
+/// The methods of the block, each with the conditions under which it is compiled.
+fn methods(item: &ItemImpl) -> Vec<(String, Vec<&Attribute>)> {
+    let mut methods = Vec::new();
+    for member in &item.items {
+        if let ImplItem::Fn(method) = member {
+            let conditions = method.attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+            methods.push((method.sig.ident.to_string(), conditions.collect()));
+        }
+    }
+    methods
 }
 
 /// `NORMAL` names a level, anything else is a number.

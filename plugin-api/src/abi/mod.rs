@@ -48,9 +48,9 @@ pub use tensor::{
 pub use text::HrStr;
 pub use thunks::{HookExport, MetricExport, plugin_flags};
 pub use trainer::{
-    EngineTable, EventTable, HrProgress, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN,
-    METRIC_LATEST_EPOCH, METRIC_LATEST_STEP, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
-    StateTable, TrainerHandle,
+    EngineTable, EventTable, HrMetricReading, HrProgress, HrScalarReading, LOG_DEBUG, LOG_ERROR,
+    LOG_INFO, LOG_TRACE, LOG_WARN, METRIC_LATEST_EPOCH, METRIC_LATEST_STEP, REQUEST_SAVE,
+    REQUEST_STOP, REQUEST_VALIDATE, StateTable, TrainerHandle,
 };
 pub use value::{
     HrValue, VALUE_BOOL, VALUE_FLOAT, VALUE_INT, VALUE_LIST, VALUE_NONE, VALUE_TABLE, VALUE_TEXT,

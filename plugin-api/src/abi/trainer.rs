@@ -100,6 +100,38 @@ pub struct EngineTable {
     pub set_lr: unsafe extern "C" fn(host: *mut c_void, group: usize, lr: f64) -> HrStatus,
 }
 
+/// A metric of the run, as it stands.
+#[repr(C)]
+#[derive(Clone, Copy, StableAbi)]
+pub struct HrMetricReading {
+    /// Its name, with `.suffix` for one of several values. [borrowed until the point returns]
+    pub name: HrStr,
+    /// The phase that it is computed in.
+    pub phase: u32,
+    /// 1 where higher is better, -1 where lower is, 0 where neither is.
+    pub better: i32,
+    /// The value of the last batch; NaN where there is none.
+    pub step: f64,
+    /// The value of the last whole pass; NaN where there is none.
+    pub epoch: f64,
+}
+
+/// A scalar of the run, as it stands.
+#[repr(C)]
+#[derive(Clone, Copy, StableAbi)]
+pub struct HrScalarReading {
+    /// Its full name. [borrowed for the run]
+    pub name: HrStr,
+    /// Its key.
+    pub key: u32,
+    /// Whether writers show a median of it: 0 or 1.
+    pub smooth: u32,
+    /// The training iteration of its last value.
+    pub iter: u64,
+    /// Its last value.
+    pub latest: f64,
+}
+
 /// Scalars that writers read, and the values of metrics.
 #[repr(C)]
 #[derive(StableAbi)]
@@ -132,6 +164,18 @@ pub struct EventTable {
         name: HrStr,
         which: u32,
         out: *mut f64,
+    ) -> HrStatus,
+    /// The metric at `index` among all that have a value; ABSENT past the last. [train-thread]
+    pub metric_at: unsafe extern "C" fn(
+        host: *mut c_void,
+        index: usize,
+        out: *mut HrMetricReading,
+    ) -> HrStatus,
+    /// The scalar at `index` among all that have a value; ABSENT past the last. [train-thread]
+    pub scalar_at: unsafe extern "C" fn(
+        host: *mut c_void,
+        index: usize,
+        out: *mut HrScalarReading,
     ) -> HrStatus,
 }
 

@@ -47,7 +47,9 @@ impl Average {
     pub fn claim_evaluation(t: &mut Trainer) -> Result<bool> {
         if let Some(other) = t.state(CLAIM) {
             let other = other.as_str().unwrap_or("another hook");
-            info!("`{other}` evaluates with its weights: this average is kept and saved, but not evaluated");
+            info!(
+                "`{other}` evaluates with its weights: this average is kept and saved, but not evaluated"
+            );
             return Ok(false);
         }
         t.put_state(CLAIM, t.instance()).map(|()| true)

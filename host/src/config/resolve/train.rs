@@ -42,9 +42,7 @@ fn fill_threads(table: &mut Table) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let item = Item::Int(i64::try_from(cores).unwrap_or(1));
     let node = Node { item, origin: Origin::Default };
-    let at = table.entries.iter().position(|entry| entry.key == "log_every");
-    let entry = Entry { key: "threads".into(), key_origin: Origin::Default, node };
-    table.entries.insert(at.unwrap_or(table.entries.len()), entry);
+    table.entries.push(Entry { key: "threads".into(), key_origin: Origin::Default, node });
 }
 
 fn typed(table: &Table) -> Option<TrainSection> {
@@ -67,6 +65,5 @@ fn typed(table: &Table) -> Option<TrainSection> {
         accumulation: count("accumulation")?,
         clip_grad_norm: table.float("clip_grad_norm")?,
         threads: count("threads")?,
-        log_every: whole("log_every")?,
     })
 }

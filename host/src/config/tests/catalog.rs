@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use hookrack_plugin_api::{Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
 
-use crate::config::{Catalog, CatalogEntry, DefaultHook, HookFacts, Kind, OnError, Source};
+use crate::config::{Catalog, CatalogEntry, DefaultHook, HookFacts, Kind, Source};
 
 pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
     CatalogEntry {

@@ -7,8 +7,9 @@ use hookrack_plugin_api::Phase;
 use super::catalog::{catalog, entry};
 use super::fixtures::libraries_of;
 use crate::config::{
-    Catalog, ConfigFile, Every, HookEntry, Kind, Limit, OnError, Phases, ResolvedConfig, Source,
+    Catalog, ConfigFile, Every, HookEntry, Kind, Limit, Phases, ResolvedConfig, Source,
 };
+use hookrack_plugin_api::OnError;
 
 const COMPLETE: &str = "
 model.type = 'MLP'

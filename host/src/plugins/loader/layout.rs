@@ -6,10 +6,11 @@
 use super::text::one_line;
 use abi_stable::StableAbi;
 use abi_stable::abi_stability::abi_checking::{
-    CheckingGlobals, check_layout_compatibility_with_globals,
+    AbiInstabilityErrors, CheckingGlobals, check_layout_compatibility_with_globals,
 };
 use abi_stable::library::LibHeader;
 use abi_stable::sabi_types::VersionNumber;
+use abi_stable::type_layout::TLFieldOrFunction;
 use hookrack_plugin_api::abi::PluginRootRef;
 
 /// The tables of the two sides are not the same, although their versions say so.
@@ -21,7 +22,7 @@ use hookrack_plugin_api::abi::PluginRootRef;
 pub struct LayoutMismatch {
     /// The host's version.
     pub ours: String,
-    /// The first difference.
+    /// The difference that lies deepest.
     pub difference: String,
 }
 
@@ -39,9 +40,8 @@ pub(super) fn check(
     // one that comes after.
     check_layout_compatibility_with_globals(older, newer, &CheckingGlobals::new()).map_err(
         |errors| {
-            let text = errors.to_string();
-            tracing::debug!("the layout check failed: {text}");
-            refused(first_difference(&text))
+            tracing::debug!("the layout check failed: {errors}");
+            refused(deepest(&errors))
         },
     )
 }
@@ -50,22 +50,38 @@ fn age(version: VersionNumber) -> (u32, u32, u32) {
     (version.major, version.minor, version.patch)
 }
 
-/// The first "Error: Expected: Found:" of abi_stable's report, which may have thousands of lines.
-fn first_difference(report: &str) -> String {
-    let mut lines = report.lines().map(str::trim).skip_while(|line| !line.starts_with("Error:"));
-    let what = lines.next().and_then(|line| line.strip_prefix("Error:")).unwrap_or("no details");
+/// The difference that lies deepest: those above it only say that something below them differs.
+fn deepest(errors: &AbiInstabilityErrors) -> String {
+    let Some(error) = errors.errors.iter().max_by_key(|error| error.stack_trace.len()) else {
+        return "no details".to_owned();
+    };
+    let place = error.stack_trace.last().map(|step| match &step.found {
+        TLFieldOrFunction::Field(field) => field.layout().name(),
+        TLFieldOrFunction::Function(function) => function.name.as_str(),
+    });
+    format!("{}: {}", one_line(place.unwrap_or("root")), clearest(&error.to_string()))
+}
+
+/// One "Error: Expected: Found:" of abi_stable's report on a type, which may have hundreds of lines: the first field
+/// that differs, where one does.
+fn clearest(report: &str) -> String {
+    let mut parts = report.split("\nError:").skip(1);
+    let last = parts.clone().last().unwrap_or(report);
+    let report = parts.find(|part| part.starts_with("unexpected field")).unwrap_or(last);
+    let mut lines = report.lines().map(str::trim);
+    let what = lines.next().unwrap_or_default();
     let mut after = |mark| lines.by_ref().skip_while(|line| *line != mark).nth(1).unwrap_or("?");
     let (expected, found) = (after("Expected:"), after("Found:"));
-    one_line(&format!("{what}: expected {expected}, found {found}"))
+    one_line(&format!("{what}, expected {expected}, found {found}"))
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_report_is_cut_down_to_its_first_difference() {
-        let report = "Compared <this>:\n  lots\n\nError:unexpected field\nExpected:\n    field_name:a\n    more\n\
-                      Found:\n    field_name:b\n    more\n\nError:too many fields\n";
-        let line = "unexpected field: expected field_name:a, found field_name:b";
-        assert_eq!(super::first_difference(report), line);
+    fn a_report_is_cut_down_to_the_first_field_that_differs() {
+        let report = "2 error(s)\n lots\n\nError:incompatible type size\nExpected:\n    88\nFound:\n    96\n\n\
+                      Error:unexpected field\nExpected:\n    a: u8\n    more\nFound:\n    b: u8\n    more\n";
+        let line = "unexpected field, expected a: u8, found b: u8";
+        assert_eq!(super::clearest(report), line);
     }
 }

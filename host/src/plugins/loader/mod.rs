@@ -12,7 +12,7 @@
 //! manifests  what each hook and metric says about itself
 //! ```
 //! A step is a function with an error of its own, and knows nothing of the others: a check that has to come before
-//! dlopen (a lock file, a signature, a trial in another process) is one more line in [`load`].
+//! dlopen (a lock file, a signature, a trial in another process) is one more line in `load`.
 
 mod digest;
 mod dlopen;

@@ -7,7 +7,8 @@ use std::ffi::c_void;
 use std::path::{Component, Path};
 
 /// The host's artifact table.
-pub static TABLE: ArtifactTable = ArtifactTable { header: HrHeader::of::<ArtifactTable>(0), run_dir, save_tensors };
+pub(super) static TABLE: ArtifactTable =
+    ArtifactTable { header: HrHeader::of::<ArtifactTable>(0), run_dir, save_tensors };
 
 unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
     // SAFETY: the caller's handle is ours.
@@ -30,27 +31,33 @@ unsafe extern "C" fn save_tensors(
 ) -> HrStatus {
     // SAFETY: the caller's handle is ours; it lends file, names and handles until this returns.
     let (desk, file, names, tensors) = unsafe {
-        let rows = |empty| if empty { 0 } else { count };
-        (
-            Desk::of(host),
-            file.to_lossy(),
-            if names.is_null() { &[] } else { std::slice::from_raw_parts(names, rows(false)) },
-            if tensors.is_null() { &[] } else { std::slice::from_raw_parts(tensors, rows(false)) },
-        )
+        let (names, tensors): (&[HrStr], &[HrTensor]) = match count {
+            0 => (&[], &[]),
+            _ => (
+                std::slice::from_raw_parts(names, count),
+                std::slice::from_raw_parts(tensors, count),
+            ),
+        };
+        (Desk::of(host), file.to_lossy(), names, tensors)
     };
     desk.answer(|context| {
-        let Some(run_dir) = &context.run_dir else { return Err("this run leaves no directory".to_owned()) };
-        let inside = Path::new(file.as_ref()).components().all(|part| matches!(part, Component::Normal(_)));
+        let Some(run_dir) = &context.run_dir else {
+            return Err("this run leaves no directory".to_owned());
+        };
+        let inside =
+            Path::new(file.as_ref()).components().all(|part| matches!(part, Component::Normal(_)));
         if !inside || !file.ends_with(".safetensors") {
-            return Err(format!("`{file}`: give a name inside the run directory that ends in .safetensors"));
+            return Err(format!(
+                "`{file}`: give a name inside the run directory that ends in .safetensors"
+            ));
         }
         let arena = context.arena.borrow();
-        let mut named = Vec::with_capacity(names.len());
+        let mut saved = Vec::with_capacity(names.len());
         for (name, tensor) in names.iter().zip(tensors) {
             // SAFETY: the caller lends the names until this returns.
             let name = unsafe { name.to_lossy() }.into_owned();
-            named.push((name, arena.tensor(*tensor).map_err(|e| e.to_string())?.shallow_clone()));
+            saved.push((name, arena.tensor(*tensor).map_err(|e| e.to_string())?.shallow_clone()));
         }
-        safetensors_file::write(&run_dir.join(file.as_ref()), &named).map_err(|e| e.to_string())
+        safetensors_file::write(&run_dir.join(file.as_ref()), &saved).map_err(|e| e.to_string())
     })
 }

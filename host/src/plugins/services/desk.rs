@@ -2,17 +2,21 @@
 
 use crate::train::Context;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt::Display;
 use std::rc::Rc;
 
+thread_local! {
+    static CALLING: Cell<Option<&'static Desk>> = const { Cell::new(None) };
+}
+
 /// Where an instance's calls arrive.
-pub struct Desk {
+pub(in crate::plugins) struct Desk {
     /// The instance's name.
-    pub name: String,
+    pub(super) name: String,
     /// Whether its manifest says that it mutates.
-    pub may_write: bool,
+    pub(super) may_write: bool,
     // Gone once the instance is: a call after that is refused.
     context: RefCell<Option<Rc<Context>>>,
     // What the plugin said about its failure.
@@ -23,7 +27,11 @@ pub struct Desk {
 
 impl Desk {
     /// A desk for an instance. It lives as long as the process, because a plugin may keep its handle.
-    pub fn open(name: &str, may_write: bool, context: &Rc<Context>) -> &'static Self {
+    pub(in crate::plugins) fn open(
+        name: &str,
+        may_write: bool,
+        context: &Rc<Context>,
+    ) -> &'static Self {
         Box::leak(Box::new(Self {
             name: name.to_owned(),
             may_write,
@@ -37,44 +45,61 @@ impl Desk {
     ///
     /// # Safety
     /// `host` is the pointer of a handle that `handle_for` made.
-    pub unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
+    pub(in crate::plugins) unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
         // SAFETY: such a pointer leads to a desk that was leaked.
         unsafe { &*host.cast::<Self>() }
     }
 
+    /// Notes that this desk's instance is being called.
+    #[inline]
+    pub(in crate::plugins) fn enter(&'static self) {
+        CALLING.set(Some(self));
+    }
+
+    /// The desk of the instance that this thread is calling, or called last.
+    pub(in crate::plugins) fn calling() -> Option<&'static Self> {
+        CALLING.get()
+    }
+
     /// Lets go of the run.
-    pub fn close(&self) {
+    pub(in crate::plugins) fn close(&self) {
         self.context.borrow_mut().take();
     }
 
     /// What the plugin said about its last failure.
-    pub fn take_error(&self) -> String {
+    pub(in crate::plugins) fn take_error(&self) -> String {
         let error = std::mem::take(&mut *self.error.borrow_mut());
         if error.is_empty() { "it gave no reason".to_owned() } else { error }
     }
 
     /// A status of the plugin's as a result.
-    pub fn check(&self, status: HrStatus) -> Result<(), String> {
+    pub(in crate::plugins) fn check(&self, status: HrStatus) -> Result<(), String> {
         if status == HrStatus::OK { Ok(()) } else { Err(self.take_error()) }
     }
 
     /// Takes the plugin's words about its failure.
-    pub fn set_error(&self, message: &str) {
+    pub(in crate::plugins) fn set_error(&self, message: &str) {
         message.clone_into(&mut self.error.borrow_mut());
     }
 
     /// The host's words about the last refused call.
-    pub fn refusal(&self) -> HrStr {
+    pub(in crate::plugins) fn refusal(&self) -> HrStr {
         HrStr::new(&self.refusal.borrow())
     }
 
     /// Answers a call: an error becomes a status, its text waits for `last_error`.
-    pub fn answer<E: Display>(&self, body: impl FnOnce(&Context) -> Result<(), E>) -> HrStatus {
+    pub(in crate::plugins) fn answer<E: Display>(
+        &self,
+        body: impl FnOnce(&Context) -> Result<(), E>,
+    ) -> HrStatus {
         self.serve(|context| body(context).map(|()| HrStatus::OK))
     }
 
     /// As [`Self::answer`], where the call may also find nothing.
-    pub fn serve<E: Display>(&self, body: impl FnOnce(&Context) -> Result<HrStatus, E>) -> HrStatus {
+    pub(in crate::plugins) fn serve<E: Display>(
+        &self,
+        body: impl FnOnce(&Context) -> Result<HrStatus, E>,
+    ) -> HrStatus {
         let context = self.context.borrow();
         let Some(context) = context.as_ref() else {
             return self.refuse("the run that this handle belongs to is over");

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::fmt::Display;
 
 /// The host's engine table.
-pub static TABLE: EngineTable = EngineTable {
+pub(super) static TABLE: EngineTable = EngineTable {
     header: HrHeader::of::<EngineTable>(0),
     forward,
     model,
@@ -22,7 +22,10 @@ pub static TABLE: EngineTable = EngineTable {
 
 /// # Safety
 /// `host` belongs to a handle of ours.
-unsafe fn answer<E: Display>(host: *mut c_void, body: impl FnOnce(&Context) -> Result<(), E>) -> HrStatus {
+unsafe fn answer<E: Display>(
+    host: *mut c_void,
+    body: impl FnOnce(&Context) -> Result<(), E>,
+) -> HrStatus {
     // SAFETY: by the contract.
     unsafe { Desk::of(host) }.answer(body)
 }
@@ -34,7 +37,8 @@ unsafe extern "C" fn forward(host: *mut c_void) -> HrStatus {
 
 unsafe extern "C" fn model(host: *mut c_void, input: HrTensor, out: *mut HrTensor) -> HrStatus {
     let body = |context: &Context| {
-        let input = context.arena.borrow().tensor(input).map_err(|e| e.to_string())?.shallow_clone();
+        let input =
+            context.arena.borrow().tensor(input).map_err(|e| e.to_string())?.shallow_clone();
         let output = context.model(&input).map_err(|e| e.to_string())?;
         let handle = context.arena.borrow_mut().insert(output, Lease::Owned);
         // SAFETY: the caller gives a place for one handle.

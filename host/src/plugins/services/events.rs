@@ -2,15 +2,27 @@
 
 use super::desk::Desk;
 use crate::events::Key;
+use crate::plugins::Better;
 use crate::train::Context;
 use hookrack_plugin_api::Phase;
-use hookrack_plugin_api::abi::{EventTable, HrHeader, HrStatus, HrStr, METRIC_LATEST_STEP};
+use hookrack_plugin_api::abi::{
+    EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP,
+};
 use std::borrow::Cow;
 use std::ffi::c_void;
 
 /// The host's event table.
-pub static TABLE: EventTable =
-    EventTable { header: HrHeader::of::<EventTable>(0), key, put, latest, median, write, metric };
+pub(super) static TABLE: EventTable = EventTable {
+    header: HrHeader::of::<EventTable>(0),
+    key,
+    put,
+    latest,
+    median,
+    write,
+    metric,
+    metric_at,
+    scalar_at,
+};
 
 /// The full name of a scalar: scoped by phase, by hook, or as it is.
 fn full_name<'a>(name: &'a str, desk: &Desk, phase: Phase) -> Cow<'a, str> {
@@ -28,7 +40,8 @@ unsafe extern "C" fn key(host: *mut c_void, name: HrStr, smooth: u32, out: *mut 
         if name.is_empty() {
             return Err("a scalar needs a name");
         }
-        let key = context.events.borrow_mut().key(&full_name(&name, desk, context.phase()), smooth != 0);
+        let key =
+            context.events.borrow_mut().key(&full_name(&name, desk, context.phase()), smooth != 0);
         // SAFETY: the caller gives a place for one number.
         unsafe { out.write(key.0) };
         Ok(())
@@ -46,7 +59,11 @@ unsafe extern "C" fn put(host: *mut c_void, key: u32, value: f64) -> HrStatus {
 
 /// # Safety
 /// `host` belongs to a handle of ours, `out` is a place for one number.
-unsafe fn number(host: *mut c_void, out: *mut f64, body: impl FnOnce(&Context) -> Option<f64>) -> HrStatus {
+unsafe fn number(
+    host: *mut c_void,
+    out: *mut f64,
+    body: impl FnOnce(&Context) -> Option<f64>,
+) -> HrStatus {
     // SAFETY: by the contract.
     unsafe { Desk::of(host) }.serve(|context| {
         let Some(value) = body(context) else { return Ok::<_, String>(HrStatus::ABSENT) };
@@ -71,7 +88,13 @@ unsafe extern "C" fn write(host: *mut c_void) -> HrStatus {
     unsafe { Desk::of(host) }.answer(Context::write_events)
 }
 
-unsafe extern "C" fn metric(host: *mut c_void, phase: u32, name: HrStr, which: u32, out: *mut f64) -> HrStatus {
+unsafe extern "C" fn metric(
+    host: *mut c_void,
+    phase: u32,
+    name: HrStr,
+    which: u32,
+    out: *mut f64,
+) -> HrStatus {
     // SAFETY: the caller lends the name until this returns.
     let name = unsafe { name.to_lossy() };
     let body = |context: &Context| {
@@ -79,4 +102,63 @@ unsafe extern "C" fn metric(host: *mut c_void, phase: u32, name: HrStr, which: u
     };
     // SAFETY: the caller's handle is ours; it gives a place for one number.
     unsafe { number(host, out, body) }
+}
+
+unsafe extern "C" fn metric_at(
+    host: *mut c_void,
+    index: usize,
+    out: *mut HrMetricReading,
+) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.serve(|context| {
+        let board = context.metrics.borrow();
+        let Some(reading) = board.readings().nth(index) else {
+            return Ok::<_, String>(HrStatus::ABSENT);
+        };
+        let better = match reading.better {
+            None => 0,
+            Some(Better::Higher) => 1,
+            Some(Better::Lower) => -1,
+        };
+        // SAFETY: the caller gives a place for one reading; a name on the board stays where it is.
+        unsafe {
+            out.write(HrMetricReading {
+                name: HrStr::new(reading.name),
+                phase: reading.phase.code(),
+                better,
+                step: reading.step.unwrap_or(f64::NAN),
+                epoch: reading.last.unwrap_or(f64::NAN),
+            });
+        }
+        Ok(HrStatus::OK)
+    })
+}
+
+unsafe extern "C" fn scalar_at(
+    host: *mut c_void,
+    index: usize,
+    out: *mut HrScalarReading,
+) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.serve(|context| {
+        let events = context.events.borrow();
+        let valued = events
+            .all()
+            .enumerate()
+            .filter_map(|(key, series)| Some((key, series, series.latest()?)));
+        let Some((key, series, latest)) = valued.into_iter().nth(index) else {
+            return Ok::<_, String>(HrStatus::ABSENT);
+        };
+        // SAFETY: the caller gives a place for one reading; an interned name stays where it is.
+        unsafe {
+            out.write(HrScalarReading {
+                name: HrStr::new(series.name()),
+                key: u32::try_from(key).unwrap_or(u32::MAX),
+                smooth: series.is_smooth().into(),
+                iter: series.step(),
+                latest,
+            });
+        }
+        Ok(HrStatus::OK)
+    })
 }

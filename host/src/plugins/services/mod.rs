@@ -13,5 +13,5 @@ mod states;
 mod tensors;
 mod trainer;
 
-pub use desk::Desk;
-pub use trainer::handle_for;
+pub(super) use desk::Desk;
+pub(super) use trainer::handle_for;

@@ -4,8 +4,8 @@ use super::desk::Desk;
 use crate::torch::{self, Arg, Op, Return, Returns};
 use crate::train::{Arena, Context, Lease};
 use hookrack_plugin_api::abi::{
-    ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS, ARG_TEXT, HrArg, HrOp,
-    HrStatus, HrStr, HrTensor,
+    ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
+    ARG_TEXT, HrArg, HrOp, HrStatus, HrStr, HrTensor,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -42,14 +42,13 @@ pub(super) unsafe extern "C" fn find(host: *mut c_void, name: HrStr, out: *mut H
     desk.answer(|_| {
         let mut found = FOUND.write().unwrap_or_else(PoisonError::into_inner);
         let found = found.get_or_insert_default();
-        let op = match found.names.get(name.as_ref()) {
-            Some(op) => *op,
-            None => {
-                found.ops.push(Op::find(&name)?);
-                let op = HrOp(found.ops.len() as u64);
-                found.names.insert(name.into_owned(), op);
-                op
-            }
+        let op = if let Some(op) = found.names.get(name.as_ref()) {
+            *op
+        } else {
+            found.ops.push(Op::find(&name)?);
+            let op = HrOp(found.ops.len() as u64);
+            found.names.insert(name.into_owned(), op);
+            op
         };
         // SAFETY: the caller gives a place for one number.
         unsafe { out.write(op) };
@@ -69,7 +68,8 @@ pub(super) unsafe extern "C" fn call(
     // SAFETY: the caller's handle is ours; it lends `arg_count` arguments and `capacity` places until this returns.
     let (desk, args, results) = unsafe {
         let args = if arg_count == 0 { &[] } else { std::slice::from_raw_parts(args, arg_count) };
-        let results = if capacity == 0 { &mut [] } else { std::slice::from_raw_parts_mut(results, capacity) };
+        let results =
+            if capacity == 0 { &mut [] } else { std::slice::from_raw_parts_mut(results, capacity) };
         (Desk::of(host), args, results)
     };
     desk.answer(|context| {
@@ -90,7 +90,9 @@ impl Scratch {
     ) -> Result<usize, String> {
         let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(op.0).ok().and_then(|number| number.checked_sub(1));
-        let op = index.and_then(|index| found.as_ref()?.ops.get(index)).ok_or("no such operator was found")?;
+        let op = index
+            .and_then(|index| found.as_ref()?.ops.get(index))
+            .ok_or("no such operator was found")?;
         {
             let arena = context.arena.borrow();
             self.lay_out(args, &arena)?;
@@ -105,14 +107,22 @@ impl Scratch {
         self.args.clear();
         self.tensors.clear();
         // Pointers into `tensors` are taken below, so it must not grow in between.
-        self.tensors.reserve(args.iter().filter(|arg| arg.kind == ARG_TENSORS).map(|arg| arg.len).sum());
+        self.tensors
+            .reserve(args.iter().filter(|arg| arg.kind == ARG_TENSORS).map(|arg| arg.len).sum());
         for arg in args {
             let value = match arg.kind {
                 ARG_NONE => RawValue::NONE,
                 ARG_TENSOR => {
-                    #[expect(clippy::cast_sign_loss, reason = "a handle is 64 bits, whatever they are called")]
+                    #[expect(
+                        clippy::cast_sign_loss,
+                        reason = "a handle is 64 bits, whatever they are called"
+                    )]
                     let handle = HrTensor(arg.int as u64);
-                    RawValue { tag: tag::TENSOR, pointer: pointer(handle, arena)?.cast(), ..RawValue::NONE }
+                    RawValue {
+                        tag: tag::TENSOR,
+                        pointer: pointer(handle, arena)?.cast(),
+                        ..RawValue::NONE
+                    }
                 }
                 ARG_TENSORS => self.lay_out_list(arg, arena)?,
                 ARG_FLOAT => RawValue { tag: tag::F64, real: arg.float_, ..RawValue::NONE },
@@ -159,15 +169,19 @@ impl Scratch {
                 Return::Bool(truth) => HrArg { kind: ARG_BOOL, int: truth.into(), ..HrArg::NONE },
                 Return::List(list) => {
                     lists += 1;
-                    self.handles.extend(list.iter().map(|tensor| arena.insert(tensor, Lease::Owned)));
+                    self.handles
+                        .extend(list.iter().map(|tensor| arena.insert(tensor, Lease::Owned)));
                     HrArg { kind: ARG_TENSORS, len: list.len(), ..HrArg::NONE }
                 }
             };
         }
         if lists > 1 {
-            return Err("an operator that returns several lists cannot be called from a plugin".to_owned());
+            return Err(
+                "an operator that returns several lists cannot be called from a plugin".to_owned()
+            );
         }
-        if let Some(list) = results.iter_mut().take(count).find(|result| result.kind == ARG_TENSORS) {
+        if let Some(list) = results.iter_mut().take(count).find(|result| result.kind == ARG_TENSORS)
+        {
             list.ptr = self.handles.as_ptr().cast();
         }
         Ok(count)
@@ -175,7 +189,10 @@ impl Scratch {
 }
 
 fn pointer(handle: HrTensor, arena: &Arena) -> Result<*mut torch_sys::C_tensor, String> {
-    arena.tensor(handle).map(|tensor: &Tensor| tensor.as_ptr().cast_mut()).map_err(|e| e.to_string())
+    arena
+        .tensor(handle)
+        .map(|tensor: &Tensor| tensor.as_ptr().cast_mut())
+        .map_err(|e| e.to_string())
 }
 
 fn row(tag: i32, arg: &HrArg) -> RawValue {

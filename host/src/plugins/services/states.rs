@@ -7,7 +7,8 @@ use std::ffi::c_void;
 use std::ptr;
 
 /// The host's state table.
-pub static TABLE: StateTable = StateTable { header: HrHeader::of::<StateTable>(0), put, value, remove };
+pub(super) static TABLE: StateTable =
+    StateTable { header: HrHeader::of::<StateTable>(0), put, value, remove };
 
 thread_local! {
     // The value lent last, laid out for the wire; it lives until the next call of this table.
@@ -22,8 +23,9 @@ struct Lent {
 
 unsafe extern "C" fn put(host: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
     // SAFETY: the caller's handle is ours; it lends key and tree until this returns.
-    let (desk, key, value) =
-        unsafe { (Desk::of(host), key.to_lossy(), value.as_ref().and_then(|value| value.to_value())) };
+    let (desk, key, value) = unsafe {
+        (Desk::of(host), key.to_lossy(), value.as_ref().and_then(|value| value.to_value()))
+    };
     desk.answer(|context| {
         let value = value.ok_or("the value is none, or of a kind that this host does not know")?;
         context.states.borrow_mut().insert(key.into_owned(), value);
@@ -43,7 +45,8 @@ unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
         let tree = WireTree::new(unsafe { &*ptr::from_ref(value.as_ref()) });
         LENT.set(Some(Lent { tree, _value: value }));
         // The address is taken where the tree now is.
-        lent = LENT.with_borrow(|kept| kept.as_ref().map_or(ptr::null(), |kept| kept.tree.as_ptr()));
+        lent =
+            LENT.with_borrow(|kept| kept.as_ref().map_or(ptr::null(), |kept| kept.tree.as_ptr()));
         Ok(())
     });
     lent

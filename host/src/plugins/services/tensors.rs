@@ -5,14 +5,14 @@ use super::ops;
 use crate::torch::dlpack;
 use crate::train::{Context, Lease};
 use hookrack_plugin_api::abi::{
-    DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS, LIST_GRADS,
-    LIST_PARAMS, SLOT_GRAD_NORM, SLOT_LOSS, SLOT_OUTPUT, TensorTable, VIEW_WRITE,
+    DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
+    LIST_GRADS, LIST_PARAMS, SLOT_GRAD_NORM, SLOT_LOSS, SLOT_OUTPUT, TensorTable, VIEW_WRITE,
 };
 use std::ffi::c_void;
 use tch::Tensor;
 
 /// The host's tensor table.
-pub static TABLE: TensorTable = TensorTable {
+pub(super) static TABLE: TensorTable = TensorTable {
     header: HrHeader::of::<TensorTable>(0),
     slot,
     set_slot,
@@ -89,7 +89,11 @@ fn fill_grads(context: &Context) -> Result<(), String> {
     let mut arena = context.arena.borrow_mut();
     for param in engine.params() {
         let grad = param.tensor.f_grad().map_err(|e| e.to_string())?;
-        grads.push(if grad.defined() { arena.insert(grad, Lease::Iteration) } else { HrTensor::NONE });
+        grads.push(if grad.defined() {
+            arena.insert(grad, Lease::Iteration)
+        } else {
+            HrTensor::NONE
+        });
     }
     Ok(())
 }
@@ -148,12 +152,20 @@ unsafe extern "C" fn item(host: *mut c_void, tensor: HrTensor, out: *mut f64) ->
     })
 }
 
-unsafe extern "C" fn view(host: *mut c_void, tensor: HrTensor, flags: u32, out: *mut DLTensor) -> HrStatus {
+unsafe extern "C" fn view(
+    host: *mut c_void,
+    tensor: HrTensor,
+    flags: u32,
+    out: *mut DLTensor,
+) -> HrStatus {
     // SAFETY: the caller's handle is ours.
     let desk = unsafe { Desk::of(host) };
     desk.answer(|context| {
         if flags & VIEW_WRITE != 0 && !desk.may_write {
-            return Err("the hook asks to write, but its manifest does not say that it mutates anything".to_owned());
+            return Err(
+                "the hook asks to write, but its manifest does not say that it mutates anything"
+                    .to_owned(),
+            );
         }
         let arena = context.arena.borrow();
         let tensor = arena.tensor(tensor).map_err(|e| e.to_string())?;
@@ -174,7 +186,11 @@ unsafe extern "C" fn view(host: *mut c_void, tensor: HrTensor, flags: u32, out: 
     })
 }
 
-unsafe extern "C" fn from_view(host: *mut c_void, view: *const DLTensor, out: *mut HrTensor) -> HrStatus {
+unsafe extern "C" fn from_view(
+    host: *mut c_void,
+    view: *const DLTensor,
+    out: *mut HrTensor,
+) -> HrStatus {
     // SAFETY: the caller's handle is ours; it lends the view until this returns.
     let (desk, view) = unsafe { (Desk::of(host), &*view) };
     desk.answer(|context| {

@@ -4,15 +4,19 @@ use super::desk::Desk;
 use super::{artifacts, engine, events, states, tensors};
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, REQUEST_SAVE,
-    REQUEST_STOP, REQUEST_VALIDATE, TrainerHandle,
+    ARTIFACTS, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN,
+    REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, TrainerHandle,
 };
 use std::ffi::c_void;
 use std::rc::Rc;
 use tracing::level_filters::LevelFilter;
 
 /// Opens a desk for an instance and makes the handle that leads to it.
-pub fn handle_for(name: &str, may_write: bool, context: &Rc<Context>) -> (&'static Desk, &'static TrainerHandle) {
+pub(in crate::plugins) fn handle_for(
+    name: &str,
+    may_write: bool,
+    context: &Rc<Context>,
+) -> (&'static Desk, &'static TrainerHandle) {
     let desk = Desk::open(name, may_write, context);
     // The progress outlives the handle: it is kept alive here for the process, with the handle.
     let progress = Rc::clone(&context.progress);
@@ -59,14 +63,16 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
 
 unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: HrStr) {
     // SAFETY: the caller's handle is ours; it lends both texts until this returns.
-    let (desk, target, message) = unsafe { (Desk::of(host), target.to_lossy(), message.to_lossy()) };
-    let hook = desk.name.as_str();
+    let (desk, target, message) =
+        unsafe { (Desk::of(host), target.to_lossy(), message.to_lossy()) };
+    // A library has one way to log for all its hooks; on the training thread, the one being called is speaking.
+    let hook = Desk::calling().unwrap_or(desk).name.as_str();
     match level {
-        LOG_ERROR => tracing::error!(target: "plugin", hook, from = %target, "{message}"),
-        LOG_WARN => tracing::warn!(target: "plugin", hook, from = %target, "{message}"),
-        LOG_INFO => tracing::info!(target: "plugin", hook, from = %target, "{message}"),
-        LOG_DEBUG => tracing::debug!(target: "plugin", hook, from = %target, "{message}"),
-        _ => tracing::trace!(target: "plugin", hook, from = %target, "{message}"),
+        LOG_ERROR => tracing::error!(target: "plugin", "{hook}: {message}"),
+        LOG_WARN => tracing::warn!(target: "plugin", "{hook}: {message}"),
+        LOG_INFO => tracing::info!(target: "plugin", "{hook}: {message}"),
+        LOG_DEBUG => tracing::debug!(target: "plugin", %target, "{hook}: {message}"),
+        _ => tracing::trace!(target: "plugin", %target, "{hook}: {message}"),
     }
 }
 

@@ -69,12 +69,7 @@ impl HookManifest {
         of.check_name(json.name)?;
         let (points, unknown_points) = of.points(json.points)?;
         let on_error =
-            of.word("on_error", &json.on_error, "abort, disable or warn", |word| match word {
-                "abort" => Some(OnError::Abort),
-                "disable" => Some(OnError::Disable),
-                "warn" => Some(OnError::Warn),
-                _ => None,
-            })?;
+            of.word("on_error", &json.on_error, "abort, disable or warn", OnError::from_name)?;
         let something =
             |words: Vec<String>| words.into_iter().filter(|word| word != "nothing").collect();
         Ok(Self {

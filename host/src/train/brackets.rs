@@ -1,0 +1,86 @@
+//! Beginnings and ends: what fires around a run, however it ends. [`Point::fires_on`] has the table.
+
+#[cfg(doc)]
+use hookrack_plugin_api::Point;
+
+use super::ending::Ending;
+use super::error::TrainError;
+use super::fit::{Result, Trainer};
+use crate::torch::autograd::GradMode;
+use hookrack_plugin_api::{Outcome, Point as P};
+
+impl Trainer {
+    /// Runs `body` between `before_run` and `after_run`, with every hook attached, and says how it ended.
+    pub(super) fn run(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Ending {
+        let _no_grad = GradMode::set(false);
+        let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
+        let outcome = begun.and_then(|()| body(self));
+        self.note_failure(outcome.as_ref().err());
+        let outcome = self.close(P::AfterRun, outcome);
+        let outcome = self.close(P::OnDetach, outcome);
+        self.context.writers.borrow_mut().finish();
+        self.ending(outcome)
+    }
+
+    fn ending(&self, outcome: Result<()>) -> Ending {
+        match outcome {
+            Err(error) => Ending::Failed(error),
+            Ok(()) => match (self.interrupt.received(), self.context.requests.borrow().stopped()) {
+                (Some(signal), _) => Ending::Interrupted(signal),
+                (None, Some(stop)) => Ending::Stopped(stop.clone()),
+                (None, None) => Ending::Completed,
+            },
+        }
+    }
+
+    /// Tells the hooks that something failed; only the first failure is told.
+    pub(super) fn note_failure(&mut self, error: Option<&TrainError>) {
+        let Some(error) = error else {
+            let code = self.ending(Ok(())).outcome().code();
+            self.context.advance(|p| p.outcome = code);
+            return;
+        };
+        if !self.context.failure.borrow().is_empty() {
+            return;
+        }
+        *self.context.failure.borrow_mut() = error.to_string();
+        self.context.advance(|p| p.outcome = Outcome::Failed.code());
+        if let Err(later) = self.rack.fire_isolated(P::OnException) {
+            tracing::error!("while handling the failure: {later}");
+        }
+        // What was in the middle of an iteration stays with it.
+        self.batch = None;
+        self.outputs.clear();
+    }
+
+    /// Calls every hook of a closing point, whatever fails. The first error of the run is never masked.
+    pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
+        match (outcome, self.rack.fire_isolated(point)) {
+            (Ok(()), closed) => closed.map_err(TrainError::from),
+            (Err(first), Ok(())) => Err(first),
+            (Err(first), Err(later)) => {
+                tracing::error!("after the failure: {later}");
+                Err(first)
+            }
+        }
+    }
+
+    /// Whether a hook or a signal asked for an end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.interrupt.received().is_some() || self.context.requests.borrow().stopped().is_some()
+    }
+
+    /// Whether the epoch in progress ends here, without its closing points: a signal does not wait for them, a hook's
+    /// request only for an epoch that is whole.
+    pub(super) fn is_cut_short(&self) -> bool {
+        let progress = self.context.progress.get();
+        let is_whole = progress.inner_iter >= progress.inner_len;
+        self.interrupt.received().is_some() || (self.is_stopping() && !is_whole)
+    }
+
+    /// Whether training is over: asked for, or all done.
+    pub(super) fn is_over(&self) -> bool {
+        let progress = self.context.progress.get();
+        progress.iter >= progress.max_iters || self.is_stopping()
+    }
+}

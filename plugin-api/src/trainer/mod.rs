@@ -1,0 +1,23 @@
+//! The trainer as a hook sees it.
+
+mod events;
+mod files;
+mod progress;
+mod requests;
+mod roles;
+mod tensors;
+
+pub use events::{MetricReading, ScalarKey, ScalarReading};
+
+use crate::abi::Host;
+
+/// What a hook receives at every point: where the run is, its tensors, and what may be asked of it.
+pub struct Trainer {
+    host: Host,
+}
+
+impl Trainer {
+    pub(crate) fn new(host: Host) -> Self {
+        Self { host }
+    }
+}

@@ -1,0 +1,166 @@
+//! How a run can end, and which points still come on each ending.
+
+use crate::workbench::Bench;
+
+/// One way to end.
+struct Case {
+    at: &'static str,
+    how: &'static str,
+    code: i32,
+    outcome: &'static str,
+    why: &'static str,
+    /// What the recorder, which runs after the hook that ends the run, still sees.
+    then: &'static str,
+    checkpoints: &'static [&'static str],
+}
+
+/// The table: in iteration 3 of 4, the first of the second epoch, something happens.
+const TABLE: [Case; 9] = [
+    Case {
+        at: "nowhere",
+        how: "error",
+        code: 0,
+        outcome: "completed",
+        why: "",
+        then: "after_train after_run on_detach",
+        checkpoints: &["iter_0000002", "iter_0000004"],
+    },
+    Case {
+        at: "after_train_iter",
+        how: "stop",
+        code: 0,
+        outcome: "stopped",
+        why: "by `bad`: enough is enough",
+        then: "after_train_iter after_iter after_train after_run on_detach",
+        checkpoints: &["iter_0000002"],
+    },
+    Case {
+        at: "after_train_iter",
+        how: "sigint",
+        code: 130,
+        outcome: "interrupted",
+        why: "SIGINT",
+        then: "after_train_iter after_iter before_save_checkpoint after_save_checkpoint after_train after_run on_detach",
+        checkpoints: &["iter_0000002", "iter_0000003"],
+    },
+    Case {
+        at: "after_train_iter",
+        how: "sigterm",
+        code: 143,
+        outcome: "interrupted",
+        why: "SIGTERM",
+        then: "after_train_iter after_iter before_save_checkpoint after_save_checkpoint after_train after_run on_detach",
+        checkpoints: &["iter_0000002", "iter_0000003"],
+    },
+    Case {
+        at: "after_train_iter",
+        how: "error",
+        code: 4,
+        outcome: "failed",
+        why: "hook `bad` (libfaulty.so) failed at after_train_iter, epoch 2, iteration 3: it failed on purpose",
+        then: "on_exception after_train after_run on_detach",
+        checkpoints: &["iter_0000002"],
+    },
+    Case {
+        at: "before_train",
+        how: "error",
+        code: 4,
+        outcome: "failed",
+        why: "hook `bad` (libfaulty.so) failed at before_train, epoch 0, iteration 0: it failed on purpose",
+        then: "on_exception after_train after_run on_detach",
+        checkpoints: &[],
+    },
+    Case {
+        at: "before_run",
+        how: "error",
+        code: 4,
+        outcome: "failed",
+        why: "hook `bad` (libfaulty.so) failed at before_run, epoch 0, iteration 0: it failed on purpose",
+        then: "on_exception after_run on_detach",
+        checkpoints: &[],
+    },
+    Case {
+        at: "before_save_checkpoint",
+        how: "panic",
+        code: 4,
+        outcome: "failed",
+        why: "hook `bad` (libfaulty.so) panicked at before_save_checkpoint, epoch 2, iteration 4: it panicked on purpose",
+        then: "on_exception after_train after_run on_detach",
+        checkpoints: &["iter_0000002"],
+    },
+    Case {
+        at: "after_cycle",
+        how: "stop",
+        code: 0,
+        outcome: "stopped",
+        why: "by `bad`: enough is enough",
+        then: "after_cycle before_save_checkpoint after_save_checkpoint after_train after_run on_detach",
+        checkpoints: &["iter_0000002", "iter_0000004"],
+    },
+];
+
+fn bench(case: &Case) -> Bench {
+    let Case { at, how, .. } = case;
+    let iter = if at.starts_with("before_") && *at != "before_save_checkpoint" { 0 } else { 3 };
+    Bench::new(&format!(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\niter = {iter}\n\
+         how = \"{how}\"\non_error = \"abort\"\nlevel = 70\n\
+         [[custom_hooks]]\ntype = \"Recorder\"\nname = \"r\"\nfile = \"calls\"\nlevel = 80\n"
+    ))
+}
+
+#[test]
+fn after_train_and_after_run_come_on_every_ending() {
+    for case in &TABLE {
+        let bench = bench(case);
+        let (ran, run) = bench.train("run", &[]);
+        let what = format!("{} at {}", case.how, case.at);
+        ran.expect(case.code);
+        let calls = bench.read("calls");
+        let points: Vec<_> = calls.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        let then: Vec<_> = case.then.split(' ').collect();
+        let tail = &points[points.len().saturating_sub(then.len())..];
+        assert_eq!(tail, then, "{what}");
+        let record = run.record();
+        assert_eq!(record["outcome"], case.outcome, "{what}");
+        assert_eq!(record["why"].as_str().unwrap_or_default(), case.why, "{what}");
+        assert_eq!(run.checkpoints(), case.checkpoints, "{what}");
+        assert!(record["hook_costs"].as_array().is_some_and(|costs| !costs.is_empty()), "{what}");
+    }
+}
+
+#[test]
+fn hooks_learn_the_outcome_before_after_train_and_not_earlier() {
+    for case in &TABLE {
+        let bench = bench(case);
+        bench.train("run", &[]);
+        let calls = bench.read("own");
+        for line in calls.lines().filter(|line| *line != "save_state") {
+            let words: Vec<_> = line.split(' ').collect();
+            let over = ["after_train", "after_run", "on_detach", "on_exception"].contains(&words[0])
+                || (words[0] == "before_save_checkpoint" && case.outcome == "interrupted" && words[1] == "3");
+            let expected = if over { case.outcome } else { "running" };
+            assert_eq!(words[2], expected, "{line} with {} at {}", case.how, case.at);
+        }
+    }
+}
+
+#[test]
+fn the_checkpoint_of_an_interrupted_run_can_be_evaluated() {
+    let bench = bench(&TABLE[2]);
+    bench.train("run", &[]).0.expect(130);
+    bench.run(["eval", "config.toml", "--checkpoint", "run", "-s", "custom_hooks.bad.at=nowhere"]).expect(0);
+}
+
+#[test]
+fn a_signal_in_the_middle_of_a_validation_ends_it_and_the_averaged_weights_do_not_stay() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_val_iter\"\nhow = \"sigint\"\n\
+         [[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n",
+    );
+    let (ran, run) = bench.train("cut", &[]);
+    ran.expect(130);
+    let whole = bench.trained("whole", &["-s", "custom_hooks.Faulty.at=nowhere", "-s", "train.max_epochs=1"]);
+    let model = "checkpoints/iter_0000002/model.safetensors";
+    assert_eq!(run.tensors(model), whole.tensors(model));
+}

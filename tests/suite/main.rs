@@ -1,0 +1,19 @@
+//! Tests of hookrack through what a user touches: the program, plugin libraries, run directories.
+//!
+//! One test program; each module is about one promise. [`workbench`] runs the program in a folder of its own,
+//! [`workshop`] builds plugins that need more than this workspace.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test's own machinery fails the test"
+)]
+
+mod abi_evolution;
+mod endings;
+mod failures;
+mod loader;
+mod order;
+mod points;
+mod workbench;
+mod workshop;

@@ -1,0 +1,274 @@
+//! A folder with a tiny config and the plugins at hand, in which the program is run and its run directories are read.
+
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Two iterations an epoch in every phase, and next to no arithmetic.
+pub(crate) const TINY: &str = r#"
+[run]
+name = "run"
+[plugins]
+dirs = ["plugins"]
+[model]
+type = "MLP"
+hidden = [8]
+[data.train]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+[data.val]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+seed = 7
+[data.test]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+seed = 7
+[data.pred]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+seed = 7
+[loss]
+type = "CrossEntropy"
+[optimizer]
+type = "AdamW"
+[train]
+max_epochs = 2
+batch_size = 4
+threads = 1
+seed = 1
+[[metrics]]
+type = "Accuracy"
+"#;
+
+/// The folder that cargo built this test program's dependencies into.
+fn deps() -> &'static Path {
+    static DEPS: OnceLock<PathBuf> = OnceLock::new();
+    DEPS.get_or_init(|| std::env::current_exe().unwrap().parent().unwrap().to_owned())
+}
+
+/// A library that cargo built for this test program: `libema.so`.
+pub(crate) fn library(file: &str) -> PathBuf {
+    let path = deps().join(file);
+    assert!(path.is_file(), "cargo built no {}", path.display());
+    path
+}
+
+/// The program, built like this test program. Cargo builds it only for tests of its own package, so it is asked here.
+pub(crate) fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let folder = deps().parent().unwrap();
+        let profile = match folder.file_name().unwrap().to_str().unwrap() {
+            "debug" => "dev",
+            other => other,
+        };
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--package", "hookrack", "--bin", "hookrack", "--profile", profile]);
+        cargo.arg("--target-dir").arg(folder.parent().unwrap());
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        let built = cargo.output().unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        folder.join("hookrack")
+    })
+}
+
+/// The plugin in C, compiled once.
+fn grad_norm_c() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = crate::workshop::repository();
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libgrad_norm_c.so");
+        let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        cc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I"]);
+        cc.arg(root.join("plugin-api/include")).arg("-o").arg(&out);
+        cc.arg(root.join("plugins/grad_norm_c/grad_norm.c")).arg("-lm");
+        assert!(cc.status().unwrap().success());
+        out
+    })
+}
+
+/// A folder with a config and plugins.
+pub(crate) struct Bench {
+    dir: TempDir,
+}
+
+impl Bench {
+    /// A folder with the [`TINY`] config and `more` after it, as `config.toml`, and every plugin in `plugins/`.
+    pub(crate) fn new(more: &str) -> Self {
+        let bench = Self::bare();
+        bench.write("config.toml", &format!("{TINY}{more}"));
+        bench
+    }
+
+    /// A folder with plugins and nothing else.
+    pub(crate) fn bare() -> Self {
+        let bench = Self { dir: TempDir::new().unwrap() };
+        fs::create_dir(bench.path("plugins")).unwrap();
+        for name in ["libema.so", "libfaulty.so", "librecorder.so", "libtopk.so"] {
+            symlink(library(name), bench.path("plugins").join(name)).unwrap();
+        }
+        symlink(grad_norm_c(), bench.path("plugins/libgrad_norm_c.so")).unwrap();
+        bench
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file of the folder.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Reads a file of the folder; one that is not there is empty.
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// Reads a file of the folder and removes it.
+    pub(crate) fn take(&self, name: &str) -> String {
+        let text = self.read(name);
+        let _ = fs::remove_file(self.path(name));
+        text
+    }
+
+    /// Runs the program in the folder.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+        run_in(self.dir.path(), args)
+    }
+
+    /// `hookrack train config.toml --run-dir NAME …`; the run directory is read back.
+    pub(crate) fn train(&self, name: &str, more: &[&str]) -> (Ran, RunFolder) {
+        let args = ["train", "config.toml", "--run-dir", name];
+        let ran = self.run(args.iter().chain(more));
+        (ran, RunFolder { path: self.path(name) })
+    }
+
+    /// As [`Self::train`], and it must succeed.
+    pub(crate) fn trained(&self, name: &str, more: &[&str]) -> RunFolder {
+        let (ran, folder) = self.train(name, more);
+        ran.expect(0);
+        folder
+    }
+}
+
+/// Runs the program in a folder.
+pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {
+    let mut command = Command::new(program());
+    // Cargo's path for its own tests must not be what libtorch is found by.
+    command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// What a run of the program said, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// The exit code; `None` after a signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Insists on an exit code.
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Insists that standard error has each of these.
+    #[track_caller]
+    pub(crate) fn says(&self, parts: &[&str]) -> &Self {
+        for part in parts {
+            assert!(self.stderr.contains(part), "`{part}` is not in:\n{}", self.stderr);
+        }
+        self
+    }
+
+    /// Insists that standard output has each of these.
+    #[track_caller]
+    pub(crate) fn prints(&self, parts: &[&str]) -> &Self {
+        for part in parts {
+            assert!(self.stdout.contains(part), "`{part}` is not in:\n{}", self.stdout);
+        }
+        self
+    }
+}
+
+/// A run directory.
+pub(crate) struct RunFolder {
+    pub(crate) path: PathBuf,
+}
+
+impl RunFolder {
+    /// `run.json`.
+    pub(crate) fn record(&self) -> Json {
+        serde_json::from_str(&self.text("run.json")).unwrap()
+    }
+
+    /// A file of the folder.
+    pub(crate) fn text(&self, name: &str) -> String {
+        let path = self.path.join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The lines of `metrics.json`.
+    pub(crate) fn scalars(&self) -> Vec<Json> {
+        self.text("metrics.json").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The last value of a scalar.
+    pub(crate) fn scalar(&self, name: &str) -> f64 {
+        let lines = self.scalars();
+        let value = lines.iter().rev().find_map(|line| line.get(name)?.as_f64());
+        value.unwrap_or_else(|| panic!("no {name} in {lines:?}"))
+    }
+
+    /// The names of the checkpoints.
+    pub(crate) fn checkpoints(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path.join("checkpoints")) else { return Vec::new() };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name.starts_with("iter_")).collect();
+        names.sort();
+        names
+    }
+
+    /// The tensors of a file of the folder.
+    pub(crate) fn tensors(&self, name: &str) -> HashMap<String, Vec<f32>> {
+        tensors(&self.path.join(name)).into_iter().map(|(name, (_, values))| (name, values)).collect()
+    }
+}
+
+/// Shape and numbers of each tensor of a safetensors file of 32 bit floats.
+pub(crate) fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<f32>)> {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let numbers = |data: &[u8]| data.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    file.tensors()
+        .into_iter()
+        .filter(|(_, view)| view.dtype() == safetensors::Dtype::F32)
+        .map(|(name, view)| (name, (view.shape().to_vec(), numbers(view.data()))))
+        .collect()
+}
