@@ -45,9 +45,9 @@ pub(crate) fn measure(iters: u64) -> Result<Section, BenchError> {
 fn per_iteration(config: &Path, iters: u64, log: Option<&Path>) -> Result<f64, BenchError> {
     // What is looked up once in a process falls away too.
     count(config, 1, log)?;
-    let short = count(config, iters, log)?;
-    let long = count(config, 2 * iters, log)?;
-    Ok((long as f64 - short as f64) / iters as f64)
+    let once = count(config, iters, log)?;
+    let twice = count(config, 2 * iters, log)?;
+    Ok((twice as f64 - once as f64) / iters as f64)
 }
 
 fn count(config: &Path, iters: u64, log: Option<&Path>) -> Result<usize, BenchError> {
