@@ -137,8 +137,11 @@ fn hooks_learn_the_outcome_before_after_train_and_not_earlier() {
         let calls = bench.read("own");
         for line in calls.lines().filter(|line| *line != "save_state") {
             let words: Vec<_> = line.split(' ').collect();
-            let over = ["after_train", "after_run", "on_detach", "on_exception"].contains(&words[0])
-                || (words[0] == "before_save_checkpoint" && case.outcome == "interrupted" && words[1] == "3");
+            let over = ["after_train", "after_run", "on_detach", "on_exception"]
+                .contains(&words[0])
+                || (words[0] == "before_save_checkpoint"
+                    && case.outcome == "interrupted"
+                    && words[1] == "3");
             let expected = if over { case.outcome } else { "running" };
             assert_eq!(words[2], expected, "{line} with {} at {}", case.how, case.at);
         }
@@ -149,7 +152,9 @@ fn hooks_learn_the_outcome_before_after_train_and_not_earlier() {
 fn the_checkpoint_of_an_interrupted_run_can_be_evaluated() {
     let bench = bench(&TABLE[2]);
     bench.train("run", &[]).0.expect(130);
-    bench.run(["eval", "config.toml", "--checkpoint", "run", "-s", "custom_hooks.bad.at=nowhere"]).expect(0);
+    bench
+        .run(["eval", "config.toml", "--checkpoint", "run", "-s", "custom_hooks.bad.at=nowhere"])
+        .expect(0);
 }
 
 #[test]
@@ -160,7 +165,8 @@ fn a_signal_in_the_middle_of_a_validation_ends_it_and_the_averaged_weights_do_no
     );
     let (ran, run) = bench.train("cut", &[]);
     ran.expect(130);
-    let whole = bench.trained("whole", &["-s", "custom_hooks.Faulty.at=nowhere", "-s", "train.max_epochs=1"]);
+    let whole = bench
+        .trained("whole", &["-s", "custom_hooks.Faulty.at=nowhere", "-s", "train.max_epochs=1"]);
     let model = "checkpoints/iter_0000002/model.safetensors";
     assert_eq!(run.tensors(model), whole.tensors(model));
 }

@@ -3,11 +3,7 @@
 //! One test program; each module is about one promise. [`workbench`] runs the program in a folder of its own,
 //! [`workshop`] builds plugins that need more than this workspace.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test's own machinery fails the test"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test's own machinery fails the test")]
 
 mod abi_evolution;
 mod endings;

@@ -12,6 +12,7 @@ pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
         aliases: Vec::new(),
         doc: format!("The {name}."),
         params,
+        is_open: false,
         source: Source::BuiltIn,
         hook: None,
         roles: Vec::new(),
