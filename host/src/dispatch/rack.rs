@@ -34,7 +34,7 @@ pub struct Rack {
     hooks: Vec<Attached>,
     entries: Vec<Entry>,
     // Where a point's entries begin; the next point's begin where they end.
-    starts: Vec<u32>,
+    starts: [u32; Point::COUNT + 1],
     progress: Rc<Cell<HrProgress>>,
     clock: Clock,
 }
@@ -43,18 +43,17 @@ impl Rack {
     /// Puts hooks on the rack by a plan that was made from their seats.
     pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<Cell<HrProgress>>) -> Self {
         let mut entries = Vec::new();
-        let mut starts = Vec::with_capacity(Point::COUNT + 1);
+        let mut starts = [0; Point::COUNT + 1];
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for &point in Point::ALL {
-            starts.push(number(entries.len()));
             entries.extend(plan.at(point).iter().map(|&hook| Entry {
                 hook: number(hook),
                 called_as: plan.called_as(point),
                 filtered: !hooks[hook].seat.when.is_always(),
                 cost: Cost::default(),
             }));
+            starts[point.code() as usize + 1] = number(entries.len());
         }
-        starts.push(number(entries.len()));
         Self { hooks, entries, starts, progress, clock: Clock::new() }
     }
 

@@ -24,6 +24,8 @@ impl Series {
 
     pub(super) fn put(&mut self, step: u64, value: f64) {
         if self.values.len() < KEPT {
+            // All of it at once: later values allocate nothing.
+            self.values.reserve_exact(KEPT - self.values.len());
             self.values.push(value);
         } else {
             self.values[self.next] = value;

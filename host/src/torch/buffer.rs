@@ -35,14 +35,16 @@ impl Element for u8 {
 pub fn filled<T: Element>(shape: &[i64], fill: impl FnOnce(&mut [T])) -> Result<Tensor> {
     let tensor = Tensor::f_zeros(shape, (T::KIND, Device::Cpu))?;
     let memory = tensor.data_ptr().cast::<T>();
-    if tensor.numel() == 0 {
+    // libtorch took the shape, so no side of it is negative.
+    let len = usize::try_from(shape.iter().product::<i64>()).unwrap_or(0);
+    if len == 0 {
         fill(&mut []);
     } else if memory.is_null() {
         return Err(TorchError::new("a new tensor has no memory"));
     } else {
-        // SAFETY: just made here, contiguous, on the CPU, initialised, of this element type, and nobody
-        // else has a handle yet.
-        fill(unsafe { slice::from_raw_parts_mut(memory, tensor.numel()) });
+        // SAFETY: just made here, contiguous, on the CPU, initialised, of this element type and this many
+        // elements, and nobody else has a handle yet.
+        fill(unsafe { slice::from_raw_parts_mut(memory, len) });
     }
     Ok(tensor)
 }

@@ -17,6 +17,7 @@ mod list;
 pub mod ops;
 pub mod optim;
 pub mod rng;
+pub mod shape;
 pub mod threads;
 pub mod value;
 

@@ -69,6 +69,11 @@ impl Parts {
         let horizon = horizon(config, &loaders);
         Ok(Self { loaders, engine, horizon })
     }
+
+    /// Gives both away, for a loop without hooks.
+    pub fn take_apart(self) -> (Loaders, Engine) {
+        (self.loaders, self.engine)
+    }
 }
 
 impl Trainer {

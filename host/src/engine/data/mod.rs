@@ -16,6 +16,7 @@ pub use synthetic::{Synthetic, SyntheticSettings};
 
 use super::error::{EngineError, Result};
 use super::registry::Entry;
+use crate::torch::shape;
 
 /// What a data set's samples look like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub struct Batch {
 impl Batch {
     /// How many samples.
     pub fn rows(&self) -> i64 {
-        self.input.size().first().copied().unwrap_or(0)
+        shape::side(&self.input, 0).unwrap_or(0)
     }
 
     /// Some of the rows, sharing the memory.

@@ -1,6 +1,9 @@
 //! `Synthetic`: seeded random images and labels of any shape, for benches and dry runs.
 
+use std::sync::{Mutex, PoisonError};
+
 use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
 
 use super::prng::Prng;
 use super::{Batch, DataSpec, Dataset, Target, out_of_range, size};
@@ -25,6 +28,9 @@ pub struct SyntheticSettings {
     /// Another seed gives other samples.
     #[serde(default)]
     pub seed: u64,
+    /// Make all samples once and keep them; else each one is made anew whenever it is drawn.
+    #[serde(default)]
+    pub in_memory: bool,
 }
 
 fn samples() -> usize {
@@ -39,6 +45,9 @@ fn classes() -> i64 {
     10
 }
 
+/// The most sides that one input may have.
+const MOST_SIDES: usize = 7;
+
 impl Component<(), dyn Dataset> for SyntheticSettings {
     const KIND: &'static str = "data set";
     const NAME: &'static str = "Synthetic";
@@ -47,22 +56,53 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
         if let Some(side) = self.shape.iter().find(|side| **side < 1) {
             return Err(Self::refuse(format!("a side of {side} in shape: give 1 or more")));
         }
-        Ok(Box::new(Synthetic::new(self)))
+        if self.shape.len() > MOST_SIDES {
+            return Err(Self::refuse(format!("more than {MOST_SIDES} sides in shape")));
+        }
+        Ok(Box::new(Synthetic::new(self)?))
     }
 }
 
-/// The data set itself; nothing is kept in memory.
+/// The data set itself.
 #[derive(Debug)]
 pub struct Synthetic {
     settings: SyntheticSettings,
     input_len: usize,
+    // All samples, where they are kept. A tensor is not for two threads at once.
+    kept: Option<Mutex<Batch>>,
 }
 
 impl Synthetic {
     /// Samples as the settings say.
-    pub fn new(settings: SyntheticSettings) -> Self {
+    pub fn new(settings: SyntheticSettings) -> Result<Self> {
         let input_len = usize::try_from(settings.shape.iter().product::<i64>()).unwrap_or(0);
-        Self { settings, input_len }
+        let mut data = Self { settings, input_len, kept: None };
+        if data.settings.in_memory {
+            let all: Vec<usize> = (0..data.len()).collect();
+            data.kept = Some(Mutex::new(data.make(&all)?));
+        }
+        Ok(data)
+    }
+
+    /// Draws samples anew.
+    fn make(&self, indices: &[usize]) -> Result<Batch> {
+        let rows = size(indices.len());
+        let sides = &self.settings.shape;
+        let mut shape = [rows; MOST_SIDES + 1];
+        shape[1..=sides.len()].copy_from_slice(sides);
+        let input = buffer::filled(&shape[..=sides.len()], |memory: &mut [f32]| {
+            for (image, index) in memory.chunks_exact_mut(self.input_len.max(1)).zip(indices) {
+                let mut prng = self.sample(*index);
+                self.label(&mut prng);
+                image.fill_with(|| prng.unit_f32());
+            }
+        })?;
+        let label = buffer::filled(&[rows], |memory: &mut [i64]| {
+            for (label, index) in memory.iter_mut().zip(indices) {
+                *label = self.label(&mut self.sample(*index));
+            }
+        })?;
+        Ok(Batch { input, label })
     }
 
     /// The label is drawn first, then the input.
@@ -89,23 +129,22 @@ impl Dataset for Synthetic {
         if let Some(index) = indices.iter().find(|index| **index >= self.len()) {
             return Err(out_of_range(*index, self.len()));
         }
-        let rows = size(indices.len());
-        let shape: Vec<i64> =
-            std::iter::once(rows).chain(self.settings.shape.iter().copied()).collect();
-        let input = buffer::filled(&shape, |memory: &mut [f32]| {
-            for (image, index) in memory.chunks_exact_mut(self.input_len.max(1)).zip(indices) {
-                let mut prng = self.sample(*index);
-                self.label(&mut prng);
-                image.fill_with(|| prng.unit_f32());
-            }
-        })?;
-        let label = buffer::filled(&[rows], |memory: &mut [i64]| {
-            for (label, index) in memory.iter_mut().zip(indices) {
-                *label = self.label(&mut self.sample(*index));
-            }
-        })?;
-        Ok(Batch { input, label })
+        match &self.kept {
+            Some(kept) => pick(&kept.lock().unwrap_or_else(PoisonError::into_inner), indices),
+            None => self.make(indices),
+        }
     }
+}
+
+/// Some rows of what is kept.
+fn pick(all: &Batch, indices: &[usize]) -> Result<Batch> {
+    let rows: Tensor = buffer::filled(&[size(indices.len())], |memory: &mut [i64]| {
+        for (row, index) in memory.iter_mut().zip(indices) {
+            *row = size(*index);
+        }
+    })?;
+    let (input, label) = (all.input.f_index_select(0, &rows)?, all.label.f_index_select(0, &rows)?);
+    Ok(Batch { input, label })
 }
 
 #[cfg(test)]
@@ -113,7 +152,17 @@ mod tests {
     use super::*;
 
     fn data(seed: u64) -> Synthetic {
-        Synthetic::new(SyntheticSettings { samples: 50, shape: vec![2, 3], classes: 4, seed })
+        let (samples, shape, classes, in_memory) = (50, vec![2, 3], 4, false);
+        Synthetic::new(SyntheticSettings { samples, shape, classes, seed, in_memory }).unwrap()
+    }
+
+    #[test]
+    fn what_is_kept_in_memory_is_what_would_be_drawn() {
+        let drawn = data(1);
+        let kept = Synthetic::new(SyntheticSettings { in_memory: true, ..drawn.settings.clone() })
+            .unwrap();
+        let [drawn, kept] = [drawn, kept].map(|data| data.batch(&[7, 0, 49, 7]).unwrap());
+        assert_eq!((drawn.input, drawn.label), (kept.input, kept.label));
     }
 
     #[test]

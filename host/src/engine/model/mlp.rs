@@ -7,6 +7,7 @@ use super::{Linear, Mode, Model, ModelContext};
 use crate::engine::error::{EngineError, Result};
 use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
+use crate::torch::shape;
 
 /// Linear layers with an activation and dropout between them; the input is flattened.
 #[derive(Debug, Clone, Deserialize)]
@@ -128,7 +129,7 @@ impl Model for Mlp {
             2 => input.shallow_clone(),
             _ => input.f_flatten(1, -1)?,
         };
-        if x.size().get(1) != self.input_shape.first() {
+        if shape::side(&x, 1) != Some(self.input_shape[0]) {
             return Err(self.wrong_shape(input));
         }
         let last = self.layers.len() - 1;

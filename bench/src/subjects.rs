@@ -1,0 +1,122 @@
+//! What is called: one hook as a trait object, built in, in a Rust library and in a C library.
+
+use crate::error::BenchError;
+use hookrack::dispatch::{Attached, Plan, Rack, Seat, When};
+use hookrack::hooks::HOOKS;
+use hookrack::job::Job;
+use hookrack::plugins::{HookType, Instance, open};
+use hookrack::train::{Context, Parts};
+use hookrack::writers::Writers;
+use hookrack_bench_noop::Noop;
+use hookrack_plugin_api::abi::HookBase;
+use hookrack_plugin_api::{Error, Level, OnError, Point, Value, hook_table};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Where the hook is called.
+pub(crate) const POINT: Point = Point::AfterTrainIter;
+
+/// The hooks as a host without plugins would have them: the yardstick.
+pub(crate) trait Plain {
+    fn on_point(&mut self, point: Point, context: &Context) -> Result<(), Error>;
+}
+
+/// Counts its calls, as the plugins do.
+#[derive(Default)]
+pub(crate) struct Counter {
+    calls: u64,
+}
+
+impl Plain for Counter {
+    fn on_point(&mut self, point: Point, _context: &Context) -> Result<(), Error> {
+        if point == POINT {
+            self.calls = self.calls.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+/// The same hook three times, as the host calls it.
+pub(crate) struct Kinds {
+    pub(crate) built_in: HookType,
+    pub(crate) rust: HookType,
+    pub(crate) c: HookType,
+}
+
+impl Kinds {
+    /// Loads both libraries.
+    pub(crate) fn load() -> Result<Self, BenchError> {
+        static TABLE: HookBase = hook_table!(Noop);
+        Ok(Self {
+            built_in: HookType::built_in(&TABLE)?,
+            rust: from_library(&beside_this("libhookrack_bench_noop.so")?)?,
+            c: from_library(Path::new(env!("HOOKRACK_BENCH_NOOP_C")))?,
+        })
+    }
+}
+
+fn from_library(path: &Path) -> Result<HookType, BenchError> {
+    open(path)?.hooks.first().cloned().ok_or(BenchError::NoHook("Noop"))
+}
+
+/// A file in the folder of this program, where cargo puts what it builds.
+pub(crate) fn beside_this(name: &str) -> Result<PathBuf, BenchError> {
+    let program = std::env::current_exe().map_err(BenchError::file(name))?;
+    Ok(program.with_file_name(name))
+}
+
+/// The workspace that this program was built from.
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The job that is trained, with some values changed.
+pub(crate) fn job(overrides: &[&str]) -> Result<Job, BenchError> {
+    let overrides: Vec<_> = overrides.iter().map(|&text| text.to_owned()).collect();
+    Ok(Job::load(&workspace().join("bench/mlp.toml"), &overrides)?)
+}
+
+/// A context that hooks can be made for.
+pub(crate) fn context() -> Result<Rc<Context>, BenchError> {
+    let (_, engine) = Parts::build(&job(&["data.train.samples=64"])?.config)?.take_apart();
+    Ok(Rc::new(Context::new(engine, Writers::default(), None)))
+}
+
+/// A live hook.
+pub(crate) fn instance(kind: &HookType, context: &Rc<Context>) -> Result<Instance, BenchError> {
+    Instance::hook(kind, "noop", &Value::empty(), context).map_err(BenchError::Instance)
+}
+
+/// A rack with so many hooks of a kind, beside the main hook without which there is no plan.
+pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result<Rack, BenchError> {
+    let main = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
+    let main = main
+        .into_iter()
+        .find(|hook| hook.name() == "MainHook")
+        .ok_or(BenchError::NoHook("MainHook"))?;
+    let mut hooks = vec![attached(&main, "main".to_owned(), true, context)?];
+    for i in 0..count {
+        hooks.push(attached(kind, format!("noop{i}"), false, context)?);
+    }
+    let seats: Vec<_> = hooks.iter().map(|hook| hook.seat.clone()).collect();
+    Ok(Rack::new(hooks, &Plan::new(&seats)?, Rc::clone(&context.progress)))
+}
+
+fn attached(
+    kind: &HookType,
+    name: String,
+    is_default: bool,
+    context: &Rc<Context>,
+) -> Result<Attached, BenchError> {
+    let seat = Seat {
+        name,
+        type_name: kind.name().to_owned(),
+        level: Level::NORMAL,
+        is_default,
+        library: None,
+        points: kind.manifest.points.clone(),
+        on_error: OnError::Abort,
+        when: When::ALWAYS,
+    };
+    Ok(Attached { seat, instance: instance(kind, context)?, disabled: false })
+}
