@@ -10,6 +10,7 @@
 )]
 
 mod abi_evolution;
+mod bad_configs;
 mod endings;
 mod failures;
 mod loader;

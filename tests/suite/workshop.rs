@@ -186,7 +186,8 @@ fn program(name: &str) -> String {
 fn gain(file: &Path, text: String) -> String {
     match file.to_str().unwrap() {
         "src/point.rs" => {
-            let last = format!("{} OnException on_exception,", Point::COUNT - 1);
+            let last = Point::ALL[Point::COUNT - 1];
+            let last = format!("{} {last:?} {},", last.code(), last.name());
             let more = format!(
                 "{last}\n/// Several became one.\n{} AfterMerge after_merge,",
                 Point::COUNT
