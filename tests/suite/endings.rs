@@ -1,6 +1,8 @@
 //! How a run can end, and which points still come on each ending.
 
 use crate::workbench::Bench;
+use hookrack_plugin_api::point::Fires;
+use hookrack_plugin_api::{Outcome, Point};
 
 /// One way to end.
 struct Case {
@@ -125,8 +127,29 @@ fn after_train_and_after_run_come_on_every_ending_and_know_it() {
         assert_eq!(record["outcome"], case.outcome, "{what}");
         assert!(record["why"].as_str().unwrap_or_default().starts_with(case.why), "{what}: {record}");
         assert_eq!(run.checkpoints(), case.checkpoints, "{what}");
+        check_table(case, &then);
         check_outcomes(case, &bench.read("own"));
         assert!(record["hook_costs"].as_array().is_some_and(|costs| !costs.is_empty()), "{what}");
+    }
+}
+
+/// The points that still came are those that [`Point::fires_on`] says.
+fn check_table(case: &Case, then: &[&str]) {
+    let outcome = match case.outcome {
+        "completed" => Outcome::Completed,
+        "stopped" => Outcome::Stopped,
+        "interrupted" => Outcome::Interrupted,
+        _ => Outcome::Failed,
+    };
+    for point in Point::ALL {
+        // What never began needs no end.
+        let begun = case.at != "before_run" || *point != Point::AfterTrain;
+        let came = then.contains(&point.name());
+        match point.fires_on(outcome) {
+            Fires::Always => assert_eq!(came, begun, "{point} after {} at {}", case.how, case.at),
+            Fires::Never => assert!(!came, "{point} after {} at {}", case.how, case.at),
+            Fires::InTurn => {}
+        }
     }
 }
 

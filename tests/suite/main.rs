@@ -11,10 +11,16 @@
 
 mod abi_evolution;
 mod bad_configs;
+mod commands;
+mod configs;
+mod ema;
 mod endings;
 mod failures;
 mod loader;
 mod order;
+mod outside;
 mod points;
+mod run_directory;
+mod tidy;
 mod workbench;
 mod workshop;
