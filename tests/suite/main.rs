@@ -6,10 +6,17 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test's own machinery fails the test")]
 
 mod abi_evolution;
+mod bad_configs;
+mod commands;
+mod configs;
+mod ema;
 mod endings;
 mod failures;
 mod loader;
 mod order;
+mod outside;
 mod points;
+mod run_directory;
+mod tidy;
 mod workbench;
 mod workshop;

@@ -78,7 +78,7 @@ fn reached(plan: &BTreeMap<String, Vec<String>>, calls: &str) -> BTreeSet<String
 #[test]
 fn the_printed_order_is_the_order_of_the_calls_in_train_val_test_and_pred() {
     let failing = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"fails\"\nfile = \"faulty\"\nhow = \"stop\"\n\
-                   at = \"before_train\"\niter = 9999\non_error = \"abort\"\n";
+                   at = \"before_train\"\niter = 9999\non_error = \"abort\"\nlevel = 9223372036854775807\n";
     let bench = Bench::new(&(recorders() + failing));
     let plan = plan(&bench);
 
