@@ -87,10 +87,19 @@ fn add_all<C: ?Sized, B: ?Sized>(
 ) -> Result<(), CatalogError> {
     entries.iter().try_for_each(|entry| {
         let (name, doc, params) = (entry.name.to_owned(), entry.doc.to_owned(), (entry.params)());
-        let (aliases, roles) = (Vec::new(), Vec::new());
+        let (aliases, roles, is_open) = (Vec::new(), Vec::new(), false);
         catalog.add(
             kind,
-            CatalogEntry { name, aliases, doc, params, source: Source::BuiltIn, hook: None, roles },
+            CatalogEntry {
+                name,
+                aliases,
+                doc,
+                params,
+                is_open,
+                source: Source::BuiltIn,
+                hook: None,
+                roles,
+            },
         )
     })
 }
@@ -123,6 +132,7 @@ fn hook_entry(hook: &HookType) -> CatalogEntry {
         aliases: Vec::new(),
         doc: manifest.doc.clone(),
         params: manifest.params.clone().unwrap_or_default(),
+        is_open: manifest.params.is_none(),
         source: source(&hook.source),
         hook: Some(facts),
         roles: roles.map(|role: &Point| role.name().to_owned()).collect(),
@@ -136,6 +146,7 @@ fn metric_entry(metric: &MetricType) -> CatalogEntry {
         aliases: Vec::new(),
         doc: manifest.doc.clone(),
         params: manifest.params.clone().unwrap_or_default(),
+        is_open: manifest.params.is_none(),
         source: source(&metric.source),
         hook: None,
         roles: Vec::new(),

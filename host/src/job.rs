@@ -63,6 +63,9 @@ impl Job {
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
         let file = ConfigFile::load(path, overrides)?;
         let mut inventory = Inventory::take(&file.plugin_dirs()?)?;
+        for (_, error) in &inventory.shelf.failed {
+            tracing::warn!("{error}; the rest goes on without it");
+        }
         for library in file.libraries()? {
             if let Some(at) = inventory.shelf.failed.iter().position(|(path, _)| *path == library) {
                 return Err(inventory.shelf.failed.swap_remove(at).1.into());

@@ -31,7 +31,7 @@
 //!     after_cycle                                  train and val metrics of this epoch are both there
 //!     checkpoint, if due: before_save_checkpoint, write, after_save_checkpoint
 //!   after_train                                    ALWAYS once before_train was reached
-//! after_run                                        ALWAYS once before_run was reached
+//! after_run                                        ALWAYS
 //! on_detach                                        reverse order, each isolated
 //! on_exception                                     before the after_* points of a failed run
 //! ```
@@ -246,21 +246,26 @@ impl Point {
     /// | ending | iteration in progress | epoch in progress | checkpoint | `on_exception` | `after_train`, `after_run`, `on_detach` |
     /// |---|---|---|---|---|---|
     /// | completed | done | ended | if asked for | never | always |
-    /// | stopped by a hook | done | ended if it was whole | if asked for | never | always |
+    /// | stopped by a hook | done | ended if it was whole | always | never | always |
     /// | interrupted | done | cut off | always | never | always |
     /// | failed | cut off | cut off | never | always | always |
     pub const fn fires_on(self, ending: Outcome) -> Fires {
         match (self, ending) {
-            (Self::AfterTrain | Self::AfterRun | Self::OnDetach, _) => Fires::Always,
-            (Self::OnException, Outcome::Failed) => Fires::Always,
-            (Self::OnException, _) => Fires::Never,
-            (Self::BeforeSaveCheckpoint | Self::AfterSaveCheckpoint, Outcome::Interrupted) => {
-                Fires::Always
-            }
+            (Self::AfterTrain | Self::AfterRun | Self::OnDetach, _)
+            | (Self::OnException, Outcome::Failed)
+            | (
+                Self::BeforeSaveCheckpoint | Self::AfterSaveCheckpoint,
+                Outcome::Interrupted | Outcome::Stopped,
+            ) => Fires::Always,
+            (Self::OnException, _) | (_, Outcome::Failed) => Fires::Never,
             (_, Outcome::Completed | Outcome::Stopped) => Fires::InTurn,
-            (_, Outcome::Failed) => Fires::Never,
-            (point, Outcome::Interrupted) if point.is_within_iteration() => Fires::InTurn,
-            (_, Outcome::Interrupted) => Fires::Never,
+            (point, Outcome::Interrupted) => {
+                if point.is_within_iteration() {
+                    Fires::InTurn
+                } else {
+                    Fires::Never
+                }
+            }
         }
     }
 

@@ -3,17 +3,20 @@
 //! One test program; each module is about one promise. [`workbench`] runs the program in a folder of its own,
 //! [`workshop`] builds plugins that need more than this workspace.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test's own machinery fails the test"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test's own machinery fails the test")]
 
 mod abi_evolution;
+mod bad_configs;
+mod commands;
+mod configs;
+mod ema;
 mod endings;
 mod failures;
 mod loader;
 mod order;
+mod outside;
 mod points;
+mod run_directory;
+mod tidy;
 mod workbench;
 mod workshop;

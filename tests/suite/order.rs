@@ -25,15 +25,19 @@ const CONFIGURED: [(&str, &str); 13] = [
 
 /// The same, as they must run.
 const ORDER: [&str; 13] = [
-    "smallest", "negative", "highest", "odd_case", "ten", "higher", "thirty", "normal", "unsaid", "between", "low",
-    "lowest", "huge",
+    "smallest", "negative", "highest", "odd_case", "ten", "higher", "thirty", "normal", "unsaid",
+    "between", "low", "lowest", "huge",
 ];
 
 fn recorders() -> String {
     let mut text = String::new();
     for (name, level) in CONFIGURED {
         let level = if level.is_empty() { String::new() } else { format!("level = {level}") };
-        write!(text, "[[custom_hooks]]\ntype = \"Recorder\"\nname = \"{name}\"\nfile = \"calls\"\n{level}\n").unwrap();
+        write!(
+            text,
+            "[[custom_hooks]]\ntype = \"Recorder\"\nname = \"{name}\"\nfile = \"calls\"\n{level}\n"
+        )
+        .unwrap();
     }
     text
 }
@@ -43,7 +47,11 @@ fn plan(bench: &Bench) -> BTreeMap<String, Vec<String>> {
     let ran = bench.run(["plan", "config.toml", "--json"]);
     let rows: Vec<Json> = serde_json::from_str(&ran.expect(0).stdout).unwrap();
     let row = |row: &Json| {
-        let hooks = row["hooks"].as_array().unwrap().iter().map(|hook| hook["hook"].as_str().unwrap().to_owned());
+        let hooks = row["hooks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hook| hook["hook"].as_str().unwrap().to_owned());
         let recorders = hooks.filter(|hook| ORDER.contains(&hook.as_str())).collect();
         (row["point"].as_str().unwrap().to_owned(), recorders)
     };
@@ -70,7 +78,7 @@ fn reached(plan: &BTreeMap<String, Vec<String>>, calls: &str) -> BTreeSet<String
 #[test]
 fn the_printed_order_is_the_order_of_the_calls_in_train_val_test_and_pred() {
     let failing = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"fails\"\nfile = \"faulty\"\nhow = \"stop\"\n\
-                   at = \"before_train\"\niter = 9999\non_error = \"abort\"\n";
+                   at = \"before_train\"\niter = 9999\non_error = \"abort\"\nlevel = 9223372036854775807\n";
     let bench = Bench::new(&(recorders() + failing));
     let plan = plan(&bench);
 
@@ -80,11 +88,16 @@ fn the_printed_order_is_the_order_of_the_calls_in_train_val_test_and_pred() {
     points.extend(reached(&plan, &bench.take("calls")));
     bench.run(["predict", "config.toml", "--checkpoint", "run"]).expect(0);
     points.extend(reached(&plan, &bench.take("calls")));
-    let fail = ["custom_hooks.fails.how=error", "custom_hooks.fails.at=after_cycle", "custom_hooks.fails.iter=0"];
+    let fail = [
+        "custom_hooks.fails.how=error",
+        "custom_hooks.fails.at=after_cycle",
+        "custom_hooks.fails.iter=0",
+    ];
     bench.train("failed", &fail.map(|set| ["-s", set]).concat()).0.expect(4);
     points.extend(reached(&plan, &bench.take("calls")));
 
-    let all = Point::ALL.iter().filter(|point| !point.is_role()).map(|point| point.name().to_owned());
+    let all =
+        Point::ALL.iter().filter(|point| !point.is_role()).map(|point| point.name().to_owned());
     assert_eq!(points, all.collect(), "points that were reached, and all that are no roles");
 }
 
@@ -105,8 +118,13 @@ fn default_hooks_have_distinct_levels_and_run_before_custom_ones_of_the_same_lev
     let bench = Bench::new("[[custom_hooks]]\ntype = \"Recorder\"\nlevel = 12\nfile = \"calls\"\n");
     let ran = bench.run(["plan", "config.toml", "--json"]);
     let rows: Vec<Json> = serde_json::from_str(&ran.expect(0).stdout).unwrap();
-    let at = |point: &str| rows.iter().find(|row| row["point"] == point).unwrap()["hooks"].as_array().unwrap().clone();
-    let names: Vec<_> = at("after_train_iter").iter().map(|hook| hook["hook"].as_str().unwrap().to_owned()).collect();
+    let at = |point: &str| {
+        rows.iter().find(|row| row["point"] == point).unwrap()["hooks"].as_array().unwrap().clone()
+    };
+    let names: Vec<_> = at("after_train_iter")
+        .iter()
+        .map(|hook| hook["hook"].as_str().unwrap().to_owned())
+        .collect();
     let place = |name: &str| names.iter().position(|other| other == name).unwrap();
     assert_eq!(place("Recorder"), place("LossHook") + 1, "{names:?}");
 
@@ -122,9 +140,16 @@ fn default_hooks_have_distinct_levels_and_run_before_custom_ones_of_the_same_lev
 
 #[test]
 fn plan_prints_level_name_and_library_of_each_hook() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"average\"\nlevel = \"higher\"\n");
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"average\"\nlevel = \"higher\"\n",
+    );
     let ran = bench.run(["plan", "config.toml"]);
-    let line = ran.expect(0).stdout.lines().find(|line| line.starts_with("before_save_checkpoint")).unwrap();
+    let line = ran
+        .expect(0)
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("before_save_checkpoint"))
+        .unwrap();
     let words: Vec<_> = line.split_whitespace().collect();
     assert_eq!(words, ["before_save_checkpoint", "10", "HIGHER", "average", "libema.so"]);
     ran.prints(&["on_train_forward         role         MainHook"]);

@@ -21,7 +21,8 @@ const VALIDATION: &str = "before_val before_eval before_epoch before_eval_epoch 
 
 const SAVING: &str = "before_save_checkpoint after_save_checkpoint";
 
-const RECORDER: &str = "[[custom_hooks]]\ntype = \"RoleRecorder\"\nname = \"r\"\nfile = \"calls\"\n";
+const RECORDER: &str =
+    "[[custom_hooks]]\ntype = \"RoleRecorder\"\nname = \"r\"\nfile = \"calls\"\n";
 
 /// The points of a record, in their order.
 fn points(calls: &str) -> Vec<String> {
@@ -62,8 +63,14 @@ fn two_epochs_of_two_iterations_with_validation_and_accumulation() {
         epoch("after_train after_run on_detach"),
     ];
     assert_eq!(points(&calls), expected.concat());
-    assert_eq!(places(&calls, "after_train_iter"), ["train 1 1 1", "train 1 2 2", "train 2 3 1", "train 2 4 2"]);
-    assert_eq!(places(&calls, "after_val_iter"), ["val 1 2 1", "val 1 2 2", "val 2 4 1", "val 2 4 2"]);
+    assert_eq!(
+        places(&calls, "after_train_iter"),
+        ["train 1 1 1", "train 1 2 2", "train 2 3 1", "train 2 4 2"]
+    );
+    assert_eq!(
+        places(&calls, "after_val_iter"),
+        ["val 1 2 1", "val 1 2 2", "val 2 4 1", "val 2 4 2"]
+    );
     assert_eq!(places(&calls, "after_cycle"), ["train 1 2 2", "train 2 4 2"]);
 }
 
@@ -107,7 +114,8 @@ fn eval_runs_the_test_points_and_predict_the_pred_points_inside_a_run() {
     assert_eq!(points(&bench.take("calls")), drawn(&[begin, &test, end]));
 
     bench.run(["predict", "config.toml", "--checkpoint", "run"]).expect(0);
-    let iteration = "before_iter before_pred_iter on_pred_forward after_forward after_pred_iter after_iter";
+    let iteration =
+        "before_iter before_pred_iter on_pred_forward after_forward after_pred_iter after_iter";
     let expected = drawn(&[
         begin,
         "before_pred before_epoch before_pred_epoch",
@@ -123,9 +131,15 @@ fn eval_runs_the_test_points_and_predict_the_pred_points_inside_a_run() {
 fn the_general_forward_role_serves_every_phase() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"GeneralRecorder\"\nfile = \"calls\"\n");
     bench.trained("run", &[]);
-    let epoch = ["on_iter_forward train", "on_iter_forward train", "on_iter_forward val", "on_iter_forward val"];
+    let epoch = [
+        "on_iter_forward train",
+        "on_iter_forward train",
+        "on_iter_forward val",
+        "on_iter_forward val",
+    ];
     let calls = bench.take("calls");
-    let forwards = calls.lines().map(|line| line.split(' ').skip(1).take(2).collect::<Vec<_>>().join(" "));
+    let forwards =
+        calls.lines().map(|line| line.split(' ').skip(1).take(2).collect::<Vec<_>>().join(" "));
     assert_eq!(forwards.collect::<Vec<_>>(), [epoch, epoch].concat());
     bench.run(["predict", "config.toml", "--checkpoint", "run"]).expect(0);
     assert_eq!(places(&bench.take("calls"), "on_iter_forward").len(), 2);
@@ -134,7 +148,9 @@ fn the_general_forward_role_serves_every_phase() {
 #[test]
 fn a_hook_runs_as_often_as_every_and_phase_say() {
     let recorder = |name: &str, keys: &str| {
-        format!("[[custom_hooks]]\ntype = \"Recorder\"\nname = \"{name}\"\nfile = \"{name}\"\n{keys}\n")
+        format!(
+            "[[custom_hooks]]\ntype = \"Recorder\"\nname = \"{name}\"\nfile = \"{name}\"\n{keys}\n"
+        )
     };
     let bench = Bench::new(
         &[

@@ -78,7 +78,16 @@ pub(crate) fn program() -> &'static Path {
             other => other,
         };
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--package", "hookrack", "--bin", "hookrack", "--profile", profile]);
+        cargo.args([
+            "build",
+            "--quiet",
+            "--package",
+            "hookrack",
+            "--bin",
+            "hookrack",
+            "--profile",
+            profile,
+        ]);
         cargo.arg("--target-dir").arg(folder.parent().unwrap());
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         let built = cargo.output().unwrap();
@@ -257,7 +266,10 @@ impl RunFolder {
 
     /// The tensors of a file of the folder.
     pub(crate) fn tensors(&self, name: &str) -> HashMap<String, Vec<f32>> {
-        tensors(&self.path.join(name)).into_iter().map(|(name, (_, values))| (name, values)).collect()
+        tensors(&self.path.join(name))
+            .into_iter()
+            .map(|(name, (_, values))| (name, values))
+            .collect()
     }
 }
 
@@ -265,7 +277,9 @@ impl RunFolder {
 pub(crate) fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<f32>)> {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let numbers = |data: &[u8]| data.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    let numbers = |data: &[u8]| {
+        data.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+    };
     file.tensors()
         .into_iter()
         .filter(|(_, view)| view.dtype() == safetensors::Dtype::F32)

@@ -95,6 +95,7 @@ impl Workshop {
         );
         for (version, number) in numbers() {
             let (from, to) = (repository().join("plugin-api"), self.api(version));
+            remove_what_is_gone(&from, &to);
             write(&self.root.join(version).join("Cargo.toml"), &manifest);
             for file in ["Cargo.toml"].iter().map(PathBuf::from).chain(sources(&from)) {
                 let text = read(&from.join(&file));
@@ -186,7 +187,8 @@ fn program(name: &str) -> String {
 fn gain(file: &Path, text: String) -> String {
     match file.to_str().unwrap() {
         "src/point.rs" => {
-            let last = format!("{} OnException on_exception,", Point::COUNT - 1);
+            let last = Point::ALL[Point::COUNT - 1];
+            let last = format!("{} {last:?} {},", last.code(), last.name());
             let more = format!(
                 "{last}\n/// Several became one.\n{} AfterMerge after_merge,",
                 Point::COUNT
@@ -206,7 +208,7 @@ fn gain(file: &Path, text: String) -> String {
                 replace(&text, field, &format!("{field}/// Came later.\npub remark: HrStr,\n"));
             replace(&text, "ROption::RNone }", "ROption::RNone, remark: HrStr::EMPTY }")
         }
-        "src/trainer.rs" => {
+        "src/trainer/mod.rs" => {
             text + "\nimpl Trainer {\n/// Whether the host has the extension.\npub fn has_merge(&self) -> bool {\n\
                     !self.host.extension(crate::abi::MERGE).is_null()\n}\n}\n"
         }
@@ -279,6 +281,15 @@ fn sources(root: &Path) -> Vec<PathBuf> {
         }
     }
     files
+}
+
+/// Removes files of an earlier copy that the original does not have any more.
+fn remove_what_is_gone(from: &Path, to: &Path) {
+    if to.join("src").is_dir() {
+        for file in sources(to).into_iter().filter(|file| !from.join(file).exists()) {
+            fs::remove_file(to.join(file)).unwrap();
+        }
+    }
 }
 
 fn read(path: &Path) -> String {

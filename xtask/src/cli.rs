@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask setup                        get libtorch, once per machine
-  cargo xtask train configs/mlp.toml       build everything and train
+  cargo xtask train configs/quickstart.toml       build everything and train
   cargo xtask test                         all tests
   cargo xtask ci                           what a pull request must pass
 
@@ -89,8 +89,8 @@ pub(crate) struct Build {
 The exit code is that of `hookrack train`.
 
 Examples:
-  cargo xtask train configs/mlp.toml
-  cargo xtask train configs/mlp.toml -s train.epochs=1")]
+  cargo xtask train configs/quickstart.toml
+  cargo xtask train configs/quickstart.toml -s train.max_epochs=1")]
 pub(crate) struct Train {
     /// Passed on to `hookrack train`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -103,7 +103,7 @@ pub(crate) struct Train {
 The exit code is that of `hookrack`.
 
 Examples:
-  cargo xtask run -- plan configs/mlp.toml
+  cargo xtask run -- plan configs/quickstart.toml
   cargo xtask run -- --help")]
 pub(crate) struct Run {
     /// Passed on to `hookrack`

@@ -96,7 +96,8 @@ impl From<BuildError> for Failure {
 
 impl From<RunDirError> for Failure {
     fn from(error: RunDirError) -> Self {
-        Self::new(FILES, error)
+        let code = if matches!(error, RunDirError::NoCheckpoint { .. }) { CONFIG } else { FILES };
+        Self::new(code, error)
     }
 }
 

@@ -51,6 +51,14 @@ fn print_hook(hook: &HookManifest) {
         if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") }
     );
     say!("  state    {}", if hook.has_state { "saved in checkpoints" } else { "none" });
+    for (label, words) in [("reads", &hook.reads), ("writes", &hook.writes)] {
+        if !words.is_empty() {
+            say!("  {label:<8} {}", words.join(", "));
+        }
+    }
+    if let Some(policy) = hook.on_error {
+        say!("  on error {}", policy.name());
+    }
     print_params(hook.params.as_deref());
 }
 

@@ -43,6 +43,6 @@ pub(super) fn run(args: &NewPluginArgs) -> Result<ExitCode, Failure> {
     for path in &written {
         say!("wrote {}", path.display());
     }
-    say!("read {} for the next three lines to type", dir.join("README.md").display());
+    say!("how to build and use it: {}", dir.join("README.md").display());
     Ok(ExitCode::SUCCESS)
 }

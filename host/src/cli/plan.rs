@@ -2,6 +2,7 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
+use crate::job::Job;
 use clap::Args;
 use std::process::ExitCode;
 
@@ -39,16 +40,25 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
         say!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }
+    for line in lines(&job) {
+        say!("{line}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The table, line by line.
+pub(super) fn lines(job: &Job) -> Vec<String> {
+    let seats = job.seats();
     let width = seats.iter().map(|seat| seat.name.len()).max().unwrap_or(0);
-    say!("{:<24} {:<12} {:<width$}  FROM", "POINT", "LEVEL", "HOOK");
+    let mut lines = vec![format!("{:<24} {:<12} {:<width$}  FROM", "POINT", "LEVEL", "HOOK")];
     for row in job.plan.rows() {
         let mut point = row.point.name();
         for &i in &row.seats {
             let (level, seat) = (seats[i].level.to_string(), seats[i]);
             let level = if row.point.is_role() { "role".to_owned() } else { level };
-            say!("{point:<24} {level:<12} {:<width$}  {}", seat.name, seat.source());
+            lines.push(format!("{point:<24} {level:<12} {:<width$}  {}", seat.name, seat.source()));
             point = "";
         }
     }
-    Ok(ExitCode::SUCCESS)
+    lines
 }

@@ -36,6 +36,12 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     let job = args.source.job()?;
     let parts = Parts::build(&job.config)?;
     let config = &job.config.run;
+    if let Some(path) = args.run_dir.as_deref().filter(|path| RunDir::is_taken(path)) {
+        let path = path.display();
+        return Err(Failure::usage(format!(
+            "{path} holds a run already: name another folder with --run-dir"
+        )));
+    }
     let run = match &args.run_dir {
         Some(path) => RunDir::at(path)?,
         None => RunDir::create(&config.dir, &config.name)?,
@@ -62,6 +68,9 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
             return Err(error.into());
         }
     };
+    for line in super::plan::lines(&job) {
+        tracing::info!("plan: {line}");
+    }
     let ending = trainer.fit();
     finish(&trainer, &ending, &mut record, &run, args.quiet)?;
     code_of(ending)

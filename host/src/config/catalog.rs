@@ -91,6 +91,8 @@ pub struct CatalogEntry {
     pub doc: String,
     /// Its settings.
     pub params: Vec<Param>,
+    /// Whether it takes settings that are not described, and checks them itself.
+    pub is_open: bool,
     /// Who provides it.
     pub source: Source,
     /// Present for hooks.
@@ -211,6 +213,7 @@ mod tests {
             aliases: Vec::new(),
             doc: String::new(),
             params: vec![param],
+            is_open: false,
             source: Source::BuiltIn,
             hook: None,
             roles: Vec::new(),

@@ -165,6 +165,9 @@ fn alternative(kind: Kind, entry: &CatalogEntry, required: &[&str], merges: bool
         properties.insert(DELETE.into(), delete_schema());
     }
     let mut schema = object(&properties);
+    if entry.is_open {
+        schema["additionalProperties"] = json!(true);
+    }
     schema["title"] = json!(entry.name);
     schema["description"] = json!(entry.doc);
     if !required.is_empty() {

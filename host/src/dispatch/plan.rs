@@ -36,6 +36,17 @@ pub enum PlanError {
         /// The other.
         second: String,
     },
+    /// A role would be left out at times.
+    #[error(
+        "`{hook}` takes the role {role}, but `every` or `phase` would leave it out at times: a step cannot do without; \
+         remove them from its entry"
+    )]
+    ThinnedRole {
+        /// The hook.
+        hook: String,
+        /// The role.
+        role: Point,
+    },
     /// Nobody takes a role that the loop needs.
     #[error(
         "no hook takes the role {role}: keep the default hook `main`, or configure one that does"
@@ -62,6 +73,11 @@ impl Plan {
             let seats = if point.is_role() {
                 let provider = provider(seats, point)?;
                 called_as = provider.map_or(point, |(_, role)| role);
+                if let Some((seat, role)) = provider
+                    && !seats[seat].when.is_always()
+                {
+                    return Err(PlanError::ThinnedRole { hook: seats[seat].name.clone(), role });
+                }
                 provider.into_iter().map(|(seat, _)| seat).collect()
             } else if point.is_reversed() {
                 let mut seats: Vec<_> = wanting.collect();
@@ -184,6 +200,14 @@ mod tests {
         for role in [Point::OnTrainForward, Point::OnValForward, Point::OnPredForward] {
             assert_eq!(names(&seats, role), ["mine"]);
         }
+    }
+
+    #[test]
+    fn a_role_cannot_be_thinned_out() {
+        let mut thinned = main();
+        thinned.when.every = crate::config::Every::Iters(2);
+        let error = Plan::new(&[thinned]).unwrap_err().to_string();
+        assert!(error.contains("`main`") && error.contains("on_iter_forward"), "{error}");
     }
 
     #[test]

@@ -186,10 +186,7 @@ pub fn find(path: &Path) -> Result<PathBuf, RunDirError> {
     if path.join(MANIFEST).is_file() {
         return Ok(path.to_owned());
     }
-    Err(RunDirError::damaged(
-        path,
-        "it is no checkpoint, and no run with one: there is no MANIFEST.json and no latest",
-    ))
+    Err(RunDirError::NoCheckpoint { path: path.to_owned() })
 }
 
 fn read_json(path: &Path) -> Result<Json, RunDirError> {

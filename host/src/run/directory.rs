@@ -34,6 +34,11 @@ impl RunDir {
         Ok(Self { path })
     }
 
+    /// Whether a run has left its record here.
+    pub fn is_taken(path: &Path) -> bool {
+        path.join("run.json").exists()
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.path

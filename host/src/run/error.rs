@@ -16,6 +16,12 @@ pub enum RunDirError {
         /// The system's words.
         why: std::io::Error,
     },
+    /// There is no checkpoint where one was looked for.
+    #[error("no checkpoint at {path}: name a checkpoint folder, or a run directory that has one", path = path.display())]
+    NoCheckpoint {
+        /// Where.
+        path: PathBuf,
+    },
     /// A file is not what it should be.
     #[error("{path} is damaged: {why}", path = path.display())]
     Damaged {

@@ -16,27 +16,26 @@ impl Trainer {
         let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
         let outcome = begun.and_then(|()| body(self));
         self.note_failure(outcome.as_ref().err());
+        // Decided here: a signal that comes while hooks say good-bye changes nothing any more.
+        let ending = self.ending_without_failure();
         let outcome = self.close(P::AfterRun, outcome);
         let outcome = self.close(P::OnDetach, outcome);
         self.context.writers.borrow_mut().finish();
-        self.ending(outcome)
+        outcome.map_or_else(Ending::Failed, |()| ending)
     }
 
-    fn ending(&self, outcome: Result<()>) -> Ending {
-        match outcome {
-            Err(error) => Ending::Failed(error),
-            Ok(()) => match (self.interrupt.received(), self.context.requests.borrow().stopped()) {
-                (Some(signal), _) => Ending::Interrupted(signal),
-                (None, Some(stop)) => Ending::Stopped(stop.clone()),
-                (None, None) => Ending::Completed,
-            },
+    fn ending_without_failure(&self) -> Ending {
+        match (self.interrupt.received(), self.context.requests.borrow().stopped()) {
+            (Some(signal), _) => Ending::Interrupted(signal),
+            (None, Some(stop)) => Ending::Stopped(stop.clone()),
+            (None, None) => Ending::Completed,
         }
     }
 
     /// Tells the hooks that something failed; only the first failure is told.
     pub(super) fn note_failure(&mut self, error: Option<&TrainError>) {
         let Some(error) = error else {
-            let code = self.ending(Ok(())).outcome().code();
+            let code = self.ending_without_failure().outcome().code();
             self.context.advance(|p| p.outcome = code);
             return;
         };
@@ -44,7 +43,11 @@ impl Trainer {
             return;
         }
         *self.context.failure.borrow_mut() = error.to_string();
-        self.context.advance(|p| p.outcome = Outcome::Failed.code());
+        let point = match error {
+            TrainError::Hook(error) => error.point.code(),
+            TrainError::Step { .. } | TrainError::Files(_) => u32::MAX,
+        };
+        self.context.advance(|p| (p.outcome, p.failed_point) = (Outcome::Failed.code(), point));
         if let Err(later) = self.rack.fire_isolated(P::OnException) {
             tracing::error!("while handling the failure: {later}");
         }

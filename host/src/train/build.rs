@@ -108,6 +108,7 @@ impl Trainer {
             micros: Vec::new(),
             outputs: Vec::new(),
             checkpoint: None,
+            saved_at: None,
             began: Instant::now(),
         })
     }

@@ -30,6 +30,7 @@ pub struct Trainer {
     pub(super) micros: Vec<MicroBatch>,
     pub(super) outputs: Vec<tch::Tensor>,
     pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) saved_at: Option<u64>,
     pub(super) began: Instant,
 }
 
@@ -42,7 +43,7 @@ impl Trainer {
     fn train(&mut self) -> Result<()> {
         let outcome = self.fire(P::BeforeTrain).and_then(|()| self.epochs());
         self.note_failure(outcome.as_ref().err());
-        let outcome = outcome.and_then(|()| self.save_when_interrupted());
+        let outcome = outcome.and_then(|()| self.save_when_cut_short());
         self.close(P::AfterTrain, outcome)
     }
 
@@ -77,11 +78,11 @@ impl Trainer {
             self.adjust_lr(true)?;
             self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
             self.validate_if_asked()?;
-            self.fire(P::AfterCycle)?;
-            self.save_if_asked()?;
-            if self.is_over() {
+            if self.is_cut_short() {
                 break;
             }
+            self.fire(P::AfterCycle)?;
+            self.save_if_asked()?;
         }
         Ok(())
     }
@@ -115,6 +116,7 @@ impl Trainer {
         self.context.advance(|p| {
             p.iter += 1;
             p.inner_iter += 1;
+            p.samples += rows;
             (p.micro, p.micros, p.batch_size, p.data_time, p.iter_time) =
                 (0, micros, rows, data_time, 0.0);
         });
@@ -126,7 +128,6 @@ impl Trainer {
     /// Drops the batch and all that was made of it: nothing leaks into the next iteration.
     fn release(&mut self) -> Result<()> {
         self.batch = None;
-        self.context.advance(|p| p.samples += p.batch_size);
         let released = self.context.end_iteration();
         self.step(released)
     }

@@ -19,8 +19,11 @@ impl Trainer {
         if asked { self.save() } else { Ok(()) }
     }
 
-    pub(super) fn save_when_interrupted(&mut self) -> Result<()> {
-        if self.interrupt.received().is_some() { self.save() } else { Ok(()) }
+    /// A run that was asked to end early leaves a checkpoint, unless it has just written one.
+    pub(super) fn save_when_cut_short(&mut self) -> Result<()> {
+        let iter = self.context.progress.get().iter;
+        let is_saved = iter == 0 || self.saved_at == Some(iter);
+        if self.is_stopping() && !is_saved { self.save() } else { Ok(()) }
     }
 
     fn save(&mut self) -> Result<()> {
@@ -31,6 +34,7 @@ impl Trainer {
         std::fs::create_dir_all(&folder).map_err(RunDirError::io("create", &folder))?;
         let checkpoint = self.checkpoint()?;
         let path = checkpoint::write(&folder, &checkpoint)?;
+        self.saved_at = Some(checkpoint.position.iter);
         tracing::info!(path = %path.display(), "checkpoint written");
         self.fire(P::AfterSaveCheckpoint)
     }

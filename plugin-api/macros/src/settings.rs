@@ -27,7 +27,28 @@ fn serde_attrs(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attrs.iter().filter(|a| a.path().is_ident("serde"))
 }
 
+/// Attributes that change which keys serde accepts in ways that the description does not follow.
+fn refuse_undescribed(attrs: &[Attribute], keys: &[&str]) -> syn::Result<()> {
+    let found = entries(attrs, "serde")?
+        .into_iter()
+        .find(|meta| keys.iter().any(|key| meta.path().is_ident(key)));
+    match found {
+        None => Ok(()),
+        Some(meta) => Err(syn::Error::new_spanned(
+            meta,
+            "the parameter description cannot follow this; write it on each field, or derive serde::Deserialize",
+        )),
+    }
+}
+
 fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<TokenStream> {
+    refuse_undescribed(
+        &input.attrs,
+        &["rename_all", "rename_all_fields", "default", "transparent", "from", "try_from"],
+    )?;
+    for field in &fields.named {
+        refuse_undescribed(&field.attrs, &["alias", "with", "deserialize_with"])?;
+    }
     let name = &input.ident;
     let doc = doc_line(&input.attrs);
     let container = serde_attrs(&input.attrs);

@@ -54,12 +54,19 @@ impl<'a> Resolver<'a> {
         let entry = self.provider(type_node.as_str()?, &type_node.origin, table, kind, scope)?;
         let scope = scope.of_type(&entry.name);
         let reserved = fixed::reserved_params(kind);
-        let valid = reserved.iter().chain(&entry.params).map(|param| param.name.as_str());
-        self.checker.unknown_keys(table, &valid.collect::<Vec<_>>(), &scope);
+        let valid: Vec<_> =
+            reserved.iter().chain(&entry.params).map(|param| param.name.as_str()).collect();
+        let undescribed =
+            table.entries.iter().filter(|field| !valid.contains(&field.key.as_str())).cloned();
+        let undescribed: Vec<_> = if entry.is_open { undescribed.collect() } else { Vec::new() };
+        if !entry.is_open {
+            self.checker.unknown_keys(table, &valid, &scope);
+        }
         let reserved: Vec<Param> =
             reserved.into_iter().filter(|param| param.presence != Presence::Required).collect();
         let reserved = self.checker.known_keys(table, &node.origin, &reserved, &scope);
-        let settings = self.checker.known_keys(table, &node.origin, &entry.params, &scope);
+        let mut settings = self.checker.known_keys(table, &node.origin, &entry.params, &scope);
+        settings.entries.extend(undescribed);
         Some(Typed { entry, type_node, reserved, settings })
     }
 

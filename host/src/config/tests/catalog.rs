@@ -12,6 +12,7 @@ pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
         aliases: Vec::new(),
         doc: format!("The {name}."),
         params,
+        is_open: false,
         source: Source::BuiltIn,
         hook: None,
         roles: Vec::new(),
@@ -92,7 +93,7 @@ fn components() -> Vec<(Kind, CatalogEntry)> {
 }
 
 fn hooks() -> Vec<CatalogEntry> {
-    let roles = vec!["on_train_forward".into(), "on_iter_backward".into()];
+    let roles = vec!["on_iter_forward".into(), "on_iter_backward".into()];
     let main = CatalogEntry { roles, ..hook("MainHook", 30, OnError::Abort, vec![]) };
     let evaluate = CatalogEntry {
         aliases: vec!["EvalHook".into()],

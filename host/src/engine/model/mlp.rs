@@ -69,7 +69,14 @@ impl Component<ModelContext, dyn Model> for MlpSettings {
         if let Some(width) = self.hidden.iter().find(|width| **width < 1) {
             return Err(Self::refuse(format!("a hidden width of {width}: give 1 or more")));
         }
-        let inputs = self.inputs.unwrap_or_else(|| context.data.input.iter().product());
+        let given: i64 = context.data.input.iter().product();
+        let inputs = self.inputs.unwrap_or(given);
+        if inputs != given {
+            let shape = &context.data.input;
+            return Err(Self::refuse(format!(
+                "inputs = {inputs}, but a sample of shape {shape:?} has {given} numbers"
+            )));
+        }
         let outputs = self.outputs.or(context.data.outputs()).ok_or_else(|| {
             Self::refuse("the data set does not say how many outputs are wanted: set outputs")
         })?;

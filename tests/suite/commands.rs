@@ -1,0 +1,134 @@
+//! What each command prints.
+
+use crate::workbench::{Bench, TINY, tensors};
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let bench = Bench::bare();
+    bench.run(["--help"]).expect(0).prints(&["Examples:\n", "Exit codes: 0 done, 2 config or usage"]);
+    for command in ["train", "eval", "predict", "check", "plan", "config", "plugins", "inspect", "new-plugin"] {
+        let ran = bench.run([command, "--help"]);
+        ran.expect(0).prints(&["Examples:\n", &format!("  hookrack {command} "), "Usage: "]);
+    }
+    bench.run(["--version"]).expect(0).prints(&["hookrack 0."]);
+    bench.run(["trian"]).expect(2).says(&["train"]);
+}
+
+#[test]
+fn check_reports_and_leaves_nothing_behind() {
+    let bench = Bench::new("");
+    let ran = bench.run(["check", "config.toml"]);
+    ran.expect(0).prints(&["config.toml is fine: MLP with 67 parameters, 8 hooks and metrics"]);
+    assert!(!bench.path("runs").exists());
+    bench.run(["check", "none.toml"]).expect(2).says(&["none.toml"]);
+}
+
+#[test]
+fn one_bad_file_does_not_stop_the_other_plugins_and_is_listed_with_its_reason() {
+    let bench = Bench::new("");
+    bench.write("plugins/libbroken.so", "not a library");
+    let ran = bench.run(["plugins"]);
+    ran.expect(0).prints(&["libema.so  ema 0.1.0, ABI 1.0\n", "  hook    EMAIterHook", "  metric  TopK"]);
+    let line = ran.stdout.lines().find(|line| line.starts_with("libbroken.so")).unwrap();
+    assert!(line.contains("would not load: ") && line.contains("not an ELF shared library, but text"), "{line}");
+    bench.trained("run", &[]);
+    bench.run(["plugins", "--dir", "nowhere"]).expect(2).says(&["nowhere"]);
+}
+
+#[test]
+fn a_plugin_that_the_config_names_and_that_does_not_load_ends_with_code_3() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"X\"\nlibrary = \"libbroken.so\"\n");
+    bench.write("plugins/libbroken.so", "not a library");
+    for command in ["check", "plan", "train"] {
+        bench.run([command, "config.toml"]).expect(3).says(&["libbroken.so", "not an ELF shared library"]);
+    }
+    bench.run(["inspect", "plugins/libbroken.so"]).expect(3).says(&["not an ELF shared library"]);
+}
+
+#[test]
+fn inspect_prints_the_manifest() {
+    let bench = Bench::bare();
+    bench.run(["inspect", "plugins/libema.so"]).expect(0).prints(&[
+        "ema 0.1.0\n",
+        "sha256      ",
+        "hook EMAIterHook\n",
+        "level    30 NORMAL",
+        "mutates  params",
+        "state    saved in checkpoints",
+        "momentum         float      default 0.999",
+        "(0 to 1)",
+    ]);
+    bench.run(["inspect", "plugins/libtopk.so"]).expect(0).prints(&["metric TopK\n", "better   higher"]);
+    bench.run(["inspect", "plugins/libgrad_norm_c.so"]).expect(0).prints(&["hook GradNormC\n"]);
+}
+
+#[test]
+fn train_says_where_the_run_is_what_was_reached_and_what_hooks_cost() {
+    let bench = Bench::new("");
+    bench.run(["train", "config.toml"]).expect(0).prints(&[
+        "run directory: ",
+        "epoch 2  val  Accuracy ",
+        "completed after 2 epochs, 4 iterations",
+        "val/Accuracy ",
+        "time in hooks:\n",
+        "MainHook ",
+    ]);
+    assert!(bench.path("runs/run/run.json").is_file());
+    let quiet = bench.run(["train", "config.toml", "--quiet"]);
+    assert_eq!(quiet.expect(0).stdout, "");
+    assert!(bench.path("runs/run-2/run.json").is_file(), "another run's folder was taken");
+}
+
+#[test]
+fn eval_and_predict_need_data_and_a_checkpoint() {
+    let bench = Bench::new("");
+    bench.run(["eval", "config.toml"]).expect(2).says(&["--checkpoint"]);
+    let ran = bench.run(["eval", "config.toml", "--checkpoint", "nowhere"]);
+    assert!(!matches!(ran.code, Some(0) | None), "{ran:?}");
+    ran.says(&["nowhere"]);
+    let (head, rest) = TINY.split_once("[data.test]").unwrap();
+    bench.write("config.toml", &format!("{head}{}", &rest[rest.find("[loss]").unwrap()..]));
+    bench.run(["eval", "config.toml", "--checkpoint", "run"]).expect(2).says(&["there is no test data"]);
+    bench.run(["predict", "config.toml", "--checkpoint", "run"]).expect(2).says(&["there is no data to predict"]);
+}
+
+/// The labels of the digits' validation split: of each class every fifth sample, in the file's order.
+fn labels() -> Vec<usize> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/data/digits/digits.bin");
+    let mut seen = [0; 10];
+    let labels = fs::read(file).unwrap().chunks_exact(65).map(|sample| usize::from(sample[64])).collect::<Vec<_>>();
+    let mut is_val = |label: &usize| {
+        seen[*label] += 1;
+        seen[*label] % 5 == 0
+    };
+    labels.into_iter().filter(|label| is_val(label)).collect()
+}
+
+#[test]
+fn predictions_are_the_outputs_that_eval_measures() {
+    let bench = Bench::bare();
+    let digits = "type = \"Digits\"\nsplit = \"val\"\n";
+    let (head, rest) = TINY.split_once("[data.train]").unwrap();
+    let tail = rest[rest.find("[loss]").unwrap()..].replace("batch_size = 4", "batch_size = 100");
+    bench.write(
+        "config.toml",
+        &format!("{head}[data.train]\ntype = \"Digits\"\n[data.test]\n{digits}[data.pred]\n{digits}{tail}"),
+    );
+    bench.trained("run", &[]);
+    bench
+        .run(["predict", "config.toml", "--checkpoint", "run", "--out", "out.safetensors"])
+        .expect(0)
+        .prints(&["355 predictions in out.safetensors"]);
+    let (shape, logits) = tensors(&bench.path("out.safetensors")).remove("output").unwrap();
+    let labels = labels();
+    assert_eq!(shape, [labels.len(), 10]);
+    let argmax = |row: &[f32]| (0..row.len()).max_by(|a, b| row[*a].total_cmp(&row[*b])).unwrap();
+    let right = logits.chunks_exact(10).zip(&labels).filter(|(row, label)| argmax(row) == **label).count();
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred samples")]
+    let accuracy = right as f64 / labels.len() as f64;
+    assert!(accuracy > 0.2, "{accuracy}");
+    let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"]);
+    ran.expect(0).prints(&[&format!("test  Accuracy {accuracy:.4}")]);
+}

@@ -1,0 +1,77 @@
+//! Configs as a user writes them: the shipped ones resolve, values know where they come from, a run's own config
+//! repeats the run, and the schema knows the plugins.
+
+use crate::bad_configs::configs;
+use crate::workbench::{Bench, run_in};
+use crate::workshop::repository;
+use serde_json::Value as Json;
+use std::fs;
+
+#[test]
+fn every_shipped_config_resolves() {
+    let bench = Bench::bare();
+    let files = configs(&repository().join("configs"));
+    assert!(!files.is_empty());
+    for file in files {
+        let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
+        run_in(&bench.path(""), ["check".as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()]).expect(0);
+    }
+}
+
+#[test]
+fn the_config_of_a_run_trains_to_the_same_weights_and_metrics_again() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n");
+    let first = bench.trained("first", &["-s", "train.accumulation=2", "-s", "optimizer.lr=0.01"]);
+    fs::copy(first.path.join("config.toml"), bench.path("config.toml")).unwrap();
+    let again = bench.trained("again", &[]);
+    let model = "checkpoints/iter_0000004/model.safetensors";
+    assert_eq!(fs::read(first.path.join(model)).unwrap(), fs::read(again.path.join(model)).unwrap());
+    assert_eq!(first.record()["metrics"], again.record()["metrics"]);
+    assert_eq!(first.text("config.toml"), again.text("config.toml"));
+}
+
+#[test]
+fn each_value_tells_whether_it_is_from_a_base_the_file_the_command_line_or_a_default() {
+    let bench = Bench::new("");
+    bench.write("base.toml", &bench.read("config.toml"));
+    bench.write("config.toml", "_base_ = \"base.toml\"\n[optimizer]\nlr = 0.5\n");
+    let ran = bench.run(["config", "config.toml", "-s", "train.seed=9"]);
+    let origin = |key: &str| {
+        let line = ran.stdout.lines().find(|line| line.split(' ').next() == Some(key));
+        let line = line.unwrap_or_else(|| panic!("no {key} in\n{}", ran.stdout));
+        let (value, origin) = line.split_once(" = ").unwrap().1.split_once("  # ").unwrap();
+        (value.trim().to_owned(), origin.to_owned())
+    };
+    let line = bench.read("base.toml").lines().position(|line| line == "max_epochs = 2").unwrap() + 1;
+    for (key, value, from) in [
+        ("train.max_epochs", "2", format!("base.toml:{line}")),
+        ("optimizer.lr", "0.5", "config.toml:3".to_owned()),
+        ("optimizer.eps", "0.00000001", "default".to_owned()),
+    ] {
+        assert_eq!(origin(key), (value.to_owned(), from), "{key}");
+    }
+    let (value, from) = origin("train.seed");
+    assert!(value == "9" && from.contains("-s"), "{value} {from}");
+    ran.expect(0);
+}
+
+#[test]
+fn what_config_prints_as_toml_is_a_config_that_means_the_same() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nlevel = \"low\"\n");
+    let first = bench.run(["config", "config.toml", "--toml"]);
+    bench.write("again.toml", &first.expect(0).stdout);
+    let again = bench.run(["config", "again.toml", "--toml"]);
+    assert_eq!(first.stdout, again.expect(0).stdout);
+}
+
+#[test]
+fn the_schema_has_the_parameters_of_the_plugins_hooks_and_metrics() {
+    let bench = Bench::new("");
+    let ran = bench.run(["config", "--schema"]);
+    let schema: Json = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
+    let text = schema.to_string();
+    for part in ["EMAIterHook", "momentum", "How much of the average stays at each update.", "TopK", "GradNormC"] {
+        assert!(text.contains(part), "{part}");
+    }
+}
