@@ -23,7 +23,8 @@ fn last(file: &str) -> String {
 
 #[test]
 fn turning_it_on_changes_what_is_evaluated_and_not_what_is_trained() {
-    let (without, with) = (digits("").trained("run", &[]), digits(EMA).trained("run", &[]));
+    let benches = [digits(""), digits(EMA)];
+    let [without, with] = benches.each_ref().map(|bench| bench.trained("run", &[]));
     let model = last("model.safetensors");
     assert_eq!(without.tensors(&model), with.tensors(&model), "the weights were not swapped back");
     for name in ["val/loss", "val/Accuracy"] {
@@ -36,7 +37,8 @@ fn turning_it_on_changes_what_is_evaluated_and_not_what_is_trained() {
 
 #[test]
 fn the_average_is_in_the_checkpoint_and_in_a_file_of_its_own() {
-    let run = digits(EMA).trained("run", &[]);
+    let bench = digits(EMA);
+    let run = bench.trained("run", &[]);
     let (model, exported) = (run.tensors(&last("model.safetensors")), run.tensors("EMAIterHook.safetensors"));
     let mut names: Vec<_> = model.keys().collect();
     names.sort();

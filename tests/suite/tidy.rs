@@ -100,9 +100,10 @@ fn unsafe_code_is_where_the_boundary_is() {
     none(&outside.map(|file| file.display().to_string()).collect::<Vec<_>>(), "unsafe code outside of the boundary");
 }
 
-/// Each point's method exists, or this does not compile; each is named in the guide, itself or by its `X` pattern.
+/// One macro makes points and methods of the same list, so that each point has its method. Roles have a section of
+/// their own in the guide, the other points a table.
 #[test]
-fn every_point_has_a_method_and_a_row_in_the_guide() {
+fn every_point_has_a_place_in_the_guide() {
     let guide = fs::read_to_string(repository().join("docs/plugin-guide.md")).unwrap();
     let rows: Vec<_> = guide.lines().filter(|line| line.starts_with('|')).collect();
     let missing = Point::ALL.iter().filter(|point| {
@@ -111,10 +112,11 @@ fn every_point_has_a_method_and_a_row_in_the_guide() {
         let between = point.name().replace("_epoch", "").replace("_iter", "");
         let phase = ["val", "test", "pred", "eval"].iter().any(|phase| between.ends_with(phase));
         let pattern = format!("`{between}`");
-        !rows.iter().any(|row| row.contains(&name) || (phase && row.contains('…') && row.contains(&pattern)))
+        let in_text = point.is_role() && guide.contains(&name);
+        !in_text && !rows.iter().any(|row| row.contains(&name) || (phase && row.contains('…') && row.contains(&pattern)))
     });
     let missing: Vec<_> = missing.map(|point| point.name().to_owned()).collect();
-    none(&missing, "points without a row in docs/plugin-guide.md");
+    none(&missing, "points without a place in docs/plugin-guide.md");
 }
 
 #[test]
