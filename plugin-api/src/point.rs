@@ -251,17 +251,21 @@ impl Point {
     /// | failed | cut off | cut off | never | always | always |
     pub const fn fires_on(self, ending: Outcome) -> Fires {
         match (self, ending) {
-            (Self::AfterTrain | Self::AfterRun | Self::OnDetach, _) => Fires::Always,
-            (Self::OnException, Outcome::Failed) => Fires::Always,
-            (Self::OnException, _) => Fires::Never,
-            (
+            (Self::AfterTrain | Self::AfterRun | Self::OnDetach, _)
+            | (Self::OnException, Outcome::Failed)
+            | (
                 Self::BeforeSaveCheckpoint | Self::AfterSaveCheckpoint,
                 Outcome::Interrupted | Outcome::Stopped,
             ) => Fires::Always,
+            (Self::OnException, _) | (_, Outcome::Failed) => Fires::Never,
             (_, Outcome::Completed | Outcome::Stopped) => Fires::InTurn,
-            (_, Outcome::Failed) => Fires::Never,
-            (point, Outcome::Interrupted) if point.is_within_iteration() => Fires::InTurn,
-            (_, Outcome::Interrupted) => Fires::Never,
+            (point, Outcome::Interrupted) => {
+                if point.is_within_iteration() {
+                    Fires::InTurn
+                } else {
+                    Fires::Never
+                }
+            }
         }
     }
 

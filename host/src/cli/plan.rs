@@ -40,7 +40,9 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
         say!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }
-    lines(&job).iter().for_each(|line| say!("{line}"));
+    for line in lines(&job) {
+        say!("{line}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

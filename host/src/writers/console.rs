@@ -47,7 +47,8 @@ impl Console {
         let (done, left) =
             (progress.iter - first, progress.max_iters.saturating_sub(progress.iter));
         let seconds = self.began.elapsed().as_secs_f64() * left as f64 / done.max(1) as f64;
-        Duration::try_from_secs_f64(seconds).ok()
+        // Nobody waits for less than a second.
+        Duration::try_from_secs_f64(seconds.ceil()).ok().filter(|_| left > 0)
     }
 
     fn train_line(&mut self, events: &EventStorage, progress: &HrProgress) -> String {
@@ -70,7 +71,7 @@ impl Console {
             _ = write!(line, "  {rate:.0} samples/s");
         }
         if let Some(eta) = self.eta(progress) {
-            _ = write!(line, "  eta {}", human(Duration::from_secs(eta.as_secs() + 1)));
+            _ = write!(line, "  eta {}", human(eta));
         }
         line
     }

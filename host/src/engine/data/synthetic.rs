@@ -11,7 +11,7 @@ use crate::engine::error::Result;
 use crate::engine::registry::Component;
 use crate::torch::buffer;
 
-/// Random inputs in 0..1 with random class labels; a sample depends on the seed and its number alone.
+/// Random inputs in 0..1 with random classes, or with numbers to be learnt, for labels; a sample depends on the seed and its number alone.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSettings {
@@ -25,6 +25,9 @@ pub struct SyntheticSettings {
     #[serde(default = "classes")]
     #[param(min = 1)]
     pub classes: i64,
+    /// Numbers of a label: label j is the mean of the inputs j, j + values, …; 0 for random classes.
+    #[serde(default)]
+    pub values: usize,
     /// Another seed gives other samples.
     #[serde(default)]
     pub seed: u64,
@@ -58,6 +61,12 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
         }
         if self.shape.len() > MOST_SIDES {
             return Err(Self::refuse(format!("more than {MOST_SIDES} sides in shape")));
+        }
+        if self.values > 1 && size(self.values) > self.shape.iter().product() {
+            return Err(Self::refuse(format!(
+                "values = {}, which is more than an input has",
+                self.values
+            )));
         }
         Ok(Box::new(Synthetic::new(self)?))
     }
@@ -97,12 +106,42 @@ impl Synthetic {
                 image.fill_with(|| prng.unit_f32());
             }
         })?;
-        let label = buffer::filled(&[rows], |memory: &mut [i64]| {
+        let label =
+            if self.settings.values > 0 { self.means(indices)? } else { self.classes(indices)? };
+        Ok(Batch { input, label })
+    }
+
+    fn classes(&self, indices: &[usize]) -> Result<Tensor> {
+        let classes = buffer::filled(&[size(indices.len())], |memory: &mut [i64]| {
             for (label, index) in memory.iter_mut().zip(indices) {
                 *label = self.label(&mut self.sample(*index));
             }
-        })?;
-        Ok(Batch { input, label })
+        });
+        Ok(classes?)
+    }
+
+    /// Something that a linear layer can learn.
+    fn means(&self, indices: &[usize]) -> Result<Tensor> {
+        let values = self.settings.values;
+        let means = buffer::filled(&[size(indices.len()), size(values)], |memory: &mut [f32]| {
+            for (label, index) in memory.chunks_exact_mut(values).zip(indices) {
+                let mut prng = self.sample(*index);
+                self.label(&mut prng);
+                label.fill(0.0);
+                for i in 0..self.input_len {
+                    let place = i % values;
+                    // How many inputs share this place.
+                    let sharing = (self.input_len - place).div_ceil(values);
+                    #[expect(
+                        clippy::cast_precision_loss,
+                        reason = "an input has far fewer numbers than 2^23"
+                    )]
+                    let share = 1.0 / sharing as f32;
+                    label[place] += prng.unit_f32() * share;
+                }
+            }
+        });
+        Ok(means?)
     }
 
     /// The label is drawn first, then the input.
@@ -121,7 +160,10 @@ impl Dataset for Synthetic {
     }
 
     fn spec(&self) -> DataSpec {
-        let target = Target::Classes(self.settings.classes);
+        let target = match self.settings.values {
+            0 => Target::Classes(self.settings.classes),
+            values => Target::Values(vec![size(values)]),
+        };
         DataSpec { input: self.settings.shape.clone(), target }
     }
 
@@ -153,7 +195,8 @@ mod tests {
 
     fn data(seed: u64) -> Synthetic {
         let (samples, shape, classes, in_memory) = (50, vec![2, 3], 4, false);
-        Synthetic::new(SyntheticSettings { samples, shape, classes, seed, in_memory }).unwrap()
+        let settings = SyntheticSettings { samples, shape, classes, values: 0, seed, in_memory };
+        Synthetic::new(settings).unwrap()
     }
 
     #[test]
@@ -163,6 +206,14 @@ mod tests {
             .unwrap();
         let [drawn, kept] = [drawn, kept].map(|data| data.batch(&[7, 0, 49, 7]).unwrap());
         assert_eq!((drawn.input, drawn.label), (kept.input, kept.label));
+    }
+
+    #[test]
+    fn labels_to_be_learnt_are_means_of_the_inputs() {
+        let settings = SyntheticSettings { values: 2, ..data(3).settings };
+        let batch = Synthetic::new(settings).unwrap().batch(&[5, 8]).unwrap();
+        let columns = batch.input.view([2, 3, 2]).mean_dim(&[1_i64][..], false, tch::Kind::Float);
+        assert!((columns - batch.label).abs().max().double_value(&[]) < 1e-6);
     }
 
     #[test]
