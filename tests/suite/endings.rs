@@ -147,10 +147,12 @@ fn check_table(case: &Case, then: &[&str]) {
     for point in Point::ALL {
         // What never began needs no end.
         let begun = case.at != "before_run" || *point != Point::AfterTrain;
-        let came = then.contains(&point.name());
+        let reached = then.contains(&point.name());
         match point.fires_on(outcome) {
-            Fires::Always => assert_eq!(came, begun, "{point} after {} at {}", case.how, case.at),
-            Fires::Never => assert!(!came, "{point} after {} at {}", case.how, case.at),
+            Fires::Always => {
+                assert_eq!(reached, begun, "{point} after {} at {}", case.how, case.at)
+            }
+            Fires::Never => assert!(!reached, "{point} after {} at {}", case.how, case.at),
             Fires::InTurn => {}
         }
     }
