@@ -150,7 +150,7 @@ fn check_table(case: &Case, then: &[&str]) {
         let reached = then.contains(&point.name());
         match point.fires_on(outcome) {
             Fires::Always => {
-                assert_eq!(reached, begun, "{point} after {} at {}", case.how, case.at)
+                assert_eq!(reached, begun, "{point} after {} at {}", case.how, case.at);
             }
             Fires::Never => assert!(!reached, "{point} after {} at {}", case.how, case.at),
             Fires::InTurn => {}
