@@ -8,7 +8,8 @@ use std::sync::Mutex;
 /// The config files right in a folder; what is deeper are the bases.
 pub(crate) fn configs(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension() == Some("toml".as_ref())).collect();
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension() == Some("toml".as_ref())).collect();
     files.sort();
     files
 }
@@ -17,7 +18,8 @@ pub(crate) fn configs(folder: &Path) -> Vec<PathBuf> {
 fn arguments(case: &Path) -> Vec<String> {
     let bytes = fs::read(case).unwrap();
     let text = String::from_utf8_lossy(&bytes);
-    let args = text.lines().next().and_then(|line| line.strip_prefix("# args: ")).unwrap_or_default();
+    let args =
+        text.lines().next().and_then(|line| line.strip_prefix("# args: ")).unwrap_or_default();
     let sets = args.split("-s ").map(str::trim).filter(|arg| !arg.is_empty());
     sets.flat_map(|set| ["-s".to_owned(), set.to_owned()]).collect()
 }
@@ -33,7 +35,12 @@ fn verdict(case: &Path) -> Option<String> {
     }
     let expected = fs::read_to_string(expected).unwrap_or_default();
     let wrong = ran.code != Some(2) || ran.stderr != expected;
-    wrong.then(|| format!("{name}: exit code {:?}\n--- expected\n{expected}--- said\n{}", ran.code, ran.stderr))
+    wrong.then(|| {
+        format!(
+            "{name}: exit code {:?}\n--- expected\n{expected}--- said\n{}",
+            ran.code, ran.stderr
+        )
+    })
 }
 
 /// A program's start costs more than its check, so two are run at a time.

@@ -14,7 +14,8 @@ fn every_shipped_config_resolves() {
     assert!(!files.is_empty());
     for file in files {
         let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
-        run_in(&bench.path(""), ["check".as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()]).expect(0);
+        run_in(&bench.path(""), ["check".as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()])
+            .expect(0);
     }
 }
 
@@ -25,7 +26,10 @@ fn the_config_of_a_run_trains_to_the_same_weights_and_metrics_again() {
     fs::copy(first.path.join("config.toml"), bench.path("config.toml")).unwrap();
     let again = bench.trained("again", &[]);
     let model = "checkpoints/iter_0000004/model.safetensors";
-    assert_eq!(fs::read(first.path.join(model)).unwrap(), fs::read(again.path.join(model)).unwrap());
+    assert_eq!(
+        fs::read(first.path.join(model)).unwrap(),
+        fs::read(again.path.join(model)).unwrap()
+    );
     assert_eq!(first.record()["metrics"], again.record()["metrics"]);
     assert_eq!(first.text("config.toml"), again.text("config.toml"));
 }
@@ -42,7 +46,8 @@ fn each_value_tells_whether_it_is_from_a_base_the_file_the_command_line_or_a_def
         let (value, origin) = line.split_once(" = ").unwrap().1.split_once("  # ").unwrap();
         (value.trim().to_owned(), origin.to_owned())
     };
-    let line = bench.read("base.toml").lines().position(|line| line == "max_epochs = 2").unwrap() + 1;
+    let line =
+        bench.read("base.toml").lines().position(|line| line == "max_epochs = 2").unwrap() + 1;
     for (key, value, from) in [
         ("train.max_epochs", "2", format!("base.toml:{line}")),
         ("optimizer.lr", "0.5", "config.toml:3".to_owned()),
@@ -71,7 +76,13 @@ fn the_schema_has_the_parameters_of_the_plugins_hooks_and_metrics() {
     let schema: Json = serde_json::from_str(&ran.expect(0).stdout).unwrap();
     assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
     let text = schema.to_string();
-    for part in ["EMAIterHook", "momentum", "How much of the average stays at each update.", "TopK", "GradNormC"] {
+    for part in [
+        "EMAIterHook",
+        "momentum",
+        "How much of the average stays at each update.",
+        "TopK",
+        "GradNormC",
+    ] {
         assert!(text.contains(part), "{part}");
     }
 }

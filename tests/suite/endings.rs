@@ -33,8 +33,8 @@ const TABLE: [Case; 9] = [
         code: 0,
         outcome: "stopped",
         why: "by `bad`: enough is enough",
-        then: "after_train_iter after_iter after_train after_run on_detach",
-        checkpoints: &["iter_0000002"],
+        then: "after_train_iter after_iter before_save_checkpoint after_save_checkpoint after_train after_run on_detach",
+        checkpoints: &["iter_0000002", "iter_0000003"],
     },
     Case {
         at: "after_train_iter",
@@ -125,7 +125,10 @@ fn after_train_and_after_run_come_on_every_ending_and_know_it() {
         assert_eq!(tail, then, "{what}");
         let record = run.record();
         assert_eq!(record["outcome"], case.outcome, "{what}");
-        assert!(record["why"].as_str().unwrap_or_default().starts_with(case.why), "{what}: {record}");
+        assert!(
+            record["why"].as_str().unwrap_or_default().starts_with(case.why),
+            "{what}: {record}"
+        );
         assert_eq!(run.checkpoints(), case.checkpoints, "{what}");
         check_table(case, &then);
         check_outcomes(case, &bench.read("own"));
@@ -144,10 +147,12 @@ fn check_table(case: &Case, then: &[&str]) {
     for point in Point::ALL {
         // What never began needs no end.
         let begun = case.at != "before_run" || *point != Point::AfterTrain;
-        let came = then.contains(&point.name());
+        let reached = then.contains(&point.name());
         match point.fires_on(outcome) {
-            Fires::Always => assert_eq!(came, begun, "{point} after {} at {}", case.how, case.at),
-            Fires::Never => assert!(!came, "{point} after {} at {}", case.how, case.at),
+            Fires::Always => {
+                assert_eq!(reached, begun, "{point} after {} at {}", case.how, case.at);
+            }
+            Fires::Never => assert!(!reached, "{point} after {} at {}", case.how, case.at),
             Fires::InTurn => {}
         }
     }
@@ -168,7 +173,9 @@ fn check_outcomes(case: &Case, calls: &str) {
 fn the_checkpoint_of_an_interrupted_run_can_be_evaluated() {
     let bench = bench(&TABLE[2]);
     bench.train("run", &[]).0.expect(130);
-    bench.run(["eval", "config.toml", "--checkpoint", "run", "-s", "custom_hooks.bad.at=nowhere"]).expect(0);
+    bench
+        .run(["eval", "config.toml", "--checkpoint", "run", "-s", "custom_hooks.bad.at=nowhere"])
+        .expect(0);
 }
 
 #[test]
@@ -179,7 +186,28 @@ fn a_signal_in_the_middle_of_a_validation_ends_it_and_the_averaged_weights_do_no
     );
     let (ran, run) = bench.train("cut", &[]);
     ran.expect(130);
-    let whole = bench.trained("whole", &["-s", "custom_hooks.Faulty.at=nowhere", "-s", "train.max_epochs=1"]);
+    let whole = bench
+        .trained("whole", &["-s", "custom_hooks.Faulty.at=nowhere", "-s", "train.max_epochs=1"]);
     let model = "checkpoints/iter_0000002/model.safetensors";
     assert_eq!(run.tensors(model), whole.tensors(model));
+}
+
+#[test]
+fn a_failure_while_an_interrupted_run_is_saved_is_told_before_after_train() {
+    let faulty = |name: &str, at: &str, how: &str| {
+        format!(
+            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"{name}\"\nfile = \"{name}\"\nat = \"{at}\"\niter = 3\n\
+             how = \"{how}\"\non_error = \"abort\"\n"
+        )
+    };
+    let bench = Bench::new(
+        &(faulty("one", "after_train_iter", "sigint")
+            + &faulty("two", "before_save_checkpoint", "error")),
+    );
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(4).says(&["hook `two` (libfaulty.so) failed at before_save_checkpoint"]);
+    assert_eq!(run.record()["outcome"], "failed");
+    let expected =
+        "on_exception 3 failed\nafter_train 3 failed\nafter_run 3 failed\non_detach 3 failed\n";
+    assert!(bench.read("one").ends_with(expected), "{}", bench.read("one"));
 }

@@ -4,7 +4,9 @@ use crate::workbench::Bench;
 
 /// A config whose hook `bad` fails as told.
 fn bench(settings: &str) -> Bench {
-    Bench::new(&format!("[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"calls\"\n{settings}\n"))
+    Bench::new(&format!(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"calls\"\n{settings}\n"
+    ))
 }
 
 fn failing(how: &str, policy: &str) -> Bench {
@@ -53,7 +55,10 @@ fn disable_switches_the_hook_off_and_training_completes() {
         let (ran, run) = bench.train("run", &[]);
         ran.expect(0).says(&[&message(verb), why, "it is switched off for the rest of the run"]);
         let calls = bench.read("calls");
-        assert!(calls.trim_end().ends_with("after_train_iter 3 running"), "{how}: called again after its failure:\n{calls}");
+        assert!(
+            calls.trim_end().ends_with("after_train_iter 3 running"),
+            "{how}: called again after its failure:\n{calls}"
+        );
         assert_eq!(run.record()["outcome"], "completed");
         assert_eq!(run.record()["iter"], 4);
         assert!(run.text("log.txt").contains(&message(verb)), "{how}");
@@ -92,7 +97,9 @@ fn a_role_that_fails_or_panics_ends_training_with_code_5_whatever_the_policy() {
         ));
         let (ran, run) = bench.train("run", &[]);
         let verb = if panics { "panicked" } else { "failed" };
-        let at = format!("hook `FaultyRole` (libfaulty.so) {verb} at on_optimizer_step, epoch 1, iteration 1: ");
+        let at = format!(
+            "hook `FaultyRole` (libfaulty.so) {verb} at on_optimizer_step, epoch 1, iteration 1: "
+        );
         ran.expect(5).says(&[&at, &format!("the role {verb} on purpose")]);
         assert_eq!(run.record()["outcome"], "failed");
     }
@@ -101,24 +108,37 @@ fn a_role_that_fails_or_panics_ends_training_with_code_5_whatever_the_policy() {
 #[test]
 fn a_metric_that_fails_or_panics_is_named_with_its_point() {
     for (panics, verb) in [("true", "panicked"), ("false", "failed")] {
-        let bench = Bench::new(&format!("[[metrics]]\ntype = \"FaultyMetric\"\nname = \"m\"\npanics = {panics}\n"));
+        let bench = Bench::new(&format!(
+            "[[metrics]]\ntype = \"FaultyMetric\"\nname = \"m\"\npanics = {panics}\n"
+        ));
         let says = format!("`m` (libfaulty.so) {verb} at after_val_iter, epoch 1, iteration 2: ");
-        bench.train("run", &[]).0.expect(4).says(&[&says, &format!("the metric {verb} on purpose")]);
+        bench
+            .train("run", &[])
+            .0
+            .expect(4)
+            .says(&[&says, &format!("the metric {verb} on purpose")]);
     }
 }
 
 #[test]
 fn settings_that_only_the_hook_can_refuse_are_refused_with_code_2_before_training() {
-    for (colour, why) in [("blue", "`blue` is no colour"), ("panic", "the settings panicked on purpose")] {
-        let bench = Bench::new(&format!("[[custom_hooks]]\ntype = \"Picky\"\nname = \"p\"\ncolour = \"{colour}\"\n"));
+    for (colour, why) in
+        [("blue", "`blue` is no colour"), ("panic", "the settings panicked on purpose")]
+    {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"Picky\"\nname = \"p\"\ncolour = \"{colour}\"\n"
+        ));
         for command in ["check", "train"] {
             let ran = bench.run([command, "config.toml"]);
-            ran.expect(2).says(&["hook `p` (libfaulty.so) could not be made: ", "colour", why].map(|part| {
-                if colour == "panic" && part == "colour" { why } else { part }
-            }));
+            ran.expect(2).says(
+                &["hook `p` (libfaulty.so) could not be made: ", "colour", why]
+                    .map(|part| if colour == "panic" && part == "colour" { why } else { part }),
+            );
         }
     }
-    Bench::new("[[custom_hooks]]\ntype = \"Picky\"\ncolour = \"red\"\n").run(["check", "config.toml"]).expect(0);
+    Bench::new("[[custom_hooks]]\ntype = \"Picky\"\ncolour = \"red\"\n")
+        .run(["check", "config.toml"])
+        .expect(0);
 }
 
 #[test]
@@ -129,7 +149,8 @@ fn a_second_failure_never_masks_the_first() {
         );
         let bench = bench(&settings);
         let (ran, run) = bench.train("run", &[]);
-        ran.expect(4).says(&["failed at after_train_iter, epoch 1, iteration 1: it failed on purpose"]);
+        ran.expect(4)
+            .says(&["failed at after_train_iter, epoch 1, iteration 1: it failed on purpose"]);
         ran.says(&[&format!("failed at {then_at}, epoch 1, iteration 1: a second failure")]);
         assert!(ran.stderr.trim_end().ends_with("it failed on purpose"), "{}", ran.stderr);
         assert!(run.record()["why"].as_str().unwrap().ends_with("it failed on purpose"));
@@ -141,7 +162,10 @@ fn a_failure_at_the_end_alone_fails_the_run() {
     for at in ["after_train", "after_run", "on_detach"] {
         let bench = bench(&format!("at = \"{at}\"\nhow = \"panic\"\non_error = \"abort\""));
         let (ran, run) = bench.train("run", &[]);
-        ran.expect(4).says(&[&format!("panicked at {at}, epoch 2, iteration 4: "), "it panicked on purpose"]);
+        ran.expect(4).says(&[
+            &format!("panicked at {at}, epoch 2, iteration 4: "),
+            "it panicked on purpose",
+        ]);
         assert_eq!(run.record()["outcome"], "failed");
     }
 }
@@ -149,5 +173,9 @@ fn a_failure_at_the_end_alone_fails_the_run() {
 #[test]
 fn reading_what_is_not_there_at_a_point_is_an_error_and_not_a_crash() {
     let bench = bench("at = \"before_train\"\nhow = \"bad_handle\"\non_error = \"abort\"");
-    bench.train("run", &[]).0.expect(4).says(&["failed at before_train", "there is no label at this point"]);
+    bench
+        .train("run", &[])
+        .0
+        .expect(4)
+        .says(&["failed at before_train", "there is no label at this point"]);
 }

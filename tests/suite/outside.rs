@@ -28,17 +28,26 @@ fn a_new_rust_plugin_runs_in_the_same_program_by_a_config_entry_alone() {
     let bench = Bench::new("");
     let before = sha256(program());
     bench.trained("without", &[]);
-    bench.run(["new-plugin", "loss-logger"]).expect(0).prints(&["wrote loss-logger/src/lib.rs", "README.md"]);
+    bench
+        .run(["new-plugin", "loss-logger"])
+        .expect(0)
+        .prints(&["wrote loss-logger/src/lib.rs", "README.md"]);
     let built = cargo_build(&bench.path("loss-logger")).join("libloss_logger.so");
     fs::copy(built, bench.path("plugins/libloss_logger.so")).unwrap();
     let config = bench.read("config.toml");
-    bench.write("config.toml", &(config + "[[custom_hooks]]\ntype = \"LossLoggerHook\"\ninterval = 3\n"));
+    bench.write(
+        "config.toml",
+        &(config + "[[custom_hooks]]\ntype = \"LossLoggerHook\"\ninterval = 3\n"),
+    );
     let run = bench.trained("with", &[]);
     let log = run.text("log.txt");
     assert!(log.contains("iteration 3: loss "), "{log}");
     assert!(!log.contains("iteration 2: loss ") && !log.contains("iteration 4: loss "), "{log}");
     let plugins = run.record()["plugins"].clone();
-    assert_eq!((&plugins[0]["name"], &plugins[0]["version"]), (&"loss-logger".into(), &"0.1.0".into()));
+    assert_eq!(
+        (&plugins[0]["name"], &plugins[0]["version"]),
+        (&"loss-logger".into(), &"0.1.0".into())
+    );
     assert_eq!(sha256(program()), before, "the program is another file now");
 }
 
@@ -47,7 +56,8 @@ fn a_new_c_plugin_runs_in_the_same_program_by_a_config_entry_alone() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"GradWatchHook\"\ninterval = 4\n");
     let before = sha256(program());
     bench.run(["new-plugin", "grad-watch", "--lang", "c", "--dir", "made"]).expect(0);
-    let made = Command::new("make").arg("--silent").current_dir(bench.path("made")).output().unwrap();
+    let made =
+        Command::new("make").arg("--silent").current_dir(bench.path("made")).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     fs::copy(bench.path("made/libgrad_watch.so"), bench.path("plugins/libgrad_watch.so")).unwrap();
     let log = bench.trained("run", &[]).text("log.txt");
@@ -94,7 +104,9 @@ export_plugin! { hooks: [Ema as "AuthoredEma", Steps] }
 
 #[test]
 fn the_hook_of_the_design_compiles_as_it_is_and_runs_and_steps_are_training_iterations() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"AuthoredEma\"\nmomentum = 0.5\n[[custom_hooks]]\ntype = \"Steps\"\n");
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"AuthoredEma\"\nmomentum = 0.5\n[[custom_hooks]]\ntype = \"Steps\"\n",
+    );
     let dir = bench.path("authored");
     fs::create_dir_all(dir.join("src")).unwrap();
     let api = repository().join("plugin-api");
@@ -105,7 +117,8 @@ fn the_hook_of_the_design_compiles_as_it_is_and_runs_and_steps_are_training_iter
     );
     fs::write(dir.join("Cargo.toml"), manifest).unwrap();
     fs::write(dir.join("src/lib.rs"), AUTHORED).unwrap();
-    fs::copy(cargo_build(&dir).join("libauthored.so"), bench.path("plugins/libauthored.so")).unwrap();
+    fs::copy(cargo_build(&dir).join("libauthored.so"), bench.path("plugins/libauthored.so"))
+        .unwrap();
 
     let inspected = run_in(&bench.path("plugins"), ["inspect", "libauthored.so"]);
     inspected.expect(0).prints(&[

@@ -41,7 +41,12 @@ fn a_run_leaves_config_record_log_scalars_and_checkpoints() {
 
     let iters: Vec<_> = run.scalars().iter().map(|line| line["iter"].as_u64().unwrap()).collect();
     assert!(iters.is_sorted() && iters.len() >= 4, "{iters:?}");
-    let train: Vec<_> = run.scalars().iter().filter(|line| line["phase"] == "train").map(|line| line["iter"].as_u64().unwrap()).collect();
+    let train: Vec<_> = run
+        .scalars()
+        .iter()
+        .filter(|line| line["phase"] == "train")
+        .map(|line| line["iter"].as_u64().unwrap())
+        .collect();
     assert_eq!(train[..], [1, 2, 3, 4]);
     assert!(run.scalar("val/TopK") >= run.scalar("val/Accuracy"));
 }
@@ -53,7 +58,10 @@ fn verify(checkpoint: &Path) {
     assert_eq!(files.len() + 1, fs::read_dir(checkpoint).unwrap().count());
     for (name, entry) in files {
         assert_eq!(entry["sha256"].as_str().unwrap(), sha256(&checkpoint.join(name)), "{name}");
-        assert_eq!(entry["bytes"].as_u64().unwrap(), fs::metadata(checkpoint.join(name)).unwrap().len());
+        assert_eq!(
+            entry["bytes"].as_u64().unwrap(),
+            fs::metadata(checkpoint.join(name)).unwrap().len()
+        );
     }
 }
 
@@ -82,11 +90,15 @@ fn two_runs_with_one_seed_are_bit_identical_and_another_seed_differs() {
     let [one, two, other] = [("one", "1"), ("two", "1"), ("other", "2")]
         .map(|(name, seed)| bench.trained(name, &["-s", &format!("train.seed={seed}")]));
     for file in ["model.safetensors", "optimizer.safetensors"] {
-        let bytes = |run: &RunFolder| fs::read(run.path.join("checkpoints/iter_0000004").join(file)).unwrap();
+        let bytes = |run: &RunFolder| {
+            fs::read(run.path.join("checkpoints/iter_0000004").join(file)).unwrap()
+        };
         assert_eq!(bytes(&one), bytes(&two), "{file}");
         assert_ne!(bytes(&one), bytes(&other), "{file}");
     }
-    let values = |run: &RunFolder| ["train/loss", "val/loss", "val/Accuracy"].map(|name| run.scalar(name).to_bits());
+    let values = |run: &RunFolder| {
+        ["train/loss", "val/loss", "val/Accuracy"].map(|name| run.scalar(name).to_bits())
+    };
     assert_eq!(values(&one), values(&two));
 }
 
@@ -99,10 +111,12 @@ fn the_norm_that_a_hook_in_c_reads_from_memory_is_the_hosts() {
     for more in [&["-s", "train.clip_grad_norm=1e9"][..], &["-s", "train.accumulation=2"]] {
         let run = bench.trained(&format!("run{}", more[1].len()), more);
         let lines = run.scalars();
-        let lines: Vec<_> = lines.iter().filter(|line| line.get("hook/grads/norm").is_some()).collect();
+        let lines: Vec<_> =
+            lines.iter().filter(|line| line.get("hook/grads/norm").is_some()).collect();
         assert_eq!(lines.len(), 4);
         for line in lines {
-            let [c, host, own] = ["hook/grads/norm", "hook/host/norm", "hook/host/own_norm"].map(|name| line[name].as_f64().unwrap());
+            let [c, host, own] = ["hook/grads/norm", "hook/host/norm", "hook/host/own_norm"]
+                .map(|name| line[name].as_f64().unwrap());
             assert!(c > 1e-3 && (c - host).abs() < 1e-5 && (c - own).abs() < 1e-5, "{line}");
         }
     }

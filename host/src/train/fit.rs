@@ -44,6 +44,8 @@ impl Trainer {
         let outcome = self.fire(P::BeforeTrain).and_then(|()| self.epochs());
         self.note_failure(outcome.as_ref().err());
         let outcome = outcome.and_then(|()| self.save_when_cut_short());
+        // Saving may fail too, and a failure is told before `after_train`.
+        self.note_failure(outcome.as_ref().err());
         self.close(P::AfterTrain, outcome)
     }
 

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The entry point, and inline functions that spare a C plugin some lines.
-const HELPERS: &str = include_str!("helpers.h");
+const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
 const SOURCES: [&str; 11] = [
@@ -85,7 +85,7 @@ pub fn generate() -> Result<String, HeaderError> {
     }
     config.export.rename.extend(words.renames());
     config.after_includes = Some(computed_constants());
-    config.trailer = Some(HELPERS.trim_end().into());
+    config.trailer = Some(SHORTHANDS.trim_end().into());
     let builder = sources.iter().fold(cbindgen::Builder::new(), cbindgen::Builder::with_src);
     let mut out = Vec::new();
     builder.with_config(config).generate()?.write(&mut out);
