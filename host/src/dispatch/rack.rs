@@ -100,6 +100,7 @@ impl Rack {
             {
                 continue;
             }
+            attached.instance.announce();
             let status = attached.instance.on_point(entry.called_as);
             let now = self.clock.raw();
             entry.cost.add(now.wrapping_sub(before));

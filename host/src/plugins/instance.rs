@@ -78,10 +78,15 @@ impl Instance {
         })
     }
 
+    /// Notes that it is the one being called, for what its library logs.
+    #[inline]
+    pub fn announce(&self) {
+        self.desk.enter();
+    }
+
     /// Calls it at a point.
     #[inline]
     pub fn on_point(&mut self, point: Point) -> HrStatus {
-        self.desk.enter();
         // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
         unsafe { (self.on_point)(self.object, point.code(), self.handle) }
     }
