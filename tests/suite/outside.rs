@@ -129,5 +129,5 @@ fn the_hook_of_the_design_compiles_as_it_is_and_runs_and_steps_are_training_iter
         "hook Steps\n  Counts steps.\n  points   before_train_iter, after_train_iter, after_train\n  level    -3\n  mutates  nothing\n",
     ]);
     let log = bench.trained("run", &[]).text("log.txt");
-    assert!(log.contains("4 of 4 steps"), "{log}");
+    assert!(log.contains("Steps: 4 of 4 steps"), "{log}");
 }

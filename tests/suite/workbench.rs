@@ -78,16 +78,8 @@ pub(crate) fn program() -> &'static Path {
             other => other,
         };
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args([
-            "build",
-            "--quiet",
-            "--package",
-            "hookrack",
-            "--bin",
-            "hookrack",
-            "--profile",
-            profile,
-        ]);
+        // The whole workspace has a say in its crates' features, as under `cargo test`: nothing is compiled twice.
+        cargo.args(["build", "--quiet", "--workspace", "--bin", "hookrack", "--profile", profile]);
         cargo.arg("--target-dir").arg(folder.parent().unwrap());
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         let built = cargo.output().unwrap();
