@@ -2,6 +2,7 @@
 
 use crate::workbench::{Bench, RunFolder, TINY};
 use crate::workshop::repository;
+use std::collections::HashMap;
 
 const EMA: &str = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nlibrary = \"libema.so\"\nmomentum = 0.9\nwarmup = false\n";
 
@@ -95,4 +96,47 @@ fn a_momentum_that_is_none_is_refused_at_its_line() {
     let bench = digits(EMA);
     let ran = bench.run(["check", "config.toml", "-s", "custom_hooks.0.momentum=2"]);
     ran.expect(2).says(&["momentum"]);
+}
+
+/// The weights after each of the run's iterations, the first one first.
+fn weights(run: &RunFolder) -> Vec<HashMap<String, Vec<f32>>> {
+    run.checkpoints()
+        .iter()
+        .map(|name| run.tensors(&format!("checkpoints/{name}/model.safetensors")))
+        .collect()
+}
+
+/// The average of weights by hand: the first ones, then a step towards each of the others.
+fn averaged(weights: &[HashMap<String, Vec<f32>>], momentum: f32) -> HashMap<String, Vec<f32>> {
+    let mut average = weights[0].clone();
+    for next in &weights[1..] {
+        for (name, values) in &mut average {
+            for (value, target) in values.iter_mut().zip(&next[name]) {
+                *value += (target - *value) * (1.0 - momentum);
+            }
+        }
+    }
+    average
+}
+
+#[test]
+fn the_average_is_the_one_of_the_weights_after_each_iteration_or_epoch() {
+    for (hook, every) in [("EMAIterHook", 1), ("EMAEpochHook", 2)] {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"{hook}\"\nmomentum = 0.75\nwarmup = false\n\
+             [default_hooks.checkpoint]\niter_period = 1\n"
+        ));
+        let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
+        let seen: Vec<_> = weights(&run).into_iter().skip(every - 1).step_by(every).collect();
+        assert_eq!(seen.len(), 8 / every);
+        let exported = run.tensors(&format!("{hook}.safetensors"));
+        for (name, expected) in averaged(&seen, 0.75) {
+            for (found, expected) in exported[&name].iter().zip(expected) {
+                assert!(
+                    (found - expected).abs() < 1e-6,
+                    "{hook}, {name}: {found}, by hand {expected}"
+                );
+            }
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod configs;
 mod ema;
 mod endings;
 mod failures;
+mod golden;
 mod loader;
 mod order;
 mod outside;

@@ -17,7 +17,7 @@ pub struct EmaEpoch {
     /// Starts with a lower momentum that grows to the one that is set.
     #[serde(default = "yes")]
     warmup: bool,
-    /// Evaluates with the averaged weights; the model's own come back afterwards.
+    /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
     #[serde(default = "yes")]
     evaluate: bool,
     #[serde(skip)]
@@ -54,6 +54,15 @@ impl Hook for EmaEpoch {
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    // What was evaluated is what predicts.
+    fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.evaluate { self.average.lend(t) } else { Ok(()) }
+    }
+
+    fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
         self.average.take_back(t)
     }
 
