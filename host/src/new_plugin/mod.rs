@@ -1,6 +1,6 @@
 //! `hookrack new-plugin`: writes a plugin that builds as it is, in Rust or in C, outside the workspace.
 //!
-//! The files come from `templates/`; [`names`] says what the plugin's parts are called, [`template`] fills it in.
+//! The files come from `templates/`; `names` says what the plugin's parts are called, `template` fills it in.
 //! Nothing here needs libtorch, a config or a run.
 
 mod names;

@@ -1,6 +1,7 @@
 //! `EMAEpochHook`: the average moves once per epoch.
 
 use crate::average::Average;
+use crate::hook::averaging_hook;
 use hookrack_plugin_api::prelude::*;
 
 /// Averages the parameters once per epoch and evaluates with the average.
@@ -30,67 +31,4 @@ fn yes() -> bool {
     true
 }
 
-#[hook(level = LOW, mutates = "params")]
-impl Hook for EmaEpoch {
-    fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
-        self.evaluate = self.evaluate && Average::claim_evaluation(t)?;
-        Ok(())
-    }
-
-    fn after_load_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.check_loaded(t)
-    }
-
-    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        if t.epoch() < self.begin_epoch {
-            return Ok(());
-        }
-        let momentum = self.average.momentum(self.momentum, self.warmup);
-        self.average.update(t, momentum)
-    }
-
-    fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { self.average.lend(t) } else { Ok(()) }
-    }
-
-    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
-    }
-
-    // What was evaluated is what predicts.
-    fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { self.average.lend(t) } else { Ok(()) }
-    }
-
-    fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
-    }
-
-    // An evaluation that fails or is cut short never reaches `after_eval`. Whatever comes next finds the model's own
-    // weights: a checkpoint, the end of training, or whoever looks after a failure.
-    fn before_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
-    }
-
-    fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
-    }
-
-    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)?;
-        self.average.export(t)
-    }
-
-    fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)?;
-        if self.evaluate { Average::release_evaluation(t) } else { Ok(()) }
-    }
-
-    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        self.average.save(state)
-    }
-
-    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-        self.average.load(state)
-    }
-}
+averaging_hook!(EmaEpoch, level = LOW, moves at after_train_epoch, from begin_epoch by epoch);

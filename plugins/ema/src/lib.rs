@@ -8,10 +8,11 @@
 //! momentum = 0.999
 //! ```
 //!
-//! [`average`] is the mechanism; [`iter_hook`] and [`epoch_hook`] say when it moves.
+//! [`average`] is the mechanism, `hook` what both hooks do with it; [`iter_hook`] and [`epoch_hook`] say when it moves.
 
 pub mod average;
 pub mod epoch_hook;
+mod hook;
 pub mod iter_hook;
 
 use epoch_hook::EmaEpoch;

@@ -7,8 +7,8 @@ use super::{Group, Optimizer};
 use crate::engine::error::Result;
 use crate::engine::named_tensor::{NamedTensor, load};
 use crate::engine::registry::Component;
+use crate::torch::TensorList;
 use crate::torch::optim::{AdamHyper, AdamState, Scratch, Unscale, adam_step};
-use crate::torch::{TensorList, autograd};
 
 /// Adam with decoupled weight decay; PyTorch's defaults.
 #[derive(Debug, Clone, Deserialize)]
@@ -117,10 +117,6 @@ impl Optimizer for AdamW {
             adam_step(&group.list, state, &mut self.scratch, &hyper, Unscale::default())?;
         }
         Ok(())
-    }
-
-    fn zero_grad(&mut self) -> Result<()> {
-        Ok(self.groups.iter().try_for_each(|group| autograd::clear_grads(&group.list))?)
     }
 
     fn groups(&self) -> &[Group] {

@@ -11,6 +11,7 @@ pub use sgd::{Sgd, SgdSettings};
 use super::error::Result;
 use super::named_tensor::NamedTensor;
 use super::registry::Entry;
+use crate::torch::autograd;
 
 /// An optimizer over parameters that it was built with.
 pub trait Optimizer: Send {
@@ -18,7 +19,9 @@ pub trait Optimizer: Send {
     fn step(&mut self) -> Result<()>;
 
     /// Sets all gradients to none.
-    fn zero_grad(&mut self) -> Result<()>;
+    fn zero_grad(&mut self) -> Result<()> {
+        Ok(self.groups().iter().try_for_each(|group| autograd::clear_grads(&group.list))?)
+    }
 
     /// The parameter groups, each with its learning rate.
     fn groups(&self) -> &[Group];

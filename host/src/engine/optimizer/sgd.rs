@@ -10,7 +10,7 @@ use crate::engine::error::Result;
 use crate::engine::named_tensor::{NamedTensor, Problems};
 use crate::engine::registry::Component;
 use crate::torch::TensorList;
-use crate::torch::autograd::{self, GradMode};
+use crate::torch::autograd::GradMode;
 use crate::torch::optim::{Scratch, SgdHyper, Unscale, sgd_step};
 
 /// Gradient descent, with momentum if wanted; PyTorch's defaults.
@@ -90,10 +90,6 @@ impl Optimizer for Sgd {
             sgd_step(&group.list, buffers, &mut self.scratch, &hyper, Unscale::default())?;
         }
         Ok(())
-    }
-
-    fn zero_grad(&mut self) -> Result<()> {
-        Ok(self.groups.iter().try_for_each(|group| autograd::clear_grads(&group.list))?)
     }
 
     fn groups(&self) -> &[Group] {

@@ -1,0 +1,74 @@
+//! What both hooks do: only when the average moves differs.
+
+/// Implements a hook whose average moves at one point, from a given count on.
+///
+/// A macro, because a hook's points are the methods of its own `impl` block: `#[hook]` finds them there.
+macro_rules! averaging_hook {
+    ($hook:ident, level = $level:ident, moves at $point:ident, from $begin:ident by $count:ident) => {
+        #[hook(level = $level, mutates = "params")]
+        impl Hook for $hook {
+            fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+                self.evaluate = self.evaluate && Average::claim_evaluation(t)?;
+                Ok(())
+            }
+
+            fn after_load_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.check_loaded(t)
+            }
+
+            fn $point(&mut self, t: &mut Trainer) -> Result<()> {
+                if t.$count() < self.$begin {
+                    return Ok(());
+                }
+                let momentum = self.average.momentum(self.momentum, self.warmup);
+                self.average.update(t, momentum)
+            }
+
+            fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
+                if self.evaluate { self.average.lend(t) } else { Ok(()) }
+            }
+
+            fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.take_back(t)
+            }
+
+            // What was evaluated is what predicts.
+            fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
+                if self.evaluate { self.average.lend(t) } else { Ok(()) }
+            }
+
+            fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.take_back(t)
+            }
+
+            // An evaluation that fails or is cut short never reaches `after_eval`. Whatever comes next finds the model's own
+            // weights: a checkpoint, the end of training, or whoever looks after a failure.
+            fn before_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.take_back(t)
+            }
+
+            fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.take_back(t)
+            }
+
+            fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.take_back(t)?;
+                self.average.export(t)
+            }
+
+            fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
+                self.average.take_back(t)?;
+                if self.evaluate { Average::release_evaluation(t) } else { Ok(()) }
+            }
+
+            fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+                self.average.save(state)
+            }
+
+            fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
+                self.average.load(state)
+            }
+        }
+    };
+}
+pub(crate) use averaging_hook;
