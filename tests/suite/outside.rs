@@ -72,6 +72,22 @@ fn new_plugin_refuses_a_folder_that_is_taken_and_a_name_that_is_none() {
     bench.run(["new-plugin", "9 lives"]).expect(2);
 }
 
+/// Builds a crate with these dependencies and this code, and drops its library into the plugins.
+fn author(bench: &Bench, name: &str, dependencies: &str, code: &str) {
+    let dir = bench.path(name);
+    fs::create_dir_all(dir.join("src")).unwrap();
+    let api = repository().join("plugin-api");
+    let dependencies = dependencies.replace("{api}", &api.display().to_string());
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.3.0\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n\
+         [dependencies]\n{dependencies}\n[workspace]\n"
+    );
+    fs::write(dir.join("Cargo.toml"), manifest).unwrap();
+    fs::write(dir.join("src/lib.rs"), code).unwrap();
+    let library = format!("lib{name}.so");
+    fs::copy(cargo_build(&dir).join(&library), bench.path("plugins").join(library)).unwrap();
+}
+
 /// What the design promises an author may write, and a hook with LiBai's names for its points.
 const AUTHORED: &str = r#"
 use hookrack_plugin_api::prelude::*;
@@ -107,18 +123,7 @@ fn the_hook_of_the_design_compiles_as_it_is_and_runs_and_steps_are_training_iter
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"AuthoredEma\"\nmomentum = 0.5\n[[custom_hooks]]\ntype = \"Steps\"\n",
     );
-    let dir = bench.path("authored");
-    fs::create_dir_all(dir.join("src")).unwrap();
-    let api = repository().join("plugin-api");
-    let manifest = format!(
-        "[package]\nname = \"authored\"\nversion = \"0.3.0\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n\
-         [dependencies]\nhookrack-plugin-api = {{ path = '{}' }}\nserde = \"1\"\n[workspace]\n",
-        api.display()
-    );
-    fs::write(dir.join("Cargo.toml"), manifest).unwrap();
-    fs::write(dir.join("src/lib.rs"), AUTHORED).unwrap();
-    fs::copy(cargo_build(&dir).join("libauthored.so"), bench.path("plugins/libauthored.so"))
-        .unwrap();
+    author(&bench, "authored", "hookrack-plugin-api = { path = '{api}' }\nserde = \"1\"", AUTHORED);
 
     let inspected = run_in(&bench.path("plugins"), ["inspect", "libauthored.so"]);
     inspected.expect(0).prints(&[
@@ -130,4 +135,36 @@ fn the_hook_of_the_design_compiles_as_it_is_and_runs_and_steps_are_training_iter
     ]);
     let log = bench.trained("run", &[]).text("log.txt");
     assert!(log.contains("Steps: 4 of 4 steps"), "{log}");
+}
+
+/// A hook that logs by the `tracing` crate.
+const TRACING: &str = r#"
+use hookrack_plugin_api::prelude::*;
+
+/// Speaks by tracing.
+#[derive(Deserialize)]
+struct Speaks {}
+
+#[hook]
+impl Hook for Speaks {
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        tracing::warn!(iter = t.iter(), "said by tracing");
+        tracing::debug!("nobody listens to this");
+        Ok(())
+    }
+}
+
+export_plugin! { hooks: [Speaks] }
+"#;
+
+#[test]
+fn events_of_the_tracing_crate_are_in_the_hosts_log_when_the_plugin_asks_for_it() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"Speaks\"\n");
+    let dependencies = "hookrack-plugin-api = { path = '{api}', features = [\"tracing\"] }\ntracing = { version = \"0.1\", default-features = false, features = [\"std\"] }";
+    author(&bench, "speaks", dependencies, TRACING);
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(0).says(&["Speaks: said by tracing iter=4"]);
+    let log = run.text("log.txt");
+    assert!(log.contains("WARN plugin: Speaks: said by tracing iter=4"), "{log}");
+    assert!(!log.contains("nobody listens"), "{log}");
 }
