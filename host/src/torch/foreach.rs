@@ -245,4 +245,30 @@ mod tests {
         let error = copy_(&list(&[&[0.0]]), &list(&[])).unwrap_err();
         assert_eq!(error.text(), "lists differ in length: 1 and 0");
     }
+
+    #[test]
+    fn named_operators_change_in_place_or_make_new_tensors() {
+        let (x, y) = (list(&[&[4.0], &[9.0, 16.0]]), list(&[&[1.0], &[-2.0, 3.0]]));
+        assert_eq!(row(&add(&x, &y, 2.0).unwrap(), 1), [5.0, 22.0]);
+        assert_eq!(row(&lerp(&x, &y, 0.5).unwrap(), 1), [3.5, 9.5]);
+        assert_eq!(row(&addcmul(&x, &y, &y, -1.0).unwrap(), 1), [5.0, 7.0]);
+        assert_eq!(row(&sqrt(&x).unwrap(), 1), [3.0, 4.0]);
+        assert_eq!(row(&neg(&y).unwrap(), 1), [2.0, -3.0]);
+        assert_eq!(row(&x, 1), [9.0, 16.0]);
+        assert!(!neg(&y).unwrap().tensor(0).unwrap().requires_grad());
+        div_each_(&x, &[2.0, 0.5]).unwrap();
+        assert_eq!((row(&x, 0), row(&x, 1)), (vec![2.0], vec![18.0, 32.0]));
+        let factors: TensorList = [Tensor::from(3.0_f32), Tensor::from(0.5_f32)].iter().collect();
+        mul_list_(&x, &factors).unwrap();
+        assert_eq!((row(&x, 0), row(&x, 1)), (vec![6.0], vec![9.0, 16.0]));
+        let norms: Vec<f32> =
+            Vec::try_from(norms(&list(&[&[3.0, 4.0], &[-2.0]])).unwrap()).unwrap();
+        assert_eq!(norms, [5.0, 2.0]);
+    }
+
+    #[test]
+    fn an_operator_that_is_not_there_is_an_error() {
+        let error = ListOp::new("aten::_foreach_nothing").run(&[]).unwrap_err();
+        assert!(error.text().starts_with("no operator named `aten::_foreach_nothing`"));
+    }
 }

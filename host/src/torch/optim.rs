@@ -295,4 +295,34 @@ mod tests {
             assert!((moved - 0.1 * steps).abs() < 1e-6, "moved by {moved}");
         }
     }
+
+    #[test]
+    fn what_takes_part_is_gathered_with_its_state() {
+        let (stepped, idle) = (zeros_with_grad(), Tensor::zeros([2], tch::kind::FLOAT_CPU));
+        let params: TensorList = [&idle, &stepped].into_iter().collect();
+        let counters: TensorList = [Tensor::from(1.0_f32), Tensor::from(2.0_f32)].iter().collect();
+        let mut active = Active::default();
+        let states = [counters, TensorList::default()];
+        assert!(active.gather(&params, &states).unwrap());
+        let lengths = |active: &Active<2>| {
+            let states = active.states.each_ref().map(TensorList::len);
+            (active.params.len(), active.grads.len(), states)
+        };
+        assert_eq!(lengths(&active), (1, 1, [1, 0]));
+        let counter = active.states[0].tensor(0).unwrap().double_value(&[]);
+        assert!((counter - 2.0).abs() < 1e-9, "the counter of another parameter: {counter}");
+        active.clear();
+        assert_eq!(lengths(&active), (0, 0, [0, 0]));
+    }
+
+    #[test]
+    fn state_that_does_not_lie_as_its_parameter_is_not_gathered() {
+        let params: TensorList = [zeros_with_grad()].into_iter().collect();
+        let column_by_column = Tensor::zeros([3, 2], tch::kind::FLOAT_CPU).tr();
+        let error = Active::default().gather(&params, &[[column_by_column].iter().collect()]);
+        assert!(error.unwrap_err().text().contains("does not lie in memory as its parameter"));
+        let two: TensorList = [Tensor::from(0.0), Tensor::from(0.0)].iter().collect();
+        let error = Active::default().gather(&params, &[two]).unwrap_err();
+        assert_eq!(error.text(), "1 parameters but 2 state tensors");
+    }
 }
