@@ -131,9 +131,38 @@ void sgd(const List& params, List& buffers, Scratch& now, const SgdHyper& h, boo
                   h.nesterov, h.maximize, first, optional(scale), optional(found_inf));
 }
 
+// A step counter: one number, whatever the parameter's shape and type.
+bool is_counter(const at::Tensor& state) { return state.dim() == 0; }
+
 }  // namespace
 
 extern "C" {
+
+// Refills `active` and `grads` with the parameters that have a gradient, and their gradients.
+char* hrt_gather(const List* params, List* active, List* grads) {
+  return guarded([&] {
+    at::NoGradGuard no_grad;
+    active->clear();
+    grads->clear();
+    for (const auto& param : *params) {
+      if (!param.grad().defined()) continue;
+      active->push_back(param);
+      grads->push_back(grad_of(param));
+    }
+  });
+}
+
+// Refills `active` with the state of the parameters that have a gradient. Both lists are of one length.
+char* hrt_gather_state(const List* params, const List* state, List* active) {
+  return guarded([&] {
+    active->clear();
+    for (size_t i = 0; i < params->size(); ++i) {
+      const auto& param = (*params)[i];
+      const auto& its = (*state)[i];
+      if (param.grad().defined()) active->push_back(is_counter(its) ? its : state_of(its, param));
+    }
+  });
+}
 
 Scratch* hrt_scratch_new() noexcept { return new Scratch(); }
 

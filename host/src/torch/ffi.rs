@@ -77,6 +77,16 @@ unsafe extern "C" {
         out: *mut *mut RawList,
     ) -> *mut c_char;
 
+    pub(super) fn hrt_gather(
+        params: *const RawList,
+        active: *mut RawList,
+        grads: *mut RawList,
+    ) -> *mut c_char;
+    pub(super) fn hrt_gather_state(
+        params: *const RawList,
+        state: *const RawList,
+        active: *mut RawList,
+    ) -> *mut c_char;
     pub(super) fn hrt_scratch_new() -> *mut RawScratch;
     pub(super) fn hrt_scratch_free(scratch: *mut RawScratch);
     pub(super) fn hrt_adam_step(

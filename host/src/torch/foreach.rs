@@ -1,11 +1,52 @@
 //! What is done to every tensor of a list in one crossing. Gradients are never recorded here.
 
 use std::ptr;
+use std::sync::OnceLock;
 
 use tch::Tensor;
 
+use super::autograd::GradMode;
 use super::error::check;
-use super::{Result, TensorList, ffi};
+use super::{Arg, Op, Result, Return, Returns, TensorList, TorchError, ffi};
+
+/// A list operator of libtorch's by name, looked up at its first call.
+#[derive(Debug)]
+pub struct ListOp {
+    name: &'static str,
+    found: OnceLock<Op>,
+}
+
+impl ListOp {
+    /// Names the operator, for example `aten::_foreach_mul_.Scalar`.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, found: OnceLock::new() }
+    }
+
+    /// Calls it for its effect.
+    pub fn run(&self, args: &[Arg<'_>]) -> Result<()> {
+        let _no_grad = GradMode::set(false);
+        self.op()?.run(args)
+    }
+
+    /// Calls it for the list that it makes.
+    pub fn list(&self, args: &[Arg<'_>]) -> Result<TensorList> {
+        let _no_grad = GradMode::set(false);
+        let mut returns = Returns::default();
+        self.op()?.call(args, &mut returns)?;
+        match returns.take(0) {
+            Return::List(list) => Ok(list),
+            other => Err(TorchError::new(&format!("{} gave no list but {other:?}", self.name))),
+        }
+    }
+
+    fn op(&self) -> Result<&Op> {
+        if let Some(op) = self.found.get() {
+            return Ok(op);
+        }
+        let op = Op::find(self.name)?;
+        Ok(self.found.get_or_init(|| op))
+    }
+}
 
 /// The p-norm over everything in the list, as a 0-dim tensor: no value is read, so nothing waits.
 pub fn norm(list: &TensorList, p: f64) -> Result<Tensor> {
@@ -57,6 +98,112 @@ pub fn clone_detached(list: &TensorList) -> Result<TensorList> {
     }
 }
 
+/// Adds a number to every tensor.
+pub fn add_scalar_(list: &TensorList, number: f64) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_add_.Scalar");
+    OP.run(&[Arg::list(list), Arg::float(number)])
+}
+
+/// Adds each partner: `x += alpha * partner`.
+pub fn add_(list: &TensorList, other: &TensorList, alpha: f64) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_add_.List");
+    OP.run(&[Arg::list(list), Arg::list(other), Arg::float(alpha)])
+}
+
+/// New tensors `x + alpha * partner`.
+pub fn add(list: &TensorList, other: &TensorList, alpha: f64) -> Result<TensorList> {
+    static OP: ListOp = ListOp::new("aten::_foreach_add.List");
+    OP.list(&[Arg::list(list), Arg::list(other), Arg::float(alpha)])
+}
+
+/// Multiplies each tensor by its partner, which may be 0-dim.
+pub fn mul_list_(list: &TensorList, other: &TensorList) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_mul_.List");
+    OP.run(&[Arg::list(list), Arg::list(other)])
+}
+
+/// Divides each tensor by its number.
+pub fn div_each_(list: &TensorList, numbers: &[f64]) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_div_.ScalarList");
+    OP.run(&[Arg::list(list), Arg::floats(numbers)])
+}
+
+/// Adds products: `x += value * left * right`.
+pub fn addcmul_(
+    list: &TensorList,
+    left: &TensorList,
+    right: &TensorList,
+    value: f64,
+) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_addcmul_.Scalar");
+    OP.run(&[Arg::list(list), Arg::list(left), Arg::list(right), Arg::float(value)])
+}
+
+/// New tensors `x + value * left * right`.
+pub fn addcmul(
+    list: &TensorList,
+    left: &TensorList,
+    right: &TensorList,
+    value: f64,
+) -> Result<TensorList> {
+    static OP: ListOp = ListOp::new("aten::_foreach_addcmul.Scalar");
+    OP.list(&[Arg::list(list), Arg::list(left), Arg::list(right), Arg::float(value)])
+}
+
+/// Adds quotients: `x += value * top / bottom`.
+pub fn addcdiv_(
+    list: &TensorList,
+    top: &TensorList,
+    bottom: &TensorList,
+    value: f64,
+) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_addcdiv_.Scalar");
+    OP.run(&[Arg::list(list), Arg::list(top), Arg::list(bottom), Arg::float(value)])
+}
+
+/// New tensors `x + weight * (partner - x)`.
+pub fn lerp(list: &TensorList, toward: &TensorList, weight: f64) -> Result<TensorList> {
+    static OP: ListOp = ListOp::new("aten::_foreach_lerp.Scalar");
+    OP.list(&[Arg::list(list), Arg::list(toward), Arg::float(weight)])
+}
+
+/// New tensors with the square roots.
+pub fn sqrt(list: &TensorList) -> Result<TensorList> {
+    static OP: ListOp = ListOp::new("aten::_foreach_sqrt");
+    OP.list(&[Arg::list(list)])
+}
+
+/// Takes square roots in place.
+pub fn sqrt_(list: &TensorList) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_sqrt_");
+    OP.run(&[Arg::list(list)])
+}
+
+/// Replaces every number by its inverse.
+pub fn reciprocal_(list: &TensorList) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_reciprocal_");
+    OP.run(&[Arg::list(list)])
+}
+
+/// Replaces every number by -1, 0 or 1.
+pub fn sign_(list: &TensorList) -> Result<()> {
+    static OP: ListOp = ListOp::new("aten::_foreach_sign_");
+    OP.run(&[Arg::list(list)])
+}
+
+/// New tensors with the signs turned.
+pub fn neg(list: &TensorList) -> Result<TensorList> {
+    static OP: ListOp = ListOp::new("aten::_foreach_neg");
+    OP.list(&[Arg::list(list)])
+}
+
+/// The 2-norm of each tensor alone, as one 1-dim tensor: no value is read, so nothing waits.
+pub fn norms(list: &TensorList) -> Result<Tensor> {
+    static OP: ListOp = ListOp::new("aten::_foreach_norm.Scalar");
+    let norms: Vec<Tensor> = OP.list(&[Arg::list(list)])?.iter().collect();
+    Ok(Tensor::f_stack(&norms, 0)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +244,31 @@ mod tests {
     fn lists_of_different_length_are_refused() {
         let error = copy_(&list(&[&[0.0]]), &list(&[])).unwrap_err();
         assert_eq!(error.text(), "lists differ in length: 1 and 0");
+    }
+
+    #[test]
+    fn named_operators_change_in_place_or_make_new_tensors() {
+        let (x, y) = (list(&[&[4.0], &[9.0, 16.0]]), list(&[&[1.0], &[-2.0, 3.0]]));
+        assert_eq!(row(&add(&x, &y, 2.0).unwrap(), 1), [5.0, 22.0]);
+        assert_eq!(row(&lerp(&x, &y, 0.5).unwrap(), 1), [3.5, 9.5]);
+        assert_eq!(row(&addcmul(&x, &y, &y, -1.0).unwrap(), 1), [5.0, 7.0]);
+        assert_eq!(row(&sqrt(&x).unwrap(), 1), [3.0, 4.0]);
+        assert_eq!(row(&neg(&y).unwrap(), 1), [2.0, -3.0]);
+        assert_eq!(row(&x, 1), [9.0, 16.0]);
+        assert!(!neg(&y).unwrap().tensor(0).unwrap().requires_grad());
+        div_each_(&x, &[2.0, 0.5]).unwrap();
+        assert_eq!((row(&x, 0), row(&x, 1)), (vec![2.0], vec![18.0, 32.0]));
+        let factors: TensorList = [Tensor::from(3.0_f32), Tensor::from(0.5_f32)].iter().collect();
+        mul_list_(&x, &factors).unwrap();
+        assert_eq!((row(&x, 0), row(&x, 1)), (vec![6.0], vec![9.0, 16.0]));
+        let norms: Vec<f32> =
+            Vec::try_from(norms(&list(&[&[3.0, 4.0], &[-2.0]])).unwrap()).unwrap();
+        assert_eq!(norms, [5.0, 2.0]);
+    }
+
+    #[test]
+    fn an_operator_that_is_not_there_is_an_error() {
+        let error = ListOp::new("aten::_foreach_nothing").run(&[]).unwrap_err();
+        assert!(error.text().starts_with("no operator named `aten::_foreach_nothing`"));
     }
 }

@@ -153,6 +153,55 @@ pub fn sgd_step(
     }
 }
 
+/// What takes part in a step that is made of list operators: the parameters that have a gradient, their
+/// gradients and `N` kinds of state. Keep one: it is refilled in each step and keeps its room.
+#[derive(Debug)]
+pub struct Active<const N: usize> {
+    /// The parameters.
+    pub params: TensorList,
+    /// Their gradients. They belong to the model: copy before changing them.
+    pub grads: TensorList,
+    /// Their state, in the order in which it was given.
+    pub states: [TensorList; N],
+}
+
+impl<const N: usize> Default for Active<N> {
+    fn default() -> Self {
+        let states = std::array::from_fn(|_| TensorList::default());
+        Self { params: TensorList::default(), grads: TensorList::default(), states }
+    }
+}
+
+impl<const N: usize> Active<N> {
+    /// Takes in the parameters that have a gradient, with their part of each state list; an empty list is
+    /// one that is not in use. False if no parameter has a gradient.
+    pub fn gather(&mut self, params: &TensorList, states: &[TensorList; N]) -> Result<bool> {
+        // SAFETY: all three live through the call; the two that are filled are borrowed alone.
+        unsafe {
+            check(ffi::hrt_gather(params.as_raw(), self.params.as_raw(), self.grads.as_raw()))?;
+        }
+        for (state, active) in states.iter().zip(&mut self.states) {
+            active.clear();
+            if state.is_empty() {
+                continue;
+            }
+            same_length("state tensors", params, state)?;
+            // SAFETY: as above, and `state` is as long as `params`, which is what the shim relies on.
+            unsafe {
+                check(ffi::hrt_gather_state(params.as_raw(), state.as_raw(), active.as_raw()))?;
+            }
+        }
+        Ok(!self.params.is_empty())
+    }
+
+    /// Lets go of all tensors, so that gradients set to none give their memory back.
+    pub fn clear(&mut self) {
+        self.params.clear();
+        self.grads.clear();
+        self.states.iter_mut().for_each(TensorList::clear);
+    }
+}
+
 fn same_length(what: &str, params: &TensorList, state: &TensorList) -> Result<()> {
     let (wanted, found) = (params.len(), state.len());
     if wanted == found {
@@ -245,5 +294,35 @@ mod tests {
             let moved = param.abs().max().double_value(&[]);
             assert!((moved - 0.1 * steps).abs() < 1e-6, "moved by {moved}");
         }
+    }
+
+    #[test]
+    fn what_takes_part_is_gathered_with_its_state() {
+        let (stepped, idle) = (zeros_with_grad(), Tensor::zeros([2], tch::kind::FLOAT_CPU));
+        let params: TensorList = [&idle, &stepped].into_iter().collect();
+        let counters: TensorList = [Tensor::from(1.0_f32), Tensor::from(2.0_f32)].iter().collect();
+        let mut active = Active::default();
+        let states = [counters, TensorList::default()];
+        assert!(active.gather(&params, &states).unwrap());
+        let lengths = |active: &Active<2>| {
+            let states = active.states.each_ref().map(TensorList::len);
+            (active.params.len(), active.grads.len(), states)
+        };
+        assert_eq!(lengths(&active), (1, 1, [1, 0]));
+        let counter = active.states[0].tensor(0).unwrap().double_value(&[]);
+        assert!((counter - 2.0).abs() < 1e-9, "the counter of another parameter: {counter}");
+        active.clear();
+        assert_eq!(lengths(&active), (0, 0, [0, 0]));
+    }
+
+    #[test]
+    fn state_that_does_not_lie_as_its_parameter_is_not_gathered() {
+        let params: TensorList = [zeros_with_grad()].into_iter().collect();
+        let column_by_column = Tensor::zeros([3, 2], tch::kind::FLOAT_CPU).tr();
+        let error = Active::default().gather(&params, &[[column_by_column].iter().collect()]);
+        assert!(error.unwrap_err().text().contains("does not lie in memory as its parameter"));
+        let two: TensorList = [Tensor::from(0.0), Tensor::from(0.0)].iter().collect();
+        let error = Active::default().gather(&params, &[two]).unwrap_err();
+        assert_eq!(error.text(), "1 parameters but 2 state tensors");
     }
 }

@@ -3,15 +3,16 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::{Reduction, Tensor};
 
-use super::Criterion;
-use crate::engine::data::{DataSpec, Target};
+use super::weights::{beside, weights};
+use super::{Criterion, label};
+use crate::engine::data::DataSpec;
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
 
 /// Cross entropy between class scores (logits) and class numbers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CrossEntropy {
+pub struct CrossEntropySettings {
     /// Share of each label that is spread evenly over all classes.
     #[serde(default)]
     #[param(min = 0.0, max = 1.0)]
@@ -19,32 +20,41 @@ pub struct CrossEntropy {
     /// Labels with this number count for nothing.
     #[serde(default = "ignore_index")]
     pub ignore_index: i64,
+    /// How much each class weighs, one number for each; empty for all alike.
+    #[serde(default)]
+    pub class_weights: Vec<f64>,
 }
 
 fn ignore_index() -> i64 {
     -100
 }
 
-impl Component<DataSpec, dyn Criterion> for CrossEntropy {
+impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
     const KIND: &'static str = "loss";
     const NAME: &'static str = "CrossEntropy";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
-        match data.target {
-            Target::Classes(_) => Ok(Box::new(self)),
-            Target::Values(_) => {
-                Err(Self::refuse("the labels of this data set are no classes: use MSE"))
-            }
-        }
+        let classes = label::classes(data).map_err(Self::refuse)?;
+        let weights =
+            weights("class_weights", &self.class_weights, classes).map_err(Self::refuse)?;
+        let Self { label_smoothing, ignore_index, .. } = self;
+        Ok(Box::new(CrossEntropy { label_smoothing, ignore_index, weights }))
     }
+}
+
+/// The loss itself.
+#[derive(Debug)]
+struct CrossEntropy {
+    label_smoothing: f64,
+    ignore_index: i64,
+    weights: Option<Tensor>,
 }
 
 impl Criterion for CrossEntropy {
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
-        let weight: Option<&Tensor> = None;
         Ok(output.f_cross_entropy_loss(
             label,
-            weight,
+            beside(self.weights.as_ref(), output)?,
             Reduction::Mean,
             self.ignore_index,
             self.label_smoothing,
@@ -58,7 +68,7 @@ mod tests {
 
     fn loss(label_smoothing: f64, labels: &[i64]) -> f64 {
         let output = Tensor::from_slice2(&[[0.0_f32, 0.0], [0.0, 2.0]]);
-        let criterion = CrossEntropy { label_smoothing, ignore_index: -100 };
+        let criterion = CrossEntropy { label_smoothing, ignore_index: -100, weights: None };
         criterion.loss(&output, &Tensor::from_slice(labels)).unwrap().double_value(&[])
     }
 
@@ -73,7 +83,7 @@ mod tests {
     #[test]
     fn a_label_out_of_range_is_an_error_not_a_panic() {
         let output = Tensor::from_slice2(&[[0.0_f32, 0.0]]);
-        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100 };
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
         let error = criterion.loss(&output, &Tensor::from_slice(&[5_i64])).unwrap_err();
         assert!(error.to_string().contains("out of bounds"), "{error}");
     }

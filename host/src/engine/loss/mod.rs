@@ -1,12 +1,32 @@
 //! Losses: how far an output is from its label, as one number to go down.
 
+mod bce_with_logits;
 mod cross_entropy;
+mod huber;
+mod kl;
+mod l1;
+mod label;
 mod mse;
+mod nll;
+mod smooth_l1;
+mod sum;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod weights;
 
 use tch::Tensor;
 
-pub use cross_entropy::CrossEntropy;
+pub use bce_with_logits::BceWithLogitsSettings;
+pub use cross_entropy::CrossEntropySettings;
+pub use huber::Huber;
+pub use kl::{Kl, KlReduction};
+pub use l1::L1;
 pub use mse::Mse;
+pub use nll::NllSettings;
+pub use smooth_l1::SmoothL1;
+pub use sum::SumSettings;
+pub use tree::Tree;
 
 use super::data::DataSpec;
 use super::error::Result;
@@ -19,5 +39,14 @@ pub trait Criterion: Send {
 }
 
 /// Every loss that a config can name.
-pub static LOSSES: &[Entry<DataSpec, dyn Criterion>] =
-    &[Entry::of::<CrossEntropy>(), Entry::of::<Mse>()];
+pub static LOSSES: &[Entry<DataSpec, dyn Criterion>] = &[
+    Entry::of::<BceWithLogitsSettings>(),
+    Entry::of::<CrossEntropySettings>(),
+    Entry::of::<Huber>(),
+    Entry::of::<Kl>(),
+    Entry::of::<L1>(),
+    Entry::of::<Mse>(),
+    Entry::of::<NllSettings>(),
+    Entry::of::<SmoothL1>(),
+    Entry::of::<SumSettings>(),
+];

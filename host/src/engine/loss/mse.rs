@@ -3,9 +3,9 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::{Reduction, Tensor};
 
-use super::Criterion;
-use crate::engine::data::{DataSpec, Target};
-use crate::engine::error::{EngineError, Result};
+use super::{Criterion, label};
+use crate::engine::data::DataSpec;
+use crate::engine::error::Result;
 use crate::engine::registry::Component;
 
 /// Mean squared difference between outputs and labels of one shape.
@@ -18,25 +18,14 @@ impl Component<DataSpec, dyn Criterion> for Mse {
     const NAME: &'static str = "MSE";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
-        match data.target {
-            Target::Values(_) => Ok(Box::new(self)),
-            Target::Classes(_) => {
-                Err(Self::refuse("the labels of this data set are classes: use CrossEntropy"))
-            }
-        }
+        label::values(data).map_err(Self::refuse)?;
+        Ok(Box::new(self))
     }
 }
 
 impl Criterion for Mse {
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
-        // libtorch would stretch [n] against [n, 1] to [n, n], silently.
-        if output.size() != label.size() {
-            return Err(EngineError::Shape {
-                what: "loss `MSE`, for the label,",
-                wanted: format!("{:?} as the output has", output.size()),
-                found: label.size(),
-            });
-        }
+        label::same_shape("loss `MSE`, for the label,", output, label)?;
         Ok(output.f_mse_loss(label, Reduction::Mean)?)
     }
 }

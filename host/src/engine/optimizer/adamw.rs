@@ -1,14 +1,13 @@
 //! `AdamW`: Adam with decoupled weight decay, by libtorch's fused kernel.
 
 use hookrack_plugin_api::prelude::Deserialize;
-use tch::{Kind, Tensor};
 
-use super::{Group, Optimizer};
+use super::fused_adam::FusedAdam;
+use super::{Optimizer, betas};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::{NamedTensor, load};
+use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
-use crate::torch::TensorList;
-use crate::torch::optim::{AdamHyper, AdamState, Scratch, Unscale, adam_step};
+use crate::torch::optim::AdamHyper;
 
 /// Adam with decoupled weight decay; PyTorch's defaults.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,7 +18,7 @@ pub struct AdamWSettings {
     #[param(min = 0.0)]
     pub lr: f64,
     /// Decay of the first and the second moment.
-    #[serde(default = "betas")]
+    #[serde(default = "default_betas")]
     pub betas: Vec<f64>,
     /// Added to the denominator.
     #[serde(default = "eps")]
@@ -35,13 +34,16 @@ pub struct AdamWSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
+    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
+    #[serde(default)]
+    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
     1e-3
 }
 
-fn betas() -> Vec<f64> {
+fn default_betas() -> Vec<f64> {
     vec![0.9, 0.999]
 }
 
@@ -58,95 +60,18 @@ impl Component<[NamedTensor], dyn Optimizer> for AdamWSettings {
     const NAME: &'static str = "AdamW";
 
     fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
-        match self.betas[..] {
-            [first, second] if [first, second].iter().all(|beta| (0.0..1.0).contains(beta)) => {
-                Ok(Box::new(AdamW::new(&self, [first, second], params)?))
-            }
-            _ => Err(Self::refuse(format!("betas = {:?}: give two numbers in 0..1", self.betas))),
-        }
-    }
-}
-
-/// The optimizer itself.
-#[derive(Debug)]
-pub struct AdamW {
-    hyper: AdamHyper,
-    groups: Vec<Group>,
-    states: Vec<AdamState>,
-    scratch: Scratch,
-}
-
-impl AdamW {
-    /// Starts with all moments at zero.
-    pub fn new(settings: &AdamWSettings, betas: [f64; 2], params: &[NamedTensor]) -> Result<Self> {
-        let group = Group::all(params, settings.lr, settings.weight_decay);
+        let [beta1, beta2] = betas::pair(&self.betas).map_err(Self::refuse)?;
         let hyper = AdamHyper {
-            lr: settings.lr,
-            beta1: betas[0],
-            beta2: betas[1],
-            weight_decay: settings.weight_decay,
-            eps: settings.eps,
-            amsgrad: settings.amsgrad,
-            maximize: settings.maximize,
+            lr: self.lr,
+            beta1,
+            beta2,
+            weight_decay: self.weight_decay,
+            eps: self.eps,
+            amsgrad: self.amsgrad,
+            maximize: self.maximize,
             decoupled_decay: true,
         };
-        let states = vec![fresh_state(&group.params, settings.amsgrad)?];
-        Ok(Self { hyper, groups: vec![group], states, scratch: Scratch::default() })
-    }
-}
-
-fn fresh_state(params: &[NamedTensor], amsgrad: bool) -> Result<AdamState> {
-    let zeros = || -> Result<TensorList> {
-        let tensors = params.iter().map(|param| param.tensor.f_zeros_like());
-        Ok(tensors.collect::<std::result::Result<Vec<_>, _>>()?.iter().collect())
-    };
-    let counters =
-        params.iter().map(|param| Tensor::f_zeros([0; 0], (Kind::Float, param.tensor.device())));
-    Ok(AdamState {
-        averages: zeros()?,
-        squares: zeros()?,
-        max_squares: if amsgrad { zeros()? } else { TensorList::default() },
-        steps: counters.collect::<std::result::Result<Vec<_>, _>>()?.iter().collect(),
-    })
-}
-
-impl Optimizer for AdamW {
-    fn step(&mut self) -> Result<()> {
-        for (group, state) in self.groups.iter().zip(&mut self.states) {
-            let hyper = AdamHyper { lr: group.lr, weight_decay: group.weight_decay, ..self.hyper };
-            adam_step(&group.list, state, &mut self.scratch, &hyper, Unscale::default())?;
-        }
-        Ok(())
-    }
-
-    fn groups(&self) -> &[Group] {
-        &self.groups
-    }
-
-    fn groups_mut(&mut self) -> &mut [Group] {
-        &mut self.groups
-    }
-
-    fn state(&self) -> Vec<NamedTensor> {
-        let mut named = Vec::new();
-        for (group, state) in self.groups.iter().zip(&self.states) {
-            let kinds = [
-                ("step", &state.steps),
-                ("exp_avg", &state.averages),
-                ("exp_avg_sq", &state.squares),
-                ("max_exp_avg_sq", &state.max_squares),
-            ];
-            for (index, param) in group.params.iter().enumerate() {
-                named.extend(kinds.iter().filter_map(|(kind, list)| {
-                    Some(NamedTensor::new(format!("{}.{kind}", param.name), list.tensor(index)?))
-                }));
-            }
-        }
-        named
-    }
-
-    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
-        load("optimizer", &self.state(), state)
+        Ok(Box::new(FusedAdam::new(hyper, self.no_decay_on_norm_and_bias, params)?))
     }
 }
 
@@ -154,8 +79,10 @@ impl Optimizer for AdamW {
 mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
+    use crate::engine::named_tensor::load;
     use crate::engine::registry::Choice;
     use hookrack_plugin_api::Value;
+    use tch::{Kind, Tensor};
 
     fn param(values: &[f32]) -> NamedTensor {
         NamedTensor::new("w", Tensor::from_slice(values).set_requires_grad(true))

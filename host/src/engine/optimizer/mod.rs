@@ -1,11 +1,30 @@
 //! Optimizers: how gradients change parameters. Their state is ours, so that a resumed run is exact.
 
+mod adagrad;
+mod adam;
 mod adamw;
+mod betas;
+mod fused_adam;
 mod group;
+mod lamb;
+mod lars;
+mod lion;
+mod rmsprop;
+mod rule;
 mod sgd;
+mod state;
+#[cfg(test)]
+mod tests;
+mod trust;
 
-pub use adamw::{AdamW, AdamWSettings};
+pub use adagrad::AdagradSettings;
+pub use adam::AdamSettings;
+pub use adamw::AdamWSettings;
 pub use group::Group;
+pub use lamb::LambSettings;
+pub use lars::LarsSettings;
+pub use lion::LionSettings;
+pub use rmsprop::RmsPropSettings;
 pub use sgd::{Sgd, SgdSettings};
 
 use super::error::Result;
@@ -37,5 +56,13 @@ pub trait Optimizer: Send {
 }
 
 /// Every optimizer that a config can name.
-pub static OPTIMIZERS: &[Entry<[NamedTensor], dyn Optimizer>] =
-    &[Entry::of::<AdamWSettings>(), Entry::of::<SgdSettings>()];
+pub static OPTIMIZERS: &[Entry<[NamedTensor], dyn Optimizer>] = &[
+    Entry::of::<AdagradSettings>(),
+    Entry::of::<AdamSettings>(),
+    Entry::of::<AdamWSettings>(),
+    Entry::of::<LambSettings>(),
+    Entry::of::<LarsSettings>(),
+    Entry::of::<LionSettings>(),
+    Entry::of::<RmsPropSettings>(),
+    Entry::of::<SgdSettings>(),
+];

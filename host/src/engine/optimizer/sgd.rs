@@ -38,6 +38,9 @@ pub struct SgdSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
+    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
+    #[serde(default)]
+    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -69,7 +72,8 @@ pub struct Sgd {
 impl Sgd {
     /// Starts without momentum.
     pub fn new(settings: &SgdSettings, params: &[NamedTensor]) -> Self {
-        let group = Group::all(params, settings.lr, settings.weight_decay);
+        let switch = settings.no_decay_on_norm_and_bias;
+        let groups = Group::split(params, settings.lr, settings.weight_decay, switch);
         let hyper = SgdHyper {
             lr: settings.lr,
             momentum: settings.momentum,
@@ -78,8 +82,9 @@ impl Sgd {
             nesterov: settings.nesterov,
             maximize: settings.maximize,
         };
-        let buffers = vec![group.params.iter().map(|_| Tensor::new()).collect()];
-        Self { hyper, groups: vec![group], buffers, scratch: Scratch::default() }
+        let undefined = |group: &Group| group.params.iter().map(|_| Tensor::new()).collect();
+        let buffers = groups.iter().map(undefined).collect();
+        Self { hyper, groups, buffers, scratch: Scratch::default() }
     }
 }
 

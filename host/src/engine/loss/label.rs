@@ -1,0 +1,31 @@
+//! What losses ask of labels: classes or numbers, and a shape that is never stretched.
+
+use tch::Tensor;
+
+use crate::engine::data::{DataSpec, Target};
+use crate::engine::error::{EngineError, Result};
+
+/// How many classes the labels have, or what to use instead.
+pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str> {
+    match data.target {
+        Target::Classes(count) => Ok(count),
+        Target::Values(_) => Err("the labels of this data set are no classes: use MSE"),
+    }
+}
+
+/// The shape of labels that are numbers, or what to use instead.
+pub(super) fn values(data: &DataSpec) -> std::result::Result<&[i64], &'static str> {
+    match &data.target {
+        Target::Values(shape) => Ok(shape),
+        Target::Classes(_) => Err("the labels of this data set are classes: use CrossEntropy"),
+    }
+}
+
+/// libtorch would stretch [n] against [n, 1] to [n, n], silently.
+pub(super) fn same_shape(what: &'static str, output: &Tensor, label: &Tensor) -> Result<()> {
+    if output.size() == label.size() {
+        return Ok(());
+    }
+    let wanted = format!("{:?} as the output has", output.size());
+    Err(EngineError::Shape { what, wanted, found: label.size() })
+}

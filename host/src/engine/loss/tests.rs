@@ -1,0 +1,125 @@
+//! Every loss against PyTorch's golden values and gradients, and what all of them refuse.
+
+use serde::Deserialize;
+use tch::{Kind, Tensor};
+
+use super::*;
+use crate::engine::data::Target;
+use crate::engine::registry::Choice;
+use crate::torch::autograd;
+
+#[derive(Deserialize)]
+struct Golden {
+    rows: i64,
+    columns: i64,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    r#type: String,
+    settings: Tree,
+    classes: bool,
+    output: Vec<f64>,
+    label: Vec<f64>,
+    loss: f64,
+    gradient: Vec<f64>,
+}
+
+fn golden() -> Golden {
+    serde_json::from_str(include_str!("golden.json")).unwrap()
+}
+
+fn build(name: &str, settings: &Tree, target: Target) -> Result<Box<dyn Criterion>> {
+    let choice = Choice { name: name.to_owned(), settings: settings.0.clone() };
+    choice.build("loss", LOSSES, &DataSpec { input: vec![3], target })
+}
+
+fn close(found: f64, wanted: f64, tolerance: f64) -> bool {
+    (found - wanted).abs() <= tolerance * wanted.abs().max(1.0)
+}
+
+#[test]
+fn values_and_gradients_are_pytorchs() {
+    let Golden { rows, columns, cases } = golden();
+    for case in cases {
+        for (kind, tolerance) in [(Kind::Double, 1e-12), (Kind::Float, 1e-6)] {
+            let shaped = |values: &[f64]| Tensor::from_slice(values).view([rows, columns]);
+            let output = shaped(&case.output).to_kind(kind).set_requires_grad(true);
+            let (label, target) = if case.classes {
+                let label = Tensor::from_slice(&case.label).to_kind(Kind::Int64);
+                (label, Target::Classes(columns))
+            } else {
+                (shaped(&case.label).to_kind(kind), Target::Values(vec![columns]))
+            };
+            let criterion = build(&case.r#type, &case.settings, target).unwrap();
+            let loss = criterion.loss(&output, &label).unwrap();
+            autograd::backward(&loss).unwrap();
+            let told = format!("{} {:?} {kind:?}", case.r#type, case.settings.0);
+            assert!(loss.size().is_empty(), "{told}");
+            let found = loss.double_value(&[]);
+            assert!(close(found, case.loss, tolerance), "{told}: {found}, not {}", case.loss);
+            let gradient: Vec<f64> =
+                Vec::try_from(output.grad().flatten(0, -1).to_kind(Kind::Double)).unwrap();
+            for (found, wanted) in gradient.iter().zip(&case.gradient) {
+                assert!(close(*found, *wanted, tolerance), "{told}: {found}, not {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_loss_is_compared() {
+    let compared: Vec<String> = golden().cases.into_iter().map(|case| case.r#type).collect();
+    for entry in LOSSES {
+        assert!(compared.iter().any(|name| name == entry.name), "{} is not", entry.name);
+    }
+}
+
+#[test]
+fn labels_of_the_other_kind_are_refused() {
+    for case in golden().cases {
+        let target = if case.classes { Target::Values(vec![3]) } else { Target::Classes(3) };
+        let error = build(&case.r#type, &case.settings, target).err().unwrap().to_string();
+        let hint = if case.classes { "use MSE" } else { "use CrossEntropy" };
+        assert!(error.ends_with(hint), "{error}");
+    }
+}
+
+#[test]
+fn shapes_are_never_stretched() {
+    let label = Tensor::zeros([4], tch::kind::FLOAT_CPU);
+    let output = Tensor::zeros([4, 1], tch::kind::FLOAT_CPU);
+    for case in golden().cases.into_iter().filter(|case| !case.classes) {
+        let criterion = build(&case.r#type, &case.settings, Target::Values(vec![3])).unwrap();
+        let error = criterion.loss(&output, &label).unwrap_err().to_string();
+        assert!(error.contains("for the label, wants shape [4, 1]"), "{error}");
+    }
+}
+
+#[test]
+fn weights_that_do_not_fit_are_told() {
+    let error = |name: &str, key: &str, numbers: &[f64], target: Target| {
+        let settings = Choice::new(name, &[(key, numbers.to_vec().into())]).settings;
+        build(name, &Tree(settings), target).err().unwrap().to_string()
+    };
+    assert_eq!(
+        error("CrossEntropy", "class_weights", &[1.0, 2.0], Target::Classes(3)),
+        "loss `CrossEntropy`: class_weights has 2 numbers: give 3"
+    );
+    assert_eq!(
+        error("NLL", "class_weights", &[1.0, -2.0], Target::Classes(2)),
+        "loss `NLL`: class_weights has -2: give numbers of at least 0"
+    );
+    assert_eq!(
+        error("BCEWithLogits", "pos_weight", &[1.0, f64::NAN], Target::Values(vec![2])),
+        "loss `BCEWithLogits`: pos_weight has NaN: give numbers of at least 0"
+    );
+    assert_eq!(
+        error("BCEWithLogits", "pos_weight", &[1.0, 2.0], Target::Values(vec![3])),
+        "loss `BCEWithLogits`: pos_weight has 2 numbers: give 3"
+    );
+    let zero = Choice::new("Huber", &[("delta", 0.0.into())]).settings;
+    let error = build("Huber", &Tree(zero), Target::Values(vec![3])).err().unwrap().to_string();
+    assert_eq!(error, "loss `Huber`: delta = 0: give a number above 0, or use L1");
+}

@@ -1,0 +1,29 @@
+//! Weights of classes or columns: numbers from a config as a tensor of the output's kind.
+
+use tch::Tensor;
+
+use crate::engine::error::Result;
+
+/// The weights, in doubles on the CPU; `None` for all alike. They must be positive or zero, and `count` of them.
+pub(super) fn weights(
+    key: &str,
+    numbers: &[f64],
+    count: i64,
+) -> std::result::Result<Option<Tensor>, String> {
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    if let Some(wrong) = numbers.iter().find(|number| !number.is_finite() || **number < 0.0) {
+        return Err(format!("{key} has {wrong}: give numbers of at least 0"));
+    }
+    if i64::try_from(numbers.len()) != Ok(count) {
+        return Err(format!("{key} has {} numbers: give {count}", numbers.len()));
+    }
+    Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
+}
+
+/// The weights as the output's device and precision want them; a copy of a few numbers per call.
+pub(super) fn beside(weights: Option<&Tensor>, output: &Tensor) -> Result<Option<Tensor>> {
+    let like = |weights: &Tensor| weights.f_to_device(output.device())?.f_to_kind(output.kind());
+    Ok(weights.map(like).transpose()?)
+}
