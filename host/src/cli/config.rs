@@ -1,6 +1,7 @@
 //! `hookrack config`: what a config means, and where each value comes from.
 
 use super::exit::Failure;
+use super::plot_lr;
 use crate::config::{ConfigFile, schema};
 use crate::inventory::Inventory;
 use crate::job::Job;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 Examples:
   hookrack config configs/quickstart.toml                every value and where it comes from
   hookrack config configs/quickstart.toml --toml         a config that means the same, with nothing left out
+  hookrack config configs/quickstart.toml --plot-lr lr.svg   draw the learning rate of the whole run
   hookrack config --schema > hookrack.schema.json        for your editor; knows the hooks of ./plugins")]
 pub(super) struct ConfigArgs {
     /// The config file; for --schema only its plugin folders count
@@ -27,6 +29,10 @@ pub(super) struct ConfigArgs {
     /// Print the resolved config as TOML
     #[arg(long, conflicts_with = "schema")]
     toml: bool,
+
+    /// Draw the learning rate over the whole run as an SVG; reads the data to know how long that is, trains nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["schema", "toml"])]
+    plot_lr: Option<PathBuf>,
 
     /// Print the JSON Schema of configs, with every hook and metric of the plugin folders
     #[arg(long)]
@@ -45,6 +51,11 @@ pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
     }
     let path = args.config.as_deref().unwrap_or(Path::new(""));
     let job = Job::load(path, &args.set)?;
+    if let Some(file) = &args.plot_lr {
+        plot_lr::plot(&job, file)?;
+        say!("the learning rate of {} is drawn in {}", path.display(), file.display());
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.toml {
         say!("{}", job.config.to_toml().trim_end());
         return Ok(ExitCode::SUCCESS);

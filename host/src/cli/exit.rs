@@ -9,6 +9,7 @@ use crate::run::RunDirError;
 use crate::train::{BuildError, Ending, TrainError};
 use std::fmt::Display;
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Config or usage.
@@ -38,12 +39,15 @@ impl Failure {
         Self::new(CONFIG, message)
     }
 
+    /// A file that was asked for could not be written.
+    pub(super) fn could_not_write(path: &Path, error: &std::io::Error) -> Self {
+        Self::new(FILES, format!("could not write {}: {error}", path.display()))
+    }
+
     /// No plugin was written.
     pub(super) fn new_plugin(error: NewPluginError) -> Self {
         match error {
-            NewPluginError::Write { path, source } => {
-                Self::new(FILES, format!("could not write {}: {source}", path.display()))
-            }
+            NewPluginError::Write { path, source } => Self::could_not_write(&path, &source),
             error => Self::new(CONFIG, error),
         }
     }

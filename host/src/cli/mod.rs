@@ -18,6 +18,7 @@ mod inspect;
 mod logging;
 mod new_plugin;
 mod plan;
+mod plot_lr;
 mod plugins;
 mod predict;
 mod summary;

@@ -1,0 +1,72 @@
+//! `MultiStepLR` and `MultiStepWarmupLR`: a stair whose steps are written down; ColossalAI's and PyTorch's formulas.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rise::risen;
+use super::rule::rule;
+use super::shape::{in_order, stairs};
+use super::{Horizon, LrSchedule};
+use crate::engine::error::Result;
+use crate::engine::registry::Component;
+
+/// Multiplies the rate by `gamma` at each milestone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MultiStepLr {
+    /// The steps at which the rate goes down, from the smallest to the largest.
+    milestones: Vec<u64>,
+    /// The factor.
+    #[serde(default = "gamma")]
+    #[param(min = 0.0)]
+    gamma: f64,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+/// Rises for `warmup_steps`, then multiplies the rate by `gamma` at each milestone.
+///
+/// Milestones are steps of the run; those within the rise do nothing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MultiStepWarmupLr {
+    /// Steps of the rise.
+    #[serde(default)]
+    warmup_steps: u64,
+    /// The steps at which the rate goes down, from the smallest to the largest.
+    milestones: Vec<u64>,
+    /// The factor.
+    #[serde(default = "gamma")]
+    #[param(min = 0.0)]
+    gamma: f64,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+fn gamma() -> f64 {
+    0.1
+}
+
+impl Component<Horizon, dyn LrSchedule> for MultiStepLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "MultiStepLR";
+
+    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        in_order("milestones", &self.milestones).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, move |base, step| stairs(base, self.gamma, &self.milestones, step)))
+    }
+}
+
+impl Component<Horizon, dyn LrSchedule> for MultiStepWarmupLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "MultiStepWarmupLR";
+
+    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        in_order("milestones", &self.milestones).map_err(Self::refuse)?;
+        let shifted = self.milestones.iter().filter_map(|step| step.checked_sub(self.warmup_steps));
+        let shifted: Vec<u64> = shifted.collect();
+        let then = move |base, step| stairs(base, self.gamma, &shifted, step);
+        Ok(rule(self.by_epoch, risen(self.warmup_steps, then)))
+    }
+}

@@ -1,0 +1,85 @@
+//! `WarmupPolynomialLR`: a rise over a power of what is left; LiBai's formula.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rise::{Method, Rise};
+use super::rule::rule;
+use super::shape::{polynomial, real, share};
+use super::{Horizon, LrSchedule};
+use crate::engine::error::Result;
+use crate::engine::registry::Component;
+
+/// Rises into a power of what is left of the run, which falls to `end_learning_rate`.
+///
+/// `(base - end) (1 - t / T)^power + end` from `warmup_iter` on; the rise goes to the value there. With `cycle`, `T` grows
+/// to the next multiple past the end, and step 0 counts as 1, as in OneFlow.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WarmupPolynomialLr {
+    /// The rate at the end.
+    #[serde(default = "end")]
+    #[param(min = 0.0)]
+    end_learning_rate: f64,
+    /// The power.
+    #[serde(default = "power")]
+    #[param(min = 0.0)]
+    power: f64,
+    /// Steps of the fall; the whole run unless it is written.
+    #[param(min = 1)]
+    max_iter: Option<u64>,
+    /// Fall again past the end, from a lower top.
+    #[serde(default)]
+    cycle: bool,
+    /// What the rise begins with, as a factor.
+    #[serde(default = "warmup_factor")]
+    #[param(min = 0.0)]
+    warmup_factor: f64,
+    /// Steps of the rise.
+    #[serde(default)]
+    warmup_iter: u64,
+    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
+    #[serde(default)]
+    warmup_method: Method,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+fn warmup_factor() -> f64 {
+    0.001
+}
+
+fn end() -> f64 {
+    1e-4
+}
+
+fn power() -> f64 {
+    1.0
+}
+
+/// The share that is behind, where the whole grows by multiples.
+fn share_of_multiples(step: u64, total: u64) -> f64 {
+    let (step, total) = (step.max(1), total.max(1));
+    real(step) / (real(total) * real(step.div_ceil(total)))
+}
+
+impl Component<Horizon, dyn LrSchedule> for WarmupPolynomialLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "WarmupPolynomialLR";
+
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = self.max_iter.unwrap_or(horizon.steps(self.by_epoch));
+        let rise = Rise {
+            factor: self.warmup_factor,
+            steps: self.warmup_iter,
+            method: self.warmup_method,
+        };
+        Ok(rule(
+            self.by_epoch,
+            rise.over(move |base, step| {
+                let done = if self.cycle { share_of_multiples } else { share };
+                polynomial(base, self.end_learning_rate, self.power, done(step, total))
+            }),
+        ))
+    }
+}
