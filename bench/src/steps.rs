@@ -70,7 +70,7 @@ fn section(rounds: usize, [hand, engine, host]: &[Vec<f64>; 3]) -> Section {
 
 /// All samples of the host's training data, as one would keep them without it.
 fn data(job: &Job) -> Result<Data, BenchError> {
-    let (loaders, _) = Parts::build(&job.config)?.take_apart();
+    let Parts { loaders, .. } = Parts::build(&job.config)?;
     let dataset = loaders.train.dataset();
     let all: Vec<usize> = (0..dataset.len()).collect();
     let batch = dataset.batch(&all)?;
@@ -90,7 +90,7 @@ fn by_hand(data: &Data) -> Result<f64, BenchError> {
 }
 
 fn by_engine(job: &Job) -> Result<f64, BenchError> {
-    let (mut loaders, mut engine) = Parts::build(&job.config)?.take_apart();
+    let Parts { mut loaders, mut engine, .. } = Parts::build(&job.config)?;
     let began = Instant::now();
     for _ in 0..ITERS {
         step(&mut loaders.train, &mut engine)?;

@@ -78,7 +78,7 @@ pub(crate) fn job(overrides: &[&str]) -> Result<Job, BenchError> {
 
 /// A context that hooks can be made for.
 pub(crate) fn context() -> Result<Rc<Context>, BenchError> {
-    let (_, engine) = Parts::build(&job(&["data.train.samples=64"])?.config)?.take_apart();
+    let Parts { engine, .. } = Parts::build(&job(&["data.train.samples=64"])?.config)?;
     Ok(Rc::new(Context::new(engine, Writers::default(), None)))
 }
 

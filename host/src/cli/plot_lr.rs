@@ -1,7 +1,7 @@
 //! The learning rate of a config over its whole run, drawn as an SVG that needs nothing else.
 
 use super::exit::Failure;
-use crate::config::Limit;
+use crate::engine::lr::Horizon;
 use crate::engine::{Engine, EngineError};
 use crate::job::Job;
 use crate::train::Parts;
@@ -36,14 +36,11 @@ struct Plot {
 /// Builds what the config describes, trains nothing, and draws the rate that each iteration would have.
 pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let config = &job.config;
-    let (loaders, mut engine) = Parts::build(config)?.take_apart();
-    let batches = loaders.train.batches().max(1);
-    let iters = match config.train.limit {
-        Limit::Epochs(epochs) => epochs.saturating_mul(batches),
-        Limit::Iters(iters) => iters,
-    };
-    let curves = curves(&mut engine, iters, batches).map_err(Failure::usage)?;
-    let (name, epochs) = (&config.lr_scheduler.type_name, iters.div_ceil(batches));
+    let Parts { loaders, mut engine, horizon } = Parts::build(config)?;
+    let Horizon { iters, epochs } = horizon;
+    let curves =
+        curves(&mut engine, iters, loaders.train.batches().max(1)).map_err(Failure::usage)?;
+    let name = &config.lr_scheduler.type_name;
     let title = format!("{name}: {}, {}", count(iters, "iteration"), count(epochs, "epoch"));
     let svg = Plot { title, iters, curves }.svg();
     std::fs::write(file, svg).map_err(|error| Failure::could_not_write(file, &error))

@@ -51,9 +51,12 @@ pub enum BuildError {
 
 /// Data and engine of a run: what can be refused before anything is left on disk.
 pub struct Parts {
-    loaders: Loaders,
-    engine: Engine,
-    horizon: Horizon,
+    /// The data.
+    pub loaders: Loaders,
+    /// The engine.
+    pub engine: Engine,
+    /// How long training goes on.
+    pub horizon: Horizon,
 }
 
 impl Parts {
@@ -68,11 +71,6 @@ impl Parts {
         let engine = engine(config, &loaders)?;
         let horizon = horizon(config, &loaders);
         Ok(Self { loaders, engine, horizon })
-    }
-
-    /// Gives both away, for a loop without hooks.
-    pub fn take_apart(self) -> (Loaders, Engine) {
-        (self.loaders, self.engine)
     }
 }
 
