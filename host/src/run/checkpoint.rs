@@ -116,12 +116,15 @@ fn fill(folder: &Path, checkpoint: &Checkpoint) -> Result<(), RunDirError> {
     atomic::write(&folder.join(MANIFEST), manifest.to_string().as_bytes())
 }
 
-/// Puts a finished folder in place of one of the same iteration.
+/// Puts a finished folder in place of one of the same iteration, which goes only once the new one is there.
 fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
-    if path.exists() {
-        fs::remove_dir_all(path).map_err(RunDirError::io("remove", path))?;
+    if !path.exists() {
+        return atomic::rename(temporary, path);
     }
-    atomic::rename(temporary, path)
+    let old = path.with_extension("old");
+    atomic::rename(path, &old)?;
+    atomic::rename(temporary, path)?;
+    fs::remove_dir_all(&old).map_err(RunDirError::io("remove", &old))
 }
 
 fn state_json(checkpoint: &Checkpoint) -> Json {
@@ -244,6 +247,15 @@ mod tests {
             ema.tensors["shadow.0"],
             checkpoint(10).hooks["EMAIterHook"].tensors["shadow.0"]
         );
+    }
+
+    #[test]
+    fn a_checkpoint_of_the_same_iteration_is_replaced_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &Checkpoint { model: Vec::new(), ..checkpoint(5) }).unwrap();
+        let path = write(folder.path(), &checkpoint(5)).unwrap();
+        assert_eq!(read(&path).unwrap().model.len(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the checkpoint and `latest`");
     }
 
     #[test]
