@@ -55,4 +55,59 @@ impl Writer for MetricsJson {
         text.push('\n');
         self.file.write_all(text.as_bytes()).map_err(RunDirError::io("write", &self.path))
     }
+
+    fn name(&self) -> &'static str {
+        "metrics.json"
+    }
+
+    fn mark(&mut self) -> Result<Json, RunDirError> {
+        let file = self.file.metadata().map_err(RunDirError::io("look at", &self.path))?;
+        Ok(file.len().into())
+    }
+
+    fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
+        let file = self.file.metadata().map_err(RunDirError::io("look at", &self.path))?;
+        let (length, mark) = (file.len(), mark.and_then(Json::as_u64).unwrap_or(0));
+        if length < mark {
+            // Only a machine that went down loses what was written: the checkpoint was synced, this file was not.
+            let path = self.path.display();
+            tracing::warn!(
+                "{path} has lost its last {} bytes: some lines are missing",
+                mark - length
+            );
+        }
+        self.file.set_len(length.min(mark)).map_err(RunDirError::io("shorten", &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_taken_up_again_writes_each_line_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.json");
+        let mut events = EventStorage::default();
+        let mut writer = MetricsJson::open(&path).unwrap();
+        let mut put = |writer: &mut MetricsJson, iter: u32| {
+            let key = events.key("train/loss", false);
+            events.put(key, iter.into(), iter.into());
+            writer
+                .write(&events, &HrProgress { iter: iter.into(), ..HrProgress::default() })
+                .unwrap();
+            events.mark_written();
+        };
+        (1..=3).for_each(|iter| put(&mut writer, iter));
+        let mark = writer.mark().unwrap();
+        (4..=5).for_each(|iter| put(&mut writer, iter));
+        let whole = std::fs::read_to_string(&path).unwrap();
+
+        let mut writer = MetricsJson::open(&path).unwrap();
+        writer.rewind(Some(&mark)).unwrap();
+        (4..=5).for_each(|iter| put(&mut writer, iter));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        writer.rewind(None).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    }
 }
