@@ -28,10 +28,10 @@ pub struct DataSpec {
 }
 
 impl DataSpec {
-    /// How many numbers a model should give per sample.
+    /// How many numbers a model should give per sample, or per token.
     pub fn outputs(&self) -> Option<i64> {
         match &self.target {
-            Target::Classes(count) => Some(*count),
+            Target::Classes(count) | Target::Tokens(count) => Some(*count),
             Target::Values(shape) => Some(shape.iter().product()),
         }
     }
@@ -44,6 +44,9 @@ pub enum Target {
     Classes(i64),
     /// Numbers of this shape.
     Values(Vec<i64>),
+    /// For each token of the input the one that follows it, out of a vocabulary of this many. The input is a row of
+    /// such tokens, too: both are int64 of the same shape.
+    Tokens(i64),
 }
 
 /// Some samples side by side; the first dimension of both tensors is the sample.

@@ -52,9 +52,10 @@ struct CrossEntropy {
 
 impl Criterion for CrossEntropy {
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        let (output, label) = label::by_row(output, label)?;
         Ok(output.f_cross_entropy_loss(
-            label,
-            beside(self.weights.as_ref(), output)?,
+            &label,
+            beside(self.weights.as_ref(), &output)?,
             Reduction::Mean,
             self.ignore_index,
             self.label_smoothing,
@@ -78,6 +79,18 @@ mod tests {
         assert!((loss(0.0, &[0, 1]) - f64::midpoint(2.0_f64.ln(), certain)).abs() < 1e-6);
         assert!((loss(0.0, &[-100, 1]) - certain).abs() < 1e-6);
         assert!((loss(0.2, &[-100, 1]) - (certain + 0.1 * 2.0)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn tokens_count_one_by_one() {
+        let output = Tensor::from_slice(&[0.0_f32, 0.0, 0.0, 2.0, 1.0, 3.0, 5.0, 1.0]);
+        let label = Tensor::from_slice(&[0_i64, 1, 1, 0]);
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let loss = |output: &Tensor, label: &Tensor| {
+            criterion.loss(output, label).unwrap().double_value(&[])
+        };
+        let rows = loss(&output.view([4, 2]), &label);
+        assert!((loss(&output.view([2, 2, 2]), &label.view([2, 2])) - rows).abs() < 1e-6);
     }
 
     #[test]

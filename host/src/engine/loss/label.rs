@@ -8,7 +8,7 @@ use crate::engine::error::{EngineError, Result};
 /// How many classes the labels have, or what to use instead.
 pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str> {
     match data.target {
-        Target::Classes(count) => Ok(count),
+        Target::Classes(count) | Target::Tokens(count) => Ok(count),
         Target::Values(_) => Err("the labels of this data set are no classes: use MSE"),
     }
 }
@@ -18,7 +18,16 @@ pub(super) fn values(data: &DataSpec) -> std::result::Result<&[i64], &'static st
     match &data.target {
         Target::Values(shape) => Ok(shape),
         Target::Classes(_) => Err("the labels of this data set are classes: use CrossEntropy"),
+        Target::Tokens(_) => Err("the labels of this data set are tokens: use CrossEntropy"),
     }
+}
+
+/// Scores of tokens, [batch, token, vocabulary], as libtorch wants those of classes: one row each. Others stay as they are.
+pub(super) fn by_row(output: &Tensor, label: &Tensor) -> Result<(Tensor, Tensor)> {
+    if output.dim() == 3 && label.dim() == 2 && output.size()[..2] == label.size() {
+        return Ok((output.f_flatten(0, 1)?, label.f_flatten(0, 1)?));
+    }
+    Ok((output.shallow_clone(), label.shallow_clone()))
 }
 
 /// libtorch would stretch [n] against [n, 1] to [n, n], silently.

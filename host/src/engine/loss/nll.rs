@@ -46,7 +46,8 @@ struct Nll {
 
 impl Criterion for Nll {
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
-        let weights = beside(self.weights.as_ref(), output)?;
-        Ok(output.f_nll_loss_nd(label, weights, Reduction::Mean, self.ignore_index)?)
+        let (output, label) = label::by_row(output, label)?;
+        let weights = beside(self.weights.as_ref(), &output)?;
+        Ok(output.f_nll_loss_nd(&label, weights, Reduction::Mean, self.ignore_index)?)
     }
 }
