@@ -30,6 +30,12 @@
 // The id of the extension whose table is ArtifactTable.
 #define HR_ARTIFACTS "hookrack.artifacts/1"
 
+// The id of the extension whose table is HistoryTable.
+#define HR_HISTORY "hookrack.history/1"
+
+// The id of the extension whose table is MediaTable.
+#define HR_MEDIA "hookrack.media/1"
+
 // The hook joins the run; `iter` tells how far the run already is.
 #define HR_POINT_ON_ATTACH 0
 
@@ -199,7 +205,7 @@
 #define HR_ABI_MAJOR 1
 
 // Grows when points or extensions are added; either side may be the older one.
-#define HR_ABI_MINOR 0
+#define HR_ABI_MINOR 1
 
 // The table was made by the Rust macros.
 #define HR_FLAG_RUST 1
@@ -760,6 +766,55 @@ typedef struct ArtifactTable {
                            const HrTensor *tensors,
                            size_t count);
 } ArtifactTable;
+
+// One value of a scalar, on both axes.
+typedef struct HrScalarPoint {
+  // The training iteration that it was put in.
+  uint64_t iter;
+  // Training samples that had been consumed.
+  uint64_t samples;
+  // The value.
+  double value;
+} HrScalarPoint;
+
+// A scalar's past, and scopes of names.
+typedef struct HistoryTable {
+  // Who made this table.
+  struct HrHeader header;
+  // The mean of the last `window` values, of which the host keeps a bounded number; HR_ABSENT where there is none.
+  // NaN does not count. [train-thread]
+  HrStatus (*mean)(void *host, uint32_t key, size_t window, double *out);
+  // The mean of all values that were ever put; HR_ABSENT where there is none. NaN does not count. [train-thread]
+  HrStatus (*global_mean)(void *host, uint32_t key, double *out);
+  // The last values, oldest first: at most `capacity` of them go to `out`, how many goes to `count`. [train-thread]
+  HrStatus (*recent)(void *host, uint32_t key, struct HrScalarPoint *out, size_t capacity, size_t *count);
+  // Puts a scope before the names that this instance interns from now on, inside those that it has entered
+  // already: in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/'
+  // stays as it is. [train-thread] [borrowed until return]
+  HrStatus (*enter_scope)(void *host, struct HrStr name);
+  // Leaves the scope that was entered last; HR_ABSENT where there is none. [train-thread]
+  HrStatus (*leave_scope)(void *host);
+} HistoryTable;
+
+// What a run shows beside scalars. Names are scoped like those of scalars.
+typedef struct MediaTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Whether any writer takes pictures and histograms: 0 or 1. Where none does, making one is wasted. [train-thread]
+  uint32_t (*is_wanted)(void *host);
+  // Puts a picture: height by width, or 1, 3 or 4 channels by height by width, in bytes or in numbers from 0 to 1.
+  // Copies it. [train-thread] [borrowed until return]
+  HrStatus (*put_image)(void *host, struct HrStr name, HrTensor image);
+  // Puts how a tensor's numbers are distributed over `bins` ranges of equal width. What is not finite does not
+  // count. [train-thread] [borrowed until return]
+  HrStatus (*put_histogram)(void *host, struct HrStr name, HrTensor values, size_t bins);
+  // Puts a text; Markdown where a writer shows it. [train-thread] [borrowed until return]
+  HrStatus (*put_text)(void *host, struct HrStr name, struct HrStr text);
+  // Opens a writer by its kind, such as `tensorboard`, in `folder` of the run directory (empty for the kind's own
+  // choice). One that is open already stays as it is. Call it before training begins. [train-thread]
+  // [borrowed until return]
+  HrStatus (*open_writer)(void *host, struct HrStr kind, struct HrStr folder);
+} MediaTable;
 
 #if defined(_WIN32)
 #define HR_EXPORT __declspec(dllexport)

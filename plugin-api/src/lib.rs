@@ -71,7 +71,7 @@ pub use phase::{Outcome, Phase};
 pub use point::Point;
 pub use policy::OnError;
 pub use state::{StateReader, StateWriter};
-pub use trainer::{MetricReading, ScalarKey, ScalarReading, Trainer};
+pub use trainer::{MetricReading, ScalarKey, ScalarPoint, ScalarReading, Trainer};
 pub use value::{Value, from_value};
 
 /// What a plugin imports.
@@ -82,8 +82,8 @@ pub mod prelude {
     pub use crate::value::Value;
     pub use crate::{
         Error, Hook, Level, Metric, MetricReading, Outcome, Phase, Point, Result, ScalarKey,
-        Scalars, StateReader, StateWriter, Trainer, bail, debug, ensure, error, export_plugin,
-        hook, info, metric, trace, warn,
+        ScalarPoint, Scalars, StateReader, StateWriter, Trainer, bail, debug, ensure, error,
+        export_plugin, hook, info, metric, trace, warn,
     };
     pub use hookrack_plugin_macros::Deserialize;
     pub use serde::de::Deserialize;

@@ -41,6 +41,12 @@ pub trait Metric {
         out.put("", self.compute())
     }
 
+    /// Shows what does not fit into numbers, after the values of a pass: a picture, a table. The default shows nothing.
+    fn report(&self, t: &mut Trainer) -> Result<()> {
+        let _ = t;
+        Ok(())
+    }
+
     /// All values of the last batch. The default gives [`Self::step_value`].
     fn step_values(&self, out: &mut Scalars<'_>) -> Result<()> {
         match self.step_value() {

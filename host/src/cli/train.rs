@@ -6,7 +6,7 @@ use super::{ConfigSource, summary};
 use crate::job::Job;
 use crate::run::{Record, RunDir, RunDirError};
 use crate::train::{Ending, Interrupt, Parts, Trainer};
-use crate::writers::{Console, MetricsJson, Writers};
+use crate::writers::{Console, MetricsJson, RunFacts, Writers};
 use clap::Args;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -53,7 +53,8 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
         Record::begin("train", &args.source.config.to_string_lossy(), &libraries(&job));
     record.write(&run)?;
 
-    let mut writers = Writers::default();
+    let facts = RunFacts { run_dir: Some(run.path().to_owned()), config: job.config.to_toml() };
+    let mut writers = Writers::new(facts);
     if !args.quiet {
         say!("run directory: {}", run.path().display());
         writers.add(Console::new());

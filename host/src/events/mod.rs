@@ -1,23 +1,31 @@
-//! Scalars of a run: producers put, writers pull.
+//! What a run shows: producers put, writers pull.
 //!
 //! A name is interned once; putting a value by its key allocates nothing and looks nothing up. Each series keeps its
-//! last values only, so that an endless run has bounded memory.
+//! last values only, and pictures and texts go once they were written, so that an endless run has bounded memory.
 
+mod histogram;
+mod media;
 mod series;
 
-pub use series::Series;
+pub use histogram::Histogram;
+pub use media::{Content, Image, Media, Medium};
+pub use series::{Sample, Series};
 use std::collections::HashMap;
 use std::rc::Rc;
+
+/// How many values the median of a smoothed scalar is taken over, wherever one is shown.
+pub const WINDOW: usize = 20;
 
 /// A scalar's interned name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub u32);
 
-/// The scalars of a run.
+/// The scalars, pictures, histograms and texts of a run.
 #[derive(Default)]
 pub struct EventStorage {
     keys: HashMap<Rc<str>, Key>,
     series: Vec<Series>,
+    media: Media,
 }
 
 impl EventStorage {
@@ -33,11 +41,16 @@ impl EventStorage {
         key
     }
 
-    /// Puts a value for iteration `step`.
-    pub fn put(&mut self, key: Key, step: u64, value: f64) {
+    /// Puts a value.
+    pub fn put(&mut self, key: Key, sample: Sample) {
         if let Some(series) = self.series.get_mut(key.0 as usize) {
-            series.put(step, value);
+            series.put(sample);
         }
+    }
+
+    /// Puts a picture, a histogram or a text.
+    pub fn put_medium(&mut self, medium: Medium) {
+        self.media.put(medium);
     }
 
     /// The series of a key.
@@ -60,8 +73,42 @@ impl EventStorage {
         self.series.iter().filter(|series| series.is_pending())
     }
 
+    /// What no writer has seen beside scalars.
+    pub fn media(&self) -> &Media {
+        &self.media
+    }
+
     /// Notes that the writers have seen everything.
     pub fn mark_written(&mut self) {
         self.series.iter_mut().for_each(Series::mark_written);
+        self.media.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_interned_once_and_the_first_says_whether_it_is_smoothed() {
+        let mut events = EventStorage::default();
+        let key = events.key("train/loss", true);
+        assert_eq!(events.key("train/loss", false), key);
+        assert_ne!(events.key("train/lr", false), key);
+        assert!(events.named("train/loss").unwrap().is_smooth());
+        assert!(events.named("train/acc").is_none());
+    }
+
+    #[test]
+    fn what_was_written_is_no_longer_pending() {
+        let mut events = EventStorage::default();
+        let key = events.key("train/loss", true);
+        events.put(key, Sample { iter: 1, samples: 8, value: 0.5 });
+        let content = Content::Text("hello".to_owned());
+        events.put_medium(Medium { name: "train/note".to_owned(), iter: 1, content });
+        assert_eq!((events.pending().count(), events.media().iter().count()), (1, 1));
+        events.mark_written();
+        assert_eq!((events.pending().count(), events.media().iter().count()), (0, 0));
+        assert_eq!(events.series(key).unwrap().latest(), Some(0.5));
     }
 }

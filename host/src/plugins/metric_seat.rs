@@ -93,7 +93,7 @@ unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStat
         Some(board.put_epoch(slot, value, progress.epoch, seat.better))
     };
     if let Some(key) = key {
-        seat.context.events.borrow_mut().put(key, progress.iter, value);
+        seat.context.put(key, value);
     }
     HrStatus::OK
 }

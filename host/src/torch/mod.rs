@@ -18,6 +18,7 @@ pub mod ops;
 pub mod optim;
 pub mod rng;
 pub mod shape;
+pub mod shown;
 pub mod threads;
 pub mod value;
 

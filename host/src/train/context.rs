@@ -7,7 +7,7 @@ use super::arena::{Arena, Lease};
 use super::current::Current;
 use super::requests::Requests;
 use crate::engine::{Engine, EngineError, Mode};
-use crate::events::EventStorage;
+use crate::events::{EventStorage, Key, Sample};
 use crate::metrics::Board;
 use crate::run::RunDirError;
 use crate::writers::Writers;
@@ -133,11 +133,11 @@ impl Context {
         written
     }
 
-    /// Puts a scalar under a full name.
-    pub fn put_scalar(&self, name: &str, smooth: bool, value: f64) {
-        let mut events = self.events.borrow_mut();
-        let key = events.key(name, smooth);
-        events.put(key, self.progress.get().iter, value);
+    /// Puts a scalar for the current iteration.
+    pub fn put(&self, key: Key, value: f64) {
+        let progress = self.progress.get();
+        let sample = Sample { iter: progress.iter, samples: progress.samples, value };
+        self.events.borrow_mut().put(key, sample);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a person sees while a run goes on: one redrawn line on a terminal, plain lines elsewhere.
 
 use super::{Writer, human};
-use crate::events::EventStorage;
+use crate::events::{EventStorage, WINDOW};
 use crate::run::RunDirError;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
@@ -9,9 +9,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
-
-/// How many values a smoothed scalar's median is taken over.
-const WINDOW: usize = 20;
 
 /// Writes to standard output.
 pub struct Console {
@@ -57,8 +54,7 @@ impl Console {
             format!("epoch {epoch}/{}  iter {iter}/{}", progress.max_epochs, progress.max_iters);
         for name in ["train/loss", "train/lr"] {
             let Some(series) = events.named(name) else { continue };
-            let value = if series.is_smooth() { series.median(WINDOW) } else { series.latest() };
-            if let Some(value) = value {
+            if let Some(value) = series.shown() {
                 _ = write!(line, "  {} {}", &name["train/".len()..], short(value));
             }
         }

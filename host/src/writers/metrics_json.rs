@@ -10,9 +10,6 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// How many values a smoothed scalar's median is taken over.
-const WINDOW: usize = 20;
-
 /// Appends scalars to `metrics.json`.
 pub struct MetricsJson {
     path: PathBuf,
@@ -42,8 +39,7 @@ impl Writer for MetricsJson {
         line.insert("samples".into(), progress.samples.into());
         let fixed = line.len();
         for series in events.pending() {
-            let value = if series.is_smooth() { series.median(WINDOW) } else { series.latest() };
-            if let Some(value) = value {
+            if let Some(value) = series.shown() {
                 line.insert(series.name().to_string(), number(value));
             }
         }
@@ -83,6 +79,7 @@ impl Writer for MetricsJson {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::Sample;
 
     #[test]
     fn a_run_that_is_taken_up_again_writes_each_line_once() {
@@ -92,7 +89,8 @@ mod tests {
         let mut writer = MetricsJson::open(&path).unwrap();
         let mut put = |writer: &mut MetricsJson, iter: u32| {
             let key = events.key("train/loss", false);
-            events.put(key, iter.into(), iter.into());
+            let value = iter.into();
+            events.put(key, Sample { iter: iter.into(), samples: 0, value });
             writer
                 .write(&events, &HrProgress { iter: iter.into(), ..HrProgress::default() })
                 .unwrap();

@@ -1,25 +1,36 @@
-//! Writers pull scalars out of the event storage and put them where people look.
+//! Writers pull what a run shows out of the event storage and put it where people look.
+//!
+//! Hooks decide: `PeriodicLogger` says when all of them write, and a hook that is about a writer (`TensorboardHook`)
+//! has it opened by its kind. What is written is the writer's own affair.
 
 mod console;
 mod duration;
+mod error;
 mod metrics_json;
 
 pub use console::Console;
 pub use duration::human;
+pub use error::OpenError;
 pub use metrics_json::MetricsJson;
 
 use crate::events::EventStorage;
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::{Map, Value as Json};
+use std::path::{Component, Path, PathBuf};
 
-/// Somewhere scalars are written.
+/// Somewhere that what a run shows is written.
 pub trait Writer {
-    /// Writes the scalars that are pending.
+    /// Writes what is pending.
     ///
     /// # Errors
     /// It could not write.
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError>;
+
+    /// Whether it takes pictures and histograms.
+    fn takes_media(&self) -> bool {
+        false
+    }
 
     /// Nothing more comes.
     fn finish(&mut self) {}
@@ -48,14 +59,82 @@ pub trait Writer {
     }
 }
 
+/// What a writer may know of the run that it writes for.
+#[derive(Default)]
+pub struct RunFacts {
+    /// The run directory; `None` where the run leaves none.
+    pub run_dir: Option<PathBuf>,
+    /// The resolved config, as TOML.
+    pub config: String,
+}
+
+/// Opens a writer in a folder of the run directory.
+type Open = fn(&Path, &RunFacts) -> Result<Box<dyn Writer>, RunDirError>;
+
+/// A kind of writer that a hook can have opened.
+struct Kind {
+    name: &'static str,
+    /// Its folder, where the hook names none.
+    folder: &'static str,
+    open: Open,
+}
+
+static KINDS: &[Kind] = &[];
+
+/// The kinds' names, for messages.
+fn kinds() -> String {
+    KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
 /// The writers of a run.
 #[derive(Default)]
-pub struct Writers(Vec<Box<dyn Writer>>);
+pub struct Writers {
+    all: Vec<Box<dyn Writer>>,
+    facts: RunFacts,
+    // Kind and folder of those that hooks had opened.
+    opened: Vec<(&'static str, PathBuf)>,
+}
 
 impl Writers {
+    /// No writers yet, of a run about which this is known.
+    pub fn new(facts: RunFacts) -> Self {
+        Self { facts, ..Self::default() }
+    }
+
     /// Adds one.
     pub fn add(&mut self, writer: impl Writer + 'static) {
-        self.0.push(Box::new(writer));
+        self.all.push(Box::new(writer));
+    }
+
+    /// Opens one by its kind, in a folder of the run directory; an empty one is the kind's own choice. A run that
+    /// leaves no directory has none, which is no error.
+    ///
+    /// # Errors
+    /// There is no such kind, it is open in another folder, the folder is not inside the run directory, or it could
+    /// not be written.
+    pub fn open(&mut self, kind: &str, folder: &str) -> Result<(), OpenError> {
+        let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
+            return Err(OpenError::Unknown { kind: kind.to_owned() });
+        };
+        let folder = PathBuf::from(if folder.is_empty() { kind.folder } else { folder });
+        if !folder.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(OpenError::Outside { folder });
+        }
+        match self.opened.iter().find(|(name, _)| *name == kind.name) {
+            Some((_, open)) if *open == folder => return Ok(()),
+            Some((name, open)) => return Err(OpenError::Elsewhere { name, open: open.clone() }),
+            None => {}
+        }
+        if let Some(run_dir) = &self.facts.run_dir {
+            self.all.push((kind.open)(&run_dir.join(&folder), &self.facts)?);
+            self.opened.push((kind.name, folder));
+        }
+        Ok(())
+    }
+
+    /// Whether any takes pictures and histograms.
+    pub fn take_media(&self) -> bool {
+        self.all.iter().any(|writer| writer.takes_media())
     }
 
     /// Has each write; the first failure is given, after all had their turn.
@@ -65,7 +144,7 @@ impl Writers {
         progress: &HrProgress,
     ) -> Result<(), RunDirError> {
         let mut outcome = Ok(());
-        for writer in &mut self.0 {
+        for writer in &mut self.all {
             outcome = outcome.and(writer.write(events, progress));
         }
         outcome
@@ -73,7 +152,7 @@ impl Writers {
 
     /// Nothing more comes.
     pub fn finish(&mut self) {
-        self.0.iter_mut().for_each(|writer| writer.finish());
+        self.all.iter_mut().for_each(|writer| writer.finish());
     }
 
     /// The marks of all writers by name, for a checkpoint.
@@ -81,7 +160,7 @@ impl Writers {
     /// # Errors
     /// A writer does not know where it stands.
     pub fn marks(&mut self) -> Result<Map<String, Json>, RunDirError> {
-        let named = self.0.iter_mut().filter(|writer| !writer.name().is_empty());
+        let named = self.all.iter_mut().filter(|writer| !writer.name().is_empty());
         named.map(|writer| Ok((writer.name().to_owned(), writer.mark()?))).collect()
     }
 
@@ -90,6 +169,17 @@ impl Writers {
     /// # Errors
     /// What was written cannot be taken back.
     pub fn rewind(&mut self, marks: &Map<String, Json>) -> Result<(), RunDirError> {
-        self.0.iter_mut().try_for_each(|writer| writer.rewind(marks.get(writer.name())))
+        self.all.iter_mut().try_for_each(|writer| writer.rewind(marks.get(writer.name())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_kind_is_refused() {
+        let error = Writers::default().open("wandb", "").unwrap_err().to_string();
+        assert!(error.starts_with("there is no writer `wandb`"), "{error}");
     }
 }

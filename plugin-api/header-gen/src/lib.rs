@@ -7,7 +7,7 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{ARTIFACTS, MAGIC};
+use hookrack_plugin_api::abi::{ARTIFACTS, HISTORY, MAGIC, MEDIA};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
     "artifacts",
     "header",
+    "history",
     "hook",
+    "media",
     "metric",
     "plugin",
     "state",
@@ -115,11 +117,14 @@ fn computed_constants() -> String {
         "MAGIC",
         &format!("UINT64_C({MAGIC:#x})"),
     );
-    define(
-        "The id of the extension whose table is ArtifactTable.",
-        "ARTIFACTS",
-        &format!("{ARTIFACTS:?}"),
-    );
+    for (name, table, id) in [
+        ("ARTIFACTS", "ArtifactTable", ARTIFACTS),
+        ("HISTORY", "HistoryTable", HISTORY),
+        ("MEDIA", "MediaTable", MEDIA),
+    ] {
+        let doc = format!("The id of the extension whose table is {table}.");
+        define(&doc, name, &format!("{id:?}"));
+    }
     for point in Point::ALL {
         let name = format!("POINT_{}", point.name().to_uppercase());
         define(point.doc(), &name, &point.code().to_string());

@@ -2,9 +2,9 @@
 
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
-    ArtifactTable, DLTensor, EngineTable, EventTable, HookBase, HrArg, HrHeader, HrPlugin,
-    HrProgress, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, MetricBase, StateTable,
-    TensorTable, TrainerHandle,
+    ArtifactTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase, HrArg, HrHeader,
+    HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr,
+    HrValue, MediaTable, MetricBase, StateTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -47,6 +47,9 @@ fn layout() -> String {
         EventTable as "EventTable" { key, put, metric }
         StateTable as "StateTable" { put, value, remove }
         ArtifactTable as "ArtifactTable" { run_dir, save_tensors }
+        HrScalarPoint as "HrScalarPoint" { iter, samples, value }
+        HistoryTable as "HistoryTable" { mean, global_mean, recent, enter_scope, leave_scope }
+        MediaTable as "MediaTable" { is_wanted, put_image, put_histogram, put_text, open_writer }
     }
 }
 

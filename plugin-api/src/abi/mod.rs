@@ -13,7 +13,9 @@
 mod artifacts;
 mod calls;
 mod header;
+mod history;
 mod hook;
+mod media;
 mod metric;
 #[expect(
     clippy::expl_impl_clone_on_copy,
@@ -31,7 +33,9 @@ mod value;
 pub use artifacts::{ARTIFACTS, ArtifactTable};
 pub use calls::Host;
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
+pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;
+pub use media::{MEDIA, MediaTable};
 pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
 pub use plugin::{
     ENTRY_SYMBOL, HrPlugin, HrPluginPtr, PluginRoot, PluginRootRef, TableLayout, library_header,

@@ -193,13 +193,13 @@ impl<T: Metric + DeserializeOwned> MetricExport<T> {
     ) -> HrStatus {
         // SAFETY: the host calls by the contract of `MetricBase::compute`.
         unsafe {
-            with(instance, |metric: &mut T, _| {
+            with(instance, |metric: &mut T, host| {
                 let mut scalars = Scalars::new(&*sink);
                 if scope == METRIC_STEP {
-                    metric.step_values(&mut scalars)
-                } else {
-                    metric.values(&mut scalars)
+                    return metric.step_values(&mut scalars);
                 }
+                metric.values(&mut scalars)?;
+                metric.report(&mut Trainer::new(host))
             })
         }
     }

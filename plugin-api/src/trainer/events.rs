@@ -95,6 +95,12 @@ impl Trainer {
 #[derive(Clone, Copy, Debug)]
 pub struct ScalarKey(u32);
 
+impl ScalarKey {
+    pub(super) fn code(self) -> u32 {
+        self.0
+    }
+}
+
 /// A scalar as it stands.
 #[derive(Clone, Debug)]
 pub struct ScalarReading {

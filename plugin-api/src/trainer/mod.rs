@@ -2,12 +2,15 @@
 
 mod events;
 mod files;
+mod history;
+mod media;
 mod progress;
 mod requests;
 mod roles;
 mod tensors;
 
 pub use events::{MetricReading, ScalarKey, ScalarReading};
+pub use history::ScalarPoint;
 
 use crate::abi::Host;
 

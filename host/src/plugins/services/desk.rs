@@ -2,7 +2,7 @@
 
 use crate::train::Context;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::ffi::c_void;
 use std::fmt::Display;
 use std::rc::Rc;
@@ -17,6 +17,8 @@ pub(in crate::plugins) struct Desk {
     pub(super) name: String,
     /// Whether its manifest says that it mutates.
     pub(super) may_write: bool,
+    // Where each scope that it has entered begins, and all of them as they stand before a name: `head/first/`.
+    scopes: RefCell<(Vec<usize>, String)>,
     // Gone once the instance is: a call after that is refused.
     context: RefCell<Option<Rc<Context>>>,
     // What the plugin said about its failure.
@@ -35,6 +37,7 @@ impl Desk {
         Box::leak(Box::new(Self {
             name: name.to_owned(),
             may_write,
+            scopes: RefCell::default(),
             context: RefCell::new(Some(context.clone())),
             error: RefCell::default(),
             refusal: RefCell::default(),
@@ -59,6 +62,27 @@ impl Desk {
     /// The desk of the instance that this thread is calling, or called last.
     pub(in crate::plugins) fn calling() -> Option<&'static Self> {
         CALLING.get()
+    }
+
+    /// What stands before the names that the instance gives.
+    pub(super) fn scope(&self) -> Ref<'_, str> {
+        Ref::map(self.scopes.borrow(), |(_, prefix)| prefix.as_str())
+    }
+
+    /// Enters a scope of names.
+    pub(super) fn enter_scope(&self, name: &str) {
+        let (starts, prefix) = &mut *self.scopes.borrow_mut();
+        starts.push(prefix.len());
+        prefix.push_str(name);
+        prefix.push('/');
+    }
+
+    /// Leaves the scope that was entered last; false where there is none.
+    pub(super) fn leave_scope(&self) -> bool {
+        let (starts, prefix) = &mut *self.scopes.borrow_mut();
+        let start = starts.pop();
+        prefix.truncate(start.unwrap_or(0));
+        start.is_some()
     }
 
     /// Lets go of the run.

@@ -24,42 +24,46 @@ pub(super) static TABLE: EventTable = EventTable {
     scalar_at,
 };
 
-/// The full name of a scalar: scoped by phase, by hook, or as it is.
-fn full_name<'a>(name: &'a str, desk: &Desk, phase: Phase) -> Cow<'a, str> {
-    match name.strip_prefix('@') {
-        Some(own) => format!("hook/{}/{own}", desk.name).into(),
-        None if name.contains('/') => name.into(),
-        None => format!("{}/{name}", phase.name()).into(),
+/// The full name of what a hook puts: scoped by phase or by hook, and by what it has entered; or as it is.
+pub(super) fn scoped_name<'a>(
+    name: &'a str,
+    desk: &Desk,
+    context: &Context,
+) -> Result<Cow<'a, str>, String> {
+    if name.is_empty() {
+        return Err("what is put needs a name".to_owned());
     }
+    let scope = desk.scope();
+    Ok(match name.strip_prefix('@') {
+        Some(own) => format!("hook/{}/{scope}{own}", desk.name).into(),
+        None if name.contains('/') => name.into(),
+        None => format!("{}/{scope}{name}", context.phase().name()).into(),
+    })
 }
 
 unsafe extern "C" fn key(host: *mut c_void, name: HrStr, smooth: u32, out: *mut u32) -> HrStatus {
     // SAFETY: the caller's handle is ours; it lends the name until this returns.
     let (desk, name) = unsafe { (Desk::of(host), name.to_lossy()) };
     desk.answer(|context| {
-        if name.is_empty() {
-            return Err("a scalar needs a name");
-        }
-        let key =
-            context.events.borrow_mut().key(&full_name(&name, desk, context.phase()), smooth != 0);
+        let name = scoped_name(&name, desk, context)?;
+        let key = context.events.borrow_mut().key(&name, smooth != 0);
         // SAFETY: the caller gives a place for one number.
         unsafe { out.write(key.0) };
-        Ok(())
+        Ok::<_, String>(())
     })
 }
 
 unsafe extern "C" fn put(host: *mut c_void, key: u32, value: f64) -> HrStatus {
     // SAFETY: the caller's handle is ours.
     unsafe { Desk::of(host) }.answer(|context| {
-        let step = context.progress.get().iter;
-        context.events.borrow_mut().put(Key(key), step, value);
+        context.put(Key(key), value);
         Ok::<_, String>(())
     })
 }
 
 /// # Safety
 /// `host` belongs to a handle of ours, `out` is a place for one number.
-unsafe fn number(
+pub(super) unsafe fn number(
     host: *mut c_void,
     out: *mut f64,
     body: impl FnOnce(&Context) -> Option<f64>,

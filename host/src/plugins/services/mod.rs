@@ -8,6 +8,8 @@ mod artifacts;
 mod desk;
 mod engine;
 mod events;
+mod history;
+mod media;
 mod ops;
 mod states;
 mod tensors;

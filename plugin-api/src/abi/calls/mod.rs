@@ -3,6 +3,8 @@
 mod engine;
 mod events;
 mod files;
+mod history;
+mod media;
 mod tensors;
 
 use super::{

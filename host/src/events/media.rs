@@ -1,0 +1,90 @@
+//! Pictures, histograms and texts on their way to the writers.
+
+use super::Histogram;
+use std::collections::VecDeque;
+
+/// How many wait at most. A run whose writers are never asked to write keeps the newest.
+const MOST: usize = 512;
+
+/// A picture: rows of pixels from the top, each of `channels` bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// 1 grey, 3 colour, 4 colour with opacity.
+    pub channels: u8,
+    /// The bytes.
+    pub pixels: Vec<u8>,
+}
+
+/// What is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A picture.
+    Image(Image),
+    /// A histogram.
+    Histogram(Histogram),
+    /// A text, as Markdown.
+    Text(String),
+}
+
+/// Something that is shown, and when it was put.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Medium {
+    /// Its full name.
+    pub name: String,
+    /// The training iteration that it was put in.
+    pub iter: u64,
+    /// What it is.
+    pub content: Content,
+}
+
+/// What no writer has seen, in order.
+#[derive(Default)]
+pub struct Media {
+    waiting: VecDeque<Medium>,
+}
+
+impl Media {
+    pub(super) fn put(&mut self, medium: Medium) {
+        if self.waiting.len() == MOST {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(medium);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Each in turn, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Medium> {
+        self.waiting.iter()
+    }
+
+    /// The texts, by name.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter_map(|medium| match &medium.content {
+            Content::Text(text) => Some((medium.name.as_str(), text.as_str())),
+            Content::Image(_) | Content::Histogram(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_wait_when_nobody_writes() {
+        let mut media = Media::default();
+        for iter in 0..2000 {
+            let content = Content::Text(String::new());
+            media.put(Medium { name: "train/note".to_owned(), iter, content });
+        }
+        assert_eq!(media.iter().count(), MOST);
+        assert_eq!(media.iter().last().map(|medium| medium.iter), Some(1999));
+    }
+}

@@ -1,0 +1,33 @@
+//! Why a writer could not be opened.
+
+use crate::run::RunDirError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a writer could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// No such kind.
+    #[error("there is no writer `{kind}`; there are {}", super::kinds())]
+    Unknown {
+        /// What was asked for.
+        kind: String,
+    },
+    /// A folder that is not inside the run directory.
+    #[error("`{}`: give a folder inside the run directory", folder.display())]
+    Outside {
+        /// What was asked for.
+        folder: PathBuf,
+    },
+    /// It is open already.
+    #[error("{name} is open in `{}` already: a run has one", open.display())]
+    Elsewhere {
+        /// The kind.
+        name: &'static str,
+        /// The folder.
+        open: PathBuf,
+    },
+    /// Its file could not be made.
+    #[error(transparent)]
+    Files(#[from] RunDirError),
+}
