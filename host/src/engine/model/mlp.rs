@@ -3,7 +3,10 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::Tensor;
 
-use super::{Linear, Mode, Model, ModelContext};
+use super::init::Init;
+use super::layer::{Activation, Linear};
+use super::roster::{Roster, Tensors};
+use super::{Mode, Model, ModelContext, dropped};
 use crate::engine::error::{EngineError, Result};
 use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
@@ -17,7 +20,7 @@ pub struct MlpSettings {
     #[serde(default = "hidden")]
     pub hidden: Vec<i64>,
     /// What follows each hidden layer.
-    #[serde(default = "activation")]
+    #[serde(default)]
     pub activation: Activation,
     /// Share of hidden values dropped in training.
     #[serde(default)]
@@ -29,36 +32,13 @@ pub struct MlpSettings {
     /// Numbers of one output; unless set, the data set says it: one per class.
     #[param(min = 1)]
     pub outputs: Option<i64>,
-}
-
-/// A function applied to each value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Activation {
-    /// max(x, 0)
-    Relu,
-    /// x Φ(x)
-    Gelu,
-    /// tanh x
-    Tanh,
+    /// How the weights begin.
+    #[serde(default)]
+    pub init: Init,
 }
 
 fn hidden() -> Vec<i64> {
     vec![64]
-}
-
-fn activation() -> Activation {
-    Activation::Relu
-}
-
-impl Activation {
-    fn apply(self, x: &Tensor) -> Result<Tensor> {
-        Ok(match self {
-            Self::Relu => x.f_relu()?,
-            Self::Gelu => x.f_gelu("none")?,
-            Self::Tanh => x.f_tanh()?,
-        })
-    }
 }
 
 impl Component<ModelContext, dyn Model> for MlpSettings {
@@ -77,10 +57,10 @@ impl Component<ModelContext, dyn Model> for MlpSettings {
                 "inputs = {inputs}, but a sample of shape {shape:?} has {given} numbers"
             )));
         }
-        let outputs = self.outputs.or(context.data.outputs()).ok_or_else(|| {
-            Self::refuse("the data set does not say how many outputs are wanted: set outputs")
-        })?;
-        Ok(Box::new(Mlp::new(&self, inputs, outputs, context.device)?))
+        let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
+        self.init.check().map_err(Self::refuse)?;
+        let roster = Roster::new(context.device, self.init.clone());
+        Ok(Box::new(Mlp::new(&self, inputs, outputs, roster)?))
     }
 }
 
@@ -90,32 +70,25 @@ pub struct Mlp {
     layers: Vec<Linear>,
     activation: Activation,
     dropout: f64,
-    params: Vec<NamedTensor>,
+    tensors: Tensors,
     input_shape: [i64; 1],
     output_shape: [i64; 1],
 }
 
 impl Mlp {
-    /// Draws the initial values, layer by layer.
-    pub fn new(
-        settings: &MlpSettings,
-        inputs: i64,
-        outputs: i64,
-        device: tch::Device,
-    ) -> Result<Self> {
+    fn new(settings: &MlpSettings, inputs: i64, outputs: i64, mut roster: Roster) -> Result<Self> {
         let mut widths = vec![inputs];
         widths.extend(&settings.hidden);
         widths.push(outputs);
-        let pairs = widths.windows(2);
-        let layers =
-            pairs.map(|pair| Linear::new(pair[0], pair[1], device)).collect::<Result<Vec<_>>>()?;
-        let named = layers.iter().enumerate();
-        let params = named.flat_map(|(i, layer)| layer.params(&format!("layers.{i}"))).collect();
+        let pairs = widths.windows(2).enumerate();
+        let layers = pairs
+            .map(|(i, pair)| Linear::new(&mut roster, &format!("layers.{i}"), pair[0], pair[1]))
+            .collect::<Result<_>>()?;
         Ok(Self {
             layers,
             activation: settings.activation,
             dropout: settings.dropout,
-            params,
+            tensors: roster.finish(),
             input_shape: [inputs],
             output_shape: [outputs],
         })
@@ -139,19 +112,17 @@ impl Model for Mlp {
                 break;
             }
             x = self.activation.apply(&x)?;
-            if self.dropout > 0.0 && mode == Mode::Train {
-                x = x.f_dropout(self.dropout, true)?;
-            }
+            x = dropped(x, self.dropout, mode)?;
         }
         Ok(x)
     }
 
     fn params(&self) -> &[NamedTensor] {
-        &self.params
+        &self.tensors.params
     }
 
     fn buffers(&self) -> &[NamedTensor] {
-        &[]
+        &self.tensors.buffers
     }
 
     fn input_shape(&self) -> &[i64] {

@@ -1,17 +1,27 @@
 //! Models: what turns a batch's input into an output, and the tensors that training changes.
 
-mod linear;
+mod draw;
+mod init;
+pub mod layer;
+mod lenet;
 mod mlp;
+mod resnet;
+mod roster;
 
 use tch::{Device, Tensor};
 
-pub use linear::Linear;
+pub use draw::Draw;
+pub use init::{Fan, Fans, Init, InitType};
+pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
+pub use resnet::ResNetSettings;
+pub use roster::{Roster, Tensors};
 
 use super::data::DataSpec;
-use super::error::Result;
+use super::error::{EngineError, Result};
 use super::named_tensor::NamedTensor;
 use super::registry::Entry;
+use crate::torch::shape;
 
 /// Whether the model learns or is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +39,22 @@ pub struct ModelContext {
     pub data: DataSpec,
     /// Where the tensors live.
     pub device: Device,
+}
+
+impl ModelContext {
+    /// How many numbers the model should give, as set or else as the data set says.
+    fn outputs(&self, set: Option<i64>) -> std::result::Result<i64, &'static str> {
+        set.or(self.data.outputs())
+            .ok_or("the data set does not say how many outputs are wanted: set outputs")
+    }
+
+    /// Channels, rows and columns of the images, or what the samples are instead.
+    fn image(&self) -> std::result::Result<[i64; 3], String> {
+        <[i64; 3]>::try_from(self.data.input.as_slice()).map_err(|_| {
+            let found = &self.data.input;
+            format!("it takes images [channels, rows, columns], but a sample has shape {found:?}")
+        })
+    }
 }
 
 /// A model. Its initial values come from libtorch's random numbers, which the host seeds before.
@@ -50,4 +76,24 @@ pub trait Model: Send {
 }
 
 /// Every model that a config can name.
-pub static MODELS: &[Entry<ModelContext, dyn Model>] = &[Entry::of::<MlpSettings>()];
+pub static MODELS: &[Entry<ModelContext, dyn Model>] =
+    &[Entry::of::<MlpSettings>(), Entry::of::<LeNetSettings>(), Entry::of::<ResNetSettings>()];
+
+/// Refuses a batch whose samples have another shape than the model was built for.
+fn check_batch(what: &'static str, input: &Tensor, sample: &[i64]) -> Result<()> {
+    let same = |(index, side): (usize, &i64)| shape::side(input, index + 1) == Some(*side);
+    if input.dim() == sample.len() + 1 && sample.iter().enumerate().all(same) {
+        return Ok(());
+    }
+    let sides: Vec<String> = sample.iter().map(ToString::to_string).collect();
+    let wanted = format!("[batch, {}]", sides.join(", "));
+    Err(EngineError::Shape { what, wanted, found: input.size() })
+}
+
+/// The input with dropout in training; the same handle where nothing is dropped.
+fn dropped(x: Tensor, share: f64, mode: Mode) -> Result<Tensor> {
+    if share > 0.0 && mode == Mode::Train { Ok(x.f_dropout(share, true)?) } else { Ok(x) }
+}
+
+#[cfg(test)]
+mod tests;

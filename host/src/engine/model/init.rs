@@ -1,0 +1,113 @@
+//! `init`: the choice of initial values, one for all models.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::draw::Draw;
+
+/// How the weights of linear, convolution and embedding layers begin. Their biases are then 0; norms keep theirs.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Init {
+    /// Which distribution; `default` is the model's own, biases included.
+    #[serde(default)]
+    pub r#type: InitType,
+    /// The deviation of `normal` and `trunc_normal`; 0.02 unless set.
+    #[param(min = 0.0, max = 5.0)]
+    pub std: Option<f64>,
+    /// The factor of `kaiming_*`, `xavier_*` and `orthogonal`; √2 for `kaiming_*` (right for relu), else 1 unless set.
+    #[param(min = 0.0)]
+    pub gain: Option<f64>,
+    /// Whether `kaiming_*` keeps the size of values on the way in or of gradients on the way back; `in` unless set.
+    pub fan: Option<Fan>,
+}
+
+/// A distribution of initial values, as `torch.nn.init` names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InitType {
+    /// What the model's authors chose.
+    #[default]
+    Default,
+    /// Evenly within ± gain √(3 / fan).
+    KaimingUniform,
+    /// Normal with deviation gain / √fan.
+    KaimingNormal,
+    /// Evenly within ± gain √(6 / (fan in + fan out)).
+    XavierUniform,
+    /// Normal with deviation gain √(2 / (fan in + fan out)).
+    XavierNormal,
+    /// Normal with deviation std.
+    Normal,
+    /// Normal with deviation std, drawn again beyond ± 2.
+    TruncNormal,
+    /// Rows or columns at right angles.
+    Orthogonal,
+}
+
+/// Which side of a weight counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fan {
+    /// Numbers that flow into one output.
+    In,
+    /// Numbers that one input flows into.
+    Out,
+}
+
+/// How many numbers meet at one place of a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fans {
+    /// Numbers that flow into one output.
+    pub into: i64,
+    /// Numbers that one input flows into.
+    pub out: i64,
+}
+
+impl Init {
+    /// Refuses a number that the chosen distribution does not have.
+    pub fn check(&self) -> Result<(), String> {
+        use InitType::{
+            Default, KaimingNormal, KaimingUniform, Normal, Orthogonal, TruncNormal, XavierNormal,
+            XavierUniform,
+        };
+        let (std, gain, fan) = match self.r#type {
+            Default => (false, false, false),
+            KaimingUniform | KaimingNormal => (false, true, true),
+            XavierUniform | XavierNormal | Orthogonal => (false, true, false),
+            Normal | TruncNormal => (true, false, false),
+        };
+        let given = [("std", self.std.is_some(), std), ("gain", self.gain.is_some(), gain)];
+        let given = given.into_iter().chain([("fan", self.fan.is_some(), fan)]);
+        match given.into_iter().find(|(_, given, meant)| *given && !meant) {
+            None => Ok(()),
+            Some((key, ..)) => {
+                Err(format!("init.{key} means nothing to an init of this type: leave it out"))
+            }
+        }
+    }
+
+    /// How a weight is drawn; `None` where the model's own way stays.
+    pub fn draw(&self, fans: Fans) -> Option<Draw> {
+        let (std, one) = (self.std.unwrap_or(0.02), self.gain.unwrap_or(1.0));
+        let kaiming = || {
+            let fan = if self.fan == Some(Fan::Out) { fans.out } else { fans.into };
+            self.gain.unwrap_or(std::f64::consts::SQRT_2) / root(fan)
+        };
+        let xavier = || one * std::f64::consts::SQRT_2 / root(fans.into + fans.out);
+        Some(match self.r#type {
+            InitType::Default => return None,
+            InitType::KaimingUniform => Draw::Uniform(3.0_f64.sqrt() * kaiming()),
+            InitType::KaimingNormal => Draw::Normal(kaiming()),
+            InitType::XavierUniform => Draw::Uniform(3.0_f64.sqrt() * xavier()),
+            InitType::XavierNormal => Draw::Normal(xavier()),
+            InitType::Normal => Draw::Normal(std),
+            InitType::TruncNormal => Draw::TruncNormal(std),
+            InitType::Orthogonal => Draw::Orthogonal(one),
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "layer widths are far below 2^53")]
+pub(super) fn root(count: i64) -> f64 {
+    (count.max(1) as f64).sqrt()
+}

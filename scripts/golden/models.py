@@ -1,0 +1,203 @@
+"""Golden outputs and gradients of the models. Made with torch 2.13.0.
+
+    pip install torch==2.13.0 numpy
+    python scripts/golden/models.py
+
+writes host/src/engine/model/golden.json. The models are written out here in plain PyTorch, with the names of torchvision's ResNet
+and of Hugging Face's GPT-2. Weights, inputs and the factors of the loss follow from a formula that the tests repeat in Rust (see
+`numbers`), so that the file holds only what comes out: the output in evaluation; then of one pass in training the loss (the mean of
+output times factor), the norm and a few values of each gradient, and the same of the buffers afterwards. Before them stand the
+values that each `init` draws.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+OUT = Path(__file__).parents[2] / "host/src/engine/model/golden.json"
+
+
+def bits(count, stream):
+    """Random bits of element i: a hash of i and the number of the stream."""
+    x = np.arange(count, dtype=np.uint64) * 2654435761 + (stream + 1) * 97003 & 0xFFFFFFFF
+    x ^= x >> 16
+    x = x * 2246822519 & 0xFFFFFFFF
+    x ^= x >> 13
+    x = x * 3266489917 & 0xFFFFFFFF
+    return x ^ x >> 16
+
+
+def numbers(shape, stream):
+    """Numbers in [-0.5, 0.5) in doubles."""
+    return (bits(math.prod(shape), stream) / 2.0**32 - 0.5).reshape(shape)
+
+
+def fill(name, tensor, stream):
+    if tensor.dim() == 0:
+        return
+    values = numbers(tuple(tensor.shape), stream)
+    if tensor.dim() >= 2:
+        values = values * math.sqrt(12.0 / (tensor.numel() // tensor.shape[0]))
+    elif name.endswith((".weight", ".running_var")):
+        values = 1.0 + 0.5 * values
+    with torch.no_grad():
+        tensor.copy_(torch.from_numpy(values).float())
+
+
+class LeNet(nn.Module):
+    def __init__(self, channels, side, hidden, outputs, kernel, padding, avg=False, activation=F.relu):
+        super().__init__()
+        self.convs, self.linears = len(channels) - 1, len(hidden) + 1
+        self.pool = F.avg_pool2d if avg else F.max_pool2d
+        self.activation = activation
+        for i, (a, b) in enumerate(zip(channels, channels[1:])):
+            setattr(self, f"conv{i + 1}", nn.Conv2d(a, b, kernel, padding=padding))
+            side = (side + 2 * padding - kernel + 1) // 2
+        widths = [channels[-1] * side * side, *hidden, outputs]
+        for i, (a, b) in enumerate(zip(widths, widths[1:])):
+            setattr(self, f"fc{i + 1}", nn.Linear(a, b))
+
+    def forward(self, x):
+        for i in range(self.convs):
+            x = self.pool(self.activation(getattr(self, f"conv{i + 1}")(x)), 2)
+        x = x.flatten(1)
+        for i in range(self.linears):
+            x = getattr(self, f"fc{i + 1}")(x if i == 0 else self.activation(x))
+        return x
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, width, stride, bottleneck):
+        super().__init__()
+        self.bottleneck = bottleneck
+        outputs = 4 * width if bottleneck else width
+        sides = [(inputs, width, 1, 1), (width, width, 3, stride), (width, outputs, 1, 1)] if bottleneck else \
+            [(inputs, width, 3, stride), (width, width, 3, 1)]
+        for i, (a, b, side, step) in enumerate(sides):
+            setattr(self, f"conv{i + 1}", nn.Conv2d(a, b, side, step, side // 2, bias=False))
+            setattr(self, f"bn{i + 1}", nn.BatchNorm2d(b))
+        self.downsample = None
+        if stride > 1 or inputs != outputs:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)))
+        y = self.bn2(self.conv2(y))
+        if self.bottleneck:
+            y = self.bn3(self.conv3(F.relu(y)))
+        return F.relu(y + (x if self.downsample is None else self.downsample(x)))
+
+
+class ResNet(nn.Module):
+    def __init__(self, counts, bottleneck, stem, width, channels, outputs):
+        super().__init__()
+        self.imagenet = stem == "imagenet"
+        side, stride = (7, 2) if self.imagenet else (3, 1)
+        self.conv1 = nn.Conv2d(channels, width, side, stride, side // 2, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        inputs = width
+        for group, count in enumerate(counts):
+            blocks = []
+            for i in range(count):
+                blocks.append(Block(inputs, width << group, 2 if group and not i else 1, bottleneck))
+                inputs = (width << group) * (4 if bottleneck else 1)
+            setattr(self, f"layer{group + 1}", nn.Sequential(*blocks))
+        self.fc = nn.Linear(inputs, outputs)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        if self.imagenet:
+            x = F.max_pool2d(x, 3, 2, 1)
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+# type, settings, shape of a sample, classes, batch, the model in torch
+CASES = [
+    ("LeNet", {}, [3, 32, 32], 10, 4, lambda: LeNet([3, 6, 16], 32, [120, 84], 10, 5, 0)),
+    ("LeNet", {"channels": [3, 5, 7], "kernel": 3, "padding": 1, "hidden": [], "pool": "avg", "activation": "silu"},
+     [1, 9, 9], 4, 3, lambda: LeNet([1, 3, 5, 7], 9, [], 4, 3, 1, True, F.silu)),
+    ("ResNet", {"depth": 18, "stem": "cifar", "width": 4}, [1, 14, 14], 5, 4,
+     lambda: ResNet([2, 2, 2, 2], False, "cifar", 4, 1, 5)),
+    ("ResNet", {"depth": 34, "stem": "imagenet", "width": 4}, [3, 48, 48], 5, 3,
+     lambda: ResNet([3, 4, 6, 3], False, "imagenet", 4, 3, 5)),
+    ("ResNet", {"depth": 50, "stem": "imagenet", "width": 2}, [3, 48, 48], 5, 3,
+     lambda: ResNet([3, 4, 6, 3], True, "imagenet", 2, 3, 5)),
+]
+
+
+# init as a config writes it, the same in torch
+INITS = [
+    ({"type": "kaiming_uniform"}, lambda w: nn.init.kaiming_uniform_(w, nonlinearity="relu")),
+    ({"type": "kaiming_normal", "fan": "out"}, lambda w: nn.init.kaiming_normal_(w, mode="fan_out", nonlinearity="relu")),
+    ({"type": "kaiming_normal", "gain": 1.0}, lambda w: nn.init.kaiming_normal_(w, nonlinearity="linear")),
+    ({"type": "xavier_uniform"}, nn.init.xavier_uniform_),
+    ({"type": "xavier_normal", "gain": 2.0}, lambda w: nn.init.xavier_normal_(w, gain=2.0)),
+    ({"type": "normal"}, lambda w: nn.init.normal_(w, std=0.02)),
+    ({"type": "normal", "std": 1.5}, lambda w: nn.init.normal_(w, std=1.5)),
+    ({"type": "trunc_normal"}, lambda w: nn.init.trunc_normal_(w, std=0.02)),
+    ({"type": "trunc_normal", "std": 2.0}, lambda w: nn.init.trunc_normal_(w, std=2.0)),
+    ({"type": "orthogonal"}, nn.init.orthogonal_),
+    ({"type": "orthogonal", "gain": 3.0}, lambda w: nn.init.orthogonal_(w, gain=3.0)),
+]
+
+
+def init(settings, draw):
+    """What seed 7 draws for a kernel of 4 outputs, 3 inputs and 2x2 places, and for a matrix of 7 outputs and 5 inputs."""
+    values = []
+    for shape in ([4, 3, 2, 2], [7, 5]):
+        torch.manual_seed(7)
+        values.append(draw(torch.empty(shape)).double().flatten().tolist())
+    return {"init": settings, "kernel": values[0], "matrix": values[1]}
+
+
+def sample(tensor):
+    """The norm, and up to six values evenly spread over the tensor."""
+    flat = tensor.detach().double().flatten()
+    places = [i * (len(flat) - 1) // 5 for i in range(6)]
+    return {"norm": flat.norm().item(), "values": flat[places].tolist()}
+
+
+def case(name, settings, shape, classes, batch, build):
+    model = build()
+    params, buffers = list(model.named_parameters()), list(model.named_buffers())
+    for stream, (key, tensor) in enumerate(params + buffers):
+        fill(key, tensor, stream)
+    streams = len(params) + len(buffers)
+    inputs = torch.from_numpy(numbers((batch, *shape), streams)).float()
+    model.eval()
+    output = model(inputs).detach()
+    model.train()
+    factors = torch.from_numpy(numbers(tuple(output.shape), streams + 1)).float()
+    loss = (model(inputs) * factors).mean()
+    loss.backward()
+    return {"type": name, "settings": settings, "input": shape, "classes": classes, "batch": batch,
+            "output": output.double().flatten().tolist(), "output_shape": list(output.shape), "loss": loss.item(),
+            "params": [{"name": key, "shape": list(tensor.shape), **sample(tensor.grad)} for key, tensor in params],
+            "buffers": [{"name": key, "shape": list(tensor.shape), **sample(tensor)} for key, tensor in buffers]}
+
+
+def rounded(value):
+    """Nine digits are more than a float has."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    return [rounded(inner) for inner in value] if isinstance(value, list) else value
+
+
+def main():
+    assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
+    torch.set_num_threads(1)
+    rows = ",\n".join(json.dumps(rounded(case(*row)), separators=(",", ":")) for row in CASES)
+    inits = ",\n".join(json.dumps(rounded(init(*row)), separators=(",", ":")) for row in INITS)
+    OUT.write_text(f'{{"made_with": "torch 2.13.0", "inits": [\n{inits}\n], "cases": [\n{rows}\n]}}\n')
+
+
+if __name__ == "__main__":
+    main()
