@@ -11,6 +11,7 @@
 #include <torch/version.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -69,19 +70,23 @@ void describe(const at::Tensor& tensor, View& view) {
   throw std::runtime_error(std::string("no DLPack type for ") + c10::toString(tensor.scalar_type()));
 }
 
-at::Tensor copy_of(const View& view) {
-  auto dims = static_cast<size_t>(view.dims);
-  at::IntArrayRef sizes(view.shape, dims);
+at::TensorOptions options_of(const View& view) {
   auto device = view.device_type == 2 ? at::Device(at::kCUDA, static_cast<int8_t>(view.device_id))
                                       : at::Device(at::kCPU);
   for (const auto& dtype : dtypes) {
     if (dtype.code != view.code || dtype.bits != view.bits || view.lanes != 1) continue;
-    auto options = at::TensorOptions().dtype(dtype.scalar).device(device);
-    if (!view.strides) return at::from_blob(view.data, sizes, options).clone();
-    return at::from_blob(view.data, sizes, at::IntArrayRef(view.strides, dims), options).clone();
+    return at::TensorOptions().dtype(dtype.scalar).device(device);
   }
   throw std::runtime_error("no tensor type for DLPack code " + std::to_string(view.code) + ", " +
                            std::to_string(view.bits) + " bits, " + std::to_string(view.lanes) + " lanes");
+}
+
+at::Tensor copy_of(const View& view) {
+  auto dims = static_cast<size_t>(view.dims);
+  at::IntArrayRef sizes(view.shape, dims);
+  auto options = options_of(view);
+  if (!view.strides) return at::from_blob(view.data, sizes, options).clone();
+  return at::from_blob(view.data, sizes, at::IntArrayRef(view.strides, dims), options).clone();
 }
 
 }  // namespace
@@ -139,6 +144,19 @@ char* hrt_copy_of(const View* view, at::Tensor** out) {
   return guarded([&] {
     at::NoGradGuard no_grad;
     *out = new at::Tensor(copy_of(*view));
+  });
+}
+
+// A tensor of the caller's contiguous memory. `release(context)` is called once: when the memory is no longer needed,
+// or at once on failure.
+char* hrt_adopt(const View* view, void* context, void (*release)(void*), at::Tensor** out) {
+  return guarded([&] {
+    std::unique_ptr<void, void (*)(void*)> owner(context, release);
+    auto options = options_of(*view);
+    at::IntArrayRef sizes(view->shape, static_cast<size_t>(view->dims));
+    at::NoGradGuard no_grad;
+    *out = new at::Tensor(
+        at::for_blob(view->data, sizes).context(owner.release(), release).options(options).make_tensor());
   });
 }
 

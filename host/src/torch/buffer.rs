@@ -17,18 +17,23 @@ mod sealed {
 pub trait Element: sealed::Sealed + Copy {
     /// libtorch's name for it.
     const KIND: Kind;
+    /// DLPack's: type code and bits.
+    const DLPACK: (u8, u8);
 }
 
 impl Element for f32 {
     const KIND: Kind = Kind::Float;
+    const DLPACK: (u8, u8) = (2, 32);
 }
 
 impl Element for i64 {
     const KIND: Kind = Kind::Int64;
+    const DLPACK: (u8, u8) = (0, 64);
 }
 
 impl Element for u8 {
     const KIND: Kind = Kind::Uint8;
+    const DLPACK: (u8, u8) = (1, 8);
 }
 
 /// A new tensor of `shape`, zeroed and then written by `fill`, which sees it row by row.

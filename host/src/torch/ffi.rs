@@ -1,6 +1,6 @@
 //! The shim's functions exactly as C++ declares them; nothing outside `torch` calls them.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use torch_sys::C_tensor;
 
@@ -121,6 +121,12 @@ unsafe extern "C" {
     pub(super) fn hrt_threads_between_ops() -> c_int;
     pub(super) fn hrt_describe(tensor: *const C_tensor, out: *mut RawView) -> *mut c_char;
     pub(super) fn hrt_copy_of(view: *const RawView, out: *mut *mut C_tensor) -> *mut c_char;
+    pub(super) fn hrt_adopt(
+        view: *const RawView,
+        context: *mut c_void,
+        release: extern "C" fn(*mut c_void),
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
     pub(super) fn hrt_version() -> *const c_char;
     pub(super) fn hrt_cpu_capability(out: *mut *mut c_char) -> *mut c_char;
 }

@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "the boundary to libtorch; every block says why it holds")]
 
 pub mod autograd;
+pub mod block;
 pub mod buffer;
 pub mod dlpack;
 mod error;
@@ -14,6 +15,7 @@ mod ffi;
 pub mod foreach;
 pub mod info;
 mod list;
+pub mod mapped_file;
 pub mod ops;
 pub mod optim;
 pub mod rng;
