@@ -40,6 +40,7 @@ impl Inventory {
         add_all(catalog, Kind::Optimizer, optimizer::OPTIMIZERS)?;
         add_all(catalog, Kind::LrScheduler, lr::LR_SCHEDULES)?;
         add_all(catalog, Kind::Dataset, data::DATASETS)?;
+        add_all(catalog, Kind::Transform, data::transform::TRANSFORMS)?;
         add_all(catalog, Kind::Schedule, schedule::SCHEDULES)?;
         for hook in self.hooks.iter().chain(self.shelf.hook_types()) {
             catalog.add(Kind::Hook, hook_entry(hook))?;

@@ -1,4 +1,4 @@
-//! Each config of `fixtures/bad_configs` is refused with the message beside it and exit code 2.
+//! Each config of `fixtures/bad_configs` and `fixtures/bad_data` is refused with the message beside it and exit code 2.
 
 use crate::workbench::{program, run_in};
 use std::fs;
@@ -28,7 +28,9 @@ fn arguments(case: &Path) -> Vec<String> {
 fn verdict(case: &Path) -> Option<String> {
     let (folder, name) = (case.parent().unwrap(), case.file_name().unwrap().to_str().unwrap());
     let args = ["check".to_owned(), name.to_owned()].into_iter().chain(arguments(case));
-    let ran = run_in(folder, args);
+    let mut ran = run_in(folder, args);
+    // Data files are told by their whole path.
+    ran.stderr = ran.stderr.replace(&format!("{}/", folder.display()), "");
     let expected = case.with_extension("stderr");
     if ran.code == Some(2) && std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&expected, &ran.stderr).unwrap();
@@ -43,12 +45,21 @@ fn verdict(case: &Path) -> Option<String> {
     })
 }
 
-/// A program's start costs more than its check, so two are run at a time.
 #[test]
 fn every_bad_config_is_refused_with_code_2_and_says_what_is_wrong_where_and_what_to_do() {
+    refuses_all("fixtures/bad_configs", 40);
+}
+
+#[test]
+fn data_that_cannot_be_trained_on_is_refused_with_code_2_before_training() {
+    refuses_all("fixtures/bad_data", 15);
+}
+
+/// A program's start costs more than its check, so two are run at a time.
+fn refuses_all(folder: &str, at_least: usize) {
     program();
-    let cases = configs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bad_configs"));
-    assert!(cases.len() >= 40, "{} cases", cases.len());
+    let cases = configs(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
+    assert!(cases.len() >= at_least, "{} cases", cases.len());
     let (left, wrong) = (Mutex::new(cases), Mutex::new(Vec::new()));
     let next = || left.lock().unwrap().pop();
     std::thread::scope(|scope| {

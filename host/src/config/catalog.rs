@@ -23,6 +23,8 @@ pub enum Kind {
     LrScheduler,
     /// `[data.train]` and its siblings
     Dataset,
+    /// An entry of a split's `transforms`
+    Transform,
     /// `[schedule]`
     Schedule,
     /// `[[custom_hooks]]` and `[default_hooks]`
@@ -40,6 +42,7 @@ impl Kind {
             Self::Optimizer => "optimizer",
             Self::LrScheduler => "lr scheduler",
             Self::Dataset => "data set",
+            Self::Transform => "transform",
             Self::Schedule => "schedule",
             Self::Hook => "hook",
             Self::Metric => "metric",

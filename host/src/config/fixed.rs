@@ -91,13 +91,27 @@ pub(super) fn plugins_params() -> Vec<Param> {
 pub(super) fn data_params() -> Vec<Param> {
     let shuffle = "draw samples in random order; default: true for train, false elsewhere";
     let drop_last = "leave out a last batch that is not full";
+    let transforms = "what is done to each sample, in order: tables with a `type`";
     vec![
         type_param(Kind::Dataset),
         count("batch_size", None, 1, "samples in a batch; default: train.batch_size"),
         param("shuffle", ParamType::Bool, Presence::Optional, shuffle),
         default("drop_last", ParamType::Bool, Value::Bool(false), drop_last),
+        count("skip", Some(0), 0, "samples that are passed over at the beginning of the data set"),
+        count("first", None, 1, "samples that are taken of those left; default: all"),
+        count("workers", Some(0), 0, "threads that make batches ahead; 0 makes them when needed"),
+        count("prefetch", Some(4), 1, "batches that the workers make ahead at most"),
+        default(
+            TRANSFORMS,
+            ParamType::List(Box::new(ParamType::Any)),
+            Value::List(vec![]),
+            transforms,
+        ),
     ]
 }
+
+/// The key of a split's transforms, tables with a `type` each.
+pub(super) const TRANSFORMS: &str = "transforms";
 
 const LIBRARY: &str = "library that provides it: a file of plugins.dirs, or a path";
 const LEVEL: &str = "order among the hooks of a point, lower first: a name from HIGHEST 0 over \

@@ -82,6 +82,16 @@ pub struct DataSplit {
     pub shuffle: bool,
     /// Whether a last batch that is not full is left out.
     pub drop_last: bool,
+    /// Samples that are passed over at the beginning.
+    pub skip: usize,
+    /// Samples that are taken of those left; all where nothing is said.
+    pub first: Option<usize>,
+    /// Threads that make batches ahead.
+    pub workers: usize,
+    /// Batches that they make ahead at most.
+    pub prefetch: usize,
+    /// What is done to each sample, in order.
+    pub transforms: Vec<Component>,
 }
 
 /// `[train]`

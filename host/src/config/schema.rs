@@ -7,7 +7,7 @@ use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value as Setting};
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, CatalogEntry, Kind};
-use super::fixed::{self, BASE, DELETE, SPLITS};
+use super::fixed::{self, BASE, DELETE, SPLITS, TRANSFORMS};
 
 /// Kinds by the name of their definition in the schema.
 const DEFINITIONS: [(&str, Kind); 8] = [
@@ -97,7 +97,7 @@ fn default_hooks_schema(catalog: &Catalog) -> Value {
     let mut properties = Map::new();
     for default in catalog.default_hooks() {
         let entries = catalog.of(Kind::Hook).filter(|entry| entry.answers_to(&default.type_name));
-        let own = entries.map(|entry| alternative(Kind::Hook, entry, &[], true));
+        let own = entries.map(|entry| alternative(catalog, Kind::Hook, entry, &[], true));
         let other = json!({ "required": ["type"], "$ref": "#/$defs/hook" });
         let any: Vec<Value> =
             std::iter::once(json!({ "type": "boolean" })).chain(own).chain([other]).collect();
@@ -109,7 +109,7 @@ fn default_hooks_schema(catalog: &Catalog) -> Value {
 
 /// A table by `type` that may build on a base.
 fn mergeable(catalog: &Catalog, kind: Kind) -> Value {
-    let own = catalog.of(kind).map(|entry| alternative(kind, entry, &["type"], true));
+    let own = catalog.of(kind).map(|entry| alternative(catalog, kind, entry, &["type"], true));
     let alternatives: Vec<Value> = own.chain([inherited(catalog, kind)]).collect();
     // Two libraries may have the same type, and then both alternatives may fit.
     let choice = if kind.comes_from_libraries() { "anyOf" } else { "oneOf" };
@@ -127,7 +127,7 @@ fn inherited(catalog: &Catalog, kind: Kind) -> Value {
         }
     }
     merged.extend(param_schemas(&fixed::reserved_params(kind)));
-    merged.extend(special_keys(kind));
+    merged.extend(special_keys(catalog, kind));
     merged.insert(DELETE.into(), delete_schema());
     let mut schema = object(&merged);
     schema["not"] = json!({ "required": ["type"] });
@@ -140,7 +140,7 @@ fn list(catalog: &Catalog, kind: Kind) -> Value {
         let params = entry.params.iter().filter(|param| param.presence == Presence::Required);
         let required: Vec<_> =
             std::iter::once("type").chain(params.map(|param| param.name.as_str())).collect();
-        alternative(kind, entry, &required, false)
+        alternative(catalog, kind, entry, &required, false)
     });
     json!({
         "type": "array",
@@ -149,7 +149,13 @@ fn list(catalog: &Catalog, kind: Kind) -> Value {
 }
 
 /// A table whose `type` is this entry.
-fn alternative(kind: Kind, entry: &CatalogEntry, required: &[&str], merges: bool) -> Value {
+fn alternative(
+    catalog: &Catalog,
+    kind: Kind,
+    entry: &CatalogEntry,
+    required: &[&str],
+    merges: bool,
+) -> Value {
     let mut properties = param_schemas(&fixed::reserved_params(kind));
     let names: Vec<_> = entry.names().collect();
     properties.insert(
@@ -159,7 +165,7 @@ fn alternative(kind: Kind, entry: &CatalogEntry, required: &[&str], merges: bool
             names => json!({ "enum": names, "description": entry.doc }),
         },
     );
-    properties.extend(special_keys(kind));
+    properties.extend(special_keys(catalog, kind));
     properties.extend(param_schemas(&entry.params));
     if merges {
         properties.insert(DELETE.into(), delete_schema());
@@ -177,7 +183,7 @@ fn alternative(kind: Kind, entry: &CatalogEntry, required: &[&str], merges: bool
 }
 
 /// The reserved keys that have a grammar of their own.
-fn special_keys(kind: Kind) -> Map<String, Value> {
+fn special_keys(catalog: &Catalog, kind: Kind) -> Map<String, Value> {
     let mut keys = Map::new();
     let described = |name: &str, mut schema: Value| {
         let params = fixed::reserved_params(kind);
@@ -193,6 +199,9 @@ fn special_keys(kind: Kind) -> Map<String, Value> {
             described("level", json!({ "anyOf": [{ "type": "integer" }, { "enum": names }] })),
             described("every", json!({ "type": "string", "pattern": "^0*[1-9][0-9]*(it|ep)$" })),
         ]);
+    }
+    if kind == Kind::Dataset {
+        keys.extend([described(TRANSFORMS, list(catalog, Kind::Transform))]);
     }
     if kind.comes_from_libraries() {
         let one = type_schema(&fixed::phase_type());

@@ -5,7 +5,8 @@ use super::fit::Trainer;
 use super::interrupt::Interrupt;
 use crate::config::{Component, ConfigErrors, DataSplit, Limit, Precision, ResolvedConfig};
 use crate::dispatch::{Attached, Rack};
-use crate::engine::data::{DATASETS, Loader, LoaderSettings, Remainder, Shard};
+use crate::engine::data::transform::Chain;
+use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard};
 use crate::engine::lr::Horizon;
 use crate::engine::{Choice, Engine, EngineError, EngineSpec};
 use crate::job::{Job, Maker, Member};
@@ -152,8 +153,13 @@ fn refused<'a>(
 }
 
 fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
-    let dataset =
-        choice(&split.component).build("data set", DATASETS, &()).map_err(refused(config, key))?;
+    let dataset = choice(&split.component)
+        .build("data set", DATASETS, &())
+        .and_then(|whole| Part::of(whole, split.skip, split.first))
+        .map_err(refused(config, key))?;
+    let transforms: Vec<_> = split.transforms.iter().map(choice).collect();
+    let chain = Chain::build(&transforms, &dataset.spec(), dataset.brightest())
+        .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
     let settings = LoaderSettings {
         batch_size: split.batch_size,
         shuffle: split.shuffle,
@@ -161,21 +167,40 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
         seed: config.train.seed,
         shard: Shard::WHOLE,
         remainder: Remainder::Keep,
+        workers: split.workers,
+        prefetch: split.prefetch,
     };
-    Loader::new(Arc::from(dataset), &settings).map_err(refused(config, key))
+    Loader::transformed(Arc::from(dataset), chain, &settings).map_err(refused(config, key))
+}
+
+/// A loader of a split whose samples look like those of training.
+fn beside(
+    config: &ResolvedConfig,
+    key: &str,
+    split: Option<&DataSplit>,
+    train: &Loader,
+) -> Result<Option<Loader>, ConfigErrors> {
+    let Some(split) = split else { return Ok(None) };
+    let loader = loader(config, key, split)?;
+    match loader.spec().unlike(train.spec()) {
+        None => Ok(Some(loader)),
+        Some(why) => Err(refused(config, key)(EngineError::Data(why))),
+    }
 }
 
 fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
     let data = &config.data;
-    let optional = |key, split: &Option<DataSplit>| {
-        split.as_ref().map(|split| loader(config, key, split)).transpose()
-    };
-    Ok(Loaders {
-        train: loader(config, "data.train", &data.train)?,
-        val: optional("data.val", &data.val)?,
-        test: optional("data.test", &data.test)?,
-        pred: optional("data.pred", &data.pred)?,
-    })
+    let train = loader(config, "data.train", &data.train)?;
+    let (wanted, found) = (data.train.batch_size, train.dataset().len());
+    if wanted > found {
+        let why = format!("batch_size = {wanted} is more than the {found} samples there are");
+        let help = format!("write batch_size = {found} or less");
+        return Err(config.refuse("data.train.batch_size", why, help));
+    }
+    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train);
+    let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
+    let pred = other("data.pred", &data.pred)?;
+    Ok(Loaders { train, val, test, pred })
 }
 
 fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
@@ -198,8 +223,7 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
         seed: config.train.seed,
         horizon: horizon(config, loaders),
     };
-    let data = loaders.train.dataset().spec();
-    Engine::build(&spec, &data).map_err(|error| {
+    Engine::build(&spec, loaders.train.spec()).map_err(|error| {
         let section = match &error {
             EngineError::Settings { kind: "loss", .. } => "loss",
             EngineError::Settings { kind: "optimizer", .. } => "optimizer",

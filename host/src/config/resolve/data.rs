@@ -35,18 +35,48 @@ impl Resolver<'_> {
         let scope = Scope::section(&format!("data.{key}"));
         let mut typed = self.typed(node, Kind::Dataset, &scope, None)?;
         self.complete(key, &mut typed.reserved);
+        let transforms = self.transforms(&scope, &mut typed.reserved)?;
+        let count = |key: &str| typed.reserved.int(key).and_then(|count| count.try_into().ok());
         let split = DataSplit {
             component: Component {
                 type_name: typed.entry.name.clone(),
                 settings: typed.settings.to_value(),
                 origin: node.origin.clone(),
             },
-            batch_size: typed.reserved.int("batch_size").and_then(|size| size.try_into().ok())?,
+            batch_size: count("batch_size")?,
             shuffle: typed.reserved.bool("shuffle")?,
             drop_last: typed.reserved.bool("drop_last")?,
+            skip: count("skip")?,
+            first: count("first"),
+            workers: count("workers")?,
+            prefetch: count("prefetch")?,
+            transforms,
         };
         tree.push_node(key, Node::table(typed.into_table(), node.origin.clone()));
         Some(split)
+    }
+
+    /// The chain of transforms; each is checked and completed where it stands.
+    fn transforms(&mut self, scope: &Scope, reserved: &mut Table) -> Option<Vec<Component>> {
+        let entry = reserved.entries.iter_mut().find(|entry| entry.key == fixed::TRANSFORMS)?;
+        let Item::List(nodes) = &mut entry.node.item else { return None };
+        let checked: Vec<_> = nodes
+            .iter_mut()
+            .enumerate()
+            .map(|(number, node)| {
+                let path = scope.key(&format!("{}.{number}", fixed::TRANSFORMS));
+                let scope = Scope { shown: format!("`{path}`"), path };
+                let typed = self.typed(node, Kind::Transform, &scope, None)?;
+                let component = Component {
+                    type_name: typed.entry.name.clone(),
+                    settings: typed.settings.to_value(),
+                    origin: node.origin.clone(),
+                };
+                node.item = Item::Table(typed.into_table());
+                Some(component)
+            })
+            .collect();
+        checked.into_iter().collect()
     }
 
     /// The two defaults that depend on something else.

@@ -85,6 +85,7 @@ fn components() -> Vec<(Kind, CatalogEntry)> {
         (Kind::Dataset, entry("Digits", vec![split])),
         (Kind::Dataset, entry("Synthetic", vec![int("samples", 1024)])),
         (Kind::Dataset, idx_images()),
+        (Kind::Transform, entry("RandomCrop", vec![int("padding", 0)])),
         (Kind::Schedule, entry("NoPipeline", vec![])),
         (Kind::Metric, entry("Accuracy", vec![])),
         (Kind::Metric, entry("Loss", vec![])),

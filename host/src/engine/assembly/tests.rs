@@ -5,20 +5,13 @@ use std::sync::Arc;
 use hookrack_plugin_api::Value;
 
 use super::*;
-use crate::engine::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings, Remainder, Shard};
+use crate::engine::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings};
 use crate::torch::{foreach, threads};
 
 fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
     let choice = Choice::new("Digits", &[("split", split.into())]);
     let dataset: Arc<dyn Dataset> = choice.build("data set", DATASETS, &()).unwrap().into();
-    let settings = LoaderSettings {
-        batch_size,
-        shuffle,
-        drop_last: false,
-        seed: 1,
-        shard: Shard::WHOLE,
-        remainder: Remainder::Keep,
-    };
+    let settings = LoaderSettings { shuffle, seed: 1, ..LoaderSettings::new(batch_size) };
     Loader::new(dataset, &settings).unwrap()
 }
 

@@ -5,16 +5,15 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::{Batch, DataSpec, Dataset, Target, out_of_range, size};
+use super::{DataSpec, Dataset, Slot, Split, Target};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
-use crate::torch::buffer;
 
 /// 64 pixels of 0..16, then the label, a byte each.
 static SAMPLES: &[u8] = include_bytes!("../../../data/digits/digits.bin");
 const PIXELS: usize = 64;
 const RECORD: usize = PIXELS + 1;
-const BRIGHTEST: f32 = 16.0;
+const BRIGHTEST: u8 = 16;
 const VAL_EVERY: usize = 5;
 
 /// 1,797 handwritten digits of 8x8 pixels, built in; pixels are scaled to 0..1.
@@ -24,18 +23,6 @@ pub struct DigitsSettings {
     /// Which samples: of each class every fifth is val, the others are train.
     #[serde(default = "split")]
     pub split: Split,
-}
-
-/// A part of the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Split {
-    /// Four fifths of each class.
-    Train,
-    /// Every fifth sample of each class, in the file's order.
-    Val,
-    /// All.
-    All,
 }
 
 fn split() -> Split {
@@ -80,24 +67,15 @@ impl Dataset for Digits {
         DataSpec { input: vec![1, 8, 8], target: Target::Classes(10) }
     }
 
-    fn batch(&self, indices: &[usize]) -> Result<Batch> {
-        if let Some(index) = indices.iter().find(|index| **index >= self.len()) {
-            return Err(out_of_range(*index, self.len()));
-        }
-        let rows = size(indices.len());
-        let input = buffer::filled(&[rows, 1, 8, 8], |memory: &mut [f32]| {
-            for (image, index) in memory.chunks_exact_mut(PIXELS).zip(indices) {
-                for (pixel, byte) in image.iter_mut().zip(self.records[*index]) {
-                    *pixel = f32::from(*byte) / BRIGHTEST;
-                }
-            }
-        })?;
-        let label = buffer::filled(&[rows], |memory: &mut [i64]| {
-            for (label, index) in memory.iter_mut().zip(indices) {
-                *label = i64::from(self.records[*index][PIXELS]);
-            }
-        })?;
-        Ok(Batch { input, label })
+    fn brightest(&self) -> u8 {
+        BRIGHTEST
+    }
+
+    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+        let (pixels, label) = self.records[index].split_at(PIXELS);
+        slot.bytes(pixels);
+        slot.class(label.first().copied().map_or(0, i64::from));
+        Ok(())
     }
 }
 

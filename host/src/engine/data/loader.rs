@@ -1,10 +1,14 @@
-//! The loader: walks an epoch's order in batches, from any batch on.
+//! The loader: walks an epoch's order in batches, from any batch on, with threads that work ahead if wanted.
 
 use std::sync::Arc;
 
-use super::sampler::{Remainder, Sampler, Shard};
-use super::{Batch, Dataset};
+use super::collate::{Filled, Job, Shapes, fill};
+use super::sampler::{Order, Remainder, Sampler, Shard};
+use super::transform::{Chain, Scratch};
+use super::workers::Workers;
+use super::{Batch, DataSpec, Dataset};
 use crate::engine::error::{EngineError, Result};
+use crate::torch::block::Pool;
 
 /// How batches are drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,33 +25,97 @@ pub struct LoaderSettings {
     pub shard: Shard,
     /// What happens to samples that cannot be dealt out evenly to all ranks.
     pub remainder: Remainder,
+    /// Threads that make batches ahead; with 0 they are made when asked for.
+    pub workers: usize,
+    /// How many batches are made ahead at most.
+    pub prefetch: usize,
+}
+
+impl LoaderSettings {
+    /// Batches of this size in the data set's order, made when asked for.
+    pub fn new(batch_size: usize) -> Self {
+        Self {
+            batch_size,
+            shuffle: false,
+            drop_last: false,
+            seed: 0,
+            shard: Shard::WHOLE,
+            remainder: Remainder::Keep,
+            workers: 0,
+            prefetch: 1,
+        }
+    }
+}
+
+/// What makes batches: shared by the loader and its threads.
+pub(super) struct Maker {
+    dataset: Arc<dyn Dataset>,
+    chain: Chain,
+    pool: Arc<Pool>,
+    batch_size: usize,
+    seed: u64,
+}
+
+impl Maker {
+    pub(super) fn scratch(&self) -> Scratch {
+        self.chain.scratch()
+    }
+
+    /// Makes batch `number` of an epoch.
+    pub(super) fn make(
+        &self,
+        order: &Order,
+        epoch: u64,
+        number: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Filled> {
+        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.batch_size);
+        let end = order.count().min(start.saturating_add(self.batch_size));
+        let indices = (start.min(end)..end).map(|place| order.at(place));
+        let job = Job { indices, seed: self.seed, epoch, number };
+        fill(self.dataset.as_ref(), &self.chain, &self.pool, scratch, job)
+    }
 }
 
 /// Gives the batches of an epoch one by one.
 pub struct Loader {
-    dataset: Arc<dyn Dataset>,
+    maker: Arc<Maker>,
     sampler: Sampler,
-    batch_size: usize,
     batches: u64,
-    // The order of the epoch that was begun; the buffer is reused by the next.
-    order: Vec<usize>,
+    epoch: u64,
+    order: Order,
     next: u64,
+    shapes: Shapes,
+    scratch: Scratch,
+    settings: LoaderSettings,
+    // Started by the first batch that is asked for.
+    workers: Option<Workers>,
 }
 
 impl std::fmt::Debug for Loader {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Loader")
             .field("sampler", &self.sampler)
-            .field("batch_size", &self.batch_size)
+            .field("settings", &self.settings)
             .field("next", &self.next)
             .finish_non_exhaustive()
     }
 }
 
 impl Loader {
-    /// A loader that stands before the first batch of epoch 0.
+    /// A loader of samples as they are, before the first batch of epoch 0.
     pub fn new(dataset: Arc<dyn Dataset>, settings: &LoaderSettings) -> Result<Self> {
-        let LoaderSettings { batch_size, shuffle, drop_last, seed, shard, remainder } = *settings;
+        let chain = Chain::none(dataset.spec(), dataset.brightest());
+        Self::transformed(dataset, chain, settings)
+    }
+
+    /// A loader of samples that go through a chain of transforms.
+    pub fn transformed(
+        dataset: Arc<dyn Dataset>,
+        chain: Chain,
+        settings: &LoaderSettings,
+    ) -> Result<Self> {
+        let LoaderSettings { batch_size, shuffle, seed, shard, remainder, .. } = *settings;
         if batch_size == 0 || shard.rank >= shard.world {
             let Shard { rank, world } = shard;
             let why =
@@ -55,29 +123,22 @@ impl Loader {
             return Err(EngineError::Data(why));
         }
         let sampler = Sampler { len: dataset.len(), seed, shuffle, shard, remainder };
-        let count = sampler.count();
-        let batches = if drop_last { count / batch_size } else { count.div_ceil(batch_size) };
-        if batches == 0 {
-            let why = match (dataset.len(), count) {
-                (0, _) => "the data set is empty".to_owned(),
-                (len, 0) => format!("{len} samples are too few for {} ranks", shard.world),
-                _ => format!(
-                    "batch_size = {batch_size} but only {count} samples, and drop_last leaves out a batch \
-                     that is not full: make batch_size smaller or set drop_last = false"
-                ),
-            };
-            return Err(EngineError::Data(why));
-        }
-        let mut loader = Self {
-            dataset,
+        let batches = batches(&sampler, settings)?;
+        // What is made ahead, what is in use, and what a hook may keep, input and label each.
+        let pool = Pool::new(2 * (settings.prefetch + settings.workers + 2));
+        let maker = Arc::new(Maker { dataset, chain, pool, batch_size, seed });
+        Ok(Self {
+            shapes: Shapes::new(maker.chain.spec()),
+            scratch: maker.scratch(),
+            order: sampler.order(0),
+            maker,
             sampler,
-            batch_size,
-            batches: batches as u64,
-            order: Vec::new(),
+            batches,
+            epoch: 0,
             next: 0,
-        };
-        loader.begin(0, 0);
-        Ok(loader)
+            settings: settings.clone(),
+            workers: None,
+        })
     }
 
     /// Batches in an epoch; the same in every epoch.
@@ -87,13 +148,21 @@ impl Loader {
 
     /// The data set.
     pub fn dataset(&self) -> &Arc<dyn Dataset> {
-        &self.dataset
+        &self.maker.dataset
     }
 
-    /// Goes to batch `position` of an epoch. No sample is read.
+    /// What the samples of a batch look like, after all transforms.
+    pub fn spec(&self) -> &DataSpec {
+        self.maker.chain.spec()
+    }
+
+    /// Goes to batch `position` of an epoch. It costs the same wherever that is: no sample is read, and no order made.
     pub fn begin(&mut self, epoch: u64, position: u64) {
-        self.sampler.order(epoch, &mut self.order);
-        self.next = position;
+        (self.epoch, self.next) = (epoch, position);
+        self.order = self.sampler.order(epoch);
+        if let Some(workers) = &self.workers {
+            workers.begin(&self.order, epoch, position, self.batches);
+        }
     }
 
     /// How many batches of this epoch were given or passed over.
@@ -106,90 +175,41 @@ impl Loader {
         if self.next >= self.batches {
             return Ok(None);
         }
-        let start =
-            usize::try_from(self.next).unwrap_or(usize::MAX).saturating_mul(self.batch_size);
-        let end = self.order.len().min(start.saturating_add(self.batch_size));
-        let batch = self.dataset.batch(self.order.get(start..end).unwrap_or_default())?;
+        let filled = if self.settings.workers == 0 {
+            self.maker.make(&self.order, self.epoch, self.next, &mut self.scratch)?
+        } else {
+            self.workers()?.next()?
+        };
         self.next += 1;
-        Ok(Some(batch))
+        self.shapes.batch(filled).map(Some)
     }
+
+    fn workers(&mut self) -> Result<&Workers> {
+        if self.workers.is_none() {
+            let LoaderSettings { workers, prefetch, .. } = self.settings;
+            let started = Workers::start(&self.maker, workers, prefetch)?;
+            started.begin(&self.order, self.epoch, self.next, self.batches);
+            self.workers = Some(started);
+        }
+        self.workers.as_ref().ok_or_else(|| EngineError::Data("no worker was started".into()))
+    }
+}
+
+fn batches(sampler: &Sampler, settings: &LoaderSettings) -> Result<u64> {
+    let (count, size) = (sampler.count(), settings.batch_size);
+    let batches = if settings.drop_last { count / size } else { count.div_ceil(size) };
+    if batches > 0 {
+        return Ok(batches as u64);
+    }
+    Err(EngineError::Data(match (sampler.len, count) {
+        (0, _) => "the data set is empty".to_owned(),
+        (len, 0) => format!("{len} samples are too few for {} ranks", sampler.shard.world),
+        _ => format!(
+            "batch_size = {size} but only {count} samples, and drop_last leaves out a batch \
+             that is not full: make batch_size smaller or set drop_last = false"
+        ),
+    }))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{DataSpec, Target, size};
-    use super::*;
-    use crate::torch::buffer;
-
-    /// Its samples are their own numbers.
-    struct Count(usize);
-
-    impl Dataset for Count {
-        fn len(&self) -> usize {
-            self.0
-        }
-        fn spec(&self) -> DataSpec {
-            DataSpec { input: vec![], target: Target::Values(vec![]) }
-        }
-        fn batch(&self, indices: &[usize]) -> Result<Batch> {
-            let fill = |memory: &mut [i64]| {
-                for (place, index) in memory.iter_mut().zip(indices) {
-                    *place = size(*index);
-                }
-            };
-            let input = buffer::filled(&[size(indices.len())], fill)?;
-            Ok(Batch { label: input.shallow_clone(), input })
-        }
-    }
-
-    fn loader(len: usize, batch_size: usize, drop_last: bool) -> Result<Loader> {
-        let settings = LoaderSettings {
-            batch_size,
-            shuffle: true,
-            drop_last,
-            seed: 5,
-            shard: Shard::WHOLE,
-            remainder: Remainder::Keep,
-        };
-        Loader::new(Arc::new(Count(len)), &settings)
-    }
-
-    fn rest(loader: &mut Loader) -> Vec<Vec<i64>> {
-        let mut batches = Vec::new();
-        while let Some(batch) = loader.next_batch().unwrap() {
-            batches.push(Vec::try_from(batch.input).unwrap());
-        }
-        batches
-    }
-
-    #[test]
-    fn starting_anywhere_gives_the_tail() {
-        let mut loader = loader(23, 4, false).unwrap();
-        loader.begin(6, 0);
-        let all = rest(&mut loader);
-        assert_eq!(all.len(), 6);
-        assert_eq!(all[5].len(), 3);
-        for position in 0..=6 {
-            loader.begin(6, position);
-            let from = usize::try_from(position).unwrap();
-            assert_eq!(rest(&mut loader), all[from..]);
-        }
-        loader.begin(7, 0);
-        assert_ne!(rest(&mut loader), all);
-    }
-
-    #[test]
-    fn a_last_batch_that_is_not_full_may_be_left_out() {
-        let mut loader = loader(23, 4, true).unwrap();
-        assert_eq!(loader.batches(), 5);
-        assert!(rest(&mut loader).iter().all(|batch| batch.len() == 4));
-    }
-
-    #[test]
-    fn a_loader_without_a_batch_is_refused_with_the_reason() {
-        let text = |len, batch_size| loader(len, batch_size, true).unwrap_err().to_string();
-        assert!(text(3, 4).contains("batch_size = 4 but only 3 samples"));
-        assert_eq!(text(0, 4), "data: the data set is empty");
-        assert!(text(4, 0).contains("batch_size = 0"));
-    }
-}
+mod tests;

@@ -1,53 +1,40 @@
-//! Data: data sets that hand out batches by index, the order they are drawn in, and the loader between them.
+//! Data: data sets that write samples by number into a batch, the order they are drawn in, and the loader between them.
 
+mod collate;
 mod digits;
+mod file_bytes;
+mod idx_file;
+mod idx_images;
 mod loader;
+mod part;
+mod permutation;
 mod prng;
 mod sampler;
+mod slot;
+mod spec;
+mod split;
 mod synthetic;
+mod text;
+pub mod transform;
+mod workers;
 
 use tch::Tensor;
 
-pub use digits::{Digits, DigitsSettings, Split};
+pub use digits::{Digits, DigitsSettings};
+pub use idx_images::{IdxImages, IdxImagesSettings, IdxSplit};
 pub use loader::{Loader, LoaderSettings};
+pub use part::Part;
 pub use prng::Prng;
-pub use sampler::{Remainder, Sampler, Shard};
+pub use sampler::{Order, Remainder, Sampler, Shard};
+pub use slot::Slot;
+pub use spec::{DataSpec, Target};
+pub use split::Split;
 pub use synthetic::{Synthetic, SyntheticSettings};
+pub use text::{Text, TextSettings, Unit};
 
-use super::error::{EngineError, Result};
+use super::error::Result;
 use super::registry::Entry;
 use crate::torch::shape;
-
-/// What a data set's samples look like.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DataSpec {
-    /// The shape of one input.
-    pub input: Vec<i64>,
-    /// What a label is.
-    pub target: Target,
-}
-
-impl DataSpec {
-    /// How many numbers a model should give per sample, or per token.
-    pub fn outputs(&self) -> Option<i64> {
-        match &self.target {
-            Target::Classes(count) | Target::Tokens(count) => Some(*count),
-            Target::Values(shape) => Some(shape.iter().product()),
-        }
-    }
-}
-
-/// What a label is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// One of this many class numbers.
-    Classes(i64),
-    /// Numbers of this shape.
-    Values(Vec<i64>),
-    /// For each token of the input the one that follows it, out of a vocabulary of this many. The input is a row of
-    /// such tokens, too: both are int64 of the same shape.
-    Tokens(i64),
-}
 
 /// Some samples side by side; the first dimension of both tensors is the sample.
 #[derive(Debug)]
@@ -73,7 +60,7 @@ impl Batch {
     }
 }
 
-/// A data set. Any sample can be read without those before it.
+/// A data set. Any sample can be read without those before it, by several threads at once.
 pub trait Dataset: Send + Sync {
     /// How many samples.
     fn len(&self) -> usize;
@@ -81,23 +68,33 @@ pub trait Dataset: Send + Sync {
     /// What the samples look like.
     fn spec(&self) -> DataSpec;
 
-    /// The samples with these numbers, in this order, in freshly made tensors.
-    fn batch(&self, indices: &[usize]) -> Result<Batch>;
+    /// Writes the sample with this number to its place in a batch: all of its input and all of its label, in the
+    /// shape that [`spec`](Self::spec) says. No libtorch: threads of the loader call it.
+    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()>;
+
+    /// The byte that becomes 1.0, where inputs are bytes.
+    fn brightest(&self) -> u8 {
+        u8::MAX
+    }
 
     /// Whether there is no sample.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The samples with these numbers, in this order, in freshly made tensors.
+    fn batch(&self, indices: &[usize]) -> Result<Batch> {
+        collate::batch(self, indices)
+    }
 }
 
 /// Every data set that a config can name.
-pub static DATASETS: &[Entry<(), dyn Dataset>] =
-    &[Entry::of::<DigitsSettings>(), Entry::of::<SyntheticSettings>()];
-
-/// The error for a sample that is not there.
-fn out_of_range(index: usize, len: usize) -> EngineError {
-    EngineError::Data(format!("sample {index} was asked for, but there are {len}"))
-}
+pub static DATASETS: &[Entry<(), dyn Dataset>] = &[
+    Entry::of::<DigitsSettings>(),
+    Entry::of::<IdxImagesSettings>(),
+    Entry::of::<SyntheticSettings>(),
+    Entry::of::<TextSettings>(),
+];
 
 /// A count as libtorch wants it.
 fn size(count: usize) -> i64 {

@@ -19,10 +19,7 @@ impl Prng {
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        mixed(self.state)
     }
 
     /// A number below `bound`, each as likely as the others; 0 for a bound of 0.
@@ -48,12 +45,50 @@ impl Prng {
         (self.next_u64() >> 40) as f32 / (1_u64 << 24) as f32
     }
 
-    /// Puts the items in a random order, each order as likely as the others.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
+    /// A number in `0.0..1.0`, finer than an `f32`.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact in an f64")]
+    pub fn unit_f64(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A number of the Beta(`alpha`, `alpha`) distribution, for an `alpha` above 0.
+    pub fn beta(&mut self, alpha: f64) -> f64 {
+        let (a, b) = (self.gamma(alpha), self.gamma(alpha));
+        // Both may be too small for a float; then it is one end or the other.
+        if a + b > 0.0 { a / (a + b) } else { self.unit_f64().round() }
+    }
+
+    /// Marsaglia and Tsang's method; below a shape of 1 by way of the shape above.
+    fn gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            let power = self.unit_f64().powf(1.0 / shape);
+            return self.gamma(shape + 1.0) * power;
+        }
+        let reduced = shape - 1.0 / 3.0;
+        let spread = 1.0 / (9.0 * reduced).sqrt();
+        loop {
+            let normal = self.normal();
+            let cube = (1.0 + spread * normal).powi(3);
+            let height = (1.0 - self.unit_f64()).ln();
+            if cube > 0.0 && height < 0.5 * normal * normal + reduced * (1.0 - cube + cube.ln()) {
+                return reduced * cube;
+            }
         }
     }
+
+    /// Box and Muller's method, one number of each pair.
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit_f64()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit_f64()).cos()
+    }
+}
+
+/// 64 bits that depend on all 64 given; the last step of the generator above.
+pub(super) fn mixed(bits: u64) -> u64 {
+    let mut z = bits;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -79,6 +114,20 @@ mod tests {
         }
         assert!(counts.iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
         assert_eq!((prng.below(0), prng.below(1)), (0, 0));
+    }
+
+    #[test]
+    fn beta_has_its_mean_and_its_spread() {
+        for alpha in [0.2, 1.0, 4.0] {
+            let mut prng = Prng::new(&[7]);
+            let drawn: Vec<f64> = (0..20_000).map(|_| prng.beta(alpha)).collect();
+            let mean = drawn.iter().sum::<f64>() / 20_000.0;
+            let spread = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20_000.0;
+            // The variance of Beta(a, a) is 1 / (8 a + 4).
+            let wanted = 1.0 / (8.0 * alpha + 4.0);
+            assert!((mean - 0.5).abs() < 0.01, "{alpha}: mean {mean}");
+            assert!((spread - wanted).abs() < 0.04 * wanted, "{alpha}: {spread}, not {wanted}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The order in which samples are drawn: a function of seed, epoch and rank, and of nothing else.
 
-use super::prng::Prng;
+use super::permutation::Permutation;
 
 /// Which part of the samples this process draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,30 +54,35 @@ impl Sampler {
         }
     }
 
-    /// Refills `out` with the samples that this rank draws in an epoch, in order. To start in the middle, start
-    /// in the middle of `out`.
-    pub fn order(&self, epoch: u64, out: &mut Vec<usize>) {
-        out.clear();
-        out.extend(0..self.len);
-        if self.shuffle {
-            // All ranks make the same order and take turns in it.
-            Prng::new(&[self.seed, epoch]).shuffle(out);
-        }
-        let count = self.count();
-        let Shard { rank, world } = self.shard;
-        if world <= 1 {
-            return;
-        }
-        if self.remainder == Remainder::Repeat && self.len > 0 {
-            for extra in self.len..count * world {
-                out.push(out[extra % self.len]);
-            }
-        }
-        // Place `k` reads from a place at or after `k`: nothing is overwritten before it was read.
-        for k in 0..count {
-            out[k] = out[rank + k * world];
-        }
-        out.truncate(count);
+    /// The order of an epoch. Nothing is computed before a place is asked for.
+    pub fn order(&self, epoch: u64) -> Order {
+        // All ranks have the same order and take turns in it.
+        let permutation = self.shuffle.then(|| Permutation::new(self.len, &[self.seed, epoch]));
+        Order { permutation, len: self.len, count: self.count(), shard: self.shard }
+    }
+}
+
+/// The samples that a rank draws in an epoch, in order.
+#[derive(Debug, Clone)]
+pub struct Order {
+    permutation: Option<Permutation>,
+    len: usize,
+    count: usize,
+    shard: Shard,
+}
+
+impl Order {
+    /// How many samples.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The sample at a place below `count`, at the same cost wherever that is.
+    pub fn at(&self, place: usize) -> usize {
+        let turn = self.shard.rank + place * self.shard.world;
+        // Those that are drawn twice come again from the beginning.
+        let turn = if self.len == 0 { 0 } else { turn % self.len };
+        self.permutation.as_ref().map_or(turn, |permutation| permutation.at(turn))
     }
 }
 
@@ -94,10 +99,8 @@ mod tests {
     ) -> Vec<usize> {
         let shard = Shard { rank, world };
         let sampler = Sampler { len, seed: 42, shuffle: true, shard, remainder };
-        let mut out = vec![7; 3];
-        sampler.order(epoch, &mut out);
-        assert_eq!(out.len(), sampler.count());
-        out
+        let order = sampler.order(epoch);
+        (0..order.count()).map(|place| order.at(place)).collect()
     }
 
     fn all_ranks(len: usize, world: usize, remainder: Remainder) -> Vec<usize> {
@@ -146,8 +149,7 @@ mod tests {
             shard: Shard { rank: 1, world: 2 },
             remainder: Remainder::Keep,
         };
-        let mut out = Vec::new();
-        sampler.order(9, &mut out);
-        assert_eq!(out, [1, 3]);
+        let order = sampler.order(9);
+        assert_eq!((order.count(), order.at(0), order.at(1)), (2, 1, 3));
     }
 }

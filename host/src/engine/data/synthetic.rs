@@ -1,15 +1,11 @@
 //! `Synthetic`: seeded random images and labels of any shape, for benches and dry runs.
 
-use std::sync::{Mutex, PoisonError};
-
 use hookrack_plugin_api::prelude::Deserialize;
-use tch::Tensor;
 
 use super::prng::Prng;
-use super::{Batch, DataSpec, Dataset, Target, out_of_range, size};
+use super::{DataSpec, Dataset, Slot, Target, size};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
-use crate::torch::buffer;
 
 /// Random inputs in 0..1 with random classes, or with numbers to be learnt, for labels; a sample depends on the seed and its number alone.
 #[derive(Debug, Clone, Deserialize)]
@@ -68,7 +64,7 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
                 self.values
             )));
         }
-        Ok(Box::new(Synthetic::new(self)?))
+        Ok(Box::new(Synthetic::new(self)))
     }
 }
 
@@ -77,80 +73,56 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
 pub struct Synthetic {
     settings: SyntheticSettings,
     input_len: usize,
-    // All samples, where they are kept. A tensor is not for two threads at once.
-    kept: Option<Mutex<Batch>>,
+    // All samples, where they are kept.
+    kept: Option<Vec<Sample>>,
+}
+
+/// One sample.
+#[derive(Debug)]
+struct Sample {
+    input: Vec<f32>,
+    class: i64,
+    values: Vec<f32>,
 }
 
 impl Synthetic {
     /// Samples as the settings say.
-    pub fn new(settings: SyntheticSettings) -> Result<Self> {
+    pub fn new(settings: SyntheticSettings) -> Self {
         let input_len = usize::try_from(settings.shape.iter().product::<i64>()).unwrap_or(0);
         let mut data = Self { settings, input_len, kept: None };
         if data.settings.in_memory {
-            let all: Vec<usize> = (0..data.len()).collect();
-            data.kept = Some(Mutex::new(data.make(&all)?));
+            data.kept = Some((0..data.len()).map(|index| data.keep(index)).collect());
         }
-        Ok(data)
+        data
     }
 
-    /// Draws samples anew.
-    fn make(&self, indices: &[usize]) -> Result<Batch> {
-        let rows = size(indices.len());
-        let sides = &self.settings.shape;
-        let mut shape = [rows; MOST_SIDES + 1];
-        shape[1..=sides.len()].copy_from_slice(sides);
-        let input = buffer::filled(&shape[..=sides.len()], |memory: &mut [f32]| {
-            for (image, index) in memory.chunks_exact_mut(self.input_len.max(1)).zip(indices) {
-                let mut prng = self.sample(*index);
-                self.label(&mut prng);
-                image.fill_with(|| prng.unit_f32());
-            }
-        })?;
-        let label =
-            if self.settings.values > 0 { self.means(indices)? } else { self.classes(indices)? };
-        Ok(Batch { input, label })
+    fn keep(&self, index: usize) -> Sample {
+        let (class, input) = self.draw(index);
+        let input: Vec<f32> = input.collect();
+        let mut values = vec![0.0; self.settings.values];
+        self.means(&input, &mut values);
+        Sample { input, class, values }
     }
 
-    fn classes(&self, indices: &[usize]) -> Result<Tensor> {
-        let classes = buffer::filled(&[size(indices.len())], |memory: &mut [i64]| {
-            for (label, index) in memory.iter_mut().zip(indices) {
-                *label = self.label(&mut self.sample(*index));
-            }
-        });
-        Ok(classes?)
+    /// Draws a sample anew: its class, then its input number by number.
+    fn draw(&self, index: usize) -> (i64, impl Iterator<Item = f32>) {
+        let mut prng = Prng::new(&[self.settings.seed, index as u64]);
+        let classes = usize::try_from(self.settings.classes).unwrap_or(1);
+        let class = size(prng.below(classes));
+        (class, (0..self.input_len).map(move |_| prng.unit_f32()))
     }
 
     /// Something that a linear layer can learn.
-    fn means(&self, indices: &[usize]) -> Result<Tensor> {
-        let values = self.settings.values;
-        let means = buffer::filled(&[size(indices.len()), size(values)], |memory: &mut [f32]| {
-            for (label, index) in memory.chunks_exact_mut(values).zip(indices) {
-                let mut prng = self.sample(*index);
-                self.label(&mut prng);
-                label.fill(0.0);
-                for i in 0..self.input_len {
-                    let place = i % values;
-                    // How many inputs share this place.
-                    let sharing = (self.input_len - place).div_ceil(values);
-                    #[expect(
-                        clippy::cast_precision_loss,
-                        reason = "an input has far fewer numbers than 2^23"
-                    )]
-                    let share = 1.0 / sharing as f32;
-                    label[place] += prng.unit_f32() * share;
-                }
-            }
-        });
-        Ok(means?)
-    }
-
-    /// The label is drawn first, then the input.
-    fn sample(&self, index: usize) -> Prng {
-        Prng::new(&[self.settings.seed, index as u64])
-    }
-
-    fn label(&self, prng: &mut Prng) -> i64 {
-        size(prng.below(usize::try_from(self.settings.classes).unwrap_or(1)))
+    #[expect(clippy::cast_precision_loss, reason = "an input has far fewer numbers than 2^23")]
+    fn means(&self, input: &[f32], label: &mut [f32]) {
+        let values = label.len();
+        label.fill(0.0);
+        for (i, number) in input.iter().enumerate().filter(|_| values > 0) {
+            let place = i % values;
+            // How many inputs share this place.
+            let sharing = (self.input_len - place).div_ceil(values);
+            label[place] += number / sharing as f32;
+        }
     }
 }
 
@@ -167,26 +139,28 @@ impl Dataset for Synthetic {
         DataSpec { input: self.settings.shape.clone(), target }
     }
 
-    fn batch(&self, indices: &[usize]) -> Result<Batch> {
-        if let Some(index) = indices.iter().find(|index| **index >= self.len()) {
-            return Err(out_of_range(*index, self.len()));
+    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+        if let Some(kept) = &self.kept {
+            let Sample { input, class, values } = &kept[index];
+            slot.floats(input.iter().copied());
+            if values.is_empty() {
+                slot.class(*class);
+            } else {
+                slot.values(values.iter().copied());
+            }
+            return Ok(());
         }
-        match &self.kept {
-            Some(kept) => pick(&kept.lock().unwrap_or_else(PoisonError::into_inner), indices),
-            None => self.make(indices),
+        if self.settings.values > 0 {
+            let sample = self.keep(index);
+            slot.floats(sample.input);
+            slot.values(sample.values);
+            return Ok(());
         }
+        let (class, input) = self.draw(index);
+        slot.floats(input);
+        slot.class(class);
+        Ok(())
     }
-}
-
-/// Some rows of what is kept.
-fn pick(all: &Batch, indices: &[usize]) -> Result<Batch> {
-    let rows: Tensor = buffer::filled(&[size(indices.len())], |memory: &mut [i64]| {
-        for (row, index) in memory.iter_mut().zip(indices) {
-            *row = size(*index);
-        }
-    })?;
-    let (input, label) = (all.input.f_index_select(0, &rows)?, all.label.f_index_select(0, &rows)?);
-    Ok(Batch { input, label })
 }
 
 #[cfg(test)]
@@ -196,14 +170,13 @@ mod tests {
     fn data(seed: u64) -> Synthetic {
         let (samples, shape, classes, in_memory) = (50, vec![2, 3], 4, false);
         let settings = SyntheticSettings { samples, shape, classes, values: 0, seed, in_memory };
-        Synthetic::new(settings).unwrap()
+        Synthetic::new(settings)
     }
 
     #[test]
     fn what_is_kept_in_memory_is_what_would_be_drawn() {
         let drawn = data(1);
-        let kept = Synthetic::new(SyntheticSettings { in_memory: true, ..drawn.settings.clone() })
-            .unwrap();
+        let kept = Synthetic::new(SyntheticSettings { in_memory: true, ..drawn.settings.clone() });
         let [drawn, kept] = [drawn, kept].map(|data| data.batch(&[7, 0, 49, 7]).unwrap());
         assert_eq!((drawn.input, drawn.label), (kept.input, kept.label));
     }
@@ -211,7 +184,7 @@ mod tests {
     #[test]
     fn labels_to_be_learnt_are_means_of_the_inputs() {
         let settings = SyntheticSettings { values: 2, ..data(3).settings };
-        let batch = Synthetic::new(settings).unwrap().batch(&[5, 8]).unwrap();
+        let batch = Synthetic::new(settings).batch(&[5, 8]).unwrap();
         let columns = batch.input.view([2, 3, 2]).mean_dim(&[1_i64][..], false, tch::Kind::Float);
         assert!((columns - batch.label).abs().max().double_value(&[]) < 1e-6);
     }

@@ -5,7 +5,7 @@ use tch::{Reduction, Tensor};
 
 use super::weights::{beside, weights};
 use super::{Criterion, label};
-use crate::engine::data::DataSpec;
+use crate::engine::data::{DataSpec, Target};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
 
@@ -34,7 +34,11 @@ impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
     const NAME: &'static str = "CrossEntropy";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
-        let classes = label::classes(data).map_err(Self::refuse)?;
+        let classes = label::classes_or_shares(data).map_err(Self::refuse)?;
+        if matches!(data.target, Target::Shares(_)) && self.ignore_index >= 0 {
+            let why = "ignore_index is for class numbers, and mixed labels are shares of classes";
+            return Err(Self::refuse(format!("{why}: leave it out, or the mixing")));
+        }
         let weights =
             weights("class_weights", &self.class_weights, classes).map_err(Self::refuse)?;
         let Self { label_smoothing, ignore_index, .. } = self;
@@ -79,6 +83,17 @@ mod tests {
         assert!((loss(0.0, &[0, 1]) - f64::midpoint(2.0_f64.ln(), certain)).abs() < 1e-6);
         assert!((loss(0.0, &[-100, 1]) - certain).abs() < 1e-6);
         assert!((loss(0.2, &[-100, 1]) - (certain + 0.1 * 2.0)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn shares_of_classes_weigh_the_losses_of_each() {
+        let output = Tensor::from_slice2(&[[0.5_f32, 2.0], [1.0, -1.0]]);
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let loss = |label: &Tensor| criterion.loss(&output, label).unwrap().double_value(&[]);
+        let mixed = loss(&Tensor::from_slice2(&[[0.3_f32, 0.7], [0.7, 0.3]]));
+        let (one, other) =
+            (loss(&Tensor::from_slice(&[0_i64, 1])), loss(&Tensor::from_slice(&[1_i64, 0])));
+        assert!((mixed - (0.3 * one + 0.7 * other)).abs() < 1e-6);
     }
 
     #[test]

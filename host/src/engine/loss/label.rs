@@ -9,7 +9,18 @@ use crate::engine::error::{EngineError, Result};
 pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str> {
     match data.target {
         Target::Classes(count) | Target::Tokens(count) => Ok(count),
+        Target::Shares(_) => {
+            Err("the labels of this data set are shares of classes: use CrossEntropy")
+        }
         Target::Values(_) => Err("the labels of this data set are no classes: use MSE"),
+    }
+}
+
+/// The same where a share of each class will do, too.
+pub(super) fn classes_or_shares(data: &DataSpec) -> std::result::Result<i64, &'static str> {
+    match data.target {
+        Target::Shares(count) => Ok(count),
+        _ => classes(data),
     }
 }
 
@@ -17,7 +28,9 @@ pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str>
 pub(super) fn values(data: &DataSpec) -> std::result::Result<&[i64], &'static str> {
     match &data.target {
         Target::Values(shape) => Ok(shape),
-        Target::Classes(_) => Err("the labels of this data set are classes: use CrossEntropy"),
+        Target::Classes(_) | Target::Shares(_) => {
+            Err("the labels of this data set are classes: use CrossEntropy")
+        }
         Target::Tokens(_) => Err("the labels of this data set are tokens: use CrossEntropy"),
     }
 }

@@ -1,0 +1,91 @@
+//! What a data set's samples look like: the shape of an input, and what a label is.
+
+/// What a data set's samples look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSpec {
+    /// The shape of one input.
+    pub input: Vec<i64>,
+    /// What a label is.
+    pub target: Target,
+}
+
+/// What a label is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// One of this many class numbers.
+    Classes(i64),
+    /// A share of each of this many classes: what class numbers become when samples are mixed.
+    Shares(i64),
+    /// Numbers of this shape.
+    Values(Vec<i64>),
+    /// For each token of the input the one that follows it, out of a vocabulary of this many. The input is a row of
+    /// such tokens, too: both are int64 of the same shape.
+    Tokens(i64),
+}
+
+impl DataSpec {
+    /// How many numbers a model should give per sample, or per token.
+    pub fn outputs(&self) -> Option<i64> {
+        match &self.target {
+            Target::Classes(count) | Target::Shares(count) | Target::Tokens(count) => Some(*count),
+            Target::Values(shape) => Some(shape.iter().product()),
+        }
+    }
+
+    /// Whether an input is a row of token numbers; else it is floats.
+    pub fn has_tokens(&self) -> bool {
+        matches!(self.target, Target::Tokens(_))
+    }
+
+    /// The shape of one label.
+    pub(super) fn label_shape(&self) -> Vec<i64> {
+        match &self.target {
+            Target::Classes(_) => Vec::new(),
+            Target::Shares(count) => vec![*count],
+            Target::Values(shape) => shape.clone(),
+            Target::Tokens(_) => self.input.clone(),
+        }
+    }
+
+    /// Whether labels are whole numbers; else they are floats.
+    pub(super) fn has_int_labels(&self) -> bool {
+        matches!(self.target, Target::Classes(_) | Target::Tokens(_))
+    }
+
+    /// Why samples that look like this cannot stand beside those of training.
+    pub fn unlike(&self, train: &Self) -> Option<String> {
+        if self.input != train.input {
+            return Some(format!(
+                "samples have shape {:?}, those of data.train {:?}",
+                self.input, train.input
+            ));
+        }
+        let classes = |target: &Target| match target {
+            Target::Classes(count) | Target::Shares(count) => Some(*count),
+            _ => None,
+        };
+        match (classes(&self.target), classes(&train.target)) {
+            (Some(here), Some(there)) if here > there => {
+                Some(format!("labels have {here} classes, those of data.train {there}"))
+            }
+            (Some(_), Some(_)) => None,
+            _ if self.target == train.target => None,
+            _ => Some(format!("labels are {}, those of data.train {}", self.target, train.target)),
+        }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Classes(count) => write!(out, "{count} classes"),
+            Self::Shares(count) => write!(out, "shares of {count} classes"),
+            Self::Values(shape) => write!(out, "numbers of shape {shape:?}"),
+            Self::Tokens(count) => write!(out, "tokens of a vocabulary of {count}"),
+        }
+    }
+}
+
+pub(super) fn elements(shape: &[i64]) -> usize {
+    shape.iter().map(|side| usize::try_from(*side).unwrap_or(0)).product()
+}

@@ -1,0 +1,15 @@
+//! Which part of its own samples a data set gives, where it comes as one piece.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+/// A part of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// What is trained on.
+    Train,
+    /// What is held out.
+    Val,
+    /// All.
+    All,
+}

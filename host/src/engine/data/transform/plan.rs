@@ -1,0 +1,174 @@
+//! What is to be done to one sample, as passes over the picture: most chains are a single one.
+
+use super::image::Frame;
+
+/// A rectangle of the result that is painted over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Erased {
+    /// The pass after which it is painted.
+    pub(super) pass: usize,
+    pub(super) top: usize,
+    pub(super) left: usize,
+    pub(super) height: usize,
+    pub(super) width: usize,
+    pub(super) paint: Paint,
+}
+
+/// A value as the transform of this number gave it; those after it scale it like any other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Paint {
+    pub(super) value: f64,
+    pub(super) transform: usize,
+}
+
+/// Along one axis, place `p` of the result comes from `sign * p + start`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) sign: isize,
+    pub(super) start: isize,
+}
+
+impl Axis {
+    const SAME: Self = Self { sign: 1, start: 0 };
+
+    fn flip(&mut self, len: usize) {
+        self.start += self.sign * (len.cast_signed() - 1);
+        self.sign = -self.sign;
+    }
+
+    fn shift(&mut self, by: isize) {
+        self.start += self.sign * by;
+    }
+}
+
+/// Where the pixels of a pass come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Way {
+    /// Moved and mirrored by whole pixels.
+    Shift { x: Axis, y: Axis },
+    /// Turned about the middle.
+    Turn { sin: f32, cos: f32 },
+}
+
+/// One walk over the picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pass {
+    pub(super) from: Frame,
+    pub(super) to: Frame,
+    pub(super) way: Way,
+    /// What is outside of the picture.
+    pub(super) outside: Option<Paint>,
+}
+
+/// What is to be done to one sample. It is used again for the next: nothing is allocated.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) passes: Vec<Pass>,
+    pub(super) erased: Vec<Erased>,
+    /// The transform that plans at the moment.
+    pub(super) transform: usize,
+    frame: Frame,
+}
+
+impl Plan {
+    pub(super) fn new(frame: Frame) -> Self {
+        Self { passes: Vec::new(), erased: Vec::new(), transform: 0, frame }
+    }
+
+    /// Nothing is to be done to a picture of this size.
+    pub(super) fn clear(&mut self, frame: Frame) {
+        self.passes.clear();
+        self.erased.clear();
+        self.frame = frame;
+    }
+
+    /// Height and width at this place of the chain.
+    pub fn size(&self) -> (usize, usize) {
+        (self.frame.height, self.frame.width)
+    }
+
+    /// Takes a window of the picture; what of it lies outside has value `outside`.
+    pub fn crop(&mut self, top: isize, left: isize, (height, width): (usize, usize), outside: f64) {
+        let paint = self.paint(outside);
+        let is_taken = |pass: &Pass| pass.outside.is_some();
+        let pass = self.open(is_taken);
+        if let Way::Shift { x, y } = &mut pass.way {
+            x.shift(left);
+            y.shift(top);
+        }
+        pass.outside = Some(paint);
+        (pass.to.height, pass.to.width) = (height, width);
+        self.frame = pass.to;
+    }
+
+    /// Mirrors left and right.
+    pub fn flip_horizontal(&mut self) {
+        let pass = self.open(|_| false);
+        if let Way::Shift { x, .. } = &mut pass.way {
+            x.flip(pass.to.width);
+        }
+    }
+
+    /// Mirrors top and bottom.
+    pub fn flip_vertical(&mut self) {
+        let pass = self.open(|_| false);
+        if let Way::Shift { y, .. } = &mut pass.way {
+            y.flip(pass.to.height);
+        }
+    }
+
+    /// Turns the picture about its middle, counter-clockwise; what comes from outside has value `outside`.
+    #[expect(clippy::cast_possible_truncation, reason = "places in a picture are f32")]
+    pub fn turn(&mut self, degrees: f64, outside: f64) {
+        let (sin, cos) = degrees.to_radians().sin_cos();
+        let paint = self.paint(outside);
+        let pass = self.open(|_| true);
+        pass.way = Way::Turn { sin: sin as f32, cos: cos as f32 };
+        pass.outside = Some(paint);
+    }
+
+    /// Paints a rectangle over; what of it lies outside is cut off.
+    pub fn erase(
+        &mut self,
+        (top, left): (isize, isize),
+        (height, width): (usize, usize),
+        value: f64,
+    ) {
+        let cut = |from: isize, len: usize, room: usize| {
+            let end = from.saturating_add_unsigned(len).clamp(0, room.cast_signed());
+            let from = from.clamp(0, end);
+            (from.cast_unsigned(), (end - from).cast_unsigned())
+        };
+        let (top, height) = cut(top, height, self.frame.height);
+        let (left, width) = cut(left, width, self.frame.width);
+        let paint = self.paint(value);
+        if self.passes.is_empty() {
+            self.begin();
+        }
+        let pass = self.passes.len() - 1;
+        self.erased.push(Erased { pass, top, left, height, width, paint });
+    }
+
+    fn paint(&self, value: f64) -> Paint {
+        Paint { value, transform: self.transform }
+    }
+
+    /// The last pass, or a new one where that one cannot take more: pixels were painted over, it turns, or `is_full`.
+    fn open(&mut self, is_full: impl Fn(&Pass) -> bool) -> &mut Pass {
+        let erased = |pass: usize| self.erased.iter().any(|erased| erased.pass == pass);
+        let is_open = self.passes.last().is_some_and(|pass| {
+            let turns = matches!(pass.way, Way::Turn { .. });
+            !turns && !is_full(pass) && !erased(self.passes.len() - 1)
+        });
+        if !is_open {
+            self.begin();
+        }
+        let last = self.passes.len() - 1;
+        &mut self.passes[last]
+    }
+
+    fn begin(&mut self) {
+        let way = Way::Shift { x: Axis::SAME, y: Axis::SAME };
+        self.passes.push(Pass { from: self.frame, to: self.frame, way, outside: None });
+    }
+}

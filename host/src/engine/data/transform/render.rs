@@ -1,0 +1,176 @@
+//! Carries a plan out: from a data set's bytes or numbers to the batch's floats.
+
+use super::image::Frame;
+use super::plan::{Axis, Erased, Paint, Pass, Plan, Way};
+use super::scale::{Source, Tone};
+
+/// How values come out: the tones of the source, and what becomes of paint.
+pub(super) struct Palette<'a> {
+    pub(super) tones: &'a [Tone],
+    /// The value of some paint in a channel.
+    pub(super) paint: &'a dyn Fn(Paint, usize) -> f32,
+}
+
+/// Room for what lies between two passes.
+#[derive(Debug, Default)]
+pub(super) struct Between {
+    a: Vec<f32>,
+    b: Vec<f32>,
+}
+
+/// Renders a source of shape `frame`, or of the first pass's.
+pub(super) fn render<S: Source>(
+    plan: &Plan,
+    frame: Frame,
+    source: &[S],
+    palette: &Palette<'_>,
+    as_is: &[Tone],
+    between: &mut Between,
+    out: &mut [f32],
+) {
+    let Some((first, rest)) = plan.passes.split_first() else {
+        return copy(frame, source, palette.tones, out);
+    };
+    let Some((last, middle)) = rest.split_last() else {
+        return walk(first, 0, plan, source, palette, out);
+    };
+    // What was rendered once has its final values: the passes after the first take them as they are.
+    let again = Palette { tones: as_is, paint: palette.paint };
+    let Between { a, b } = between;
+    walk(first, 0, plan, source, palette, room(a, first.to));
+    for (number, pass) in middle.iter().enumerate() {
+        walk(pass, number + 1, plan, a, &again, room(b, pass.to));
+        std::mem::swap(a, b);
+    }
+    walk(last, plan.passes.len() - 1, plan, a, &again, out);
+}
+
+fn room(buffer: &mut Vec<f32>, frame: Frame) -> &mut [f32] {
+    buffer.resize(frame.channels * frame.plane(), 0.0);
+    buffer
+}
+
+fn copy<S: Source>(frame: Frame, source: &[S], tones: &[Tone], out: &mut [f32]) {
+    let plane = frame.plane().max(1);
+    for ((from, to), tone) in source.chunks(plane).zip(out.chunks_mut(plane)).zip(tones) {
+        line(from, to, tone);
+    }
+}
+
+fn line<S: Source>(from: &[S], to: &mut [f32], tone: &Tone) {
+    for (place, value) in to.iter_mut().zip(from) {
+        *place = value.value(tone);
+    }
+}
+
+/// One pass, and what is painted over after it.
+fn walk<S: Source>(
+    pass: &Pass,
+    number: usize,
+    plan: &Plan,
+    source: &[S],
+    palette: &Palette<'_>,
+    out: &mut [f32],
+) {
+    let (from, to) = (pass.from.plane().max(1), pass.to.plane().max(1));
+    let planes = source.chunks(from).zip(out.chunks_mut(to)).zip(palette.tones).enumerate();
+    for (channel, ((source, out), tone)) in planes {
+        let outside = pass.outside.map_or(0.0, |paint| (palette.paint)(paint, channel));
+        match pass.way {
+            Way::Shift { x, y } => shift(pass, x, y, source, tone, outside, out),
+            Way::Turn { sin, cos } => turn(pass, (sin, cos), source, tone, outside, out),
+        }
+        for erased in plan.erased.iter().filter(|erased| erased.pass == number) {
+            erase(erased, pass.to.width, (palette.paint)(erased.paint, channel), out);
+        }
+    }
+}
+
+fn shift<S: Source>(
+    pass: &Pass,
+    x: Axis,
+    y: Axis,
+    source: &[S],
+    tone: &Tone,
+    outside: f32,
+    out: &mut [f32],
+) {
+    let (height, width) = (pass.from.height, pass.from.width);
+    // The places of a row that come from within the picture: the same in every row.
+    let (left, right) = within(x, width, pass.to.width);
+    for (row, out) in out.chunks_mut(pass.to.width.max(1)).enumerate() {
+        let from = y.sign * row.cast_signed() + y.start;
+        let from = usize::try_from(from).ok().filter(|from| *from < height && left < right);
+        let Some(from) = from else {
+            out.fill(outside);
+            continue;
+        };
+        let source = &source[from * width..(from + 1) * width];
+        out[..left].fill(outside);
+        out[right..].fill(outside);
+        let first = (x.sign * left.cast_signed() + x.start).cast_unsigned();
+        let count = right - left;
+        if x.sign > 0 {
+            line(&source[first..first + count], &mut out[left..right], tone);
+        } else {
+            let from = source[first + 1 - count..=first].iter().rev();
+            out[left..right].iter_mut().zip(from).for_each(|(place, v)| *place = v.value(tone));
+        }
+    }
+}
+
+/// The places `left..right` of a line of `to` that come from a line of `len`.
+fn within(axis: Axis, len: usize, to: usize) -> (usize, usize) {
+    let (len, to) = (len.cast_signed(), to.cast_signed());
+    let (left, right) = if axis.sign > 0 {
+        (-axis.start, len - axis.start)
+    } else {
+        (axis.start - len + 1, axis.start + 1)
+    };
+    let left = left.clamp(0, to);
+    (left.cast_unsigned(), right.clamp(left, to).cast_unsigned())
+}
+
+/// Each pixel is weighed out of the four around the place that it comes from.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "sides of pictures are exact in an f32, and places are rounded down on purpose"
+)]
+fn turn<S: Source>(
+    pass: &Pass,
+    (sin, cos): (f32, f32),
+    source: &[S],
+    tone: &Tone,
+    outside: f32,
+    out: &mut [f32],
+) {
+    let (height, width) = (pass.from.height, pass.from.width);
+    let (mid_x, mid_y) = ((width as f32 - 1.0) / 2.0, (height as f32 - 1.0) / 2.0);
+    let at = |x: isize, y: isize| {
+        let x = usize::try_from(x).ok().filter(|x| *x < width);
+        let y = usize::try_from(y).ok().filter(|y| *y < height);
+        x.zip(y).map_or(outside, |(x, y)| source[y * width + x].value(tone))
+    };
+    for (row, out) in out.chunks_mut(width.max(1)).enumerate() {
+        for (column, place) in out.iter_mut().enumerate() {
+            let (dx, dy) = (column as f32 - mid_x, row as f32 - mid_y);
+            // Where it was before the picture was turned; rows go down, so counter-clockwise has this sign.
+            let (x, y) = (cos * dx - sin * dy + mid_x, sin * dx + cos * dy + mid_y);
+            let (left, top) = (x.floor(), y.floor());
+            let (right_share, low_share) = (x - left, y - top);
+            let (left, top) = (left as isize, top as isize);
+            let upper = at(left, top) * (1.0 - right_share) + at(left + 1, top) * right_share;
+            let lower =
+                at(left, top + 1) * (1.0 - right_share) + at(left + 1, top + 1) * right_share;
+            *place = upper * (1.0 - low_share) + lower * low_share;
+        }
+    }
+}
+
+fn erase(erased: &Erased, width: usize, value: f32, out: &mut [f32]) {
+    for row in erased.top..erased.top + erased.height {
+        let start = row * width + erased.left;
+        out[start..start + erased.width].fill(value);
+    }
+}

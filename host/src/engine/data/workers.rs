@@ -1,0 +1,186 @@
+//! Threads that make batches ahead: at most so many, handed out in order, and gone with the loader.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use super::collate::Filled;
+use super::loader::Maker;
+use super::sampler::Order;
+use crate::engine::error::{EngineError, Result};
+
+/// The threads of a loader.
+pub(super) struct Workers {
+    desk: Arc<Desk>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads and the loader share.
+struct Desk {
+    state: Mutex<State>,
+    /// There is something to make.
+    work: Condvar,
+    /// Something was made.
+    made: Condvar,
+}
+
+struct State {
+    order: Option<Order>,
+    epoch: u64,
+    /// Grows with each `begin`: what was made for an earlier one is thrown away.
+    round: u64,
+    /// The next batch that a thread makes, and the next one that is handed out.
+    to_make: u64,
+    to_give: u64,
+    batches: u64,
+    /// Batch `n` waits at place `n % prefetch`.
+    ready: Vec<Option<Result<Filled>>>,
+    is_over: bool,
+}
+
+impl State {
+    /// The next batch to make, unless enough were made ahead.
+    fn task(&mut self) -> Option<Task> {
+        let ahead = self.to_make - self.to_give;
+        if self.to_make >= self.batches || ahead >= self.ready.len() as u64 {
+            return None;
+        }
+        let order = self.order.clone()?;
+        let task = Task { order, epoch: self.epoch, round: self.round, number: self.to_make };
+        self.to_make += 1;
+        Some(task)
+    }
+
+    fn place(&mut self, number: u64) -> &mut Option<Result<Filled>> {
+        let room = self.ready.len() as u64;
+        #[expect(clippy::cast_possible_truncation, reason = "below `room`, which is a usize")]
+        let place = (number % room) as usize;
+        &mut self.ready[place]
+    }
+}
+
+struct Task {
+    order: Order,
+    epoch: u64,
+    round: u64,
+    number: u64,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a task; `None` when it is over.
+    fn next_task(&self) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.is_over {
+                return None;
+            }
+            if let Some(task) = state.task() {
+                return Some(task);
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn hand_in(&self, task: &Task, made: Result<Filled>) {
+        let mut state = self.lock();
+        if state.round == task.round {
+            *state.place(task.number) = Some(made);
+            self.made.notify_one();
+        }
+    }
+}
+
+impl Workers {
+    /// Starts the threads; they wait for [`begin`](Self::begin).
+    pub(super) fn start(maker: &Arc<Maker>, count: usize, prefetch: usize) -> Result<Self> {
+        let state = State {
+            order: None,
+            epoch: 0,
+            round: 0,
+            to_make: 0,
+            to_give: 0,
+            batches: 0,
+            ready: (0..prefetch.max(1)).map(|_| None).collect(),
+            is_over: false,
+        };
+        let (work, made) = (Condvar::new(), Condvar::new());
+        let desk = Arc::new(Desk { state: Mutex::new(state), work, made });
+        let mut workers = Self { desk, threads: Vec::with_capacity(count) };
+        for number in 0..count {
+            let (desk, maker) = (Arc::clone(&workers.desk), Arc::clone(maker));
+            let thread =
+                Builder::new().name(format!("data-{number}")).spawn(move || serve(&desk, &maker));
+            let thread = thread.map_err(|error| {
+                EngineError::Data(format!("no thread for workers = {count}: {error}"))
+            })?;
+            workers.threads.push(thread);
+        }
+        Ok(workers)
+    }
+
+    /// Goes to a batch of an epoch; what was made ahead for another place is thrown away.
+    pub(super) fn begin(&self, order: &Order, epoch: u64, position: u64, batches: u64) {
+        let mut state = self.desk.lock();
+        state.order = Some(order.clone());
+        state.round += 1;
+        (state.epoch, state.batches) = (epoch, batches);
+        (state.to_make, state.to_give) = (position, position);
+        state.ready.iter_mut().for_each(|place| *place = None);
+        self.desk.work.notify_all();
+    }
+
+    /// Waits for the next batch. The caller asks for no more than there are.
+    pub(super) fn next(&self) -> Result<Filled> {
+        let mut state = self.desk.lock();
+        loop {
+            let number = state.to_give;
+            if let Some(made) = state.place(number).take() {
+                state.to_give += 1;
+                self.desk.work.notify_one();
+                return made;
+            }
+            state = self.desk.made.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.desk.lock().is_over = true;
+        self.desk.work.notify_all();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::warn!("a thread of the loader ended with a panic");
+            }
+        }
+    }
+}
+
+/// What a thread does all its life. It calls no libtorch: it fills memory.
+fn serve(desk: &Desk, maker: &Maker) {
+    let mut scratch = maker.scratch();
+    while let Some(task) = desk.next_task() {
+        let attempt = || maker.make(&task.order, task.epoch, task.number, &mut scratch);
+        // A panic must not leave the training thread waiting.
+        let made = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
+            let why = format!(
+                "a thread of the loader panicked at batch {}: {}",
+                task.number,
+                text(&*panic)
+            );
+            Err(EngineError::Data(why))
+        });
+        desk.hand_in(&task, made);
+    }
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
