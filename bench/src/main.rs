@@ -6,13 +6,14 @@ mod allocations;
 mod calls;
 mod error;
 mod handwritten;
+mod loader;
 mod report;
 mod rounds;
 mod startup;
 mod steps;
 mod subjects;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use error::BenchError;
 use report::Report;
 use std::process::ExitCode;
@@ -32,6 +33,16 @@ struct Args {
     /// End with exit code 1 when a target is missed
     #[arg(long)]
     check: bool,
+
+    #[command(subcommand)]
+    only: Option<Only>,
+}
+
+/// What is measured apart from the others.
+#[derive(Subcommand)]
+enum Only {
+    /// The loader's samples a second on Fashion-MNIST, as JSON; scripts/bench/loader.py compares them with PyTorch's
+    Loader(loader::LoaderArgs),
 }
 
 #[expect(
@@ -41,8 +52,16 @@ struct Args {
 )]
 fn main() -> ExitCode {
     let args = Args::parse();
-    let report = match measure(args.quick) {
-        Ok(report) => report,
+    let measured = match &args.only {
+        Some(Only::Loader(only)) => loader::measure(only).map(|found| {
+            println!("{found:#}");
+            None
+        }),
+        None => measure(args.quick).map(Some),
+    };
+    let report = match measured {
+        Ok(Some(report)) => report,
+        Ok(None) => return ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             return ExitCode::from(2);
