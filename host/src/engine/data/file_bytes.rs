@@ -49,6 +49,11 @@ impl FileBytes {
         Ok(Self { path: path.to_owned(), bytes })
     }
 
+    /// Bytes that were unpacked from an archive.
+    pub(super) fn unpacked(path: PathBuf, bytes: Vec<u8>) -> Self {
+        Self { path, bytes: Bytes::Unpacked(bytes) }
+    }
+
     /// The error for something wrong at a byte; of a gzipped file, of what is in it.
     pub(super) fn wrong(&self, offset: usize, why: impl AsRef<str>) -> EngineError {
         at(&self.path, offset, why.as_ref())

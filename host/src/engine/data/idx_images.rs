@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::idx_file::IdxFile;
-use super::{DataSpec, Dataset, Slot, Target, size};
+use super::{DataSpec, Dataset, Slot, Target, TrainTest, size};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
 
@@ -17,7 +17,7 @@ pub struct IdxImagesSettings {
     pub dir: Option<PathBuf>,
     /// Which two of the four.
     #[serde(default = "split")]
-    pub split: IdxSplit,
+    pub split: TrainTest,
     /// The file of the images, instead of `dir`.
     pub images: Option<PathBuf>,
     /// The file of their labels, instead of `dir`.
@@ -27,18 +27,8 @@ pub struct IdxImagesSettings {
     pub classes: Option<i64>,
 }
 
-/// Two of MNIST's four files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IdxSplit {
-    /// `train-…`
-    Train,
-    /// `t10k-…`
-    Test,
-}
-
-fn split() -> IdxSplit {
-    IdxSplit::Train
+fn split() -> TrainTest {
+    TrainTest::Train
 }
 
 impl Component<(), dyn Dataset> for IdxImagesSettings {
@@ -48,7 +38,7 @@ impl Component<(), dyn Dataset> for IdxImagesSettings {
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         let (images, labels) = match (&self.dir, self.images, self.labels) {
             (Some(dir), None, None) => {
-                let name = if self.split == IdxSplit::Train { "train" } else { "t10k" };
+                let name = if self.split == TrainTest::Train { "train" } else { "t10k" };
                 let file = |rest| plain_or_gzipped(dir, &format!("{name}-{rest}"));
                 (file("images-idx3-ubyte"), file("labels-idx1-ubyte"))
             }

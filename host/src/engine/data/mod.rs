@@ -1,14 +1,22 @@
 //! Data: data sets that write samples by number into a batch, the order they are drawn in, and the loader between them.
 
+mod array;
+mod array_pair;
+mod cifar10;
 mod collate;
+mod csv;
 mod digits;
 mod file_bytes;
 mod idx_file;
 mod idx_images;
+mod image_folder;
 mod loader;
+mod npy;
+mod npy_file;
 mod part;
 mod permutation;
 mod prng;
+mod safetensors;
 mod sampler;
 mod slot;
 mod spec;
@@ -20,15 +28,20 @@ mod workers;
 
 use tch::Tensor;
 
+pub use cifar10::{Cifar10, Cifar10Settings};
+pub use csv::{Csv, CsvSettings, CsvTarget};
 pub use digits::{Digits, DigitsSettings};
-pub use idx_images::{IdxImages, IdxImagesSettings, IdxSplit};
+pub use idx_images::{IdxImages, IdxImagesSettings};
+pub use image_folder::{ImageFolder, ImageFolderSettings};
 pub use loader::{Loader, LoaderSettings};
+pub use npy::{NpySettings, NpzSettings};
 pub use part::Part;
 pub use prng::Prng;
+pub use safetensors::SafetensorsSettings;
 pub use sampler::{Order, Remainder, Sampler, Shard};
 pub use slot::Slot;
 pub use spec::{DataSpec, Target};
-pub use split::Split;
+pub use split::{Split, TrainTest};
 pub use synthetic::{Synthetic, SyntheticSettings};
 pub use text::{Text, TextSettings, Unit};
 
@@ -90,8 +103,14 @@ pub trait Dataset: Send + Sync {
 
 /// Every data set that a config can name.
 pub static DATASETS: &[Entry<(), dyn Dataset>] = &[
+    Entry::of::<Cifar10Settings>(),
+    Entry::of::<CsvSettings>(),
     Entry::of::<DigitsSettings>(),
     Entry::of::<IdxImagesSettings>(),
+    Entry::of::<ImageFolderSettings>(),
+    Entry::of::<NpySettings>(),
+    Entry::of::<NpzSettings>(),
+    Entry::of::<SafetensorsSettings>(),
     Entry::of::<SyntheticSettings>(),
     Entry::of::<TextSettings>(),
 ];

@@ -13,3 +13,13 @@ pub enum Split {
     /// All.
     All,
 }
+
+/// Which files of a data set that comes with files for training and for test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrainTest {
+    /// Those for training.
+    Train,
+    /// Those for test.
+    Test,
+}
