@@ -3,6 +3,7 @@
 use crate::attributes::{doc_line, entries, expr_of, has_word, text_of};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt as _;
 use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, FieldsNamed, LitStr};
 
 /// The implementation for one struct or enum.
@@ -110,7 +111,9 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
 /// The key under which a field is written.
 fn key_of(field: &Field) -> syn::Result<String> {
     let renamed = text_of(&entries(&field.attrs, "serde")?, "rename");
-    Ok(renamed.unwrap_or_else(|| field.ident.as_ref().map(ToString::to_string).unwrap_or_default()))
+    // `r#type` is `type`, for serde as for people.
+    let own = field.ident.as_ref().map(|ident| ident.unraw().to_string());
+    Ok(renamed.unwrap_or_else(|| own.unwrap_or_default()))
 }
 
 fn is_skipped(field: &Field) -> syn::Result<bool> {
