@@ -3,7 +3,7 @@
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
 use crate::run::checkpoint;
-use crate::train::{Interrupt, Parts, Trainer};
+use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::writers::{Console, Writers};
 use clap::Args;
 use std::path::PathBuf;
@@ -35,7 +35,8 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     writers.add(Console::new());
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, writers, None, interrupt)?;
-    trainer.resume_from(checkpoint::read(&checkpoint::find(&args.checkpoint)?)?);
+    let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
+    trainer.resume_from(Resume { checkpoint, force: false });
     let ending = trainer.test();
     code_of(ending)
 }

@@ -21,6 +21,7 @@ mod plan;
 mod plot_lr;
 mod plugins;
 mod predict;
+mod resume;
 mod summary;
 mod train;
 

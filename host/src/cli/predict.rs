@@ -3,7 +3,7 @@
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
 use crate::run::{checkpoint, safetensors_file};
-use crate::train::{Interrupt, Parts, Trainer};
+use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::writers::Writers;
 use clap::Args;
 use std::path::PathBuf;
@@ -37,7 +37,8 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let parts = Parts::build(&job.config)?;
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
-    trainer.resume_from(checkpoint::read(&checkpoint::find(&args.checkpoint)?)?);
+    let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
+    trainer.resume_from(Resume { checkpoint, force: false });
     let (ending, outputs) = trainer.predict();
     let code = code_of(ending)?;
     if code == ExitCode::SUCCESS {

@@ -2,14 +2,13 @@
 
 use super::exit::{Failure, code_of};
 use super::logging::LogFile;
+use super::resume::{Place, Start};
 use super::{ConfigSource, summary};
-use crate::job::Job;
+use crate::provenance::{libraries, provenance};
 use crate::run::{Record, RunDir, RunDirError};
-use crate::train::{Ending, Interrupt, Parts, Trainer};
+use crate::train::{Ending, Interrupt, Parts, Resume, Trainer};
 use crate::writers::{Console, MetricsJson, RunFacts, Writers};
 use clap::Args;
-use serde_json::{Value as Json, json};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Train, and leave a run directory with the resolved config, scalars, log and checkpoints
@@ -18,14 +17,15 @@ use std::process::ExitCode;
 Examples:
   hookrack train configs/quickstart.toml
   hookrack train configs/quickstart.toml -s train.max_epochs=3 --run-dir /tmp/try
-  hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet")]
+  hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet
+  hookrack train configs/quickstart.toml --resume                            first start and every restart
+  hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460")]
 pub(super) struct TrainArgs {
     #[command(flatten)]
     source: ConfigSource,
 
-    /// The folder for this run; else <run.dir>/<run.name>, with a number where that is taken
-    #[arg(long, value_name = "DIR")]
-    run_dir: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
 
     /// Print no progress
     #[arg(short, long)]
@@ -35,31 +35,19 @@ pub(super) struct TrainArgs {
 pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
     let parts = Parts::build(&job.config)?;
-    let config = &job.config.run;
-    if let Some(path) = args.run_dir.as_deref().filter(|path| RunDir::is_taken(path)) {
-        let path = path.display();
-        return Err(Failure::usage(format!(
-            "{path} holds a run already: name another folder with --run-dir"
-        )));
-    }
-    let run = match &args.run_dir {
-        Some(path) => RunDir::at(path)?,
-        None => RunDir::create(&config.dir, &config.name)?,
-    };
+    let start = args.place.start(&job.config, &provenance(&job))?;
+    let run = start.run.clone();
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
     run.write("config.toml", job.config.to_toml().as_bytes())?;
     let mut record =
         Record::begin("train", &args.source.config.to_string_lossy(), &libraries(&job));
+    if let Some((path, _)) = &start.checkpoint {
+        record.goes_on_from(path, &run);
+    }
     record.write(&run)?;
 
-    let facts = RunFacts { run_dir: Some(run.path().to_owned()), config: job.config.to_toml() };
-    let mut writers = Writers::new(facts);
-    if !args.quiet {
-        say!("run directory: {}", run.path().display());
-        writers.add(Console::new());
-    }
-    writers.add(MetricsJson::open(&run.path().join("metrics.json"))?);
+    let writers = writers(&start, job.config.to_toml(), args.quiet)?;
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = match Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt) {
         Ok(trainer) => trainer,
@@ -69,12 +57,35 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
             return Err(error.into());
         }
     };
+    if let Some((_, checkpoint)) = start.checkpoint {
+        trainer.resume_from(Resume { checkpoint, force: args.place.force });
+    }
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }
     let ending = trainer.fit();
     finish(&trainer, &ending, &mut record, &run, args.quiet)?;
     code_of(ending)
+}
+
+/// Who writes the scalars of the run; those of a run that goes on stand where the checkpoint found them.
+fn writers(start: &Start, config: String, quiet: bool) -> Result<Writers, Failure> {
+    let path = start.run.path();
+    let mut writers = Writers::new(RunFacts { run_dir: Some(path.to_owned()), config });
+    if !quiet {
+        say!("run directory: {}", path.display());
+        if let Some((checkpoint, _)) = &start.checkpoint {
+            say!("goes on from {}", checkpoint.display());
+        }
+        writers.add(Console::new());
+    }
+    writers.add(MetricsJson::open(&path.join("metrics.json"))?);
+    if start.goes_on {
+        let marks =
+            start.checkpoint.as_ref().map(|(_, checkpoint)| checkpoint.facts.writers.clone());
+        writers.rewind(marks.unwrap_or_default())?;
+    }
+    Ok(writers)
 }
 
 /// Writes down how it went, and says so.
@@ -98,23 +109,4 @@ fn finish(
         summary::print(trainer, ending, run);
     }
     Ok(written?)
-}
-
-/// The libraries that the run uses, for its record.
-fn libraries(job: &Job) -> Vec<Json> {
-    let used = |library: &&std::sync::Arc<crate::plugins::Library>| {
-        job.members
-            .iter()
-            .any(|member| member.seat.library.as_deref() == Some(library.path.as_path()))
-    };
-    let describe = |library: &std::sync::Arc<crate::plugins::Library>| {
-        json!({
-            "path": library.path,
-            "sha256": library.sha256,
-            "name": library.name,
-            "version": library.version,
-            "abi": format!("{}.{}", library.abi.0, library.abi.1),
-        })
-    };
-    job.inventory.shelf.libraries.iter().filter(used).map(describe).collect()
 }

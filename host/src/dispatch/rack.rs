@@ -4,7 +4,8 @@ use super::cost::{Cost, HookCost};
 use super::failure::{FailureKind, HookError};
 use super::plan::Plan;
 use super::seat::Seat;
-use crate::plugins::Instance;
+use crate::plugins::{Instance, StateFailure};
+use crate::run::RunDirError;
 use hookrack_plugin_api::abi::{HrProgress, HrStatus};
 use hookrack_plugin_api::{OnError, Point};
 use quanta::Clock;
@@ -136,6 +137,24 @@ impl Rack {
 }
 
 impl Attached {
+    /// Applies the hook's error policy to a state that it could not save: under `abort` there is no checkpoint, else
+    /// there is one without that state.
+    pub fn state_not_saved(&mut self, failure: StateFailure) -> Result<(), RunDirError> {
+        let policy = self.seat.on_error;
+        self.disabled = failure.panicked || policy == OnError::Disable;
+        let error = RunDirError::HookState { hook: self.seat.name.clone(), why: failure.why };
+        if policy == OnError::Abort {
+            return Err(error);
+        }
+        let then =
+            if self.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
+        tracing::warn!(
+            "{error}; {then}, the checkpoint is without its state (on_error = \"{}\")",
+            policy.name()
+        );
+        Ok(())
+    }
+
     /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise.
     #[cold]
     fn failed(

@@ -150,6 +150,11 @@ impl Engine {
         }
     }
 
+    /// What the schedule says at the current position for a group that began at `base`.
+    pub fn scheduled_lr(&self, base: f64) -> f64 {
+        self.lr_schedule.lr(base, self.lr_position)
+    }
+
     /// Whether the learning rate schedule steps by epoch; else by iteration.
     pub fn lr_by_epoch(&self) -> bool {
         self.lr_schedule.by_epoch()

@@ -11,6 +11,7 @@ pub mod named_tensor;
 pub mod optimizer;
 pub mod registry;
 pub mod schedule;
+mod state;
 
 pub use assembly::{Engine, EngineSpec};
 pub use error::{EngineError, Result};

@@ -6,10 +6,12 @@
 mod histogram;
 mod media;
 mod series;
+mod state;
 
 pub use histogram::Histogram;
 pub use media::{Content, Image, Media, Medium};
 pub use series::{Sample, Series};
+pub use state::SavedSeries;
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! One scalar over time: its last values, and the mean of all.
 
-use super::WINDOW;
+use super::{SavedSeries, WINDOW};
 use std::rc::Rc;
 
 /// How many values a series keeps for medians and means.
@@ -50,6 +50,22 @@ impl Series {
         if !sample.value.is_nan() {
             (self.sum, self.numbers) = (self.sum + sample.value, self.numbers + 1);
         }
+    }
+
+    pub(super) fn save(&self) -> SavedSeries {
+        let mut values: Vec<Sample> = self.recent(KEPT).collect();
+        values.reverse();
+        let (name, smooth, pending) = (self.name.to_string(), self.smooth, self.pending);
+        let (count, numbers, sum) = (self.count, self.numbers, Some(self.sum));
+        SavedSeries { name, smooth, count, numbers, sum, pending, values }
+    }
+
+    pub(super) fn restore(&mut self, saved: &SavedSeries) {
+        self.values.clear();
+        self.next = 0;
+        saved.values.iter().for_each(|sample| self.put(*sample));
+        (self.count, self.numbers, self.pending) = (saved.count, saved.numbers, saved.pending);
+        self.sum = saved.sum.unwrap_or(0.0);
     }
 
     pub(super) fn mark_written(&mut self) {

@@ -2,7 +2,9 @@
 
 use crate::events::{EventStorage, Key};
 use crate::plugins::Better;
+use crate::run::exact;
 use hookrack_plugin_api::Phase;
+use serde::{Deserialize, Serialize};
 
 /// The latest values of one metric in one phase.
 struct Entry {
@@ -30,6 +32,28 @@ pub struct Reading<'a> {
     pub last: Option<f64>,
     /// The best value of any pass and its epoch, where one value is better than another.
     pub best: Option<(f64, u64)>,
+}
+
+/// The values of a metric in a phase, as a checkpoint keeps them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SavedReading {
+    /// The phase's code.
+    pub phase: u32,
+    /// The metric, with the suffix of one of several values.
+    pub name: String,
+    /// The value of the last batch.
+    #[serde(with = "exact")]
+    pub step: Option<f64>,
+    /// The value of the last whole pass.
+    #[serde(with = "exact")]
+    pub last: Option<f64>,
+    /// Which of two values is better.
+    pub higher_is_better: Option<bool>,
+    /// The best value of any pass.
+    #[serde(with = "exact")]
+    pub best: Option<f64>,
+    /// Its epoch.
+    pub best_epoch: u64,
 }
 
 /// The latest values of all metrics.
@@ -103,6 +127,32 @@ impl Board {
     pub fn value(&self, phase: Phase, name: &str, is_step: bool) -> Option<f64> {
         let entry = self.entries.iter().find(|entry| entry.phase == phase && entry.name == name)?;
         if is_step { entry.step } else { entry.last }
+    }
+
+    /// Every value, as a checkpoint keeps it.
+    pub fn save(&self) -> Vec<SavedReading> {
+        let save = |e: &Entry| SavedReading {
+            phase: e.phase.code(),
+            name: e.name.clone(),
+            step: e.step,
+            last: e.last,
+            higher_is_better: e.better.map(|better| better == Better::Higher),
+            best: e.best.map(|(value, _)| value),
+            best_epoch: e.best.map_or(0, |(_, epoch)| epoch),
+        };
+        self.entries.iter().map(save).collect()
+    }
+
+    /// Puts every value back.
+    pub fn restore(&mut self, saved: Vec<SavedReading>, events: &mut EventStorage) {
+        for reading in saved {
+            let slot = self.slot(Phase::from_code(reading.phase), &reading.name, "", events);
+            let entry = &mut self.entries[slot];
+            (entry.step, entry.last) = (reading.step, reading.last);
+            let better = |higher| if higher { Better::Higher } else { Better::Lower };
+            entry.better = reading.higher_is_better.map(better);
+            entry.best = reading.best.map(|value| (value, reading.best_epoch));
+        }
     }
 
     /// What each metric has reached.

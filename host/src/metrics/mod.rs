@@ -4,7 +4,7 @@ mod accuracy;
 mod board;
 mod loss;
 
-pub use board::{Board, Reading};
+pub use board::{Board, Reading, SavedReading};
 use hookrack_plugin_api::abi::MetricBase;
 use hookrack_plugin_api::metric_table;
 

@@ -17,6 +17,15 @@ type LoadState = unsafe extern "C" fn(*mut c_void, *const HrStateReader) -> HrSt
 type Create =
     unsafe extern "C" fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus;
 
+/// Why a hook's state is not in a checkpoint.
+#[derive(Debug)]
+pub struct StateFailure {
+    /// Whether it panicked: then it is not called again.
+    pub panicked: bool,
+    /// Its own words.
+    pub why: String,
+}
+
 /// A live hook, or a metric in the place of one.
 pub struct Instance {
     object: *mut c_void,
@@ -100,10 +109,11 @@ impl Instance {
     ///
     /// # Errors
     /// Its own words.
-    pub fn save_state(&self, writer: &HrStateWriter) -> Result<(), String> {
+    pub fn save_state(&self, writer: &HrStateWriter) -> Result<(), StateFailure> {
         // SAFETY: as in `on_point`; the writer is valid until the call returns.
         let status = unsafe { (self.save_state)(self.object, writer) };
-        self.desk.check(status)
+        let panicked = status == HrStatus::PANIC;
+        self.desk.check(status).map_err(|why| StateFailure { panicked, why })
     }
 
     /// Has it take its state back.

@@ -11,10 +11,10 @@ mod metric_seat;
 mod services;
 mod state_io;
 
-pub use instance::Instance;
+pub use instance::{Instance, StateFailure};
 pub use loader::{
     Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source,
     open,
 };
 pub use metric_seat::points_of;
-pub use state_io::{HookState, gather, give_back};
+pub use state_io::{gather, give_back};

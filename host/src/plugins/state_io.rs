@@ -1,34 +1,17 @@
 //! A hook's state on the host's side: gathered for a checkpoint, and given back from one.
 
+use super::instance::StateFailure;
+use crate::saved_state::SavedState;
 use crate::train::{Context, Lease};
-use hookrack_plugin_api::Value;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrTensor, HrValue, WireTree,
 };
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::c_void;
-use tch::Tensor;
-
-/// The state of one hook.
-#[derive(Debug, Default)]
-pub struct HookState {
-    /// Its values.
-    pub values: BTreeMap<String, Value>,
-    /// Its tensors.
-    pub tensors: BTreeMap<String, Tensor>,
-}
-
-impl HookState {
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty() && self.tensors.is_empty()
-    }
-}
 
 struct Sink<'a> {
     context: &'a Context,
-    state: RefCell<HookState>,
+    state: RefCell<SavedState>,
 }
 
 /// Has `save` fill a writer, and gives what it put there.
@@ -37,8 +20,8 @@ struct Sink<'a> {
 /// What `save` says.
 pub fn gather(
     context: &Context,
-    save: impl FnOnce(&HrStateWriter) -> Result<(), String>,
-) -> Result<HookState, String> {
+    save: impl FnOnce(&HrStateWriter) -> Result<(), StateFailure>,
+) -> Result<SavedState, StateFailure> {
     let sink = Sink { context, state: RefCell::default() };
     let writer = HrStateWriter {
         header: HrHeader::of::<HrStateWriter>(0),
@@ -71,7 +54,7 @@ unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor)
 
 struct Source<'a> {
     context: &'a Context,
-    state: &'a HookState,
+    state: &'a SavedState,
     // Values lent so far: they live until the hook returns.
     #[expect(clippy::vec_box, reason = "a lent tree keeps its address while the list grows")]
     lent: RefCell<Vec<Box<WireTree<'a>>>>,
@@ -83,7 +66,7 @@ struct Source<'a> {
 /// What `load` says.
 pub fn give_back(
     context: &Context,
-    state: &HookState,
+    state: &SavedState,
     load: impl FnOnce(&HrStateReader) -> Result<(), String>,
 ) -> Result<(), String> {
     let source = Source { context, state, lent: RefCell::default() };

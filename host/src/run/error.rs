@@ -40,15 +40,34 @@ pub enum RunDirError {
         /// libtorch's words.
         why: String,
     },
-    /// A hook did not save or take its state.
-    #[error("hook `{hook}` could not {doing} its state: {why}")]
+    /// A hook did not save its state.
+    #[error("hook `{hook}` could not save its state: {why}")]
     HookState {
-        /// What was being done.
-        doing: &'static str,
         /// Which one.
         hook: String,
         /// Its own words.
         why: String,
+    },
+    /// A hook did not take its state back.
+    #[error(
+        "hook `{hook}` could not take back its state: {why}; --force goes on without that state"
+    )]
+    StateRefused {
+        /// Which one.
+        hook: String,
+        /// Its own words.
+        why: String,
+    },
+    /// The thread that writes checkpoints is gone.
+    #[error(
+        "writing a checkpoint panicked, a fault of the host; the checkpoint before is as it was"
+    )]
+    WriterPanicked,
+    /// Another process works in the run directory.
+    #[error("{path} is in use by another process that trains there: wait for it, or name another folder with --run-dir", path = path.display())]
+    InUse {
+        /// Which one.
+        path: PathBuf,
     },
     /// A checkpoint belongs to another model.
     #[error("{path} does not fit this config: {why}", path = path.display())]

@@ -4,7 +4,7 @@ use hookrack_plugin_api::Value;
 use serde_json::Value as Json;
 
 /// A settings tree as JSON. A number that JSON has no word for becomes a string.
-pub(super) fn to_json(value: &Value) -> Json {
+pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Bool(b) => Json::Bool(*b),
         Value::Int(i) => Json::from(*i),
@@ -20,7 +20,7 @@ pub(super) fn to_json(value: &Value) -> Json {
 }
 
 /// A settings tree from JSON; `None` where JSON says null.
-pub(super) fn from_json(json: &Json) -> Option<Value> {
+pub fn from_json(json: &Json) -> Option<Value> {
     Some(match json {
         Json::Null => return None,
         Json::Bool(b) => Value::Bool(*b),

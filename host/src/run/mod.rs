@@ -2,12 +2,18 @@
 
 pub mod atomic;
 pub mod checkpoint;
+mod differences;
 mod directory;
 mod error;
+pub mod exact;
 mod json_value;
+mod lock;
 mod record;
 pub mod safetensors_file;
 
+pub use differences::{Difference, differences};
 pub use directory::RunDir;
 pub use error::RunDirError;
+pub use json_value::{from_json, to_json};
+pub use lock::RunLock;
 pub use record::Record;

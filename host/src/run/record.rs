@@ -4,6 +4,7 @@ use super::directory::RunDir;
 use super::error::RunDirError;
 use crate::dispatch::HookCost;
 use serde_json::{Value as Json, json};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The record of a run. Written when it begins, and again when it ends.
@@ -33,6 +34,19 @@ impl Record {
         });
         let Json::Object(json) = json else { unreachable!("an object was written above") };
         Self { json, began }
+    }
+
+    /// Notes that the run goes on from a checkpoint, and what its record said before.
+    pub fn goes_on_from(&mut self, checkpoint: &Path, run: &RunDir) {
+        self.set("resumed_from", checkpoint.to_string_lossy());
+        let before = std::fs::read(run.path().join("run.json")).unwrap_or_default();
+        let Ok(mut before) = serde_json::from_slice::<Json>(&before) else { return };
+        let mut earlier = before["earlier"].take().as_array().cloned().unwrap_or_default();
+        let kept = ["began", "seconds", "outcome", "why", "iter", "pid"];
+        let kept =
+            kept.iter().filter_map(|key| Some(((*key).to_owned(), before.get(key)?.clone())));
+        earlier.push(Json::Object(kept.collect()));
+        self.set("earlier", earlier);
     }
 
     /// Notes something.

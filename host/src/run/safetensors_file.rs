@@ -2,75 +2,109 @@
 
 use super::atomic;
 use super::error::RunDirError;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors};
+use serde_json::{Map, Value as Json, json};
 use std::fs;
 use std::path::Path;
 use tch::{Kind, Tensor};
 
-const KINDS: [(Dtype, Kind); 10] = [
-    (Dtype::F32, Kind::Float),
-    (Dtype::F64, Kind::Double),
-    (Dtype::F16, Kind::Half),
-    (Dtype::BF16, Kind::BFloat16),
-    (Dtype::I64, Kind::Int64),
-    (Dtype::I32, Kind::Int),
-    (Dtype::I16, Kind::Int16),
-    (Dtype::I8, Kind::Int8),
-    (Dtype::U8, Kind::Uint8),
-    (Dtype::BOOL, Kind::Bool),
+const KINDS: [(Dtype, Kind, &str); 10] = [
+    (Dtype::F32, Kind::Float, "F32"),
+    (Dtype::F64, Kind::Double, "F64"),
+    (Dtype::F16, Kind::Half, "F16"),
+    (Dtype::BF16, Kind::BFloat16, "BF16"),
+    (Dtype::I64, Kind::Int64, "I64"),
+    (Dtype::I32, Kind::Int, "I32"),
+    (Dtype::I16, Kind::Int16, "I16"),
+    (Dtype::I8, Kind::Int8, "I8"),
+    (Dtype::U8, Kind::Uint8, "U8"),
+    (Dtype::BOOL, Kind::Bool, "BOOL"),
 ];
 
-/// A tensor's name, type, shape and bytes, on their way into a file.
-struct Bytes {
-    name: String,
-    dtype: Dtype,
-    shape: Vec<usize>,
-    data: Vec<u8>,
+/// A tensor and its place in a file.
+struct Placed<'a> {
+    name: &'a str,
+    tensor: &'a Tensor,
+    dtype: &'static str,
+    kind: Kind,
+    bytes: usize,
 }
 
-fn bytes_of(name: &str, tensor: &Tensor) -> Result<Bytes, String> {
-    let tensor = tensor.f_detach().and_then(|t| t.f_contiguous()).map_err(|e| e.to_string())?;
+fn place<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Placed<'a>, String> {
     let kind = tensor.f_kind().map_err(|e| e.to_string())?;
-    let found = KINDS.iter().find(|(_, k)| *k == kind);
-    let (dtype, _) = found.ok_or_else(|| format!("safetensors has no type for {kind:?}"))?;
-    let numel = tensor.numel();
-    let mut bytes = vec![0; numel * kind.elt_size_in_bytes()];
-    tensor.f_copy_data_u8(&mut bytes, numel).map_err(|e| e.to_string())?;
-    let shape = tensor.size().into_iter().map(|size| usize::try_from(size).unwrap_or(0)).collect();
-    Ok(Bytes { name: name.to_owned(), dtype: *dtype, shape, data: bytes })
+    let found = KINDS.iter().find(|(_, k, _)| *k == kind);
+    let (_, _, dtype) = found.ok_or_else(|| format!("safetensors has no type for {kind:?}"))?;
+    let bytes = tensor.numel() * kind.elt_size_in_bytes();
+    Ok(Placed { name, tensor, dtype, kind, bytes })
 }
 
 /// Writes named tensors to a file, whole or not at all.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), RunDirError> {
-    let bytes = to_bytes(tensors)?;
+    let mut bytes = Vec::new();
+    lay_out(tensors, &mut bytes)?;
     atomic::write(path, &bytes)
 }
 
-/// Named tensors as the bytes of a file.
-pub fn to_bytes(tensors: &[(String, Tensor)]) -> Result<Vec<u8>, RunDirError> {
+/// Fills `buffer` with the bytes of a file of these tensors. Each tensor's memory is copied once, and memory that the
+/// buffer has already is used again.
+pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
     let wrong = |name: &str, why| RunDirError::Tensor { doing: "save", name: name.to_owned(), why };
-    let mut laid = Vec::with_capacity(tensors.len());
+    let mut placed = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {
-        laid.push(bytes_of(name, tensor).map_err(|why| wrong(name, why))?);
+        placed.push(place(name, tensor).map_err(|why| wrong(name, why))?);
     }
-    let mut views = Vec::with_capacity(laid.len());
-    for item in &laid {
-        let view = TensorView::new(item.dtype, item.shape.clone(), &item.data);
-        views.push((item.name.as_str(), view.map_err(|e| wrong(&item.name, e.to_string()))?));
+    // Wide numbers first: then each tensor begins at a multiple of its width.
+    placed.sort_by(|a, b| {
+        (b.kind.elt_size_in_bytes(), a.name).cmp(&(a.kind.elt_size_in_bytes(), b.name))
+    });
+    let header = header(&placed);
+    let total = 8 + header.len() + placed.iter().map(|p| p.bytes).sum::<usize>();
+    if buffer.capacity() < total {
+        // Fresh memory comes zeroed from the system: nobody writes zeros that are written over.
+        *buffer = vec![0; total];
     }
-    safetensors::serialize(views, None).map_err(|e| wrong("all", e.to_string()))
+    buffer.resize(total, 0);
+    buffer[..8].copy_from_slice(&(header.len() as u64).to_le_bytes());
+    buffer[8..8 + header.len()].copy_from_slice(header.as_bytes());
+    let mut rest = &mut buffer[8 + header.len()..];
+    for Placed { name, tensor, bytes, .. } in placed {
+        let (here, after) = rest.split_at_mut(bytes);
+        let copied = tensor.f_detach().and_then(|t| t.f_copy_data_u8(here, t.numel()));
+        copied.map_err(|e| wrong(name, e.to_string()))?;
+        rest = after;
+    }
+    Ok(())
+}
+
+/// The header: what is where, padded so that the first tensor begins at a multiple of 8.
+fn header(placed: &[Placed<'_>]) -> String {
+    let mut entries = Map::new();
+    let mut at = 0;
+    for Placed { name, tensor, dtype, bytes, .. } in placed {
+        let entry =
+            json!({ "dtype": dtype, "shape": tensor.size(), "data_offsets": [at, at + bytes] });
+        entries.insert((*name).to_owned(), entry);
+        at += bytes;
+    }
+    let mut header = Json::Object(entries).to_string();
+    header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+    header
 }
 
 /// Reads every tensor of a file, in the order of the names.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
-    let bytes = fs::read(path).map_err(RunDirError::io("read", path))?;
+    from_bytes(path, &fs::read(path).map_err(RunDirError::io("read", path))?)
+}
+
+/// The tensors of a file's bytes, in the order of the names; `path` is for the message.
+pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, RunDirError> {
     let file =
-        SafeTensors::deserialize(&bytes).map_err(|e| RunDirError::damaged(path, e.to_string()))?;
+        SafeTensors::deserialize(bytes).map_err(|e| RunDirError::damaged(path, e.to_string()))?;
     let mut tensors = Vec::with_capacity(file.len());
     for (name, view) in file.tensors() {
         let wrong = |why| RunDirError::Tensor { doing: "read", name: name.clone(), why };
-        let found = KINDS.iter().find(|(dtype, _)| *dtype == view.dtype());
-        let (_, kind) =
+        let found = KINDS.iter().find(|(dtype, ..)| *dtype == view.dtype());
+        let (_, kind, _) =
             found.ok_or_else(|| wrong(format!("type {:?} is not supported", view.dtype())))?;
         let shape: Vec<i64> =
             view.shape().iter().map(|&s| i64::try_from(s).unwrap_or(i64::MAX)).collect();

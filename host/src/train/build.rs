@@ -11,7 +11,9 @@ use crate::engine::lr::Horizon;
 use crate::engine::{Choice, Engine, EngineError, EngineSpec};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
+use crate::provenance::provenance;
 use crate::run::RunDir;
+use crate::run::checkpoint::{Background, Stage};
 use crate::writers::Writers;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -106,7 +108,11 @@ impl Trainer {
             batch: None,
             micros: Vec::new(),
             outputs: Vec::new(),
-            checkpoint: None,
+            provenance: provenance(job),
+            resume: None,
+            rng: None,
+            stage: Stage::Done,
+            background: Background::default(),
             saved_at: None,
             began: Instant::now(),
         })

@@ -56,12 +56,12 @@ impl EvalPass {
 impl Trainer {
     /// Runs the test points over the test data.
     pub fn test(&mut self) -> Ending {
-        self.run(|t| t.pass(Phase::Test))
+        self.run(|t| t.pass(Phase::Test).map(drop))
     }
 
     /// Runs the pred points over the data to predict; the outputs are in order.
     pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
-        let ending = self.run(|t| t.pass(Phase::Pred));
+        let ending = self.run(|t| t.pass(Phase::Pred).map(drop));
         (ending, std::mem::take(&mut self.outputs))
     }
 
@@ -74,10 +74,10 @@ impl Trainer {
         }
     }
 
-    /// One pass over a phase's data. Where training was is put back afterwards.
-    pub(super) fn pass(&mut self, phase: Phase) -> Result<()> {
-        let Some(points) = EvalPass::of(phase) else { return Ok(()) };
-        let Some(loader) = self.loader(phase) else { return Ok(()) };
+    /// One pass over a phase's data; false when a signal cut it short. Where training was is put back afterwards.
+    pub(super) fn pass(&mut self, phase: Phase) -> Result<bool> {
+        let Some(points) = EvalPass::of(phase) else { return Ok(true) };
+        let Some(loader) = self.loader(phase) else { return Ok(true) };
         loader.begin(0, 0);
         let inner_len = loader.batches();
         let before = self.context.progress.get();
@@ -94,7 +94,7 @@ impl Trainer {
         outcome
     }
 
-    fn batches(&mut self, phase: Phase, points: EvalPass) -> Result<()> {
+    fn batches(&mut self, phase: Phase, points: EvalPass) -> Result<bool> {
         self.fire_each(points.begin)?;
         while self.fetch_for(phase)? {
             self.fire_each(points.before_iter)?;
@@ -108,10 +108,10 @@ impl Trainer {
             let released = self.context.end_iteration();
             self.step(released)?;
             if self.interrupt.received().is_some() {
-                return Ok(());
+                return Ok(false);
             }
         }
-        self.fire_each(points.end)
+        self.fire_each(points.end).map(|()| true)
     }
 
     fn fetch_for(&mut self, phase: Phase) -> Result<bool> {

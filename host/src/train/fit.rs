@@ -5,12 +5,13 @@ use super::context::Context;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::interrupt::Interrupt;
+use super::restore::Resume;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::EngineError;
 use crate::engine::data::Batch;
 use crate::engine::schedule::MicroBatch;
 use crate::run::RunDir;
-use crate::run::checkpoint::Checkpoint;
+use crate::run::checkpoint::{Background, Provenance, Stage};
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Phase, Point as P};
 use std::rc::Rc;
@@ -29,7 +30,12 @@ pub struct Trainer {
     pub(super) batch: Option<Batch>,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) outputs: Vec<tch::Tensor>,
-    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) provenance: Provenance,
+    pub(super) resume: Option<Resume>,
+    pub(super) rng: Option<Vec<u8>>,
+    // How much of the epoch in progress is done.
+    pub(super) stage: Stage,
+    pub(super) background: Background,
     pub(super) saved_at: Option<u64>,
     pub(super) began: Instant,
 }
@@ -44,14 +50,18 @@ impl Trainer {
         let outcome = self.fire(P::BeforeTrain).and_then(|()| self.epochs());
         self.note_failure(outcome.as_ref().err());
         let outcome = outcome.and_then(|()| self.save_when_cut_short());
+        let outcome = self.finish_saving(outcome);
         // Saving may fail too, and a failure is told before `after_train`.
         self.note_failure(outcome.as_ref().err());
         self.close(P::AfterTrain, outcome)
     }
 
     fn epochs(&mut self) -> Result<()> {
+        self.take_up()?;
         while self.begin_epoch() {
-            self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
+            if self.reaches(Stage::Iterations) {
+                self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
+            }
             while self.fetch()? {
                 self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
                 for micro in 0..self.micros.len() {
@@ -70,44 +80,58 @@ impl Trainer {
                 self.release()?;
                 self.validate_if_asked()?;
                 self.save_if_asked()?;
-                if self.is_over() {
-                    break;
-                }
             }
             if self.is_cut_short() {
                 break;
             }
-            self.adjust_lr(true)?;
-            self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
+            if self.reaches(Stage::Closed) {
+                self.adjust_lr(true)?;
+                self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
+            }
             self.validate_if_asked()?;
             if self.is_cut_short() {
                 break;
             }
             self.fire(P::AfterCycle)?;
+            self.reaches(Stage::Done);
             self.save_if_asked()?;
         }
         Ok(())
     }
 
-    /// Goes to the next epoch; false when the last one is done.
+    /// Goes to the next epoch, or on in the one that a checkpoint was taken in; false when the last one is done.
     fn begin_epoch(&mut self) -> bool {
-        let progress = self.context.progress.get();
-        if progress.epoch >= progress.max_epochs || self.is_over() {
+        let (progress, inner_len) = (self.context.progress.get(), self.loaders.train.batches());
+        let is_open = self.stage != Stage::Done;
+        if !is_open && (progress.epoch >= progress.max_epochs || self.is_over()) {
             return false;
         }
+        let (epoch, inner_iter) =
+            if is_open { (progress.epoch, progress.inner_iter) } else { (progress.epoch + 1, 0) };
         // The data's epochs begin at 0, people's at 1.
-        self.loaders.train.begin(progress.epoch, 0);
-        let inner_len = self.loaders.train.batches();
+        self.loaders.train.begin(epoch.saturating_sub(1), inner_iter);
         self.context.advance(|p| {
-            p.phase = Phase::Train.code();
-            p.epoch += 1;
-            (p.inner_iter, p.inner_len) = (0, inner_len);
+            (p.phase, p.epoch) = (Phase::Train.code(), epoch);
+            (p.inner_iter, p.inner_len) = (inner_iter, inner_len);
         });
+        if !is_open {
+            self.stage = Stage::Begun;
+        }
         true
     }
 
-    /// Fetches the next batch of the epoch and cuts it into micro-batches; false at the epoch's end.
+    /// True when the epoch comes to this stage; an epoch that was taken up again has passed it already.
+    fn reaches(&mut self, stage: Stage) -> bool {
+        let is_new = self.stage < stage;
+        self.stage = self.stage.max(stage);
+        is_new
+    }
+
+    /// Fetches the next batch of the epoch and cuts it into micro-batches; false at the end of the epoch or of training.
     fn fetch(&mut self) -> Result<bool> {
+        if self.stage > Stage::Iterations || self.is_over() {
+            return Ok(false);
+        }
         self.began = Instant::now();
         let batch = self.loaders.train.next_batch();
         let Some(batch) = self.step(batch)? else { return Ok(false) };

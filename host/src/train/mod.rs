@@ -6,6 +6,7 @@
 mod arena;
 mod brackets;
 mod build;
+mod capture;
 mod context;
 mod current;
 mod ending;
@@ -28,3 +29,4 @@ pub use evaluate::EvalPass;
 pub use fit::Trainer;
 pub use interrupt::{Interrupt, Signal};
 pub use requests::{Requests, Stop};
+pub use restore::Resume;

@@ -5,8 +5,7 @@
 pub struct Requests {
     /// A validation in the next slot.
     pub validate: bool,
-    /// A checkpoint in the next slot.
-    pub save: bool,
+    savers: Vec<String>,
     stop: Option<Stop>,
 }
 
@@ -28,5 +27,22 @@ impl Requests {
     /// Who asked for an end.
     pub fn stopped(&self) -> Option<&Stop> {
         self.stop.as_ref()
+    }
+
+    /// Asks for a checkpoint in the next slot.
+    pub fn save(&mut self, who: &str) {
+        if !self.savers.iter().any(|saver| saver == who) {
+            self.savers.push(who.to_owned());
+        }
+    }
+
+    /// Who asked for a checkpoint.
+    pub fn savers(&self) -> &[String] {
+        &self.savers
+    }
+
+    /// Who asked for a checkpoint, which is being made.
+    pub fn take_savers(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.savers)
     }
 }

@@ -2,65 +2,112 @@
 
 use super::fit::{Result, Trainer};
 use crate::engine::{EngineError, NamedTensor};
-use crate::plugins::{HookState, give_back};
-use crate::run::RunDirError;
-use crate::run::checkpoint::Checkpoint;
+use crate::plugins::give_back;
+use crate::run::checkpoint::{Checkpoint, Facts, Stage};
+use crate::run::{RunDirError, from_json};
+use crate::saved_state::SavedState;
+use crate::torch::rng;
 use hookrack_plugin_api::Point;
+use std::collections::BTreeMap;
 use tch::Tensor;
 
 fn named(tensors: Vec<(String, Tensor)>) -> Vec<NamedTensor> {
     tensors.into_iter().map(|(name, tensor)| NamedTensor { name, tensor }).collect()
 }
 
+/// A checkpoint that a run begins with.
+pub struct Resume {
+    /// What it holds.
+    pub checkpoint: Checkpoint,
+    /// Go on without the state of a hook that does not take it.
+    pub force: bool,
+}
+
 impl Trainer {
-    /// Has the run begin with a checkpoint's weights, optimizer and hook states.
-    pub fn resume_from(&mut self, checkpoint: Checkpoint) {
-        self.checkpoint = Some(checkpoint);
+    /// Has the run begin where a checkpoint was taken.
+    pub fn resume_from(&mut self, resume: Resume) {
+        self.resume = Some(resume);
     }
 
     /// Puts the checkpoint back, if there is one, and tells the hooks.
     pub(super) fn restore(&mut self) -> Result<()> {
-        let Some(checkpoint) = self.checkpoint.take() else { return Ok(()) };
-        let restored = self.restore_engine(
-            checkpoint.model,
-            checkpoint.optimizer,
-            checkpoint.position.lr_position,
-        );
+        let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
+        let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint;
+        let restored = self.restore_engine(model, optimizer, &engine, facts.position.lr_position);
         self.step(restored)?;
-        let position = checkpoint.position;
-        self.context.advance(|p| {
-            (p.epoch, p.iter, p.inner_iter) = (position.epoch, position.iter, position.inner_iter);
-            p.samples = position.samples;
-        });
-        let nothing = HookState::default();
-        for attached in self.rack.hooks_mut() {
-            let state = checkpoint.hooks.get(&attached.seat.name).unwrap_or(&nothing);
-            if state.is_empty() {
-                continue;
-            }
-            give_back(&self.context, state, |reader| attached.instance.load_state(reader))
-                .map_err(|why| RunDirError::HookState {
-                    doing: "take back",
-                    hook: attached.seat.name.clone(),
-                    why,
-                })?;
-        }
+        self.restore_hooks(&hooks, force)?;
+        self.restore_facts(facts);
+        self.rng = Some(rng);
         self.fire(Point::AfterLoadCheckpoint)
+    }
+
+    /// Goes on where the checkpoint was taken: with the same random numbers, and with what its last iteration had left
+    /// to do. Comes after `before_train`, whose hooks may have drawn random numbers once more.
+    pub(super) fn take_up(&mut self) -> Result<()> {
+        let Some(rng) = self.rng.take() else { return Ok(()) };
+        let set = rng::set_state(&rng).map_err(EngineError::from);
+        self.step(set)?;
+        if self.stage == Stage::Iterations {
+            self.validate_if_asked()?;
+            self.save_if_asked()?;
+        }
+        Ok(())
     }
 
     fn restore_engine(
         &mut self,
         model: Vec<(String, Tensor)>,
         optimizer: Vec<(String, Tensor)>,
+        state: &SavedState,
         lr_position: u64,
     ) -> std::result::Result<(), EngineError> {
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(&named(model))?;
         engine.optimizer_mut().load_state(&named(optimizer))?;
         engine.set_lr_position(lr_position);
+        engine.load_state(state)?;
         let lr = engine.lr();
         drop(engine);
         self.context.advance(|p| p.lr = lr);
         Ok(())
+    }
+
+    fn restore_hooks(&mut self, hooks: &BTreeMap<String, SavedState>, force: bool) -> Result<()> {
+        for attached in self.rack.hooks_mut() {
+            let Some(state) = hooks.get(&attached.seat.name) else { continue };
+            let given =
+                give_back(&self.context, state, |reader| attached.instance.load_state(reader));
+            let hook = attached.seat.name.clone();
+            match given {
+                Ok(()) => {}
+                Err(why) if force => tracing::warn!("hook `{hook}` begins afresh: {why}"),
+                Err(why) => return Err(RunDirError::StateRefused { hook, why }.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn restore_facts(&mut self, facts: Facts) {
+        let position = facts.position;
+        let context = &self.context;
+        context.advance(|p| {
+            (p.epoch, p.iter, p.inner_iter) = (position.epoch, position.iter, position.inner_iter);
+            p.samples = position.samples;
+        });
+        self.stage = position.stage;
+        self.saved_at = Some(position.iter);
+        let mut requests = context.requests.borrow_mut();
+        requests.validate = position.validate;
+        facts.savers.iter().for_each(|who| requests.save(who));
+        let mut events = context.events.borrow_mut();
+        events.restore(&facts.events);
+        context.metrics.borrow_mut().restore(facts.metrics, &mut events);
+        let mut shared = context.states.borrow_mut();
+        for (key, value) in &facts.shared {
+            // What a hook of this process has said already is newer.
+            if let (false, Some(value)) = (shared.contains_key(key), from_json(value)) {
+                shared.insert(key.clone(), value);
+            }
+        }
     }
 }

@@ -1,22 +1,30 @@
 //! The slots of the loop in which validation and checkpoints happen, when somebody asked for them.
 
 use super::fit::{Result, Trainer};
-use crate::plugins::gather;
-use crate::run::checkpoint::{self, Checkpoint, Position};
-use crate::run::{RunDir, RunDirError};
+use crate::run::RunDir;
+use crate::run::checkpoint::Snapshot;
 use hookrack_plugin_api::{Phase, Point as P};
 
 impl Trainer {
-    /// Validates, if somebody asked and there is something to validate on.
+    /// Validates, if somebody asked and there is something to validate on. One that a signal cuts short stays asked for:
+    /// the run that is taken up again makes it.
     pub(super) fn validate_if_asked(&mut self) -> Result<()> {
         let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
-        if asked && self.loaders.val.is_some() { self.pass(Phase::Val) } else { Ok(()) }
+        if asked && self.loaders.val.is_some() {
+            let is_whole = self.pass(Phase::Val)?;
+            self.context.requests.borrow_mut().validate = !is_whole;
+        }
+        Ok(())
     }
 
-    /// Writes a checkpoint, if somebody asked and the run leaves anything.
+    /// Writes a checkpoint, if somebody asked and the run leaves anything; tells if the last one could not be written.
     pub(super) fn save_if_asked(&mut self) -> Result<()> {
-        let asked = std::mem::take(&mut self.context.requests.borrow_mut().save);
-        if asked { self.save() } else { Ok(()) }
+        self.background.poll()?;
+        let requests = self.context.requests.borrow();
+        // After a validation that was cut short the run ends, and saves what is still to be done.
+        let due = !requests.savers().is_empty() && !requests.validate;
+        drop(requests);
+        if due { self.save() } else { Ok(()) }
     }
 
     /// A run that was asked to end early leaves a checkpoint, unless it has just written one.
@@ -26,41 +34,32 @@ impl Trainer {
         if self.is_stopping() && !is_saved { self.save() } else { Ok(()) }
     }
 
+    /// Waits for a checkpoint that is still being written. The first error of the run is never masked.
+    pub(super) fn finish_saving(&mut self, outcome: Result<()>) -> Result<()> {
+        match (outcome, self.background.wait()) {
+            (Ok(()), written) => Ok(written?),
+            (Err(first), Ok(())) => Err(first),
+            (Err(first), Err(later)) => {
+                tracing::error!("after the failure: {later}");
+                Err(first)
+            }
+        }
+    }
+
+    /// Takes a copy of everything; a thread writes it while training goes on. The step waits for the copy alone, and
+    /// for the checkpoint before where that is not written yet.
     fn save(&mut self) -> Result<()> {
         let Some(folder) = self.run.as_ref().map(RunDir::checkpoints) else {
+            self.context.requests.borrow_mut().take_savers();
             return Ok(());
         };
         self.fire(P::BeforeSaveCheckpoint)?;
-        std::fs::create_dir_all(&folder).map_err(RunDirError::io("create", &folder))?;
-        let checkpoint = self.checkpoint()?;
-        let path = checkpoint::write(&folder, &checkpoint)?;
-        self.saved_at = Some(checkpoint.position.iter);
-        tracing::info!(path = %path.display(), "checkpoint written");
+        self.background.wait()?;
+        let checkpoint = self.capture()?;
+        let asked_by = self.context.requests.borrow_mut().take_savers();
+        let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
+        self.background.begin(&folder, snapshot)?;
+        self.saved_at = Some(checkpoint.facts.position.iter);
         self.fire(P::AfterSaveCheckpoint)
-    }
-
-    /// Everything that a checkpoint keeps.
-    fn checkpoint(&self) -> Result<Checkpoint> {
-        let engine = self.context.engine.borrow();
-        let pairs = |tensors: Vec<crate::engine::NamedTensor>| {
-            tensors.into_iter().map(|named| (named.name, named.tensor)).collect()
-        };
-        let mut checkpoint = Checkpoint {
-            model: pairs(engine.model_state()),
-            optimizer: pairs(engine.optimizer().state()),
-            position: Position::of(&self.context.progress.get(), engine.lr_position()),
-            ..Checkpoint::default()
-        };
-        drop(engine);
-        // What was switched off is not called again, not even for its state: it may have panicked.
-        for attached in self.rack.hooks().iter().filter(|attached| !attached.disabled) {
-            let name = &attached.seat.name;
-            let state = gather(&self.context, |writer| attached.instance.save_state(writer))
-                .map_err(|why| RunDirError::HookState { doing: "save", hook: name.clone(), why })?;
-            if !state.is_empty() {
-                checkpoint.hooks.insert(name.clone(), state);
-            }
-        }
-        Ok(checkpoint)
     }
 }

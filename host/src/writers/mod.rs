@@ -91,6 +91,8 @@ fn kinds() -> String {
 pub struct Writers {
     all: Vec<Box<dyn Writer>>,
     facts: RunFacts,
+    // Where a run that is taken up again began to write; for those that hooks open later.
+    rewound_to: Option<Map<String, Json>>,
     // Kind and folder of those that hooks had opened.
     opened: Vec<(&'static str, PathBuf)>,
 }
@@ -126,7 +128,11 @@ impl Writers {
             None => {}
         }
         if let Some(run_dir) = &self.facts.run_dir {
-            self.all.push((kind.open)(&run_dir.join(&folder), &self.facts)?);
+            let mut writer = (kind.open)(&run_dir.join(&folder), &self.facts)?;
+            if let Some(marks) = &self.rewound_to {
+                writer.rewind(marks.get(writer.name()))?;
+            }
+            self.all.push(writer);
             self.opened.push((kind.name, folder));
         }
         Ok(())
@@ -164,12 +170,14 @@ impl Writers {
         named.map(|writer| Ok((writer.name().to_owned(), writer.mark()?))).collect()
     }
 
-    /// Has each go back to its mark, or to the beginning where it has none.
+    /// Has each go back to its mark, or to the beginning where it has none; those too that are opened from now on.
     ///
     /// # Errors
     /// What was written cannot be taken back.
-    pub fn rewind(&mut self, marks: &Map<String, Json>) -> Result<(), RunDirError> {
-        self.all.iter_mut().try_for_each(|writer| writer.rewind(marks.get(writer.name())))
+    pub fn rewind(&mut self, marks: Map<String, Json>) -> Result<(), RunDirError> {
+        self.all.iter_mut().try_for_each(|writer| writer.rewind(marks.get(writer.name())))?;
+        self.rewound_to = Some(marks);
+        Ok(())
     }
 }
 

@@ -1,0 +1,123 @@
+//! Where a training run begins: in a new folder, or where a checkpoint of an old one was taken.
+
+use super::exit::Failure;
+use crate::config::ResolvedConfig;
+use crate::run::checkpoint::{self, Checkpoint, Provenance};
+use crate::run::{Difference, RunDir, RunLock, differences};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Where a run goes and what it begins with.
+#[derive(Args)]
+pub(super) struct Place {
+    /// The folder for this run; else <run.dir>/<run.name>, with a number where that is taken
+    #[arg(long, value_name = "DIR")]
+    run_dir: Option<PathBuf>,
+
+    /// Go on where a run was: at PATH (a checkpoint or a run directory), or without one at the newest whole checkpoint
+    /// of the run's own folder, and from the beginning where there is none yet
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "not given, given without a path, given with one")]
+    resume: Option<Option<PathBuf>>,
+
+    /// Go on although the checkpoint was made by another config, or a hook does not take its state
+    #[arg(long, requires = "resume")]
+    pub(super) force: bool,
+}
+
+/// Where a run begins.
+pub(super) struct Start {
+    /// Its folder.
+    pub(super) run: RunDir,
+    /// The checkpoint it is taken up from.
+    pub(super) checkpoint: Option<(PathBuf, Checkpoint)>,
+    /// Whether the folder's files are gone on with; else they are begun.
+    pub(super) goes_on: bool,
+    /// Nobody else trains there.
+    _lock: RunLock,
+}
+
+impl Place {
+    /// Finds or makes the folder, and reads the checkpoint.
+    pub(super) fn start(
+        &self,
+        config: &ResolvedConfig,
+        now: &Provenance,
+    ) -> Result<Start, Failure> {
+        match &self.resume {
+            None => self.fresh(config, None),
+            Some(None) => {
+                let own = config.run.dir.join(&config.run.name);
+                let run = RunDir::at(self.run_dir.as_deref().unwrap_or(&own))?;
+                let lock = RunLock::take(run.path())?;
+                checkpoint::clean(&run.checkpoints());
+                let checkpoint = checkpoint::newest_valid(&run.checkpoints())?;
+                checkpoint.iter().try_for_each(|found| self.compare(found, now))?;
+                Ok(Start { run, checkpoint, goes_on: true, _lock: lock })
+            }
+            Some(Some(path)) => {
+                let found = match checkpoint::newest_valid(&path.join("checkpoints"))? {
+                    Some(found) => found,
+                    None => checkpoint::open(path)?,
+                };
+                self.compare(&found, now)?;
+                match (run_of(&found.0), &self.run_dir) {
+                    (Some(run), None) => Self::at_checkpoint(&run, found),
+                    (_, _) => self.fresh(config, Some(found)),
+                }
+            }
+        }
+    }
+
+    fn fresh(
+        &self,
+        config: &ResolvedConfig,
+        checkpoint: Option<(PathBuf, Checkpoint)>,
+    ) -> Result<Start, Failure> {
+        if let Some(path) = self.run_dir.as_deref().filter(|path| RunDir::is_taken(path)) {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} holds a run already: name another folder with --run-dir, or go on with it by --resume"
+            )));
+        }
+        let run = match &self.run_dir {
+            Some(path) => RunDir::at(path)?,
+            None => RunDir::create(&config.run.dir, &config.run.name)?,
+        };
+        let lock = RunLock::take(run.path())?;
+        Ok(Start { run, checkpoint, goes_on: false, _lock: lock })
+    }
+
+    /// Goes on in the run that a checkpoint belongs to. Later ones are passed over from now on.
+    fn at_checkpoint(run: &Path, found: (PathBuf, Checkpoint)) -> Result<Start, Failure> {
+        let run = RunDir::at(run)?;
+        let lock = RunLock::take(run.path())?;
+        checkpoint::clean(&run.checkpoints());
+        checkpoint::point_latest_at(&run.checkpoints(), found.1.facts.position.iter)?;
+        Ok(Start { run, checkpoint: Some(found), goes_on: true, _lock: lock })
+    }
+
+    /// Tells what differs from the run that wrote the checkpoint; refuses what cannot work.
+    fn compare(&self, found: &(PathBuf, Checkpoint), now: &Provenance) -> Result<(), Failure> {
+        let all = differences(&found.1.facts.provenance, now);
+        for difference in &all {
+            tracing::warn!("other than in the checkpoint: {difference}");
+        }
+        let refused: Vec<&Difference> = all.iter().filter(|d| !d.refused.is_empty()).collect();
+        if refused.is_empty() || self.force {
+            return Ok(());
+        }
+        let lines: Vec<_> = refused.iter().map(|difference| format!("\n  {difference}")).collect();
+        Err(Failure::usage(format!(
+            "{} does not fit this config:{}\n  take the config as it was, begin a new run, or go on all the same by --force",
+            found.0.display(),
+            lines.concat()
+        )))
+    }
+}
+
+/// The run directory of a checkpoint, where it stands in one.
+fn run_of(checkpoint: &Path) -> Option<PathBuf> {
+    let folder = checkpoint.canonicalize().ok()?.parent()?.to_owned();
+    folder.ends_with("checkpoints").then(|| folder.parent().map(Path::to_owned)).flatten()
+}

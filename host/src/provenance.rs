@@ -1,0 +1,55 @@
+//! Where a run comes from: program, libraries, config, hooks. Kept in `run.json` and in every checkpoint.
+
+use crate::job::{Job, Maker, Member};
+use crate::plugins::Library;
+use crate::run::checkpoint::Provenance;
+use crate::run::to_json;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// Where a run of this job comes from.
+pub fn provenance(job: &Job) -> Provenance {
+    Provenance {
+        hookrack: env!("CARGO_PKG_VERSION").to_owned(),
+        libtorch: crate::torch::info::version().to_owned(),
+        threads: job.config.train.threads as u64,
+        rank: 0,
+        world: 1,
+        config: job.config.to_toml(),
+        libraries: libraries(job),
+        members: job.members.iter().map(member).collect(),
+    }
+}
+
+/// The libraries that the run uses.
+pub fn libraries(job: &Job) -> Vec<Json> {
+    let used = |library: &&Arc<Library>| {
+        let path = Some(library.path.as_path());
+        job.members.iter().any(|member| member.seat.library.as_deref() == path)
+    };
+    let describe = |library: &Arc<Library>| {
+        json!({
+            "path": library.path,
+            "sha256": library.sha256,
+            "name": library.name,
+            "version": library.version,
+            "abi": format!("{}.{}", library.abi.0, library.abi.1),
+        })
+    };
+    job.inventory.shelf.libraries.iter().filter(used).map(describe).collect()
+}
+
+fn member(member: &Member) -> Json {
+    let kind = match member.maker {
+        Maker::Hook(_) => "hook",
+        Maker::Metric(_) => "metric",
+    };
+    json!({
+        "kind": kind,
+        "name": member.seat.name,
+        "type": member.seat.type_name,
+        "level": member.seat.level.0,
+        "library": member.seat.library,
+        "settings": to_json(&member.settings),
+    })
+}

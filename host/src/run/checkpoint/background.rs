@@ -1,0 +1,71 @@
+//! Writes checkpoints while training goes on: at most one at a time, and no failure is lost.
+
+use super::snapshot::{Buffers, Snapshot};
+use super::write::write;
+use crate::run::RunDirError;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+type Outcome = (Result<PathBuf, RunDirError>, Buffers);
+
+/// Writes checkpoints to a folder while training goes on.
+#[derive(Default)]
+pub struct Background {
+    in_flight: Option<JoinHandle<Outcome>>,
+    spare: Buffers,
+}
+
+impl Background {
+    /// The memory of the last snapshot that was written.
+    pub fn buffers(&mut self) -> Buffers {
+        std::mem::take(&mut self.spare)
+    }
+
+    /// Begins to write a snapshot. [`Self::wait`] has been called: there is never more than one on its way.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub fn begin(&mut self, folder: &Path, snapshot: Snapshot) -> Result<(), RunDirError> {
+        self.wait()?;
+        let to = folder.to_owned();
+        let work = move || {
+            let written = write(&to, &snapshot);
+            (written, snapshot.into_buffers())
+        };
+        let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
+        self.in_flight = Some(thread.map_err(RunDirError::io("begin writing to", folder))?);
+        Ok(())
+    }
+
+    /// Tells how the write went, if it is done; costs a look at a flag.
+    ///
+    /// # Errors
+    /// The checkpoint could not be written. The one before it is as it was.
+    pub fn poll(&mut self) -> Result<(), RunDirError> {
+        match &self.in_flight {
+            Some(thread) if thread.is_finished() => self.wait(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until nothing is on its way.
+    ///
+    /// # Errors
+    /// The checkpoint could not be written. The one before it is as it was.
+    pub fn wait(&mut self) -> Result<(), RunDirError> {
+        let Some(thread) = self.in_flight.take() else { return Ok(()) };
+        let (written, buffers) = thread.join().map_err(|_| RunDirError::WriterPanicked)?;
+        self.spare = buffers;
+        let path = written?;
+        tracing::info!(path = %path.display(), "checkpoint written");
+        Ok(())
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Err(error) = self.wait() {
+            tracing::error!("{error}");
+        }
+    }
+}

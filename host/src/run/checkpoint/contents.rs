@@ -1,0 +1,109 @@
+//! What a checkpoint keeps.
+
+use crate::events::SavedSeries;
+use crate::metrics::SavedReading;
+use crate::saved_state::SavedState;
+use hookrack_plugin_api::abi::HrProgress;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use tch::Tensor;
+
+/// Everything that a checkpoint keeps.
+#[derive(Debug, Default)]
+pub struct Checkpoint {
+    /// Parameters and buffers.
+    pub model: Vec<(String, Tensor)>,
+    /// The optimizer's tensors.
+    pub optimizer: Vec<(String, Tensor)>,
+    /// What the engine keeps beside them.
+    pub engine: SavedState,
+    /// The states of hooks and metrics by instance name.
+    pub hooks: BTreeMap<String, SavedState>,
+    /// The state of libtorch's random numbers.
+    pub rng: Vec<u8>,
+    /// All that is no tensor.
+    pub facts: Facts,
+}
+
+/// The part of a checkpoint that people can read: `state.json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// How far the run was.
+    pub position: Position,
+    /// Who asked for a checkpoint after a validation that was not made to its end.
+    pub savers: Vec<String>,
+    /// What each metric has reached.
+    pub metrics: Vec<SavedReading>,
+    /// The scalars; their values are among the tensors.
+    pub events: Vec<SavedSeries>,
+    /// Values that hooks share.
+    pub shared: Map<String, Json>,
+    /// Where each writer stood.
+    pub writers: Map<String, Json>,
+    /// What made it.
+    pub provenance: Provenance,
+}
+
+/// How far a run was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Epochs begun.
+    pub epoch: u64,
+    /// Iterations done.
+    pub iter: u64,
+    /// Iterations done in the epoch.
+    pub inner_iter: u64,
+    /// Training samples consumed.
+    pub samples: u64,
+    /// Steps of the learning rate schedule.
+    pub lr_position: u64,
+    /// How much of the epoch in progress is done.
+    pub stage: Stage,
+    /// A validation was asked for and has not been made, or not to its end.
+    pub validate: bool,
+}
+
+/// How much of an epoch is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Nothing yet.
+    Begun,
+    /// Some or all of its iterations.
+    #[default]
+    Iterations,
+    /// Its closing points too.
+    Closed,
+    /// All of it, validation included.
+    Done,
+}
+
+impl Position {
+    /// The position of a run in progress.
+    pub fn of(progress: &HrProgress, lr_position: u64, stage: Stage) -> Self {
+        let HrProgress { epoch, iter, inner_iter, samples, .. } = *progress;
+        Self { epoch, iter, inner_iter, samples, lr_position, stage, ..Self::default() }
+    }
+}
+
+/// What made a checkpoint: program, machine, config, plugins.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The host's version.
+    pub hookrack: String,
+    /// libtorch's.
+    pub libtorch: String,
+    /// Threads for arithmetic.
+    pub threads: u64,
+    /// This process among `world`.
+    pub rank: u32,
+    /// How many processes train together.
+    pub world: u32,
+    /// The resolved config, as TOML.
+    pub config: String,
+    /// The libraries in use: path, sha256, name, version.
+    pub libraries: Vec<Json>,
+    /// Every hook and metric: name, type, library, level, parameters.
+    pub members: Vec<Json>,
+}

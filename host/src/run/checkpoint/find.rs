@@ -1,0 +1,63 @@
+//! Which checkpoint a run is taken up from: the newest that is whole.
+
+use super::read::read;
+use super::{Checkpoint, MANIFEST, iter_of, name_of};
+use crate::run::RunDirError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The newest whole checkpoint of a folder, with the complaints about newer ones; `None` where there is none at all.
+///
+/// # Errors
+/// There are checkpoints, and all are damaged.
+pub fn newest_valid(folder: &Path) -> Result<Option<(PathBuf, Checkpoint)>, RunDirError> {
+    let mut first = None;
+    for path in candidates(folder)? {
+        match read(&path) {
+            Ok(checkpoint) => return Ok(Some((path, checkpoint))),
+            Err(error) => {
+                tracing::warn!("{error}; the checkpoint before it is used");
+                first.get_or_insert(error);
+            }
+        }
+    }
+    first.map_or(Ok(None), Err)
+}
+
+/// The checkpoint that `path` means: itself, or the newest one of a run directory or of its checkpoint folder. No
+/// other stands in for it: who evaluates wants to know what.
+///
+/// # Errors
+/// There is none, or it is damaged.
+pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
+    let is_named = path.file_name().and_then(|name| name.to_str()).and_then(iter_of).is_some();
+    if path.join(MANIFEST).is_file() || (is_named && path.is_dir()) {
+        return Ok((path.to_owned(), read(path)?));
+    }
+    for folder in [path.join("checkpoints"), path.to_owned()] {
+        if let Some(path) = candidates(&folder)?.into_iter().next() {
+            let checkpoint = read(&path)?;
+            return Ok((path, checkpoint));
+        }
+    }
+    Err(RunDirError::NoCheckpoint { path: path.to_owned() })
+}
+
+/// The checkpoints of a folder, newest first, from the one on that `latest` names.
+fn candidates(folder: &Path) -> Result<Vec<PathBuf>, RunDirError> {
+    let mut iters: Vec<u64> = match fs::read_dir(folder) {
+        Ok(entries) => entries.flatten().filter_map(|e| iter_of(e.file_name().to_str()?)).collect(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(RunDirError::io("read", folder)(error)),
+    };
+    iters.sort_unstable_by(|a, b| b.cmp(a));
+    // One that is not there says nothing: it is as good as damaged.
+    let latest = latest(folder).filter(|latest| iters.contains(latest));
+    iters.retain(|iter| latest.is_none_or(|latest| *iter <= latest));
+    Ok(iters.into_iter().map(|iter| folder.join(name_of(iter))).collect())
+}
+
+/// The iteration that `latest` names.
+pub(super) fn latest(folder: &Path) -> Option<u64> {
+    iter_of(fs::read_to_string(folder.join("latest")).ok()?.trim())
+}

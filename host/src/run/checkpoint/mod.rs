@@ -1,0 +1,43 @@
+//! Checkpoints: a directory that is there whole or not at all, with a manifest that says what belongs to it.
+//!
+//! `contents` is what is kept, `snapshot` its copy in memory, `write` and `read` the way to the disk and back, `find`
+//! which one a run is taken up from, `background` the thread that writes while training goes on.
+
+mod background;
+mod contents;
+mod find;
+mod manifest;
+mod read;
+mod snapshot;
+mod write;
+
+pub use background::Background;
+pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
+pub use find::{newest_valid, open};
+pub use manifest::{About, Manifest};
+pub use read::read;
+pub use snapshot::{Buffers, Snapshot};
+pub use write::{clean, point_latest_at, write};
+
+const MODEL: &str = "model.safetensors";
+const OPTIMIZER: &str = "optimizer.safetensors";
+const HOOKS: &str = "hooks.safetensors";
+const RUN: &str = "run.safetensors";
+const STATE: &str = "state.json";
+const MANIFEST: &str = "MANIFEST.json";
+
+/// The files of a checkpoint beside its manifest.
+pub const FILES: [&str; 5] = [MODEL, OPTIMIZER, HOOKS, RUN, STATE];
+
+/// The name of an iteration's checkpoint.
+pub fn name_of(iter: u64) -> String {
+    format!("iter_{iter:07}")
+}
+
+/// The iteration of a checkpoint's name.
+pub fn iter_of(name: &str) -> Option<u64> {
+    name.strip_prefix("iter_")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

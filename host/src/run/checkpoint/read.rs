@@ -1,0 +1,91 @@
+//! Reads a checkpoint back; only one whose every file is as its manifest says.
+
+use super::manifest::Manifest;
+use super::{Checkpoint, Facts, HOOKS, MODEL, OPTIMIZER, RUN, STATE, iter_of};
+use crate::events::Sample;
+use crate::run::json_value::from_json;
+use crate::run::{RunDirError, safetensors_file};
+use crate::saved_state::SavedState;
+use serde_json::Value as Json;
+use std::path::Path;
+use tch::Tensor;
+
+/// Reads a checkpoint.
+///
+/// # Errors
+/// A file is missing or not as it was written.
+pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
+    let manifest = Manifest::read(path)?;
+    let tensors =
+        |name| safetensors_file::from_bytes(&path.join(name), &manifest.read_file(path, name)?);
+    let mut checkpoint = Checkpoint {
+        model: tensors(MODEL)?,
+        optimizer: tensors(OPTIMIZER)?,
+        ..Checkpoint::default()
+    };
+    let state_path = path.join(STATE);
+    let damaged = |why: String| RunDirError::damaged(&state_path, why);
+    let state = manifest.read_file(path, STATE)?;
+    let mut state: Json = serde_json::from_slice(&state).map_err(|e| damaged(e.to_string()))?;
+    for (hook, values) in state["hooks"].as_object().into_iter().flatten() {
+        take_values(checkpoint.hooks.entry(hook.clone()).or_default(), values);
+    }
+    take_values(&mut checkpoint.engine, &state["engine"]);
+    checkpoint.facts =
+        serde_json::from_value::<Facts>(state.take()).map_err(|e| damaged(e.to_string()))?;
+    for (name, tensor) in tensors(HOOKS)? {
+        if let Some((hook, key)) = name.split_once('/') {
+            let state = checkpoint.hooks.entry(hook.to_owned()).or_default();
+            state.tensors.insert(key.to_owned(), tensor);
+        }
+    }
+    for (name, tensor) in tensors(RUN)? {
+        take_run_tensor(&mut checkpoint, &name, tensor)?;
+    }
+    check_name(path, &checkpoint)?;
+    Ok(checkpoint)
+}
+
+fn take_values(state: &mut SavedState, values: &Json) {
+    let values = values.as_object().into_iter().flatten();
+    state.values.extend(values.filter_map(|(key, value)| Some((key.clone(), from_json(value)?))));
+}
+
+fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<(), RunDirError> {
+    let wrong = |e: tch::TchError| RunDirError::Tensor {
+        doing: "read",
+        name: name.to_owned(),
+        why: e.to_string(),
+    };
+    match name.split_once('/') {
+        Some(("rng", "cpu")) => to.rng = Vec::try_from(tensor).map_err(wrong)?,
+        Some(("engine", key)) => {
+            to.engine.tensors.insert(key.to_owned(), tensor);
+        }
+        Some(("events", series)) => {
+            if let Some(saved) = to.facts.events.iter_mut().find(|saved| saved.name == series) {
+                let numbers = tensor.f_view([-1]).and_then(Vec::<f64>::try_from).map_err(wrong)?;
+                saved.values = numbers.chunks_exact(3).map(sample).collect();
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they were counters")]
+fn sample(row: &[f64]) -> Sample {
+    Sample { iter: row[0] as u64, samples: row[1] as u64, value: row[2] }
+}
+
+/// A checkpoint that stands under the name of another iteration was put there by mistake.
+fn check_name(path: &Path, checkpoint: &Checkpoint) -> Result<(), RunDirError> {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(iter_of);
+    let iter = checkpoint.facts.position.iter;
+    match name {
+        Some(named) if named != iter => {
+            Err(RunDirError::damaged(path, format!("it is the checkpoint of iteration {iter}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,117 @@
+//! A checkpoint in memory, laid out as its files: what the training step waits for, and nothing more.
+
+use super::manifest::About;
+use super::{Checkpoint, HOOKS, MODEL, OPTIMIZER, RUN, STATE};
+use crate::events::Sample;
+use crate::run::json_value::to_json;
+use crate::run::{RunDirError, safetensors_file};
+use crate::saved_state::SavedState;
+use serde_json::{Map, Value as Json};
+use tch::{Kind, Tensor};
+
+/// A checkpoint's files in memory.
+pub struct Snapshot {
+    pub(super) about: About,
+    pub(super) files: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// The memory of an earlier snapshot: the next one of the same size allocates nothing.
+#[derive(Default)]
+pub struct Buffers(Vec<Vec<u8>>);
+
+impl Snapshot {
+    /// Copies everything that a checkpoint keeps. One pass over each tensor's memory.
+    ///
+    /// # Errors
+    /// A tensor has no place in a file.
+    pub fn take(
+        checkpoint: &Checkpoint,
+        asked_by: Vec<String>,
+        buffers: Buffers,
+    ) -> Result<Self, RunDirError> {
+        let mut spare = buffers.0.into_iter();
+        let mut lay = |tensors: &[(String, Tensor)]| {
+            let mut buffer = spare.next().unwrap_or_default();
+            safetensors_file::lay_out(tensors, &mut buffer).map(|()| buffer)
+        };
+        let files = vec![
+            (MODEL, lay(&checkpoint.model)?),
+            (OPTIMIZER, lay(&checkpoint.optimizer)?),
+            (HOOKS, lay(&hook_tensors(checkpoint))?),
+            (RUN, lay(&run_tensors(checkpoint)?)?),
+            (STATE, state(checkpoint)),
+        ];
+        Ok(Self { about: about(checkpoint, asked_by), files })
+    }
+
+    /// Its memory, for the next one.
+    pub fn into_buffers(self) -> Buffers {
+        Buffers(
+            self.files
+                .into_iter()
+                .filter(|(name, _)| *name != STATE)
+                .map(|(_, bytes)| bytes)
+                .collect(),
+        )
+    }
+}
+
+fn about(checkpoint: &Checkpoint, asked_by: Vec<String>) -> About {
+    let position = &checkpoint.facts.position;
+    let metrics = checkpoint.facts.metrics.iter().filter_map(|reading| {
+        let phase = hookrack_plugin_api::Phase::from_code(reading.phase).name();
+        let value = reading.last.filter(|value| value.is_finite())?;
+        Some((format!("{phase}/{}", reading.name), value))
+    });
+    About { iter: position.iter, epoch: position.epoch, asked_by, metrics: metrics.collect() }
+}
+
+fn hook_tensors(checkpoint: &Checkpoint) -> Vec<(String, Tensor)> {
+    let of_hook = |(hook, state): (&String, &SavedState)| {
+        let named =
+            |(key, tensor): (&String, &Tensor)| (format!("{hook}/{key}"), tensor.shallow_clone());
+        state.tensors.iter().map(named).collect::<Vec<_>>()
+    };
+    checkpoint.hooks.iter().flat_map(of_hook).collect()
+}
+
+fn run_tensors(checkpoint: &Checkpoint) -> Result<Vec<(String, Tensor)>, RunDirError> {
+    let wrong = |name: &str, why: tch::TchError| RunDirError::Tensor {
+        doing: "save",
+        name: name.to_owned(),
+        why: why.to_string(),
+    };
+    let length = i64::try_from(checkpoint.rng.len()).unwrap_or(i64::MAX);
+    let rng = Tensor::f_from_data_size(&checkpoint.rng, &[length], Kind::Uint8);
+    let mut tensors = vec![("rng/cpu".to_owned(), rng.map_err(|e| wrong("rng/cpu", e))?)];
+    for (key, tensor) in &checkpoint.engine.tensors {
+        tensors.push((format!("engine/{key}"), tensor.shallow_clone()));
+    }
+    for series in &checkpoint.facts.events {
+        let name = format!("events/{}", series.name);
+        let values = samples(&series.values).map_err(|e| wrong(&name, e))?;
+        tensors.push((name, values));
+    }
+    Ok(tensors)
+}
+
+/// A row for each value: iteration, samples, value.
+#[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
+fn samples(samples: &[Sample]) -> Result<Tensor, tch::TchError> {
+    let rows = samples.iter().flat_map(|s| [s.iter as f64, s.samples as f64, s.value]);
+    let count = i64::try_from(samples.len()).unwrap_or(i64::MAX);
+    Tensor::f_from_slice(&rows.collect::<Vec<f64>>())?.f_view([count, 3])
+}
+
+fn values(state: &SavedState) -> Json {
+    let values = state.values.iter().map(|(key, value)| (key.clone(), to_json(value)));
+    values.collect::<Map<_, _>>().into()
+}
+
+fn state(checkpoint: &Checkpoint) -> Vec<u8> {
+    let mut json = serde_json::to_value(&checkpoint.facts).unwrap_or_default();
+    let hooks = checkpoint.hooks.iter().map(|(hook, state)| (hook.clone(), values(state)));
+    json["engine"] = values(&checkpoint.engine);
+    json["hooks"] = hooks.collect::<Map<_, _>>().into();
+    serde_json::to_vec_pretty(&json).unwrap_or_default()
+}

@@ -1,0 +1,208 @@
+//! Checkpoints on a real disk: written, damaged, found.
+
+use super::*;
+use crate::events::{Sample, SavedSeries};
+use crate::saved_state::SavedState;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tch::Tensor;
+
+fn checkpoint(iter: u64) -> Checkpoint {
+    let mut ema = SavedState::default();
+    ema.values.insert("updates".into(), 7i64.into());
+    ema.tensors.insert("shadow.0".into(), Tensor::from_slice(&[1.5_f32]));
+    let mut engine = SavedState::default();
+    engine.values.insert("scale".into(), 65536.0.into());
+    let series = SavedSeries {
+        name: "train/loss".into(),
+        smooth: true,
+        count: 3,
+        numbers: 2,
+        sum: Some(0.1 + 0.3),
+        pending: true,
+        values: [0.1, f64::NAN, 0.3].map(|value| Sample { iter, samples: 8, value }).to_vec(),
+    };
+    let position = Position { epoch: 2, iter, inner_iter: 3, samples: 640, ..Position::default() };
+    Checkpoint {
+        model: vec![("w".into(), Tensor::from_slice(&[1.0_f32, 2.0]))],
+        optimizer: vec![("w.exp_avg".into(), Tensor::from_slice(&[0.5_f32, 0.5]))],
+        engine,
+        hooks: BTreeMap::from([("EMAIterHook".to_owned(), ema)]),
+        rng: vec![1, 2, 3],
+        facts: Facts { position, events: vec![series], ..Facts::default() },
+    }
+}
+
+fn write_one(folder: &Path, iter: u64) -> PathBuf {
+    let snapshot = Snapshot::take(&checkpoint(iter), vec!["c".into()], Buffers::default()).unwrap();
+    write(folder, &snapshot).unwrap()
+}
+
+#[test]
+fn a_checkpoint_comes_back_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    write_one(folder.path(), 5);
+    write_one(folder.path(), 10);
+    let (path, back) = newest_valid(folder.path()).unwrap().unwrap();
+    assert_eq!(path, folder.path().join("iter_0000010"));
+    let expected = checkpoint(10);
+    assert_eq!(back.facts.position, expected.facts.position);
+    assert_eq!(back.model[0].1, expected.model[0].1);
+    assert_eq!(back.rng, [1, 2, 3]);
+    assert_eq!(back.engine.values["scale"], 65536.0.into());
+    let ema = &back.hooks["EMAIterHook"];
+    assert_eq!(ema.values["updates"], 7i64.into());
+    assert_eq!(ema.tensors["shadow.0"], expected.hooks["EMAIterHook"].tensors["shadow.0"]);
+    let bits = |c: &Checkpoint| {
+        c.facts.events[0].values.iter().map(|s| s.value.to_bits()).collect::<Vec<_>>()
+    };
+    assert_eq!(bits(&back), bits(&expected));
+    assert_eq!(Manifest::read(&path).unwrap().about.asked_by, ["c"]);
+}
+
+#[test]
+fn a_checkpoint_of_the_same_iteration_is_replaced_and_nothing_else_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = Checkpoint { model: Vec::new(), ..checkpoint(5) };
+    write(folder.path(), &Snapshot::take(&empty, Vec::new(), Buffers::default()).unwrap()).unwrap();
+    let path = write_one(folder.path(), 5);
+    assert_eq!(read(&path).unwrap().model.len(), 1);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the checkpoint and `latest`");
+}
+
+#[test]
+fn a_snapshot_uses_the_memory_of_the_one_before() {
+    let first = Snapshot::take(&checkpoint(1), Vec::new(), Buffers::default()).unwrap();
+    let place = |snapshot: &Snapshot| snapshot.files[0].1.as_ptr();
+    let before = place(&first);
+    let second = Snapshot::take(&checkpoint(2), Vec::new(), first.into_buffers()).unwrap();
+    assert_eq!(place(&second), before);
+}
+
+type Damage = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// Ways to damage a file. Each gives what is left of it; nothing to remove it.
+const DAMAGES: [(&str, Damage); 4] = [
+    ("cut", |bytes| Some(bytes[..bytes.len() - 1].to_vec())),
+    ("emptied", |_| Some(Vec::new())),
+    ("removed", |_| None),
+    ("flipped", |bytes| {
+        let mut bytes = bytes.to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 4;
+        Some(bytes)
+    }),
+];
+
+fn put(path: &Path, bytes: Option<Vec<u8>>) {
+    match bytes {
+        Some(bytes) => fs::write(path, bytes).unwrap(),
+        None => fs::remove_file(path).unwrap(),
+    }
+}
+
+#[test]
+fn any_damage_to_any_file_is_found_and_named_and_the_checkpoint_before_is_used() {
+    for name in FILES.into_iter().chain([MANIFEST]) {
+        for (what, damage) in DAMAGES {
+            let folder = tempfile::tempdir().unwrap();
+            let before = write_one(folder.path(), 5);
+            let path = write_one(folder.path(), 10);
+            put(&path.join(name), damage(&fs::read(path.join(name)).unwrap()));
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains(name), "{name} {what}: {error}");
+            let (found, checkpoint) = newest_valid(folder.path()).unwrap().unwrap();
+            assert_eq!((found, checkpoint.facts.position.iter), (before, 5), "{name} {what}");
+        }
+    }
+}
+
+#[test]
+fn swapped_files_and_swapped_checkpoints_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (write_one(folder.path(), 5), write_one(folder.path(), 10));
+    let aside = folder.path().join("aside");
+    fs::rename(two.join(MODEL), &aside).unwrap();
+    fs::rename(two.join(OPTIMIZER), two.join(MODEL)).unwrap();
+    fs::rename(&aside, two.join(OPTIMIZER)).unwrap();
+    assert!(read(&two).unwrap_err().to_string().contains(MODEL));
+    fs::remove_dir_all(&two).unwrap();
+    fs::rename(&one, &two).unwrap();
+    let error = read(&two).unwrap_err().to_string();
+    assert!(error.ends_with("it is the checkpoint of iteration 5"), "{error}");
+}
+
+#[test]
+fn no_random_mutation_is_loaded_and_none_crashes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_one(folder.path(), 10);
+    // A fixed sequence: the same 300 mutations every time.
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut draw = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below.max(1)
+    };
+    let names: Vec<_> = FILES.into_iter().chain([MANIFEST]).collect();
+    for round in 0..300 {
+        let file = path.join(names[draw(names.len())]);
+        let whole = fs::read(&file).unwrap();
+        let mut bytes = whole.clone();
+        let at = draw(bytes.len());
+        match draw(4) {
+            0 => bytes[at] ^= 1 << draw(8),
+            1 => bytes.truncate(at),
+            2 => bytes.insert(at, bytes[draw(bytes.len())]),
+            _ => {
+                let end = (at + 1 + draw(16)).min(bytes.len());
+                bytes[at..end].reverse();
+                bytes[at] = bytes[at].wrapping_add(1);
+            }
+        }
+        fs::write(&file, &bytes).unwrap();
+        assert!(bytes == whole || read(&path).is_err(), "round {round}: {}", file.display());
+        fs::write(&file, &whole).unwrap();
+    }
+    read(&path).unwrap();
+}
+
+#[test]
+fn a_damaged_latest_is_ignored_and_a_folder_of_damaged_ones_is_no_fresh_start() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(newest_valid(folder.path()).unwrap().is_none());
+    let path = write_one(folder.path(), 10);
+    for latest in ["iter_0000000\n", "", "iter_", "\u{0}"] {
+        fs::write(folder.path().join("latest"), latest).unwrap();
+        assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
+    }
+    fs::remove_file(path.join(MODEL)).unwrap();
+    assert!(newest_valid(folder.path()).is_err());
+}
+
+#[test]
+fn an_older_checkpoint_that_was_chosen_hides_the_later_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_one(folder.path(), 5);
+    write_one(folder.path(), 10);
+    point_latest_at(folder.path(), 5).unwrap();
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
+}
+
+#[test]
+fn a_write_that_fails_is_told_and_leaves_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_one(folder.path(), 5);
+    let mut background = Background::default();
+    let snapshot = || Snapshot::take(&checkpoint(10), Vec::new(), Buffers::default()).unwrap();
+    // A file where the folder must go.
+    let blocked = folder.path().join("blocked");
+    fs::write(&blocked, "").unwrap();
+    background.begin(&blocked, snapshot()).unwrap();
+    let error = background.wait().unwrap_err().to_string();
+    assert!(error.contains("blocked"), "{error}");
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
+    background.begin(folder.path(), snapshot()).unwrap();
+    background.wait().unwrap();
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().1.facts.position.iter, 10);
+}

@@ -1,0 +1,85 @@
+//! Puts a snapshot on the disk: a temporary sibling, synced, renamed; `latest` after that.
+
+use super::manifest::Manifest;
+use super::snapshot::Snapshot;
+use super::{MANIFEST, name_of};
+use crate::run::{RunDirError, atomic};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Writes a checkpoint below `folder` and points `latest` at it. What was there before stays until it is whole.
+///
+/// # Errors
+/// A file could not be written. No part of this checkpoint stays.
+pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError> {
+    fs::create_dir_all(folder).map_err(RunDirError::io("create", folder))?;
+    let path = folder.join(name_of(snapshot.about.iter));
+    let temporary = atomic::temporary_beside(&path);
+    if temporary.exists() {
+        fs::remove_dir_all(&temporary).map_err(RunDirError::io("remove", &temporary))?;
+    }
+    fs::create_dir(&temporary).map_err(RunDirError::io("create", &temporary))?;
+    let written = fill(&temporary, snapshot).and_then(|()| replace(&temporary, &path));
+    if written.is_err() {
+        // The first error is the one to tell; what is left of this try is of no use to anybody.
+        let _ = fs::remove_dir_all(&temporary);
+    }
+    written?;
+    point_latest_at(folder, snapshot.about.iter)?;
+    Ok(path)
+}
+
+/// Says which checkpoint a run is taken up from.
+///
+/// # Errors
+/// The file could not be written.
+pub fn point_latest_at(folder: &Path, iter: u64) -> Result<(), RunDirError> {
+    atomic::write(&folder.join("latest"), format!("{}\n", name_of(iter)).as_bytes())
+}
+
+/// Removes what a killed process left half written.
+pub fn clean(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(".tmp") {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
+        }
+    }
+}
+
+fn fill(folder: &Path, snapshot: &Snapshot) -> Result<(), RunDirError> {
+    for (name, bytes) in &snapshot.files {
+        put(&folder.join(name), bytes)?;
+    }
+    let manifest = Manifest::new(snapshot.about.clone(), &snapshot.files);
+    put(&folder.join(MANIFEST), &manifest.to_bytes())?;
+    atomic::sync_folder(folder)
+}
+
+/// A file of a folder that is itself not there yet: it needs no name of its own to be whole.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
+    let mut file = File::create(path).map_err(RunDirError::io("create", path))?;
+    file.write_all(bytes).map_err(RunDirError::io("write", path))?;
+    file.sync_all().map_err(RunDirError::io("sync", path))
+}
+
+/// Puts a finished folder in place of one of the same iteration, in one step: at no time is there none.
+fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
+    if !path.exists() {
+        return atomic::rename(temporary, path);
+    }
+    if renameat_with(CWD, temporary, CWD, path, RenameFlags::EXCHANGE).is_ok() {
+        path.parent().map_or(Ok(()), atomic::sync_folder)?;
+        return fs::remove_dir_all(temporary).map_err(RunDirError::io("remove", temporary));
+    }
+    // A file system that cannot exchange: the old one steps aside first.
+    let old = path.with_extension("old");
+    atomic::rename(path, &old)?;
+    atomic::rename(temporary, path)?;
+    fs::remove_dir_all(&old).map_err(RunDirError::io("remove", &old))
+}

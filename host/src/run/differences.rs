@@ -1,0 +1,175 @@
+//! What differs between the run that wrote a checkpoint and the one that takes it up.
+
+use super::checkpoint::Provenance;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use toml::Value;
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What: a key of the config, a library, a hook.
+    pub what: String,
+    /// What the checkpoint says; empty where it has none.
+    pub before: String,
+    /// What is true now; empty where there is none.
+    pub now: String,
+    /// Why the run cannot simply go on; empty where it can.
+    pub refused: &'static str,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word =
+            |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+        write!(out, "{}: {} was {}", self.what, word(&self.now), word(&self.before))?;
+        if self.refused.is_empty() { Ok(()) } else { write!(out, " ({})", self.refused) }
+    }
+}
+
+/// Sections in which a change takes away what the checkpoint's position or tensors mean.
+const REFUSED: [(&str, &str); 5] = [
+    ("data.train", "the position in the training data means something else"),
+    ("train.batch_size", "the position in the training data means something else"),
+    ("train.seed", "the order of the samples is another"),
+    ("model", "the weights are another model's"),
+    ("optimizer.type", "the optimizer's state is another's"),
+];
+
+/// Where a run's files and libraries are says nothing about it.
+const UNTOLD: [&str; 2] = ["run", "plugins"];
+
+fn is_within(key: &str, section: &str) -> bool {
+    key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// All that differs.
+pub fn differences(before: &Provenance, now: &Provenance) -> Vec<Difference> {
+    let mut all = of_config(&before.config, &now.config);
+    all.extend(of_libraries(&before.libraries, &now.libraries));
+    for (what, before, now) in [
+        ("hookrack", &before.hookrack, &now.hookrack),
+        ("libtorch", &before.libtorch, &now.libtorch),
+    ] {
+        all.extend(difference(what, before, now));
+    }
+    let ranks = |p: &Provenance| format!("rank {} of {}", p.rank, p.world);
+    all.extend(difference("processes", &ranks(before), &ranks(now)));
+    all
+}
+
+fn difference(what: &str, before: &str, now: &str) -> Option<Difference> {
+    let differs = before != now;
+    let refused =
+        REFUSED.iter().find(|(section, _)| is_within(what, section)).map_or("", |(_, why)| *why);
+    let (what, before, now) = (what.to_owned(), before.to_owned(), now.to_owned());
+    differs.then_some(Difference { what, before, now, refused })
+}
+
+fn of_config(before: &str, now: &str) -> Vec<Difference> {
+    let (before, now) = (flat(before), flat(now));
+    let keys: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    let told = keys.into_iter().filter(|key| !UNTOLD.iter().any(|untold| is_within(key, untold)));
+    let text =
+        |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_default();
+    told.filter_map(|key| difference(key, &text(&before, key), &text(&now, key))).collect()
+}
+
+/// A config as keys and values in one row; entries of a list go by their names.
+fn flat(config: &str) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    if let Ok(table) = config.parse::<toml::Table>() {
+        flatten("", &Value::Table(table), &mut out);
+    }
+    out
+}
+
+fn flatten(key: &str, value: &Value, out: &mut BTreeMap<String, String>) {
+    let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+    match value {
+        Value::Table(table) => {
+            table.iter().for_each(|(name, value)| flatten(&below(name), value, out));
+        }
+        Value::Array(items) if items.iter().any(Value::is_table) => {
+            for (index, item) in items.iter().enumerate() {
+                let name = item.get("name").or_else(|| item.get("type")).and_then(Value::as_str);
+                flatten(&below(name.unwrap_or(&index.to_string())), item, out);
+            }
+        }
+        value => {
+            out.insert(key.to_owned(), value.to_string());
+        }
+    }
+}
+
+fn of_libraries(before: &[Json], now: &[Json]) -> Vec<Difference> {
+    let by_name = |libraries: &[Json]| -> BTreeMap<String, String> {
+        let text = |library: &Json, key: &str| library[key].as_str().unwrap_or_default().to_owned();
+        let describe = |library: &Json| {
+            let sha = text(library, "sha256");
+            let short = sha.get(..12).unwrap_or(&sha);
+            (text(library, "name"), format!("version {} ({short})", text(library, "version")))
+        };
+        libraries.iter().map(describe).collect()
+    };
+    let (before, now) = (by_name(before), by_name(now));
+    let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    let text =
+        |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_default();
+    let compare = |name: &String| {
+        difference(&format!("library {name}"), &text(&before, name), &text(&now, name))
+    };
+    names.into_iter().filter_map(compare).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn provenance(config: &str, sha256: &str) -> Provenance {
+        let libraries = vec![json!({ "name": "ema", "version": "0.1.0", "sha256": sha256 })];
+        Provenance { config: config.to_owned(), libraries, ..Provenance::default() }
+    }
+
+    #[test]
+    fn the_same_run_differs_in_nothing() {
+        let one = provenance("[train]\nseed = 1\n", "ab");
+        assert_eq!(differences(&one, &one), []);
+    }
+
+    #[test]
+    fn a_changed_setting_and_another_build_are_told() {
+        let before = provenance(
+            "[optimizer]\nlr = 0.1\n[[custom_hooks]]\nname = \"e\"\nmomentum = 0.5\n",
+            "ab",
+        );
+        let now = provenance(
+            "[optimizer]\nlr = 0.2\n[[custom_hooks]]\nname = \"e\"\nmomentum = 0.6\n",
+            "cd",
+        );
+        let told: Vec<_> = differences(&before, &now).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "custom_hooks.e.momentum: 0.6 was 0.5",
+                "optimizer.lr: 0.2 was 0.1",
+                "library ema: version 0.1.0 (cd) was version 0.1.0 (ab)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_takes_the_meaning_from_the_position_is_refused() {
+        let before =
+            provenance("[train]\nseed = 1\n[run]\nname = \"a\"\n[model]\ntype = \"MLP\"\n", "");
+        let now =
+            provenance("[train]\nseed = 2\n[run]\nname = \"b\"\n[model]\ntype = \"Linear\"\n", "");
+        let found = differences(&before, &now);
+        assert_eq!(
+            found.iter().map(|d| d.what.as_str()).collect::<Vec<_>>(),
+            ["model.type", "train.seed"]
+        );
+        assert!(found.iter().all(|difference| !difference.refused.is_empty()));
+    }
+}

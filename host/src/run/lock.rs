@@ -1,0 +1,53 @@
+//! One process at a time trains in a run directory.
+
+use super::error::RunDirError;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+
+const FILE: &str = ".lock";
+
+/// Held by the process that trains in a run directory. The system lets go of it when the process ends, however.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+impl RunLock {
+    /// Takes the lock of a run directory.
+    ///
+    /// # Errors
+    /// Another process has it.
+    pub fn take(run: &Path) -> Result<Self, RunDirError> {
+        let path = run.join(FILE);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(RunDirError::io("open", &path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(RunDirError::InUse { path: run.to_owned() }),
+            // A file system without locks is no reason not to train.
+            Ok(()) | Err(_) => Ok(Self { _file: file }),
+        }
+    }
+
+    /// Whether a process trains in a run directory.
+    pub fn is_held(run: &Path) -> bool {
+        let Ok(file) = File::open(run.join(FILE)) else { return false };
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_has_one_process_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!RunLock::is_held(folder.path()));
+        let lock = RunLock::take(folder.path()).unwrap();
+        assert!(RunLock::is_held(folder.path()));
+        assert!(matches!(RunLock::take(folder.path()), Err(RunDirError::InUse { .. })));
+        drop(lock);
+        RunLock::take(folder.path()).unwrap();
+    }
+}

@@ -1,0 +1,71 @@
+//! Gathers everything that a checkpoint keeps, from all parts of the run.
+
+use super::fit::{Result, Trainer};
+use crate::engine::NamedTensor;
+use crate::plugins::gather;
+use crate::run::checkpoint::{Checkpoint, Facts, Position};
+use crate::run::to_json;
+use crate::saved_state::SavedState;
+use crate::torch::rng;
+use std::collections::BTreeMap;
+use tch::Tensor;
+
+fn pairs(tensors: Vec<NamedTensor>) -> Vec<(String, Tensor)> {
+    tensors.into_iter().map(|named| (named.name, named.tensor)).collect()
+}
+
+impl Trainer {
+    /// Everything that a checkpoint keeps. Its tensors are handles to the live ones.
+    pub(super) fn capture(&mut self) -> Result<Checkpoint> {
+        let facts = self.facts()?;
+        let hooks = self.hook_states()?;
+        let rng = rng::state().map_err(crate::engine::EngineError::from);
+        let rng = self.step(rng)?;
+        let engine = self.context.engine.borrow();
+        Ok(Checkpoint {
+            model: pairs(engine.model_state()),
+            optimizer: pairs(engine.optimizer().state()),
+            engine: engine.state(),
+            hooks,
+            rng,
+            facts,
+        })
+    }
+
+    fn facts(&self) -> Result<Facts> {
+        let context = &self.context;
+        let requests = context.requests.borrow();
+        let lr_position = context.engine.borrow().lr_position();
+        let shared = context.states.borrow();
+        // Sorted, so that the same run writes the same file.
+        let shared: BTreeMap<_, _> = shared.iter().map(|(k, v)| (k.clone(), to_json(v))).collect();
+        Ok(Facts {
+            position: Position {
+                validate: requests.validate,
+                ..Position::of(&context.progress.get(), lr_position, self.stage)
+            },
+            savers: if requests.validate { requests.savers().to_vec() } else { Vec::new() },
+            metrics: context.metrics.borrow().save(),
+            events: context.events.borrow().save(),
+            shared: shared.into_iter().collect(),
+            writers: context.writers.borrow_mut().marks()?,
+            provenance: self.provenance.clone(),
+        })
+    }
+
+    /// The states of all hooks and metrics. One that cannot save its state is dealt with by its error policy.
+    fn hook_states(&mut self) -> Result<BTreeMap<String, SavedState>> {
+        let mut states = BTreeMap::new();
+        // What was switched off is not called again, not even for its state: it may have panicked.
+        for attached in self.rack.hooks_mut().iter_mut().filter(|attached| !attached.disabled) {
+            match gather(&self.context, |writer| attached.instance.save_state(writer)) {
+                Ok(state) if state.is_empty() => {}
+                Ok(state) => {
+                    states.insert(attached.seat.name.clone(), state);
+                }
+                Err(failure) => attached.state_not_saved(failure)?,
+            }
+        }
+        Ok(states)
+    }
+}

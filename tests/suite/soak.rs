@@ -1,0 +1,134 @@
+//! A run that is killed again and again ends as if it never was. `cargo xtask soak --kills 200` is the long form.
+
+#![expect(clippy::print_stdout, reason = "the long form tells how far it is")]
+use crate::resume::assert_same;
+use crate::workbench::{Bench, RunFolder, program};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const CONFIG: &str = r#"
+[lr_scheduler]
+type = "CosineAnnealingLR"
+[default_hooks]
+timer = false
+logger = { interval = 5 }
+checkpoint = { epoch_period = 0, iter_period = 7 }
+[[metrics]]
+type = "Accuracy"
+name = "TrainAccuracy"
+phase = "train"
+[[custom_hooks]]
+type = "EMAIterHook"
+momentum = 0.9
+"#;
+
+/// When a process is killed.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// So many milliseconds after it was started.
+    Starting(u64),
+    /// So many milliseconds after it wrote a checkpoint.
+    Training(u64),
+    /// While it writes a checkpoint, not the first one.
+    Writing,
+}
+
+/// The same moments for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    fn moment(&mut self) -> Moment {
+        match self.below(5) {
+            0 => Moment::Starting(self.below(250)),
+            1 | 2 => Moment::Training(self.below(12)),
+            _ => Moment::Writing,
+        }
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn start(bench: &Bench, epochs: u64) -> Child {
+    let mut command = Command::new(program());
+    command.args(["train", "config.toml", "--resume", "--run-dir", "killed", "--quiet"]);
+    command.args(settings(epochs)).current_dir(bench.path(".")).env_remove("LD_LIBRARY_PATH");
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn settings(epochs: u64) -> Vec<String> {
+    let max = format!("train.max_epochs={epochs}");
+    let all = ["model.dropout=0.3", "data.train.samples=100", "optimizer.type=AdamW"];
+    all.into_iter()
+        .chain([max.as_str()])
+        .flat_map(|set| ["-s".to_owned(), set.to_owned()])
+        .collect()
+}
+
+fn is_writing(checkpoints: &Path) -> bool {
+    let entries = fs::read_dir(checkpoints).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().starts_with(".iter_"))
+}
+
+/// Waits for the moment; false when the process ended by itself.
+fn wait_for(moment: Moment, child: &mut Child, checkpoints: &Path) -> bool {
+    let latest = || fs::read_to_string(checkpoints.join("latest")).unwrap_or_default();
+    let (began, before) = (Instant::now(), latest());
+    let mut advanced = None;
+    loop {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        if advanced.is_none() && latest() != before {
+            advanced = Some(Instant::now());
+        }
+        let since = |instant: Instant, millis| instant.elapsed() >= Duration::from_millis(millis);
+        let is_now = match moment {
+            Moment::Starting(millis) => since(began, millis),
+            Moment::Training(millis) => advanced.is_some_and(|instant| since(instant, millis)),
+            Moment::Writing => advanced.is_some() && is_writing(checkpoints),
+        };
+        assert!(!since(began, 120_000), "no {moment:?} within two minutes");
+        if is_now {
+            return true;
+        }
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_random_moments_ends_as_if_it_never_was() {
+    let (kills, seed) = (number("HOOKRACK_SOAK_KILLS", 10), number("HOOKRACK_SOAK_SEED", 1));
+    // 25 iterations each.
+    let epochs = 4 + 4 * kills;
+    let bench = Bench::new(CONFIG);
+    let settings = settings(epochs);
+    let whole = bench.trained("whole", &settings.iter().map(String::as_str).collect::<Vec<_>>());
+    let run = RunFolder { path: bench.path("killed") };
+    let checkpoints = run.path.join("checkpoints");
+    let mut dice = Dice(seed);
+    let mut within_a_write = 0;
+    for kill in 1..=kills {
+        let moment = dice.moment();
+        let mut child = start(&bench, epochs);
+        assert!(wait_for(moment, &mut child, &checkpoints), "the run ended before kill {kill}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        within_a_write += u64::from(is_writing(&checkpoints));
+        println!("kill {kill} of {kills}: {moment:?}");
+    }
+    assert!(start(&bench, epochs).wait().unwrap().success());
+    assert_same(&whole, &run, &format!("after {kills} kills with seed {seed}"));
+    assert!(!is_writing(&checkpoints), "what was half written is gone");
+    println!("{kills} kills, {within_a_write} of them within a write: the same run, bit for bit");
+    assert!(within_a_write > 0);
+}
