@@ -117,7 +117,148 @@ class ResNet(nn.Module):
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
-# type, settings, shape of a sample, classes, batch, the model in torch
+class Projection(nn.Module):
+    """A linear layer with the layout of GPT-2's files."""
+
+    def __init__(self, inputs, outputs, bias):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(outputs)) if bias else None
+
+    def forward(self, x):
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
+
+
+class GptAttention(nn.Module):
+    def __init__(self, width, heads, bias):
+        super().__init__()
+        self.heads = heads
+        self.c_attn = Projection(width, 3 * width, bias)
+        self.c_proj = Projection(width, width, bias)
+
+    def forward(self, x):
+        batch, places, width = x.shape
+        q, k, v = (part.view(batch, places, self.heads, -1).transpose(1, 2) for part in self.c_attn(x).split(width, -1))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(width // self.heads)
+        hidden = torch.ones(places, places, dtype=torch.bool).triu(1)
+        mixed = scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
+        return self.c_proj(mixed.transpose(1, 2).reshape(batch, places, width))
+
+
+class GptMlp(nn.Module):
+    def __init__(self, width, bias):
+        super().__init__()
+        self.c_fc = Projection(width, 4 * width, bias)
+        self.c_proj = Projection(4 * width, width, bias)
+
+    def forward(self, x):
+        return self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
+
+
+class GptBlock(nn.Module):
+    def __init__(self, width, heads, bias):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(width, bias=bias)
+        self.attn = GptAttention(width, heads, bias)
+        self.ln_2 = nn.LayerNorm(width, bias=bias)
+        self.mlp = GptMlp(width, bias)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class Gpt(nn.Module):
+    def __init__(self, layers, heads, width, places, vocab, tied=True, bias=True):
+        super().__init__()
+        self.transformer = nn.ModuleDict({
+            "wte": nn.Embedding(vocab, width), "wpe": nn.Embedding(places, width),
+            "h": nn.ModuleList(GptBlock(width, heads, bias) for _ in range(layers)), "ln_f": nn.LayerNorm(width, bias=bias)})
+        self.lm_head = nn.Linear(width, vocab, bias=False)
+        if tied:
+            self.lm_head.weight = self.transformer.wte.weight
+
+    def forward(self, tokens):
+        x = self.transformer.wte(tokens) + self.transformer.wpe(torch.arange(tokens.shape[1]))
+        for block in self.transformer.h:
+            x = block(x)
+        return self.lm_head(self.transformer.ln_f(x))
+
+
+class Sequential(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Residual(nn.Module):
+    def __init__(self, *layers, projection=None):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+        self.projection = projection or nn.Identity()
+
+    def forward(self, x):
+        return self.layers(x) + self.projection(x)
+
+
+class Positional(nn.Embedding):
+    def forward(self, x):
+        return x + self.weight[: x.shape[1]]
+
+
+class Attention(nn.MultiheadAttention):
+    def forward(self, x):
+        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return super().forward(x, x, x, attn_mask=mask, need_weights=False)[0]
+
+
+IMAGE_LAYERS = [
+    {"type": "conv", "outputs": 6, "kernel": 3, "padding": 1, "groups": 3, "bias": False},
+    {"type": "norm"},
+    {"type": "activation", "kind": "leaky_relu"},
+    {"type": "pool", "kind": "max", "kernel": 3, "stride": 2, "padding": 1},
+    {"type": "residual", "projection": True, "layers": [
+        {"type": "conv", "outputs": 8, "stride": 2, "padding": 1},
+        {"type": "norm", "kind": "group", "groups": 4},
+        {"type": "activation"},
+        {"type": "residual", "layers": [{"type": "conv", "outputs": 8, "kernel": 1}, {"type": "norm", "kind": "layer"}]},
+    ]},
+    {"type": "pool", "kind": "avg"},
+    {"type": "flatten"},
+    {"type": "dropout", "share": 0.0},
+    {"type": "linear", "outputs": 5, "bias": False},
+    {"type": "norm", "kind": "batch"},
+    {"type": "linear"},
+]
+
+
+def image_layers():
+    return Sequential(
+        nn.Conv2d(3, 6, 3, padding=1, groups=3, bias=False), nn.BatchNorm2d(6), nn.LeakyReLU(), nn.MaxPool2d(3, 2, 1),
+        Residual(nn.Conv2d(6, 8, 3, 2, 1), nn.GroupNorm(4, 8), nn.ReLU(),
+                 Residual(nn.Conv2d(8, 8, 1), nn.LayerNorm([8, 4, 4])), projection=nn.Conv2d(6, 8, 1, 2, bias=False)),
+        nn.AvgPool2d(2), nn.Flatten(), nn.Dropout(0.0), nn.Linear(32, 5, bias=False), nn.BatchNorm1d(5), nn.Linear(5, 4))
+
+
+ROW_LAYERS = [
+    {"type": "embedding", "width": 8},
+    {"type": "positional"},
+    {"type": "residual", "layers": [{"type": "norm", "kind": "layer"}, {"type": "attention", "heads": 2, "causal": True}]},
+    {"type": "activation", "kind": "gelu"},
+    {"type": "linear"},
+]
+
+
+def row_layers():
+    return Sequential(nn.Embedding(11, 8), Positional(6, 8), Residual(nn.LayerNorm(8), Attention(8, 2, batch_first=True)),
+                      nn.GELU(), nn.Linear(8, 11))
+
+
+# type, settings, shape of a sample, classes, batch, the model in torch; a shape of one side is a row of tokens
 CASES = [
     ("LeNet", {}, [3, 32, 32], 10, 4, lambda: LeNet([3, 6, 16], 32, [120, 84], 10, 5, 0)),
     ("LeNet", {"channels": [3, 5, 7], "kernel": 3, "padding": 1, "hidden": [], "pool": "avg", "activation": "silu"},
@@ -128,6 +269,11 @@ CASES = [
      lambda: ResNet([3, 4, 6, 3], False, "imagenet", 4, 3, 5)),
     ("ResNet", {"depth": 50, "stem": "imagenet", "width": 2}, [3, 48, 48], 5, 3,
      lambda: ResNet([3, 4, 6, 3], True, "imagenet", 2, 3, 5)),
+    ("GPT", {"layers": 2, "heads": 3, "width": 12}, [7], 13, 3, lambda: Gpt(2, 3, 12, 7, 13)),
+    ("GPT", {"layers": 1, "heads": 2, "width": 8, "tied": False, "bias": False}, [5], 9, 2,
+     lambda: Gpt(1, 2, 8, 5, 9, tied=False, bias=False)),
+    ("Sequential", {"layers": IMAGE_LAYERS}, [3, 15, 15], 4, 3, image_layers),
+    ("Sequential", {"layers": ROW_LAYERS}, [6], 11, 2, row_layers),
 ]
 
 
@@ -170,6 +316,9 @@ def case(name, settings, shape, classes, batch, build):
         fill(key, tensor, stream)
     streams = len(params) + len(buffers)
     inputs = torch.from_numpy(numbers((batch, *shape), streams)).float()
+    if len(shape) == 1:
+        tokens = bits(batch * shape[0], streams) % classes
+        inputs = torch.from_numpy(tokens.astype(np.int64)).view(batch, *shape)
     model.eval()
     output = model(inputs).detach()
     model.train()

@@ -14,6 +14,7 @@ mod endings;
 mod failures;
 mod golden;
 mod loader;
+mod models;
 mod order;
 mod outside;
 mod points;

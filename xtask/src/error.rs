@@ -1,5 +1,7 @@
 //! The one error a command ends with; each stage has its own enum below it.
 
+use std::path::PathBuf;
+
 use crate::{
     compiler::CompilerError, dist::DistError, files::FileError, libtorch::LibtorchError,
     metadata::MetadataError, process::ProcessError,
@@ -24,6 +26,8 @@ pub(crate) enum TaskError {
          `members` of Cargo.toml"
     )]
     NoPackage { package: &'static str, folder: &'static str },
+    #[error("{} is another file than expected: sha256 {wanted} is wanted, {found} was found", path.display())]
+    OtherData { path: PathBuf, wanted: String, found: String },
     #[error("{failed} of {all} checks failed: {names}")]
     Checks { failed: usize, all: usize, names: String },
 }

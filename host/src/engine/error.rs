@@ -31,6 +31,16 @@ pub enum EngineError {
         /// What is wrong, and what to write instead.
         why: String,
     },
+    /// A layer of a model that does not fit where it stands.
+    #[error("{path} ({name}): {why}")]
+    Layer {
+        /// Its key below `[model]`, such as `layers.2`.
+        path: String,
+        /// Its `type =`.
+        name: String,
+        /// What is wrong, with both shapes.
+        why: String,
+    },
     /// A tensor of the wrong shape.
     #[error("{what} wants shape {wanted}, found {found:?}")]
     Shape {

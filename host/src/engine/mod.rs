@@ -4,6 +4,7 @@ mod assembly;
 pub mod clip;
 pub mod data;
 mod error;
+pub mod generate;
 pub mod loss;
 pub mod lr;
 pub mod model;
@@ -12,6 +13,7 @@ pub mod optimizer;
 pub mod registry;
 pub mod schedule;
 mod state;
+pub mod tree;
 
 pub use assembly::{Engine, EngineSpec};
 pub use error::{EngineError, Result};

@@ -79,6 +79,18 @@ impl Choice {
         Self { name: name.to_owned(), settings: Value::Table(fields.collect()) }
     }
 
+    /// A choice within settings: a table with a `type`, or what is wrong with it.
+    pub fn from_table(kind: &str, table: Value) -> std::result::Result<Self, String> {
+        let Value::Table(mut settings) = table else {
+            return Err(format!("a table is wanted, found a {}", table.kind()));
+        };
+        let place = settings.iter().position(|(key, _)| key == "type");
+        match place.map(|place| settings.remove(place).1) {
+            Some(Value::Str(name)) => Ok(Self { name, settings: Value::Table(settings) }),
+            _ => Err(format!("`type` says which {kind}: it is missing")),
+        }
+    }
+
     /// Looks the name up in a registry and builds what it stands for.
     pub fn build<C: ?Sized, B: ?Sized>(
         &self,

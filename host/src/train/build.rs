@@ -235,8 +235,9 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
             EngineError::Settings { kind: "optimizer", .. } => "optimizer",
             EngineError::Settings { kind: "lr scheduler", .. } => "lr_scheduler",
             EngineError::Settings { kind: "schedule", .. } => "schedule",
+            EngineError::Layer { path, .. } => &format!("model.{path}"),
             _ => "model",
         };
-        refused(config, section)(error)
+        refused(config, section)(error.clone())
     })
 }

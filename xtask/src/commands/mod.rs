@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod ci;
+mod data;
 mod run;
 mod test;
 
@@ -21,6 +22,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Train(args) => run::hookrack(&workspace, Some("train"), &args.args),
         Command::Run(args) => run::hookrack(&workspace, None, &args.args),
         Command::Test(args) => test::test(&workspace, &args.filters),
+        Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
         Command::Dist(args) => dist::dist(&workspace, args.out),
         Command::Bench(args) => bench::bench(&workspace, &args.args),

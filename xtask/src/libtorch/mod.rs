@@ -14,6 +14,8 @@ mod space;
 mod stub;
 mod verify;
 
+pub(crate) use verify::hex;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},

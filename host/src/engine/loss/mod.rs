@@ -12,7 +12,6 @@ mod smooth_l1;
 mod sum;
 #[cfg(test)]
 mod tests;
-mod tree;
 mod weights;
 
 use tch::Tensor;
@@ -26,7 +25,6 @@ pub use mse::Mse;
 pub use nll::NllSettings;
 pub use smooth_l1::SmoothL1;
 pub use sum::SumSettings;
-pub use tree::Tree;
 
 use super::data::DataSpec;
 use super::error::Result;

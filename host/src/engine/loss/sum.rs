@@ -4,10 +4,11 @@ use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::Tensor;
 
-use super::{Criterion, LOSSES, Tree};
+use super::{Criterion, LOSSES};
 use crate::engine::data::DataSpec;
 use crate::engine::error::{EngineError, Result};
 use crate::engine::registry::{Choice, Component};
+use crate::engine::tree::Tree;
 
 /// The sum of several losses, each with its `type`, its settings and a `weight`, which is 1 unless set.
 #[derive(Debug, Clone, Deserialize)]
@@ -37,19 +38,14 @@ fn term(table: Value, data: &DataSpec) -> std::result::Result<Term, String> {
     let Value::Table(mut fields) = table else {
         return Err(format!("a table is wanted, found a {}", table.kind()));
     };
-    let mut take = |key: &str| {
-        let place = fields.iter().position(|(name, _)| name == key)?;
-        Some(fields.remove(place).1)
-    };
-    let (name, weight) = (take("type"), take("weight"));
-    let name =
-        name.as_ref().and_then(Value::as_str).ok_or("`type` says which loss: it is missing")?;
+    let weight = fields.iter().position(|(key, _)| key == "weight");
+    let weight = weight.map(|place| fields.remove(place).1);
     let weight = match weight.as_ref().map(Value::as_f64) {
         None => 1.0,
         Some(Some(weight)) if weight.is_finite() => weight,
         Some(_) => return Err("`weight` is no number".to_owned()),
     };
-    let choice = Choice { name: name.to_owned(), settings: Value::Table(fields) };
+    let choice = Choice::from_table("loss", Value::Table(fields))?;
     let criterion = choice.build("loss", LOSSES, data);
     Ok(Term { weight, criterion: criterion.map_err(|error| error.to_string())? })
 }

@@ -6,6 +6,7 @@ use tch::{Kind, Tensor};
 use super::*;
 use crate::engine::data::Target;
 use crate::engine::registry::Choice;
+use crate::engine::tree::Tree;
 use crate::torch::autograd;
 
 #[derive(Deserialize)]

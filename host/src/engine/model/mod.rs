@@ -1,21 +1,25 @@
 //! Models: what turns a batch's input into an output, and the tensors that training changes.
 
 mod draw;
+mod gpt;
 mod init;
 pub mod layer;
 mod lenet;
 mod mlp;
 mod resnet;
 mod roster;
+mod sequential;
 
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
 pub use draw::Draw;
+pub use gpt::GptSettings;
 pub use init::{Fan, Fans, Init, InitType};
 pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
 pub use resnet::ResNetSettings;
 pub use roster::{Roster, Tensors};
+pub use sequential::SequentialSettings;
 
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
@@ -76,8 +80,13 @@ pub trait Model: Send {
 }
 
 /// Every model that a config can name.
-pub static MODELS: &[Entry<ModelContext, dyn Model>] =
-    &[Entry::of::<MlpSettings>(), Entry::of::<LeNetSettings>(), Entry::of::<ResNetSettings>()];
+pub static MODELS: &[Entry<ModelContext, dyn Model>] = &[
+    Entry::of::<MlpSettings>(),
+    Entry::of::<LeNetSettings>(),
+    Entry::of::<ResNetSettings>(),
+    Entry::of::<GptSettings>(),
+    Entry::of::<SequentialSettings>(),
+];
 
 /// Refuses a batch whose samples have another shape than the model was built for.
 fn check_batch(what: &'static str, input: &Tensor, sample: &[i64]) -> Result<()> {
@@ -88,6 +97,18 @@ fn check_batch(what: &'static str, input: &Tensor, sample: &[i64]) -> Result<()>
     let sides: Vec<String> = sample.iter().map(ToString::to_string).collect();
     let wanted = format!("[batch, {}]", sides.join(", "));
     Err(EngineError::Shape { what, wanted, found: input.size() })
+}
+
+/// Refuses a batch that is no rows of tokens, or too long ones; gives their length.
+fn check_tokens(what: &'static str, input: &Tensor, longest: i64) -> Result<i64> {
+    match (input.dim(), shape::side(input, 1)) {
+        (2, Some(row)) if row <= longest && input.f_kind()? == Kind::Int64 => Ok(row),
+        _ => Err(EngineError::Shape {
+            what,
+            wanted: format!("[batch, tokens] of integers, with at most {longest} tokens"),
+            found: input.size(),
+        }),
+    }
 }
 
 /// The input with dropout in training; the same handle where nothing is dropped.

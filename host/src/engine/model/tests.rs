@@ -6,8 +6,8 @@ use tch::{Device, Kind, Tensor};
 
 use super::*;
 use crate::engine::data::Target;
-use crate::engine::loss::Tree;
 use crate::engine::registry::Choice;
+use crate::engine::tree::Tree;
 use crate::torch::autograd::{self, GradMode};
 use crate::torch::rng;
 
@@ -41,6 +41,13 @@ struct Case {
     loss: f64,
     params: Vec<Sample>,
     buffers: Vec<Sample>,
+}
+
+impl Case {
+    /// A shape of one side is a row of tokens.
+    fn takes_tokens(&self) -> bool {
+        self.input.len() == 1
+    }
 }
 
 /// A tensor, or its gradient, by its norm and a few of its values.
@@ -93,7 +100,8 @@ fn fill(named: &NamedTensor, stream: usize) {
 }
 
 fn build(case: &Case) -> Box<dyn Model> {
-    let data = DataSpec { input: case.input.clone(), target: Target::Classes(case.classes) };
+    let target = if case.takes_tokens() { Target::Tokens } else { Target::Classes };
+    let data = DataSpec { input: case.input.clone(), target: target(case.classes) };
     let choice = Choice { name: case.r#type.clone(), settings: case.settings.0.clone() };
     choice.build("model", MODELS, &ModelContext { data, device: Device::Cpu }).unwrap()
 }
@@ -144,7 +152,13 @@ fn outputs_and_gradients_are_pytorchs() {
         tensors.iter().enumerate().for_each(|(stream, named)| fill(named, stream));
 
         let shape: Vec<i64> = [&[case.batch], case.input.as_slice()].concat();
-        let input = numbers(&shape, tensors.len()).to_kind(Kind::Float);
+        let input = if case.takes_tokens() {
+            let tokens = bits(shape.iter().product(), tensors.len()).into_iter();
+            let tokens: Vec<i64> = tokens.map(|bits| i64::from(bits) % case.classes).collect();
+            Tensor::from_slice(&tokens).view(shape.as_slice())
+        } else {
+            numbers(&shape, tensors.len()).to_kind(Kind::Float)
+        };
         let output = model.forward(&input, Mode::Eval).unwrap();
         assert_eq!(output.size(), case.output_shape, "{told}");
         assert_eq!(&output.size()[1..], model.output_shape(), "{told}");

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use tch::{Kind, Tensor};
 
 use super::*;
-use crate::engine::loss::Tree;
 use crate::engine::named_tensor::load;
 use crate::engine::registry::Choice;
+use crate::engine::tree::Tree;
 use crate::torch::autograd;
 
 type Kept = BTreeMap<u32, BTreeMap<String, Vec<f64>>>;

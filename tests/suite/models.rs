@@ -1,0 +1,127 @@
+//! Models from a config: each trains, its state is in the checkpoint, and what does not fit is shown at its line.
+
+use crate::workbench::{Bench, tensors};
+
+/// The digits and a model, for three iterations.
+fn config(model: &str) -> String {
+    format!(
+        r#"{model}
+[plugins]
+dirs = ["plugins"]
+[data.train]
+type = "Digits"
+split = "train"
+[data.val]
+type = "Digits"
+split = "val"
+[loss]
+type = "CrossEntropy"
+[optimizer]
+type = "SGD"
+lr = 0.05
+[train]
+max_iters = 3
+batch_size = 32
+threads = 1
+[[metrics]]
+type = "Accuracy"
+"#
+    )
+}
+
+const LENET: &str = r#"
+[model]
+type = "LeNet"
+kernel = 3
+padding = 1
+init = { type = "kaiming_normal", fan = "out" }
+"#;
+
+const RESNET: &str = r#"
+[model]
+type = "ResNet"
+stem = "cifar"
+width = 4
+zero_init_residual = true
+"#;
+
+const SEQUENTIAL: &str = r#"
+[model]
+type = "Sequential"
+[[model.layers]]
+type = "conv"
+outputs = 8
+padding = 1
+[[model.layers]]
+type = "residual"
+projection = true
+[[model.layers.layers]]
+type = "conv"
+outputs = 16
+stride = 2
+padding = 1
+[[model.layers.layers]]
+type = "norm"
+[[model.layers]]
+type = "activation"
+kind = "gelu"
+[[model.layers]]
+type = "pool"
+kind = "global"
+[[model.layers]]
+type = "linear"
+"#;
+
+#[test]
+fn every_model_of_images_trains_and_its_tensors_are_in_the_checkpoint() {
+    for (model, names) in [
+        (LENET, ["conv1.weight", "fc3.bias"]),
+        (RESNET, ["layer4.1.bn2.running_mean", "layer2.0.downsample.0.weight"]),
+        (SEQUENTIAL, ["layers.1.layers.1.running_var", "layers.1.projection.weight"]),
+    ] {
+        let bench = Bench::bare();
+        bench.write("config.toml", &config(model));
+        let run = bench.trained("run", &[]);
+        assert!(run.scalar("train/loss").is_finite());
+        let saved = tensors(&run.path.join("checkpoints/iter_0000003/model.safetensors"));
+        for name in names {
+            assert!(saved.contains_key(name), "{name} is not among {:?}", saved.keys());
+        }
+    }
+}
+
+#[test]
+fn a_layer_that_does_not_fit_is_shown_at_its_line_before_any_training() {
+    for (from, to, parts) in [
+        (
+            "type = \"linear\"",
+            "type = \"linear\"\ninputs = 20",
+            ["model.layers.4", "it takes shape [.., 20], found shape [16]"],
+        ),
+        (
+            "stride = 2",
+            "kernel = 11\nstride = 2",
+            [
+                "model.layers.1.layers.0",
+                "a kernel of 11x11 with padding 1 does not fit into shape [8, 8, 8]",
+            ],
+        ),
+        ("kind = \"global\"", "kind = \"globl\"", ["model.layers.3", "unknown variant `globl`"]),
+        ("type = \"pool\"", "type = \"pol\"", ["model.layers.3", "did you mean `pool`?"]),
+    ] {
+        let bench = Bench::bare();
+        let text = config(&SEQUENTIAL.replacen(from, to, 1));
+        bench.write("config.toml", &text);
+        let (ran, run) = bench.train("run", &[]);
+        ran.expect(2).says(&parts).says(&["config.toml:", "^"]);
+        assert!(!run.path.exists(), "a run directory was left behind");
+    }
+}
+
+#[test]
+fn a_number_that_an_init_does_not_have_is_refused() {
+    let bench = Bench::bare();
+    bench.write("config.toml", &config(&LENET.replace("fan = \"out\"", "std = 0.1")));
+    let (ran, _) = bench.train("run", &[]);
+    ran.expect(2).says(&["init.std means nothing to an init of this type"]);
+}
