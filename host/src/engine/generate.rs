@@ -62,10 +62,10 @@ fn draw(mut scores: Vec<f64>, drawing: &Drawing, random: &mut Prng) -> Result<i6
         );
     }
     let kept = if drawing.top_k == 0 { sorted.len() } else { drawing.top_k.min(sorted.len()) };
-    let least = sorted[kept - 1];
+    let bar = sorted[kept - 1];
     for score in &mut scores {
         let weight = ((*score - best) / drawing.temperature).exp();
-        *score = if *score < least { 0.0 } else { weight };
+        *score = if *score < bar { 0.0 } else { weight };
     }
     let mut left = f64::from(random.unit_f32()) * scores.iter().sum::<f64>();
     let chosen = scores.iter().position(|weight| {

@@ -9,8 +9,8 @@ use super::draw::Draw;
 #[serde(deny_unknown_fields)]
 pub struct Init {
     /// Which distribution; `default` is the model's own, biases included.
-    #[serde(default)]
-    pub r#type: InitType,
+    #[serde(default, rename = "type")]
+    pub kind: InitType,
     /// The deviation of `normal` and `trunc_normal`; 0.02 unless set.
     #[param(min = 0.0, max = 5.0)]
     pub std: Option<f64>,
@@ -70,7 +70,7 @@ impl Init {
             Default, KaimingNormal, KaimingUniform, Normal, Orthogonal, TruncNormal, XavierNormal,
             XavierUniform,
         };
-        let (std, gain, fan) = match self.r#type {
+        let (std, gain, fan) = match self.kind {
             Default => (false, false, false),
             KaimingUniform | KaimingNormal => (false, true, true),
             XavierUniform | XavierNormal | Orthogonal => (false, true, false),
@@ -94,7 +94,7 @@ impl Init {
             self.gain.unwrap_or(std::f64::consts::SQRT_2) / root(fan)
         };
         let xavier = || one * std::f64::consts::SQRT_2 / root(fans.into + fans.out);
-        Some(match self.r#type {
+        Some(match self.kind {
             InitType::Default => return None,
             InitType::KaimingUniform => Draw::Uniform(3.0_f64.sqrt() * kaiming()),
             InitType::KaimingNormal => Draw::Normal(kaiming()),

@@ -55,10 +55,6 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
             "layers.0 (embedding): it takes tokens, found numbers of shape [3, 8, 8]",
         ),
         (
-            r#"[{"type": "pool", "kernel": 9}]"#.to_owned(),
-            "layers.0 (pool): a square of 9x9 does not fit into shape [3, 8, 8]",
-        ),
-        (
             r#"[{"type": "cnv", "outputs": 6}]"#.to_owned(),
             "layers.0 (cnv): no layer is named `cnv`: did you mean `conv`?",
         ),
