@@ -1,10 +1,12 @@
 //! Everything that a config can name: what is built in, and what the plugin libraries bring.
 
-use crate::config::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
+use crate::config::{
+    Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, MetricHook, Source,
+};
 use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
-use crate::metrics::METRICS;
+use crate::metrics::{METRIC_HOOKS, METRICS};
 use crate::plugins::{self, HookManifest, HookType, LoadError, MetricType, Shelf};
 use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
@@ -47,6 +49,10 @@ impl Inventory {
         }
         for metric in self.metrics.iter().chain(self.shelf.metric_types()) {
             catalog.add(Kind::Metric, metric_entry(metric))?;
+        }
+        for (name, metric) in METRIC_HOOKS {
+            let (name, metric) = ((*name).to_owned(), metric.map(str::to_owned));
+            catalog.add_metric_hook(MetricHook { name, metric });
         }
         for (key, type_name, level) in DEFAULT_HOOKS {
             let (key, type_name) = ((*key).to_owned(), (*type_name).to_owned());
@@ -130,7 +136,7 @@ fn hook_entry(hook: &HookType) -> CatalogEntry {
     let roles = manifest.points.iter().filter(|point| point.is_role());
     CatalogEntry {
         name: manifest.name.clone(),
-        aliases: Vec::new(),
+        aliases: manifest.aliases.clone(),
         doc: manifest.doc.clone(),
         params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
@@ -144,7 +150,7 @@ fn metric_entry(metric: &MetricType) -> CatalogEntry {
     let manifest = &metric.manifest;
     CatalogEntry {
         name: manifest.name.clone(),
-        aliases: Vec::new(),
+        aliases: manifest.aliases.clone(),
         doc: manifest.doc.clone(),
         params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),

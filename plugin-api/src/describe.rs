@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub struct Param {
     /// The key in the config.
     pub name: String,
+    /// Other keys that mean the same.
+    pub aliases: Vec<String>,
     /// What it does, in a line.
     pub doc: String,
     /// What kind of value it takes.
@@ -123,11 +125,22 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 impl Param {
+    /// The key and its aliases.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
+    }
+
     /// Writes the parameter as an object of the manifest.
     pub(crate) fn write_json(&self, out: &mut String) {
         use std::fmt::Write as _;
         out.push_str("{\"name\":");
         write_json_text(&self.name, out);
+        if !self.aliases.is_empty() {
+            out.push_str(",\"aliases\":");
+            write_json_items('[', ']', self.aliases.iter(), out, |alias, out| {
+                write_json_text(alias, out);
+            });
+        }
         out.push_str(",\"doc\":");
         write_json_text(&self.doc, out);
         out.push_str(",\"type\":");
@@ -284,7 +297,7 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Average {
         /// How slow it moves.
-        #[serde(default = "momentum")]
+        #[serde(default = "momentum", alias = "decay")]
         #[param(min = 0.0, max = 1.0)]
         momentum: f64,
         shape: Shape,
@@ -306,6 +319,7 @@ mod tests {
             params[0],
             Param {
                 name: "momentum".into(),
+                aliases: vec!["decay".into()],
                 doc: "How slow it moves.".into(),
                 ty: ParamType::Float,
                 presence: Presence::Default(0.99.into()),

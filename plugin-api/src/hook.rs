@@ -50,6 +50,8 @@ pub trait HookInfo {
     const POINTS: &'static [&'static str];
     /// Where it stands when the config does not say.
     const LEVEL: Level;
+    /// Other names by which a config may name it.
+    const ALIASES: &'static str = "";
     /// What it changes: words out of `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.
     const MUTATES: &'static str;
     /// The values it reads, such as `metrics`.

@@ -49,6 +49,7 @@ pub fn of_hook<T: HookInfo>(name: &str) -> String {
         write_json_text(point, out);
     });
     _ = write!(out, ",\"level\":{},\"state\":{}", T::LEVEL.0, T::HAS_STATE);
+    words("aliases", T::ALIASES, &mut out);
     words("mutates", T::MUTATES, &mut out);
     words("reads", T::READS, &mut out);
     words("writes", T::WRITES, &mut out);
@@ -61,5 +62,6 @@ pub fn of_metric<T: MetricInfo>(name: &str) -> String {
     let mut out = begin(name, T::doc());
     text("better", T::BETTER, &mut out);
     text("unit", T::UNIT, &mut out);
+    words("aliases", T::ALIASES, &mut out);
     end(T::params(), out)
 }

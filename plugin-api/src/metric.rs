@@ -78,6 +78,8 @@ pub trait MetricInfo {
     const BETTER: &'static str;
     /// The unit of the value: `%`, `s`, nothing.
     const UNIT: &'static str;
+    /// Other names by which a config may name it.
+    const ALIASES: &'static str = "";
     /// What it measures, in a line.
     fn doc() -> &'static str;
     /// Its parameters, where they are known from outside.

@@ -40,6 +40,7 @@ fn print_library(library: &Library) {
 fn print_hook(hook: &HookManifest) {
     say!("\nhook {}", hook.name);
     print_doc(&hook.doc);
+    print_aliases(&hook.aliases);
     let points: Vec<_> = hook.points.iter().map(|point| point.name()).collect();
     say!("  points   {}", points.join(", "));
     if !hook.unknown_points.is_empty() {
@@ -65,6 +66,7 @@ fn print_hook(hook: &HookManifest) {
 fn print_metric(metric: &MetricManifest) {
     say!("\nmetric {}", metric.name);
     print_doc(&metric.doc);
+    print_aliases(&metric.aliases);
     if let Some(better) = metric.better {
         say!("  better   {}", if better == Better::Higher { "higher" } else { "lower" });
     }
@@ -74,6 +76,12 @@ fn print_metric(metric: &MetricManifest) {
 fn print_doc(doc: &str) {
     if !doc.is_empty() {
         say!("  {doc}");
+    }
+}
+
+fn print_aliases(aliases: &[String]) {
+    if !aliases.is_empty() {
+        say!("  also     {}", aliases.join(", "));
     }
 }
 
@@ -93,11 +101,12 @@ fn print_params(params: Option<&[Param]>) {
             }
         };
         say!(
-            "  {:<16} {:<10} {presence:<16} {}{}",
+            "  {:<16} {:<10} {presence:<16} {}{}{}",
             param.name,
             kind(&param.ty),
             param.doc,
-            range(param)
+            range(param),
+            also(param)
         );
     }
 }
@@ -114,6 +123,13 @@ fn kind(ty: &ParamType) -> String {
         ParamType::Table(_) => "table".into(),
         ParamType::Any => "any".into(),
     }
+}
+
+fn also(param: &Param) -> String {
+    if param.aliases.is_empty() {
+        return String::new();
+    }
+    format!(" (also {})", param.aliases.join(", "))
 }
 
 fn range(param: &Param) -> String {

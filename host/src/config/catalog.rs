@@ -127,11 +127,21 @@ pub struct DefaultHook {
     pub level: i64,
 }
 
+/// A name under `[[custom_hooks]]` that stands for a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricHook {
+    /// The `type` of the entry.
+    pub name: String,
+    /// The metric's type; without one the entry's key `metric` says it.
+    pub metric: Option<String>,
+}
+
 /// Everything a config can name.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Vec<(Kind, CatalogEntry)>,
     default_hooks: Vec<DefaultHook>,
+    metric_hooks: Vec<MetricHook>,
 }
 
 /// Why an entry cannot be in the catalogue.
@@ -161,8 +171,9 @@ impl Catalog {
     /// Adds an entry. The same name from two libraries is fine until a config uses it.
     pub fn add(&mut self, kind: Kind, entry: CatalogEntry) -> Result<(), CatalogError> {
         let reserved = fixed::reserved_keys(kind);
-        if let Some(param) = entry.params.iter().find(|param| reserved.contains(&param.name)) {
-            let (name, param) = (entry.name.clone(), param.name.clone());
+        let is_reserved = |key: &&str| reserved.iter().any(|reserved| reserved == key);
+        if let Some(param) = entry.params.iter().flat_map(Param::keys).find(is_reserved) {
+            let (name, param) = (entry.name.clone(), param.to_owned());
             return Err(CatalogError::ReservedParam { kind, name, param });
         }
         let taken = |name: &&str| {
@@ -178,6 +189,16 @@ impl Catalog {
     /// Adds a default hook, after those that are there.
     pub fn add_default_hook(&mut self, hook: DefaultHook) {
         self.default_hooks.push(hook);
+    }
+
+    /// Adds a name that stands for a metric.
+    pub fn add_metric_hook(&mut self, hook: MetricHook) {
+        self.metric_hooks.push(hook);
+    }
+
+    /// The names under `[[custom_hooks]]` that stand for a metric.
+    pub fn metric_hooks(&self) -> &[MetricHook] {
+        &self.metric_hooks
     }
 
     /// The entries of a kind, in the order in which they were added.
@@ -205,6 +226,7 @@ mod tests {
     fn hook(name: &str, param: &str) -> CatalogEntry {
         let param = Param {
             name: param.to_owned(),
+            aliases: Vec::new(),
             doc: String::new(),
             ty: ParamType::Any,
             presence: Presence::Optional,

@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
         params: &[Param],
         scope: &Scope,
     ) -> Table {
-        let valid: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+        let valid: Vec<&str> = params.iter().flat_map(Param::keys).collect();
         self.unknown_keys(table, &valid, scope);
         self.known_keys(table, at, params, scope)
     }
@@ -83,7 +83,7 @@ impl<'a> Checker<'a> {
     ) -> Table {
         let mut complete = Table::default();
         for param in params {
-            let (key_origin, node) = match (table.entry(&param.name), &param.presence) {
+            let (key_origin, node) = match (self.written(table, param), &param.presence) {
                 (Some(entry), _) => (entry.key_origin.clone(), Some(entry.node.clone())),
                 (None, Presence::Default(value)) => {
                     (Origin::Default, Some(Node::from_default(value)))
@@ -105,6 +105,21 @@ impl<'a> Checker<'a> {
             }
         }
         complete
+    }
+
+    /// The entry that sets a parameter, under its own key or an alias. Two would leave it open which one counts.
+    fn written<'t>(&mut self, table: &'t Table, param: &Param) -> Option<&'t Entry> {
+        let mut entries = param.keys().filter_map(|key| table.entry(key));
+        let first = entries.next()?;
+        if let Some(second) = entries.next() {
+            self.errors.push(ConfigError::SetTwice {
+                at: second.key_origin.clone(),
+                key: second.key.clone(),
+                first: first.key_origin.clone(),
+                first_key: first.key.clone(),
+            });
+        }
+        Some(first)
     }
 
     /// One value against its parameter.

@@ -31,6 +31,9 @@ impl ConfigError {
             Self::DuplicateName { at, first, .. } => {
                 vec![label(at, "needs a name of its own"), label(first, "first defined here")]
             }
+            Self::SetTwice { at, first, .. } => {
+                vec![label(at, "sets it again"), label(first, "first set here")]
+            }
             Self::TwoProviders { role, first, second, .. } => {
                 vec![label(second, format!("provides {role} too")), label(first, "the first one")]
             }
@@ -84,6 +87,7 @@ impl ConfigError {
             | E::NoPhase { at, .. }
             | E::BadName { at, .. }
             | E::DuplicateName { at, .. }
+            | E::SetTwice { at, .. }
             | E::UnknownDefaultHook { at, .. }
             | E::Refused { at, .. } => Some(at),
         }
@@ -231,6 +235,7 @@ impl ConfigError {
                 Some("a default hook has this name already; add `name = \"…\"`, or set it up under [default_hooks]".into())
             }
             Self::DuplicateName { .. } => Some("add `name = \"…\"` to one of them".into()),
+            Self::SetTwice { .. } => Some("keep one of them".into()),
             Self::TwoProviders { .. } => {
                 Some("a role has exactly one provider; remove one of them".into())
             }

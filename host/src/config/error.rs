@@ -124,6 +124,8 @@ pub enum ConfigError {
     BadName { at: Origin, name: String },
     #[error("two {}s are named `{name}`", kind.noun())]
     DuplicateName { at: Origin, kind: Kind, name: String, first: Origin },
+    #[error("`{key}` and `{first_key}` are two names of the same setting")]
+    SetTwice { at: Origin, key: String, first: Origin, first_key: String },
     #[error("hooks `{first_name}` and `{second_name}` both provide the role {role}")]
     TwoProviders {
         role: String,

@@ -168,7 +168,8 @@ fn one_of(names: &[&str]) -> ParamType {
 }
 
 fn param(name: &str, ty: ParamType, presence: Presence, doc: &str) -> Param {
-    Param { name: name.to_owned(), doc: doc.to_owned(), ty, presence, min: None, max: None }
+    let (name, aliases, doc) = (name.to_owned(), Vec::new(), doc.to_owned());
+    Param { name, aliases, doc, ty, presence, min: None, max: None }
 }
 
 fn type_param(kind: Kind) -> Param {

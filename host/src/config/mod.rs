@@ -32,7 +32,9 @@ mod tree;
 mod write;
 
 pub use cadence::{CadenceFault, Every, Phases};
-pub use catalog::{Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, Source};
+pub use catalog::{
+    Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, MetricHook, Source,
+};
 pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::Row;

@@ -6,7 +6,7 @@
 use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value as Setting};
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Catalog, CatalogEntry, Kind};
+use super::catalog::{Catalog, CatalogEntry, Kind, MetricHook};
 use super::fixed::{self, BASE, DELETE, SPLITS, TRANSFORMS};
 
 /// Kinds by the name of their definition in the schema.
@@ -142,10 +142,23 @@ fn list(catalog: &Catalog, kind: Kind) -> Value {
             std::iter::once("type").chain(params.map(|param| param.name.as_str())).collect();
         alternative(catalog, kind, entry, &required, false)
     });
-    json!({
-        "type": "array",
-        "items": { "type": "object", "anyOf": entries.collect::<Vec<_>>() },
-    })
+    let standing_in = catalog.metric_hooks().iter().filter(|_| kind == Kind::Hook);
+    let entries: Vec<_> =
+        entries.chain(standing_in.map(|hook| metric_hook(catalog, hook))).collect();
+    json!({ "type": "array", "items": { "type": "object", "anyOf": entries } })
+}
+
+/// An entry that stands for a metric, whose settings it takes.
+fn metric_hook(catalog: &Catalog, hook: &MetricHook) -> Value {
+    let mut properties = param_schemas(&fixed::reserved_params(Kind::Metric));
+    properties.insert("type".into(), json!({ "const": hook.name }));
+    properties.extend(special_keys(catalog, Kind::Metric));
+    let mut required = vec!["type"];
+    if hook.metric.is_none() {
+        properties.insert("metric".into(), json!({ "type": "string" }));
+        required.push("metric");
+    }
+    json!({ "title": hook.name, "type": "object", "properties": properties, "required": required })
 }
 
 /// A table whose `type` is this entry.
@@ -216,7 +229,8 @@ fn object(properties: &Map<String, Value>) -> Value {
 }
 
 fn param_schemas(params: &[Param]) -> Map<String, Value> {
-    params.iter().map(|param| (param.name.clone(), param_schema(param))).collect()
+    let named = |param| Param::keys(param).map(|key| (key.to_owned(), param_schema(param)));
+    params.iter().flat_map(named).collect()
 }
 
 fn param_schema(param: &Param) -> Value {

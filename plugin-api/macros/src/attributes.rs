@@ -29,7 +29,12 @@ pub(crate) fn entries(attrs: &[Attribute], name: &str) -> syn::Result<Vec<Meta>>
 
 /// The text of `key = "text"` among `entries`.
 pub(crate) fn text_of(entries: &[Meta], key: &str) -> Option<String> {
-    entries.iter().find_map(|meta| match meta {
+    texts_of(entries, key).next()
+}
+
+/// The text of each `key = "text"` among `entries`.
+pub(crate) fn texts_of(entries: &[Meta], key: &str) -> impl Iterator<Item = String> {
+    entries.iter().filter_map(move |meta| match meta {
         Meta::NameValue(pair) if pair.path.is_ident(key) => match &pair.value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
             _ => None,

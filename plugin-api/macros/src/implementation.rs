@@ -18,9 +18,9 @@ fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// `#[hook(level = NORMAL, mutates = "params", reads = "…", writes = "…", on_error = "abort")]`
+/// `#[hook(level = NORMAL, aliases = "…", mutates = "params", reads = "…", writes = "…", on_error = "abort")]`
 pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> {
-    check_keys(entries, &["level", "mutates", "reads", "writes", "on_error"])?;
+    check_keys(entries, &["level", "aliases", "mutates", "reads", "writes", "on_error"])?;
     resolve_aliases(&mut item);
     let methods = methods(&item);
     let is_state = |name: &str| matches!(name, "save_state" | "load_state");
@@ -32,8 +32,8 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
         .map(|(name, cfg)| quote!(#(#cfg)* #name));
     let level = level(expr_of(entries, "level"));
     let text = |key| text_of(entries, key).unwrap_or_default();
-    let (mutates, reads, writes, on_error) =
-        (text("mutates"), text("reads"), text("writes"), text("on_error"));
+    let (mutates, reads, writes, on_error, aliases) =
+        (text("mutates"), text("reads"), text("writes"), text("on_error"), text("aliases"));
     let ty = &item.self_ty;
     let about = about(ty);
     Ok(quote! {
@@ -42,6 +42,7 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
         impl ::hookrack_plugin_api::HookInfo for #ty {
             const POINTS: &'static [&'static str] = &[#(#points),*];
             const LEVEL: ::hookrack_plugin_api::Level = #level;
+            const ALIASES: &'static str = #aliases;
             const MUTATES: &'static str = #mutates;
             const READS: &'static str = #reads;
             const WRITES: &'static str = #writes;
@@ -52,11 +53,11 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
     })
 }
 
-/// `#[metric(better = "higher", unit = "%")]`
+/// `#[metric(better = "higher", unit = "%", aliases = "…")]`
 pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
-    check_keys(entries, &["better", "unit"])?;
+    check_keys(entries, &["better", "unit", "aliases"])?;
     let text = |key| text_of(entries, key).unwrap_or_default();
-    let (better, unit) = (text("better"), text("unit"));
+    let (better, unit, aliases) = (text("better"), text("unit"), text("aliases"));
     if !matches!(better.as_str(), "higher" | "lower" | "") {
         return Err(Error::new_spanned(&entries[0], "better is \"higher\" or \"lower\""));
     }
@@ -68,6 +69,7 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
         impl ::hookrack_plugin_api::MetricInfo for #ty {
             const BETTER: &'static str = #better;
             const UNIT: &'static str = #unit;
+            const ALIASES: &'static str = #aliases;
             #about
         }
     })

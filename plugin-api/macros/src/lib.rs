@@ -21,6 +21,7 @@ pub fn derive_deserialize(input: TokenStream) -> TokenStream {
 /// On an `impl Hook for …`: finds the implemented points and describes the hook for the manifest.
 ///
 /// - `level = NORMAL` (or any integer): where it stands when the config does not say;
+/// - `aliases = "PeriodicWriter"`: other names by which a config may name it;
 /// - `mutates = "params, grads, lr"`: what it changes; without it the hook is an observer;
 /// - `reads = "…"`, `writes = "…"`: values that other hooks write or read;
 /// - `on_error = "abort" | "disable" | "warn"`: what the host does when it fails and the config does not say.
@@ -33,7 +34,8 @@ pub fn hook(arguments: TokenStream, item: TokenStream) -> TokenStream {
     implementation::hook(&entries, item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// On an `impl Metric for …`: describes the metric for the manifest. `better = "higher" | "lower"`, `unit = "%"`.
+/// On an `impl Metric for …`: describes the metric for the manifest. `better = "higher" | "lower"`, `unit = "%"`,
+/// `aliases = "AUC"`.
 #[proc_macro_attribute]
 pub fn metric(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let entries =

@@ -1,6 +1,6 @@
 //! `#[derive(Deserialize)]`: serde's derive on a twin of the struct, and a description of the fields.
 
-use crate::attributes::{doc_line, entries, expr_of, has_word, text_of};
+use crate::attributes::{doc_line, entries, expr_of, has_word, text_of, texts_of};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
@@ -48,7 +48,7 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
         &["rename_all", "rename_all_fields", "default", "transparent", "from", "try_from"],
     )?;
     for field in &fields.named {
-        refuse_undescribed(&field.attrs, &["alias", "with", "deserialize_with"])?;
+        refuse_undescribed(&field.attrs, &["with", "deserialize_with"])?;
     }
     let name = &input.ident;
     let doc = doc_line(&input.attrs);
@@ -140,11 +140,13 @@ fn describe_field(field: &Field) -> syn::Result<TokenStream> {
     } else {
         quote!(if (&&api::Ask::<#ty>::new()).optional() { api::Presence::Optional } else { api::Presence::Required })
     };
+    let aliases = texts_of(&serde, "alias");
     let param = entries(&field.attrs, "param")?;
     let (min, max) = (bound(&param, "min"), bound(&param, "max"));
     Ok(quote! {
         params.push(api::Param {
             name: ::std::string::String::from(#key),
+            aliases: ::std::vec![#(::std::string::String::from(#aliases)),*],
             doc: ::std::string::String::from(#doc),
             ty: (&&api::Ask::<#ty>::new()).param_type(),
             presence: #presence,

@@ -27,6 +27,11 @@ pub(super) struct Typed<'a> {
 }
 
 impl Typed<'_> {
+    /// The type as it was written: the entry's name, or an alias of it.
+    pub(super) fn written_type(&self) -> &str {
+        self.type_node.as_str().unwrap_or(&self.entry.name)
+    }
+
     /// The whole table again: type, reserved keys, settings.
     pub(super) fn into_table(self) -> Table {
         let mut table = Table::default();
@@ -54,8 +59,7 @@ impl<'a> Resolver<'a> {
         let entry = self.provider(type_node.as_str()?, &type_node.origin, table, kind, scope)?;
         let scope = scope.of_type(&entry.name);
         let reserved = fixed::reserved_params(kind);
-        let valid: Vec<_> =
-            reserved.iter().chain(&entry.params).map(|param| param.name.as_str()).collect();
+        let valid: Vec<_> = reserved.iter().chain(&entry.params).flat_map(Param::keys).collect();
         let undescribed =
             table.entries.iter().filter(|field| !valid.contains(&field.key.as_str())).cloned();
         let undescribed: Vec<_> = if entry.is_open { undescribed.collect() } else { Vec::new() };
@@ -161,7 +165,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn unknown_type(&self, name: &str, at: &Origin, kind: Kind) -> ConfigError {
+        let standing_in = self.catalog.metric_hooks().iter().filter(|_| kind == Kind::Hook);
         let names = self.catalog.of(kind).flat_map(CatalogEntry::names);
+        let names = names.chain(standing_in.map(|hook| hook.name.as_str()));
         let dirs: &[PathBuf] = if kind.comes_from_libraries() { &self.dirs } else { &[] };
         ConfigError::UnknownType {
             at: at.clone(),

@@ -37,7 +37,9 @@ impl Resolver<'_> {
         for (index, node) in self.list_of_tables("custom_hooks").iter().enumerate() {
             let path = format!("custom_hooks.{index}");
             let scope = Scope { path, shown: "[[custom_hooks]]".into() };
-            resolved.extend(self.hook(node, &scope, &none));
+            if self.metric_hook(node).is_none() {
+                resolved.extend(self.hook(node, &scope, &none));
+            }
         }
         let named = resolved.iter().map(|one| (one.hook.name.as_str(), &one.hook.origin));
         self.unique_names(Kind::Hook, &named.collect::<Vec<_>>());

@@ -18,6 +18,16 @@ impl Resolver<'_> {
                 nodes.push(Node::table(table, node.origin.clone()));
             }
         }
+        for (index, node) in self.list_of_tables("custom_hooks").iter().enumerate() {
+            let Some(hook) = self.metric_hook(node) else { continue };
+            let path = format!("custom_hooks.{index}");
+            let scope = Scope { path, shown: "[[custom_hooks]]".into() };
+            let Some(node) = self.as_metric(node, hook) else { continue };
+            if let Some((metric, table)) = self.metric(&node, &scope) {
+                metrics.push(metric);
+                nodes.push(Node::table(table, node.origin.clone()));
+            }
+        }
         let named = metrics.iter().map(|metric| (metric.name.as_str(), &metric.origin));
         self.unique_names(Kind::Metric, &named.collect::<Vec<_>>());
         self.push_list("metrics", nodes);

@@ -6,6 +6,7 @@ mod component;
 mod data;
 mod entry;
 mod hooks;
+mod metric_hooks;
 mod metrics;
 mod policy;
 mod train;

@@ -16,11 +16,11 @@ impl Resolver<'_> {
     /// The instance name, which is the type unless it is written.
     pub(super) fn name_node(&mut self, typed: &Typed<'_>) -> Node {
         let Some(node) = typed.reserved.node("name") else {
-            return Node::str(&typed.entry.name, Origin::Default);
+            return Node::str(typed.written_type(), Origin::Default);
         };
         let name = node.as_str().unwrap_or_default();
         let digits = name.chars().all(|c| c.is_ascii_digit());
-        if name != typed.entry.name && (digits || !super::is_file_name(name)) {
+        if name != typed.written_type() && (digits || !super::is_file_name(name)) {
             let (at, name) = (node.origin.clone(), brief(name));
             self.checker.errors.push(ConfigError::BadName { at, name });
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
 
-use crate::config::{Catalog, CatalogEntry, DefaultHook, HookFacts, Kind, Source};
+use crate::config::{Catalog, CatalogEntry, DefaultHook, HookFacts, Kind, MetricHook, Source};
 
 pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
     CatalogEntry {
@@ -20,7 +20,8 @@ pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
 }
 
 pub(super) fn param(name: &str, ty: ParamType, presence: Presence) -> Param {
-    Param { name: name.into(), doc: format!("the {name}"), ty, presence, min: None, max: None }
+    let (doc, aliases) = (format!("the {name}"), Vec::new());
+    Param { name: name.into(), aliases, doc, ty, presence, min: None, max: None }
 }
 
 fn float(name: &str, value: f64, min: f64) -> Param {
@@ -98,7 +99,15 @@ fn hooks() -> Vec<CatalogEntry> {
     let main = CatalogEntry { roles, ..hook("MainHook", 30, OnError::Abort, vec![]) };
     let evaluate = CatalogEntry {
         aliases: vec!["EvalHook".into()],
-        ..hook("EvaluateHook", 40, OnError::Abort, vec![int("interval", 1)])
+        ..hook(
+            "EvaluateHook",
+            40,
+            OnError::Abort,
+            vec![
+                int("interval", 1),
+                Param { aliases: vec!["eval_period".into()], ..int("eval_iter_period", 1) },
+            ],
+        )
     };
     vec![
         main,
@@ -133,6 +142,9 @@ pub(super) fn catalog(libraries: &[PathBuf]) -> Catalog {
         ("logger", "PeriodicLogger", 50),
         ("checkpoint", "CheckPointHook", 60),
     ];
+    let (name, metric) = ("AccuracyHook".into(), Some("Accuracy".into()));
+    catalog.add_metric_hook(MetricHook { name, metric });
+    catalog.add_metric_hook(MetricHook { name: "MetricHook".into(), metric: None });
     for (key, type_name, level) in defaults {
         let (key, type_name) = (key.into(), type_name.into());
         catalog.add_default_hook(DefaultHook { key, type_name, level });

@@ -9,7 +9,7 @@ use super::fixtures::libraries_of;
 use crate::config::{
     Catalog, ConfigFile, Every, HookEntry, Kind, Limit, Phases, ResolvedConfig, Source,
 };
-use hookrack_plugin_api::OnError;
+use hookrack_plugin_api::{OnError, Value};
 
 const COMPLETE: &str = "
 model.type = 'MLP'
@@ -107,6 +107,17 @@ fn a_default_hook_keeps_its_place_when_its_type_is_replaced() {
 }
 
 #[test]
+fn other_names_of_a_type_and_of_a_setting_mean_the_same() {
+    let more = "[[custom_hooks]]\ntype = 'EvalHook'\neval_period = 7";
+    let config = resolve(more).unwrap();
+    let named = hook(&config, "EvalHook");
+    assert_eq!(named.type_name, "EvaluateHook");
+    assert_eq!(named.settings.field("eval_iter_period"), Some(&Value::Int(7)));
+    let twice = resolve(&format!("{more}\neval_iter_period = 3")).unwrap_err();
+    assert!(twice.contains("`eval_period` and `eval_iter_period` are two names"), "{twice}");
+}
+
+#[test]
 fn a_custom_main_hook_takes_over_from_the_default_one() {
     let config = resolve("[[custom_hooks]]\ntype = 'MainHook'\nname = 'mine'").unwrap();
     assert_eq!(config.hooks.iter().filter(|hook| hook.type_name == "MainHook").count(), 2);
@@ -126,6 +137,20 @@ fn a_metric_is_for_evaluation_unless_it_says_otherwise() {
     assert_eq!(config.metrics[0].phases, Phases::EVAL);
     let config = resolve("[[metrics]]\ntype = 'Accuracy'\nphase = 'train'").unwrap();
     assert!(config.metrics[0].phases.contains(Phase::Train));
+}
+
+#[test]
+fn a_metric_hook_is_a_metric() {
+    let more = "[[custom_hooks]]\ntype = 'AccuracyHook'\n\
+                [[custom_hooks]]\ntype = 'MetricHook'\nmetric = 'TopK'\nk = 3\nname = 'top3'";
+    let config = resolve(more).unwrap();
+    let metrics: Vec<_> = config.metrics.iter().map(|m| (&*m.name, &*m.type_name)).collect();
+    assert_eq!(metrics, [("Accuracy", "Accuracy"), ("top3", "TopK")]);
+    assert!(config.hooks.iter().all(|hook| hook.is_default));
+    let error = resolve("[[custom_hooks]]\ntype = 'MetricHook'").unwrap_err();
+    assert!(error.contains("`metric`"), "{error}");
+    let error = resolve("[[custom_hooks]]\ntype = 'MetricHook'\nmetric = 'Topk'").unwrap_err();
+    assert!(error.contains("TopK"), "{error}");
 }
 
 #[test]

@@ -83,8 +83,8 @@ impl Library {
             hooks: hooks.collect::<Result<_, _>>()?,
             metrics: metrics.collect::<Result<_, _>>()?,
         };
-        check_distinct("hook", library.hooks.iter().map(HookType::name))?;
-        check_distinct("metric", library.metrics.iter().map(MetricType::name))?;
+        check_distinct("hook", library.hooks.iter().flat_map(HookType::names))?;
+        check_distinct("metric", library.metrics.iter().flat_map(MetricType::names))?;
         Ok(library)
     }
 
@@ -111,6 +111,12 @@ macro_rules! kind_of_table {
             /// The `type` by which a config names it.
             pub fn name(&self) -> &str {
                 &self.manifest.name
+            }
+
+            /// Every `type` by which a config may name it.
+            pub fn names(&self) -> impl Iterator<Item = &str> {
+                let aliases = self.manifest.aliases.iter().map(String::as_str);
+                std::iter::once(self.name()).chain(aliases)
             }
 
             fn read(table: &'static $table, source: Source) -> Result<Self, ManifestError> {

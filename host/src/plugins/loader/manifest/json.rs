@@ -11,6 +11,8 @@ use std::fmt;
 pub(super) struct HookJson {
     pub(super) name: Option<String>,
     #[serde(default)]
+    pub(super) aliases: Vec<String>,
+    #[serde(default)]
     pub(super) doc: String,
     pub(super) points: Vec<String>,
     #[serde(default)]
@@ -32,6 +34,8 @@ pub(super) struct HookJson {
 #[derive(Deserialize)]
 pub(super) struct MetricJson {
     pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) aliases: Vec<String>,
     #[serde(default)]
     pub(super) doc: String,
     #[serde(default)]

@@ -17,6 +17,8 @@ use param::ParamJson;
 pub struct HookManifest {
     /// The `type` by which a config names it.
     pub name: String,
+    /// Other names that mean the same.
+    pub aliases: Vec<String>,
     /// What it does, in a line.
     pub doc: String,
     /// The points at which it wants to be called, each once.
@@ -44,6 +46,8 @@ pub struct HookManifest {
 pub struct MetricManifest {
     /// The `type` by which a config names it.
     pub name: String,
+    /// Other names that mean the same.
+    pub aliases: Vec<String>,
     /// What it measures, in a line.
     pub doc: String,
     /// Which of two values is the better one.
@@ -74,6 +78,7 @@ impl HookManifest {
             |words: Vec<String>| words.into_iter().filter(|word| word != "nothing").collect();
         Ok(Self {
             name: of.name.to_owned(),
+            aliases: json.aliases,
             doc: json.doc,
             points,
             unknown_points,
@@ -97,8 +102,9 @@ impl MetricManifest {
             "lower" => Some(Better::Lower),
             _ => None,
         })?;
-        let params = params(json.params);
-        Ok(Self { name: of.name.to_owned(), doc: json.doc, better, unit: json.unit, params })
+        let MetricJson { aliases, doc, unit, .. } = json;
+        let (name, params) = (of.name.to_owned(), params(json.params));
+        Ok(Self { name, aliases, doc, better, unit, params })
     }
 }
 

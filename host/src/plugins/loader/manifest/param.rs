@@ -10,6 +10,8 @@ use std::fmt;
 pub(super) struct ParamJson {
     name: String,
     #[serde(default)]
+    aliases: Vec<String>,
+    #[serde(default)]
     doc: String,
     #[serde(rename = "type", default = "any")]
     ty: TypeJson,
@@ -38,7 +40,8 @@ impl From<ParamJson> for Param {
             None if json.required => Presence::Required,
             None => Presence::Optional,
         };
-        Self { name: json.name, doc: json.doc, ty, presence, min: json.min, max: json.max }
+        let ParamJson { name, aliases, doc, min, max, .. } = json;
+        Self { name, aliases, doc, ty, presence, min, max }
     }
 }
 
