@@ -36,6 +36,9 @@
 // The id of the extension whose table is MediaTable.
 #define HR_MEDIA "hookrack.media/1"
 
+// The id of the extension whose table is ProfilerTable.
+#define HR_PROFILER "hookrack.profiler/1"
+
 // The hook joins the run; `iter` tells how far the run already is.
 #define HR_POINT_ON_ATTACH 0
 
@@ -218,6 +221,15 @@
 
 // The value over all batches since the last reset.
 #define HR_METRIC_EPOCH 1
+
+// Record the shapes of inputs.
+#define HR_PROFILE_SHAPES 1
+
+// Record memory that is taken and given back.
+#define HR_PROFILE_MEMORY 2
+
+// Estimate floating point operations; needs shapes.
+#define HR_PROFILE_FLOPS 4
 
 // An argument left out, or a result that is nothing.
 #define HR_ARG_NONE 0
@@ -815,6 +827,36 @@ typedef struct MediaTable {
   // [borrowed until return]
   HrStatus (*open_writer)(void *host, struct HrStr kind, struct HrStr folder);
 } MediaTable;
+
+// What the calls of one operator cost in a profile.
+typedef struct HrOpCost {
+  // Its name, such as `aten::addmm`. [borrowed until the next profile ends]
+  struct HrStr name;
+  // How often it was called.
+  uint64_t calls;
+  // Nanoseconds in it, without operators that it called.
+  uint64_t self_ns;
+  // Nanoseconds in it.
+  uint64_t total_ns;
+  // Floating point operations, where they were estimated; 0 where they are not known.
+  uint64_t flops;
+} HrOpCost;
+
+// Recording what libtorch does. One profile at a time in a process.
+typedef struct ProfilerTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Gets ready to record with `HR_PROFILE_*` flags, so that the first recorded iteration is like the others.
+  // [train-thread]
+  HrStatus (*prepare)(void *host, uint32_t flags);
+  // Records from here on, with a range for every point and every call of a hook. [train-thread]
+  HrStatus (*start)(void *host, uint32_t flags);
+  // Records no longer, and writes the trace to `file` (relative to the run directory, ending in `.json`); an empty
+  // name writes none. [train-thread] [borrowed until return]
+  HrStatus (*stop)(void *host, struct HrStr file);
+  // The operator at `index` of the last profile, the costliest first; HR_ABSENT past the last. [train-thread]
+  HrStatus (*op_at)(void *host, size_t index, struct HrOpCost *out);
+} ProfilerTable;
 
 #if defined(_WIN32)
 #define HR_EXPORT __declspec(dllexport)

@@ -39,6 +39,7 @@
 extern crate self as hookrack_plugin_api;
 
 pub mod abi;
+mod average;
 pub mod describe;
 mod error;
 mod export;
@@ -61,6 +62,7 @@ mod trainer;
 pub mod value;
 pub mod view;
 
+pub use average::WeightAverage;
 pub use describe::{Describe, Param, ParamType, Presence};
 pub use error::{Error, Result};
 pub use hook::{Hook, HookInfo};
@@ -71,7 +73,9 @@ pub use phase::{Outcome, Phase};
 pub use point::Point;
 pub use policy::OnError;
 pub use state::{StateReader, StateWriter};
-pub use trainer::{MetricReading, ScalarKey, ScalarPoint, ScalarReading, Trainer};
+pub use trainer::{
+    MetricReading, OpCost, ProfileOptions, ScalarKey, ScalarPoint, ScalarReading, Trainer,
+};
 pub use value::{Value, from_value};
 
 /// What a plugin imports.
@@ -81,9 +85,9 @@ pub mod prelude {
     pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors};
     pub use crate::value::Value;
     pub use crate::{
-        Error, Hook, Level, Metric, MetricReading, Outcome, Phase, Point, Result, ScalarKey,
-        ScalarPoint, Scalars, StateReader, StateWriter, Trainer, bail, debug, ensure, error,
-        export_plugin, hook, info, metric, trace, warn,
+        Error, Hook, Level, Metric, MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions,
+        Result, ScalarKey, ScalarPoint, Scalars, StateReader, StateWriter, Trainer, WeightAverage,
+        bail, debug, ensure, error, export_plugin, hook, info, metric, trace, warn,
     };
     pub use hookrack_plugin_macros::Deserialize;
     pub use serde::de::Deserialize;

@@ -39,6 +39,11 @@ impl Tensor {
         self.id
     }
 
+    /// Whether there is none: the gradient of a parameter that took no part.
+    pub fn is_absent(&self) -> bool {
+        self.id == HrTensor::NONE
+    }
+
     /// The single number in it. Waits for the device.
     pub fn item(&self) -> Result<f64> {
         self.host.item(self.id)

@@ -55,6 +55,9 @@ seed = 1
 type = "Accuracy"
 "#;
 
+/// The plugins in Rust that ship with the host.
+const BUNDLED: [&str; 6] = ["ema", "profiler", "prometheus", "swa", "topk", "webhook"];
+
 /// The folder that cargo built this test program's dependencies into.
 fn deps() -> &'static Path {
     static DEPS: OnceLock<PathBuf> = OnceLock::new();
@@ -120,11 +123,20 @@ impl Bench {
     pub(crate) fn bare() -> Self {
         let bench = Self { dir: TempDir::new().unwrap() };
         fs::create_dir(bench.path("plugins")).unwrap();
-        for name in ["libema.so", "libfaulty.so", "librecorder.so", "libtopk.so"] {
+        for name in ["libfaulty.so", "librecorder.so"] {
             symlink(library(name), bench.path("plugins").join(name)).unwrap();
         }
-        symlink(grad_norm_c(), bench.path("plugins/libgrad_norm_c.so")).unwrap();
+        bench.add_bundled("plugins");
         bench
+    }
+
+    /// Puts the plugins that ship with the host into a folder.
+    pub(crate) fn add_bundled(&self, folder: &str) {
+        for name in BUNDLED {
+            let file = format!("lib{name}.so");
+            symlink(library(&file), self.path(folder).join(file)).unwrap();
+        }
+        symlink(grad_norm_c(), self.path(folder).join("libgrad_norm_c.so")).unwrap();
     }
 
     /// A path in the folder.

@@ -6,6 +6,7 @@ use super::plan::Plan;
 use super::seat::Seat;
 use crate::plugins::{Instance, StateFailure};
 use crate::run::RunDirError;
+use crate::torch::profiler;
 use hookrack_plugin_api::abi::{HrProgress, HrStatus};
 use hookrack_plugin_api::{OnError, Point};
 use quanta::Clock;
@@ -76,6 +77,9 @@ impl Rack {
         if first == last {
             return Ok(());
         }
+        if profiler::is_active() {
+            return self.walk_in_ranges(point, first, last);
+        }
         self.walk(point, first, last, false)
     }
 
@@ -116,6 +120,18 @@ impl Rack {
             }
         }
         failure
+    }
+
+    /// As `walk`, one hook at a time, each within a range of the trace, and all within one of the point.
+    #[cold]
+    fn walk_in_ranges(&mut self, point: Point, first: usize, last: usize) -> Result<(), HookError> {
+        let _point = profiler::Range::begin(point.name());
+        for entry in first..last {
+            let hook = &self.hooks[self.entries[entry].hook as usize].seat.name;
+            let _hook = profiler::Range::begin(&format!("{hook}: {point}"));
+            self.walk(point, entry, entry + 1, false)?;
+        }
+        Ok(())
     }
 
     /// What each hook has cost so far, the costliest first.

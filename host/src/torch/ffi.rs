@@ -6,6 +6,7 @@ use torch_sys::C_tensor;
 
 use super::dlpack::RawView;
 use super::optim::{AdamHyper, SgdHyper};
+use super::profiler::RawCost;
 use super::value::RawValue;
 
 /// A found operator (`hookrack::Op`).
@@ -18,6 +19,12 @@ pub(super) struct RawOp {
 #[repr(C)]
 #[derive(Debug)]
 pub struct RawList {
+    _opaque: [u8; 0],
+}
+
+/// A range in a trace (`at::RecordFunction`).
+#[repr(C)]
+pub(super) struct RawRange {
     _opaque: [u8; 0],
 }
 
@@ -127,6 +134,16 @@ unsafe extern "C" {
         release: extern "C" fn(*mut c_void),
         out: *mut *mut C_tensor,
     ) -> *mut c_char;
+    pub(super) fn hrt_profiler_prepare(flags: u32) -> *mut c_char;
+    pub(super) fn hrt_profiler_start(flags: u32) -> *mut c_char;
+    pub(super) fn hrt_profiler_stop(
+        path: *const c_char,
+        length: usize,
+        take: unsafe extern "C" fn(*mut c_void, *const RawCost),
+        sink: *mut c_void,
+    ) -> *mut c_char;
+    pub(super) fn hrt_range_begin(name: *const c_char, length: usize) -> *mut RawRange;
+    pub(super) fn hrt_range_end(range: *mut RawRange);
     pub(super) fn hrt_version() -> *const c_char;
     pub(super) fn hrt_cpu_capability(out: *mut *mut c_char) -> *mut c_char;
 }

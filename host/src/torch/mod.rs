@@ -18,6 +18,7 @@ mod list;
 pub mod mapped_file;
 pub mod ops;
 pub mod optim;
+pub mod profiler;
 pub mod rng;
 pub mod shape;
 pub mod shown;

@@ -7,7 +7,7 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{ARTIFACTS, HISTORY, MAGIC, MEDIA};
+use hookrack_plugin_api::abi::{ARTIFACTS, HISTORY, MAGIC, MEDIA, PROFILER};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "artifacts",
     "header",
     "history",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 13] = [
     "media",
     "metric",
     "plugin",
+    "profiler",
     "state",
     "status",
     "tensor",
@@ -121,6 +122,7 @@ fn computed_constants() -> String {
         ("ARTIFACTS", "ArtifactTable", ARTIFACTS),
         ("HISTORY", "HistoryTable", HISTORY),
         ("MEDIA", "MediaTable", MEDIA),
+        ("PROFILER", "ProfilerTable", PROFILER),
     ] {
         let doc = format!("The id of the extension whose table is {table}.");
         define(&doc, name, &format!("{id:?}"));

@@ -3,8 +3,8 @@
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase, HrArg, HrHeader,
-    HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr,
-    HrValue, MediaTable, MetricBase, StateTable, TensorTable, TrainerHandle,
+    HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter,
+    HrStr, HrValue, MediaTable, MetricBase, ProfilerTable, StateTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -50,6 +50,8 @@ fn layout() -> String {
         HrScalarPoint as "HrScalarPoint" { iter, samples, value }
         HistoryTable as "HistoryTable" { mean, global_mean, recent, enter_scope, leave_scope }
         MediaTable as "MediaTable" { is_wanted, put_image, put_histogram, put_text, open_writer }
+        HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }
+        ProfilerTable as "ProfilerTable" { prepare, start, stop, op_at }
     }
 }
 

@@ -22,6 +22,7 @@ mod metric;
     reason = "abi_stable's derive writes it so for a prefix type"
 )]
 mod plugin;
+mod profiler;
 mod state;
 mod status;
 mod tensor;
@@ -40,6 +41,9 @@ pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
 pub use plugin::{
     ENTRY_SYMBOL, HrPlugin, HrPluginPtr, PluginRoot, PluginRootRef, TableLayout, library_header,
     plugin_root, root_result,
+};
+pub use profiler::{
+    HrOpCost, PROFILE_FLOPS, PROFILE_MEMORY, PROFILE_SHAPES, PROFILER, ProfilerTable,
 };
 pub use state::{HrStateReader, HrStateWriter};
 pub use status::HrStatus;

@@ -4,6 +4,7 @@ mod events;
 mod files;
 mod history;
 mod media;
+mod profiler;
 mod progress;
 mod requests;
 mod roles;
@@ -11,6 +12,7 @@ mod tensors;
 
 pub use events::{MetricReading, ScalarKey, ScalarReading};
 pub use history::ScalarPoint;
+pub use profiler::{OpCost, ProfileOptions};
 
 use crate::abi::Host;
 

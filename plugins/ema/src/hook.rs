@@ -8,7 +8,7 @@ macro_rules! averaging_hook {
         #[hook(level = $level, mutates = "params")]
         impl Hook for $hook {
             fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
-                self.evaluate = self.evaluate && Average::claim_evaluation(t)?;
+                self.evaluate = self.evaluate && WeightAverage::claim_evaluation(t)?;
                 Ok(())
             }
 
@@ -20,8 +20,9 @@ macro_rules! averaging_hook {
                 if t.$count() < self.$begin {
                     return Ok(());
                 }
-                let momentum = self.average.momentum(self.momentum, self.warmup);
-                self.average.update(t, momentum)
+                let updates = self.average.updates();
+                let stays = $crate::momentum::momentum(updates, self.momentum, self.warmup);
+                self.average.update(t, 1.0 - stays)
             }
 
             fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
@@ -58,7 +59,7 @@ macro_rules! averaging_hook {
 
             fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
                 self.average.take_back(t)?;
-                if self.evaluate { Average::release_evaluation(t) } else { Ok(()) }
+                if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
             }
 
             fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {

@@ -1,6 +1,5 @@
 //! `EMAIterHook`: the average moves at every iteration.
 
-use crate::average::Average;
 use crate::hook::averaging_hook;
 use hookrack_plugin_api::prelude::*;
 
@@ -22,7 +21,7 @@ pub struct EmaIter {
     #[serde(default = "yes")]
     evaluate: bool,
     #[serde(skip)]
-    average: Average,
+    average: WeightAverage,
 }
 fn momentum() -> f64 {
     0.999

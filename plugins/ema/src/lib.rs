@@ -8,12 +8,13 @@
 //! momentum = 0.999
 //! ```
 //!
-//! [`average`] is the mechanism, `hook` what both hooks do with it; [`iter_hook`] and [`epoch_hook`] say when it moves.
+//! `WeightAverage` of plugin-api is the mechanism, [`momentum`] how fast it moves, `hook` what both hooks do with it;
+//! [`iter_hook`] and [`epoch_hook`] say when.
 
-pub mod average;
 pub mod epoch_hook;
 mod hook;
 pub mod iter_hook;
+pub mod momentum;
 
 use epoch_hook::EmaEpoch;
 use hookrack_plugin_api::export_plugin;

@@ -11,6 +11,7 @@ mod events;
 mod history;
 mod media;
 mod ops;
+mod profiler;
 mod states;
 mod tensors;
 mod trainer;

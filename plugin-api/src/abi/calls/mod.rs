@@ -5,6 +5,7 @@ mod events;
 mod files;
 mod history;
 mod media;
+mod profiler;
 mod tensors;
 
 use super::{

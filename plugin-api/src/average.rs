@@ -1,6 +1,6 @@
-//! The averaged weights of a model, and the swap that lends them to an evaluation.
+//! The averaged weights of a model, and the swap that lends them to an evaluation: what EMA and SWA have in common.
 
-use hookrack_plugin_api::prelude::*;
+use crate::prelude::*;
 
 /// Where the hook that swaps weights for evaluations leaves its name, for any other that would.
 const CLAIM: &str = "evaluation_weights";
@@ -10,7 +10,7 @@ const CLAIM: &str = "evaluation_weights";
 /// Buffers (a batch norm's statistics) are not averaged: they are averages already, and some are counters. The
 /// model's own serve the evaluation and are copied into the exported file.
 #[derive(Default)]
-pub struct Average {
+pub struct WeightAverage {
     /// The averaged weights; while `lent`, the model's own.
     shadow: TensorList,
     /// The parameters' names, in the order of `shadow`.
@@ -19,26 +19,24 @@ pub struct Average {
     lent: bool,
 }
 
-impl Average {
-    /// Moves the average towards the parameters. The first time it becomes a copy of them: an average that began
-    /// at the random initial weights would carry them along for the rest of a short run.
-    pub fn update(&mut self, t: &Trainer, momentum: f64) -> Result<()> {
+impl WeightAverage {
+    /// How often the average has moved.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Moves the average a part of the way towards the parameters: `average + weight * (params - average)`. The first
+    /// time it becomes a copy of them: an average that began at the random initial weights would carry them along for
+    /// the rest of a short run.
+    pub fn update(&mut self, t: &Trainer, weight: f64) -> Result<()> {
         if self.updates == 0 {
             self.names = t.param_names()?;
             self.shadow = t.params().clone_detached()?;
         } else {
-            self.shadow.lerp_(&t.params(), 1.0 - momentum)?;
+            self.shadow.lerp_(&t.params(), weight)?;
         }
         self.updates += 1;
         Ok(())
-    }
-
-    /// The momentum for the next update. With `warmup` it starts low and grows to the one that is set, so that the
-    /// average does not lag behind while the model still learns fast.
-    pub fn momentum(&self, set: f64, warmup: bool) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "updates stay far below 2^53")]
-        let updates = self.updates as f64;
-        if warmup { set.min((1.0 + updates) / (10.0 + updates)) } else { set }
     }
 
     /// Says that this hook swaps weights for evaluations; false where another one already does. Two would put
@@ -143,32 +141,5 @@ impl Average {
             );
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Average;
-
-    fn momentum_after(updates: u64, set: f64, warmup: bool) -> f64 {
-        Average { updates, ..Average::default() }.momentum(set, warmup)
-    }
-
-    #[test]
-    fn warm_up_lets_the_average_follow_at_first() {
-        let close = |found: f64, wanted: f64| (found - wanted).abs() < 1e-12;
-        assert!(close(momentum_after(1, 0.999, true), 2.0 / 11.0));
-        assert!(close(momentum_after(90, 0.999, true), 0.91));
-    }
-
-    #[test]
-    fn warm_up_never_passes_the_momentum_that_is_set() {
-        assert!(momentum_after(1_000_000, 0.999, true) <= 0.999);
-        assert!(momentum_after(1_000_000, 0.5, true) <= 0.5);
-    }
-
-    #[test]
-    fn without_warm_up_the_momentum_is_the_one_that_is_set() {
-        assert!((momentum_after(0, 0.999, false) - 0.999).abs() < 1e-12);
     }
 }

@@ -1,0 +1,50 @@
+//! The extension by which a hook records what libtorch does, operator by operator.
+
+use super::{HrHeader, HrStatus, HrStr};
+use abi_stable::StableAbi;
+use std::ffi::c_void;
+
+/// The id under which a host offers it.
+pub const PROFILER: &str = "hookrack.profiler/1";
+
+/// Record the shapes of inputs.
+pub const PROFILE_SHAPES: u32 = 1;
+/// Record memory that is taken and given back.
+pub const PROFILE_MEMORY: u32 = 2;
+/// Estimate floating point operations; needs shapes.
+pub const PROFILE_FLOPS: u32 = 4;
+
+/// What the calls of one operator cost in a profile.
+#[repr(C)]
+#[derive(Clone, Copy, StableAbi)]
+pub struct HrOpCost {
+    /// Its name, such as `aten::addmm`. [borrowed until the next profile ends]
+    pub name: HrStr,
+    /// How often it was called.
+    pub calls: u64,
+    /// Nanoseconds in it, without operators that it called.
+    pub self_ns: u64,
+    /// Nanoseconds in it.
+    pub total_ns: u64,
+    /// Floating point operations, where they were estimated; 0 where they are not known.
+    pub flops: u64,
+}
+
+/// Recording what libtorch does. One profile at a time in a process.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct ProfilerTable {
+    /// Who made this table.
+    pub header: HrHeader,
+    /// Gets ready to record with `PROFILE_*` flags, so that the first recorded iteration is like the others.
+    /// [train-thread]
+    pub prepare: unsafe extern "C" fn(host: *mut c_void, flags: u32) -> HrStatus,
+    /// Records from here on, with a range for every point and every call of a hook. [train-thread]
+    pub start: unsafe extern "C" fn(host: *mut c_void, flags: u32) -> HrStatus,
+    /// Records no longer, and writes the trace to `file` (relative to the run directory, ending in `.json`); an empty
+    /// name writes none. [train-thread] [borrowed until return]
+    pub stop: unsafe extern "C" fn(host: *mut c_void, file: HrStr) -> HrStatus,
+    /// The operator at `index` of the last profile, the costliest first; ABSENT past the last. [train-thread]
+    pub op_at:
+        unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrOpCost) -> HrStatus,
+}

@@ -1,0 +1,114 @@
+//! `AutogradProfilerHook`: records a window of iterations, then writes trace and table.
+
+use crate::table::table;
+use crate::window::{Part, Window};
+use hookrack_plugin_api::prelude::*;
+
+/// Records what libtorch, autograd and every hook do in a few iterations: a trace in `profile/`, and a table of the
+/// costliest operators in the log.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+pub struct AutogradProfilerHook {
+    /// Iterations to let pass first.
+    #[serde(default = "ten")]
+    wait: u64,
+    /// Iterations to get ready in.
+    #[serde(default = "one")]
+    warmup: u64,
+    /// Iterations to record; a trace takes about 300 bytes for each operator.
+    #[serde(default = "three")]
+    #[param(min = 1)]
+    active: u64,
+    /// How often all of that is done; 0 for as long as the run goes on.
+    #[serde(default = "one")]
+    repeat: u64,
+    /// Records the shapes of inputs.
+    #[serde(default)]
+    record_shapes: bool,
+    /// Records memory that is taken and given back.
+    #[serde(default)]
+    profile_memory: bool,
+    /// Estimates floating point operations.
+    #[serde(default)]
+    with_flops: bool,
+    /// Rows of the table.
+    #[serde(default = "rows")]
+    row_limit: usize,
+    #[serde(skip)]
+    seen: u64,
+    #[serde(skip)]
+    is_recording: bool,
+}
+fn ten() -> u64 {
+    10
+}
+fn one() -> u64 {
+    1
+}
+fn three() -> u64 {
+    3
+}
+fn rows() -> usize {
+    20
+}
+
+impl AutogradProfilerHook {
+    fn window(&self) -> Window {
+        let Self { wait, warmup, active, repeat, .. } = *self;
+        Window { wait, warmup, active, repeat }
+    }
+
+    fn options(&self) -> ProfileOptions {
+        ProfileOptions {
+            shapes: self.record_shapes,
+            memory: self.profile_memory,
+            flops: self.with_flops,
+        }
+    }
+
+    fn finish(&mut self, t: &mut Trainer) -> Result<()> {
+        self.is_recording = false;
+        let file = format!("profile/{}-iter_{:07}.json", t.instance(), t.iter());
+        let file = t.run_dir().is_some().then_some(file);
+        let costs = t.stop_profile(file.as_deref())?;
+        let table = table(&costs, self.row_limit);
+        match file {
+            Some(file) => {
+                info!("{} iterations up to {} are in {file}\n{table}", self.active, t.iter());
+            }
+            None => info!("{} iterations up to {}\n{table}", self.active, t.iter()),
+        }
+        Ok(())
+    }
+}
+
+#[hook(level = HIGHEST)]
+impl Hook for AutogradProfilerHook {
+    fn before_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        match self.window().part(self.seen) {
+            Part::Warmup => t.prepare_profile(self.options()),
+            Part::Active if !self.is_recording => {
+                t.start_profile(self.options())?;
+                self.is_recording = true;
+                Ok(())
+            }
+            Part::Active | Part::Wait => Ok(()),
+        }
+    }
+
+    // After the last point of an iteration, so that what hooks do there is in the trace.
+    fn after_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        if t.phase() != Phase::Train {
+            return Ok(());
+        }
+        let ends = self.window().ends_after(self.seen);
+        self.seen += 1;
+        if ends && self.is_recording { self.finish(t) } else { Ok(()) }
+    }
+
+    // A run that ends within the window leaves what was recorded.
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.is_recording { self.finish(t) } else { Ok(()) }
+    }
+}

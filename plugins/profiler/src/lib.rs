@@ -1,0 +1,22 @@
+//! A profile of a few iterations: every operator of libtorch, the autograd engine, and each hook at each point, as a
+//! trace for `chrome://tracing` or Perfetto and as a table of the costliest operators.
+//!
+//! ```toml
+//! [[custom_hooks]]
+//! type = "AutogradProfilerHook"
+//! library = "libprofiler.so"
+//! wait = 10            # iterations to let pass
+//! warmup = 2           # iterations to get ready in
+//! active = 5           # iterations to record
+//! ```
+//!
+//! [`window`] says which iterations are recorded, [`table`] makes the table, [`hook`] does both.
+
+pub mod hook;
+pub mod table;
+pub mod window;
+
+use hook::AutogradProfilerHook;
+use hookrack_plugin_api::export_plugin;
+
+export_plugin! { hooks: [AutogradProfilerHook] }

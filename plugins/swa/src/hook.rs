@@ -1,0 +1,120 @@
+//! `SWAHook`: what happens at which point.
+
+use crate::schedule;
+use hookrack_plugin_api::prelude::*;
+
+/// Averages the weights of the last epochs with equal weight, at a held learning rate, and evaluates with the average.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwaHook {
+    /// Where averaging begins: a part of the epochs below 1, an epoch from 1 on.
+    #[serde(default = "start", alias = "swa_epoch_start")]
+    #[param(min = 0)]
+    start: f64,
+    /// The learning rate while averaging; without one the schedule's own goes on.
+    #[serde(alias = "swa_lrs")]
+    lr: Option<f64>,
+    /// Epochs in which the rate goes from the schedule's to this one.
+    #[serde(default = "ten")]
+    anneal_epochs: u64,
+    /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
+    #[serde(default = "yes")]
+    evaluate: bool,
+    #[serde(skip)]
+    average: WeightAverage,
+    #[serde(skip)]
+    lr_before: Option<f64>,
+}
+fn start() -> f64 {
+    0.75
+}
+fn ten() -> u64 {
+    10
+}
+fn yes() -> bool {
+    true
+}
+
+impl SwaHook {
+    fn first_epoch(&self, t: &Trainer) -> u64 {
+        schedule::first_epoch(self.start, t.max_epochs())
+    }
+
+    /// Holds the rate, whatever the schedule has set for the iteration.
+    fn hold_rate(&mut self, t: &mut Trainer) -> Result<()> {
+        let (Some(to), first) = (self.lr, self.first_epoch(t)) else { return Ok(()) };
+        if t.epoch() < first {
+            return Ok(());
+        }
+        let from = *self.lr_before.get_or_insert(t.lr());
+        t.set_lr(schedule::rate(from, to, t.epoch(), first, self.anneal_epochs))
+    }
+}
+
+#[hook(level = 34, mutates = "params, lr")]
+impl Hook for SwaHook {
+    fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+        self.evaluate = self.evaluate && WeightAverage::claim_evaluation(t)?;
+        Ok(())
+    }
+
+    fn after_load_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.check_loaded(t)
+    }
+
+    fn before_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.hold_rate(t)
+    }
+
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        if t.epoch() < self.first_epoch(t) {
+            return Ok(());
+        }
+        let weight = schedule::weight(self.average.updates());
+        self.average.update(t, weight)
+    }
+
+    fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.evaluate { self.average.lend(t) } else { Ok(()) }
+    }
+
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.evaluate { self.average.lend(t) } else { Ok(()) }
+    }
+
+    fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn before_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)?;
+        self.average.export(t)
+    }
+
+    fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)?;
+        if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
+    }
+
+    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        self.lr_before.map_or(Ok(()), |lr| state.put("lr_before", lr))?;
+        self.average.save(state)
+    }
+
+    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
+        self.lr_before = state.value("lr_before").ok();
+        self.average.load(state)
+    }
+}
