@@ -1,0 +1,164 @@
+//! `WebhookHook`: what is told when.
+
+use crate::sender::{Policy, Sender};
+use crate::url::Url;
+use hookrack_plugin_api::prelude::*;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Posts events of the run to a URL as JSON, from a queue of its own: a step never waits for the network.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookHook {
+    /// Where events are posted: `http://…`; for https post to a proxy on this machine.
+    url: String,
+    /// Which events: `begun`, `epoch`, `validated`, `saved`, `failed`, `ended`.
+    #[serde(default = "all")]
+    events: Vec<Event>,
+    /// Seconds that one post may take.
+    #[serde(default = "five")]
+    #[param(min = 0.01)]
+    timeout: f64,
+    /// Posts after the first one that failed.
+    #[serde(default = "three")]
+    retries: u32,
+    /// Events that wait at most; more are dropped.
+    #[serde(default = "room")]
+    #[param(min = 1)]
+    queue: usize,
+    /// Seconds that the end of a run waits for what is still queued.
+    #[serde(default = "five")]
+    #[param(min = 0)]
+    flush_timeout: f64,
+    #[serde(skip)]
+    sender: Option<Sender>,
+}
+
+/// Something that is told.
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Event {
+    Begun,
+    Epoch,
+    Validated,
+    Saved,
+    Failed,
+    Ended,
+}
+
+impl Event {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Epoch => "epoch",
+            Self::Validated => "validated",
+            Self::Saved => "saved",
+            Self::Failed => "failed",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+fn all() -> Vec<Event> {
+    vec![Event::Begun, Event::Epoch, Event::Validated, Event::Saved, Event::Failed, Event::Ended]
+}
+fn five() -> f64 {
+    5.0
+}
+fn three() -> u32 {
+    3
+}
+fn room() -> usize {
+    64
+}
+
+#[expect(clippy::cast_possible_wrap, reason = "a run has far fewer samples than 2^63")]
+fn describe(event: Event, t: &Trainer) -> Result<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let run = t.run_dir().map(|path| path.display().to_string()).unwrap_or_default();
+    let mut fields = vec![
+        ("event".to_owned(), Value::from(event.name())),
+        ("run".to_owned(), Value::Str(run)),
+        ("time".to_owned(), Value::Float(now)),
+        ("epoch".to_owned(), Value::Int(t.epoch() as i64)),
+        ("iter".to_owned(), Value::Int(t.iter() as i64)),
+        ("max_epochs".to_owned(), Value::Int(t.max_epochs() as i64)),
+        ("max_iters".to_owned(), Value::Int(t.max_iters() as i64)),
+    ];
+    if let Some(outcome) = t.outcome() {
+        let outcome = match outcome {
+            Outcome::Completed => "completed",
+            Outcome::Stopped => "stopped",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Failed => "failed",
+        };
+        fields.push(("outcome".to_owned(), Value::from(outcome)));
+    }
+    if let Some(failure) = t.failure() {
+        fields.push(("failure".to_owned(), Value::Str(failure)));
+    }
+    let scalars = t.scalars()?.into_iter().map(|one| (one.name, Value::Float(one.latest)));
+    fields.push(("scalars".to_owned(), Value::Table(scalars.collect())));
+    let mut text = String::new();
+    Value::Table(fields).write_json(&mut text);
+    Ok(text)
+}
+
+impl WebhookHook {
+    fn tell(&mut self, event: Event, t: &Trainer) -> Result<()> {
+        if t.rank() == 0
+            && self.events.contains(&event)
+            && let Some(sender) = &mut self.sender
+        {
+            sender.send(describe(event, t)?);
+        }
+        Ok(())
+    }
+}
+
+#[hook(level = 54, reads = "events, metrics")]
+impl Hook for WebhookHook {
+    fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        let url = Url::parse(&self.url).map_err(Error::new)?;
+        let policy = Policy {
+            timeout: Duration::from_secs_f64(self.timeout),
+            retries: self.retries,
+            backoff: Duration::from_millis(200),
+            room: self.queue,
+        };
+        let sender = Sender::start(url, policy);
+        self.sender = Some(sender.map_err(|error| Error::new(format!("no thread: {error}")))?);
+        self.tell(Event::Begun, t)
+    }
+
+    fn after_cycle(&mut self, t: &mut Trainer) -> Result<()> {
+        self.tell(Event::Epoch, t)
+    }
+
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.tell(Event::Validated, t)
+    }
+
+    fn after_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+        self.tell(Event::Saved, t)
+    }
+
+    fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
+        self.tell(Event::Failed, t)
+    }
+
+    fn after_run(&mut self, t: &mut Trainer) -> Result<()> {
+        self.tell(Event::Ended, t)
+    }
+
+    fn on_detach(&mut self, _t: &mut Trainer) -> Result<()> {
+        let Some(mut sender) = self.sender.take() else { return Ok(()) };
+        let patience = Duration::from_secs_f64(self.flush_timeout);
+        if !sender.finish(patience) {
+            warn!("events were still queued after {} s: they are not posted", self.flush_timeout);
+        }
+        if sender.dropped() > 0 {
+            warn!("{} events were dropped: the queue of {} was full", sender.dropped(), self.queue);
+        }
+        Ok(())
+    }
+}
