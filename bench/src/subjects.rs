@@ -117,6 +117,8 @@ fn attached(
         points: kind.manifest.points.clone(),
         on_error: OnError::Abort,
         when: When::ALWAYS,
+        reads: Vec::new(),
+        writes: Vec::new(),
     };
     Ok(Attached { seat, instance: instance(kind, context)?, disabled: false })
 }

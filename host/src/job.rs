@@ -1,12 +1,15 @@
 //! From a config file to everything that a run needs, before a single tensor exists.
 
 use crate::config::{ConfigErrors, ConfigFile, ResolvedConfig};
-use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, When};
+use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, StaleRead, When, stale_reads};
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
 use hookrack_plugin_api::{Level, OnError, Value};
 use std::path::Path;
 use thiserror::Error;
+
+/// What every metric writes, in the words of manifests.
+const METRIC_WRITES: [&str; 2] = ["metrics", "events"];
 
 /// A run that has been read and checked, but not begun.
 pub struct Job {
@@ -78,6 +81,11 @@ impl Job {
         Ok(Self { config, inventory, members, plan })
     }
 
+    /// Values that a hook reads before another writes them: seldom meant.
+    pub fn stale_reads(&self) -> Vec<StaleRead> {
+        stale_reads(&self.plan, &self.seats())
+    }
+
     /// The seats of the members, in their order.
     pub fn seats(&self) -> Vec<&Seat> {
         self.members.iter().map(|member| &member.seat).collect()
@@ -98,6 +106,8 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             points: hook.manifest.points.clone(),
             on_error: entry.on_error,
             when: When { every: entry.every, phases: entry.phases },
+            reads: hook.manifest.reads.clone(),
+            writes: hook.manifest.writes.clone(),
         };
         members.push(Member {
             seat,
@@ -117,6 +127,8 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             points: entry.phases.iter().flat_map(points_of).collect(),
             on_error: OnError::Abort,
             when: When::ALWAYS,
+            reads: Vec::new(),
+            writes: METRIC_WRITES.map(str::to_owned).to_vec(),
         };
         members.push(Member {
             seat,

@@ -20,6 +20,7 @@ pub(super) struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
+    super::plan::warn_of_stale_reads(&job);
     let parts = Parts::build(&job.config)?;
     let trainer = Trainer::assemble(parts, &job, Writers::default(), None, Interrupt::default())?;
     let engine = trainer.context().engine.borrow();

@@ -23,6 +23,7 @@ pub(super) struct PlanArgs {
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
+    warn_of_stale_reads(&job);
     let seats = job.seats();
     if args.json {
         let rows: Vec<_> = job
@@ -44,6 +45,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
         say!("{line}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which values are read before they are written.
+pub(super) fn warn_of_stale_reads(job: &Job) {
+    for read in job.stale_reads() {
+        tracing::warn!("{read}");
+    }
 }
 
 /// The table, line by line.

@@ -60,6 +60,7 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     if let Some((_, checkpoint)) = start.checkpoint {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
+    super::plan::warn_of_stale_reads(&job);
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }

@@ -5,6 +5,7 @@
 
 mod cadence;
 mod cost;
+mod dataflow;
 mod failure;
 mod plan;
 mod rack;
@@ -12,6 +13,7 @@ mod seat;
 
 pub use cadence::When;
 pub use cost::{Cost, HookCost};
+pub use dataflow::{StaleRead, stale_reads};
 pub use failure::{FailureKind, HookError};
 pub use plan::{Plan, PlanError, Row};
 pub use rack::{Attached, Rack};

@@ -154,6 +154,8 @@ mod tests {
             points: points.to_vec(),
             on_error: OnError::Abort,
             when: When::ALWAYS,
+            reads: Vec::new(),
+            writes: Vec::new(),
         }
     }
 

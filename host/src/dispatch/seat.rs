@@ -26,6 +26,10 @@ pub struct Seat {
     pub on_error: OnError,
     /// When the host lets it run.
     pub when: When,
+    /// The values that it reads.
+    pub reads: Vec<String>,
+    /// The values that it writes.
+    pub writes: Vec<String>,
 }
 
 impl Seat {

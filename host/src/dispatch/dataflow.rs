@@ -1,0 +1,138 @@
+//! Who reads a value before it is written: at one point, in the order of the plan.
+//!
+//! Manifests say what a hook reads and writes. A reader that runs first sees the value of the time before: a logger one
+//! step behind, a checkpoint judged by the last epoch's metric.
+
+use super::plan::Plan;
+use super::seat::Seat;
+use hookrack_plugin_api::Point;
+use std::fmt;
+
+/// A value that is read before it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaleRead {
+    /// The value.
+    pub value: String,
+    /// The points at which that happens.
+    pub points: Vec<Point>,
+    /// Who reads, and its level.
+    pub reader: (String, i64),
+    /// Who writes, and its level.
+    pub writer: (String, i64),
+}
+
+impl fmt::Display for StaleRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, points, reader, writer } = self;
+        let points: Vec<_> = points.iter().map(|point| point.name()).collect();
+        write!(
+            f,
+            "`{}` (level {}) reads {value} before `{}` (level {}) writes it at {}: it sees the value of the time before; \
+             give `{}` a level above {}, or `{}` one below {}",
+            reader.0,
+            reader.1,
+            writer.0,
+            writer.1,
+            points.join(", "),
+            reader.0,
+            writer.1,
+            writer.0,
+            reader.1,
+        )
+    }
+}
+
+/// Every value that some hook reads before another writes it.
+pub fn stale_reads(plan: &Plan, seats: &[&Seat]) -> Vec<StaleRead> {
+    let mut found: Vec<StaleRead> = Vec::new();
+    for row in plan.rows().filter(|row| !row.point.is_role()) {
+        for (at, &reader) in row.seats.iter().enumerate() {
+            for &writer in &row.seats[at + 1..] {
+                note(&mut found, row.point, seats[reader], seats[writer]);
+            }
+        }
+    }
+    found
+}
+
+fn note(found: &mut Vec<StaleRead>, point: Point, reader: &Seat, writer: &Seat) {
+    for value in reader.reads.iter().filter(|value| writer.writes.contains(value)) {
+        let names = |read: &StaleRead| {
+            read.value == *value && read.reader.0 == reader.name && read.writer.0 == writer.name
+        };
+        match found.iter_mut().find(|read| names(read)) {
+            Some(known) => known.points.push(point),
+            None => found.push(StaleRead {
+                value: value.clone(),
+                points: vec![point],
+                reader: (reader.name.clone(), reader.level.0),
+                writer: (writer.name.clone(), writer.level.0),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::When;
+    use hookrack_plugin_api::{Level, OnError};
+
+    fn seat(name: &str, level: i64, points: &[Point], reads: &[&str], writes: &[&str]) -> Seat {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Seat {
+            name: name.into(),
+            type_name: name.into(),
+            level: Level(level),
+            is_default: false,
+            library: None,
+            points: points.to_vec(),
+            on_error: OnError::Abort,
+            when: When::ALWAYS,
+            reads: words(reads),
+            writes: words(writes),
+        }
+    }
+
+    fn main() -> Seat {
+        let roles = [
+            Point::OnIterForward,
+            Point::OnIterBackward,
+            Point::OnOptimizerStep,
+            Point::OnLrAdjust,
+        ];
+        seat("main", 1, &roles, &[], &[])
+    }
+
+    fn found(seats: &[Seat]) -> Vec<String> {
+        let plan = Plan::new(seats).unwrap();
+        let seats: Vec<_> = seats.iter().collect();
+        stale_reads(&plan, &seats).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_reader_before_its_writer_is_named_with_both_levels() {
+        let points = [Point::AfterTrainIter, Point::AfterTrainEpoch];
+        let seats = [
+            main(),
+            seat("board", 10, &points, &["loss"], &[]),
+            seat("loss", 20, &points, &[], &["loss", "events"]),
+        ];
+        let expected = "`board` (level 10) reads loss before `loss` (level 20) writes it at after_train_iter, \
+                        after_train_epoch: it sees the value of the time before; give `board` a level above 20, or \
+                        `loss` one below 10";
+        assert_eq!(found(&seats), [expected]);
+    }
+
+    #[test]
+    fn the_right_order_other_points_and_other_values_are_fine() {
+        let seats = [
+            main(),
+            seat("loss", 5, &[Point::AfterTrainIter], &[], &["loss"]),
+            seat("board", 10, &[Point::AfterTrainIter], &["loss", "lr"], &[]),
+            seat("late", 20, &[Point::AfterTrainEpoch], &[], &["loss"]),
+            seat("rate", 30, &[Point::AfterTrainIter], &[], &["rate"]),
+        ];
+        assert!(found(&seats).is_empty());
+    }
+}
