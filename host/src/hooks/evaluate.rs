@@ -10,26 +10,35 @@ pub(super) struct EvaluateHook {
     #[serde(default = "one")]
     interval: u64,
     /// Iterations between two validations; 0 for none by iteration.
-    #[serde(default)]
+    #[serde(default, alias = "eval_period")]
     eval_iter_period: u64,
+    /// Whether there is any validation at all.
+    #[serde(default = "yes")]
+    is_run_eval: bool,
 }
 
 fn one() -> u64 {
     1
 }
-
-/// Whether `count` is a multiple of a period that is not 0.
-fn is_due(count: u64, period: u64) -> bool {
-    period > 0 && count.is_multiple_of(period)
+fn yes() -> bool {
+    true
 }
 
-#[hook(level = 32, on_error = "abort")]
+impl EvaluateHook {
+    /// Asks where `count` is a multiple of a period that is not 0.
+    fn ask(&self, t: &mut Trainer, count: u64, period: u64) -> Result<()> {
+        let is_due = self.is_run_eval && period > 0 && count.is_multiple_of(period);
+        if is_due { t.request_validation() } else { Ok(()) }
+    }
+}
+
+#[hook(level = 32, aliases = "EvalHook", on_error = "abort")]
 impl Hook for EvaluateHook {
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        if is_due(t.iter(), self.eval_iter_period) { t.request_validation() } else { Ok(()) }
+        self.ask(t, t.iter(), self.eval_iter_period)
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        if is_due(t.epoch(), self.interval) { t.request_validation() } else { Ok(()) }
+        self.ask(t, t.epoch(), self.interval)
     }
 }

@@ -1,8 +1,10 @@
 //! `IterationTimerHook`: how long iterations take, and how much of that is waiting for data.
 
 use hookrack_plugin_api::prelude::*;
+use std::time::Instant;
 
-/// Puts `train/time` and `train/data_time` after each iteration; says how fast the run was at its end.
+/// Puts `train/time` and `train/data_time` after each iteration, `train/epoch_time` after each epoch; says how fast the
+/// run was at its end.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IterationTimerHook {
@@ -15,18 +17,31 @@ pub(super) struct IterationTimerHook {
     counted: u64,
     #[serde(skip)]
     seconds: f64,
+    #[serde(skip)]
+    epoch_began: Option<Instant>,
 }
 
 fn warmup() -> u64 {
     3
 }
 
-#[hook(level = 16, reads = "time", writes = "events")]
+#[hook(level = 16, aliases = "IterationTimer", reads = "time", writes = "events")]
 impl Hook for IterationTimerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.keys =
             Some([t.scalar_key("train/time", true)?, t.scalar_key("train/data_time", true)?]);
         Ok(())
+    }
+
+    fn before_train_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.epoch_began = Some(Instant::now());
+        Ok(())
+    }
+
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        let Some(began) = self.epoch_began.take() else { return Ok(()) };
+        let key = t.scalar_key("train/epoch_time", false)?;
+        t.put(key, began.elapsed().as_secs_f64())
     }
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/loss` after every iteration, and `val/loss` or `test/loss` after a pass.
+/// Puts `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or `test/loss`
+/// after a pass.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LossHook {
@@ -13,9 +14,24 @@ pub(super) struct LossHook {
     #[serde(skip)]
     key: Option<ScalarKey>,
     #[serde(skip)]
-    sum: f64,
+    train: Mean,
     #[serde(skip)]
+    eval: Mean,
+}
+
+/// A mean over samples.
+#[derive(Default)]
+struct Mean {
+    sum: f64,
     samples: f64,
+}
+
+impl Mean {
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
+    fn add(&mut self, value: f64, samples: u64) {
+        self.sum += value * samples as f64;
+        self.samples += samples as f64;
+    }
 }
 
 fn one() -> u64 {
@@ -31,27 +47,37 @@ impl Hook for LossHook {
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         let due = t.iter().is_multiple_of(self.interval);
-        match self.key {
-            Some(key) if due => t.put(key, t.loss()?.item()?),
-            _ => Ok(()),
-        }
+        let Some(key) = self.key.filter(|_| due) else { return Ok(()) };
+        let loss = t.loss()?.item()?;
+        self.train.add(loss, t.batch_size());
+        t.put(key, loss)
     }
 
-    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
-        (self.sum, self.samples) = (0.0, 0.0);
+    fn before_train_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.train = Mean::default();
         Ok(())
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.train.samples > 0.0 {
+            let key = t.scalar_key("train/loss_epoch", false)?;
+            t.put(key, self.train.sum / self.train.samples)?;
+        }
+        Ok(())
+    }
+
+    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.eval = Mean::default();
+        Ok(())
+    }
+
     fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        let samples = t.batch_size() as f64;
-        self.sum += t.loss()?.item()? * samples;
-        self.samples += samples;
+        self.eval.add(t.loss()?.item()?, t.batch_size());
         Ok(())
     }
 
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         let key = t.scalar_key("loss", false)?;
-        t.put(key, self.sum / self.samples)
+        t.put(key, self.eval.sum / self.eval.samples)
     }
 }

@@ -1,12 +1,30 @@
 //! Built-in hooks, written against plugin-api like any plugin: one file each, one line in [`HOOKS`].
 
 mod check_point;
+mod common_metric_logger;
+mod early_stopping;
 mod evaluate;
+mod freeze_unfreeze;
+mod freezing;
+mod grad_norm;
+mod gradual_unfreezing;
 mod iteration_timer;
 mod learning_rate_monitor;
+mod log_memory_by_epoch;
+mod log_metric_by_epoch;
+mod log_metric_by_step;
+mod log_timing_by_epoch;
 mod loss;
+mod lr_finder;
+mod lr_scheduler;
 mod main_hook;
+mod monitored;
+mod nan_guard;
 mod periodic_logger;
+mod prediction_writer;
+mod text_logger;
+mod throughput;
+mod timer;
 
 use hookrack_plugin_api::abi::HookBase;
 use hookrack_plugin_api::hook_table;
@@ -14,12 +32,28 @@ use hookrack_plugin_api::hook_table;
 /// Every hook that a config can name without a library.
 pub static HOOKS: &[HookBase] = &[
     hook_table!(check_point::CheckPointHook as "CheckPointHook"),
+    hook_table!(common_metric_logger::CommonMetricLoggerHook as "CommonMetricLoggerHook"),
+    hook_table!(early_stopping::EarlyStoppingHook as "EarlyStoppingHook"),
     hook_table!(evaluate::EvaluateHook as "EvaluateHook"),
+    hook_table!(freeze_unfreeze::FreezeUnfreezeHook as "FreezeUnfreezeHook"),
+    hook_table!(grad_norm::GradNormHook as "GradNormHook"),
+    hook_table!(gradual_unfreezing::GradualUnfreezing as "GradualUnfreezing"),
     hook_table!(iteration_timer::IterationTimerHook as "IterationTimerHook"),
     hook_table!(learning_rate_monitor::LearningRateMonitor as "LearningRateMonitor"),
+    hook_table!(log_memory_by_epoch::LogMemoryByEpochHook as "LogMemoryByEpochHook"),
+    hook_table!(log_metric_by_epoch::LogMetricByEpochHook as "LogMetricByEpochHook"),
+    hook_table!(log_metric_by_step::LogMetricByStepHook as "LogMetricByStepHook"),
+    hook_table!(log_timing_by_epoch::LogTimingByEpochHook as "LogTimingByEpochHook"),
     hook_table!(loss::LossHook as "LossHook"),
+    hook_table!(lr_finder::LrFinder as "LRFinder"),
+    hook_table!(lr_scheduler::LrSchedulerHook as "LRSchedulerHook"),
     hook_table!(main_hook::MainHook as "MainHook"),
+    hook_table!(nan_guard::NanGuard as "NaNGuard"),
     hook_table!(periodic_logger::PeriodicLogger as "PeriodicLogger"),
+    hook_table!(prediction_writer::PredictionWriter as "PredictionWriter"),
+    hook_table!(text_logger::TextLoggerHook as "TextLoggerHook"),
+    hook_table!(throughput::ThroughputHook as "ThroughputHook"),
+    hook_table!(timer::Timer as "Timer"),
 ];
 
 /// The hooks that run unless `[default_hooks]` says otherwise: key, type, level. Levels are distinct, so that a custom

@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct PeriodicLogger {
     /// Iterations between two lines.
-    #[serde(default = "twenty")]
+    #[serde(default = "twenty", alias = "period")]
     #[param(min = 1)]
     interval: u64,
 }
@@ -16,7 +16,7 @@ fn twenty() -> u64 {
     20
 }
 
-#[hook(level = 52, reads = "events, metrics")]
+#[hook(level = 52, aliases = "PeriodicWriter", reads = "events, metrics")]
 impl Hook for PeriodicLogger {
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         if t.iter().is_multiple_of(self.interval) { t.write_events() } else { Ok(()) }

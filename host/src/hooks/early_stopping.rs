@@ -1,0 +1,145 @@
+//! `EarlyStoppingHook`: ends a run that no longer gets better.
+
+use super::monitored::{self, Mode};
+use hookrack_plugin_api::prelude::*;
+
+/// Ends training when a value has not become better for so many looks at it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EarlyStoppingHook {
+    /// What is watched: `val/loss`, `val/Accuracy`, any scalar.
+    #[serde(default = "val_loss")]
+    monitor: String,
+    /// Whether a better value is a lower or a higher one.
+    #[serde(default, alias = "rule")]
+    mode: Mode,
+    /// Looks without a better value before training ends.
+    #[serde(default = "five")]
+    #[param(min = 1)]
+    patience: u64,
+    /// What a value must be better by to count.
+    #[serde(default, alias = "threshold")]
+    #[param(min = 0)]
+    min_delta: f64,
+    /// Ends training at once when the value is infinite or NaN.
+    #[serde(default = "yes")]
+    check_finite: bool,
+    /// Ends training at once when the value is this good.
+    stopping_threshold: Option<f64>,
+    #[serde(skip)]
+    patient: Patient,
+}
+
+fn val_loss() -> String {
+    "val/loss".to_owned()
+}
+fn five() -> u64 {
+    5
+}
+fn yes() -> bool {
+    true
+}
+
+/// The best value so far, and how many looks ago it was.
+#[derive(Default)]
+struct Patient {
+    best: Option<f64>,
+    waited: u64,
+}
+
+impl Patient {
+    /// Takes a value in. NaN is never better.
+    fn look(&mut self, value: f64, higher_is_better: bool, min_delta: f64) {
+        let gain = |best: f64| if higher_is_better { value - best } else { best - value };
+        let is_better = match self.best {
+            _ if value.is_nan() => false,
+            None => true,
+            Some(best) => gain(best) > min_delta,
+        };
+        if is_better {
+            (self.best, self.waited) = (Some(value), 0);
+        } else {
+            self.waited += 1;
+        }
+    }
+}
+
+impl EarlyStoppingHook {
+    fn look(&mut self, t: &mut Trainer) -> Result<()> {
+        let name = &self.monitor;
+        let Some(now) = monitored::read(t, name, self.mode)? else {
+            warn!("there is no `{name}` to watch: is it measured in this phase?");
+            return Ok(());
+        };
+        self.patient.look(now.value, now.higher_is_better, self.min_delta);
+        let reached = self.stopping_threshold.is_some_and(|goal| {
+            if now.higher_is_better { now.value >= goal } else { now.value <= goal }
+        });
+        if self.check_finite && !now.value.is_finite() {
+            return t.request_stop(&format!("{name} is {}", now.value));
+        }
+        if reached {
+            return t.request_stop(&format!("{name} has reached {:.6}", now.value));
+        }
+        if self.patient.waited >= self.patience {
+            let best = self.patient.best.unwrap_or(f64::NAN);
+            let why = format!(
+                "{name} has not become better than {best:.6} for {} looks",
+                self.patient.waited
+            );
+            return t.request_stop(&why);
+        }
+        Ok(())
+    }
+}
+
+#[hook(level = 55, reads = "metrics, events", on_error = "abort")]
+impl Hook for EarlyStoppingHook {
+    fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
+        if monitored::phase_of(&self.monitor) == Some(Phase::Val) { self.look(t) } else { Ok(()) }
+    }
+
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        if monitored::phase_of(&self.monitor) == Some(Phase::Val) { Ok(()) } else { self.look(t) }
+    }
+
+    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        state.put("waited", self.patient.waited)?;
+        self.patient.best.map_or(Ok(()), |best| state.put("best", best))
+    }
+
+    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
+        // A run that was saved before the first look has no best value.
+        let best = state.value("best").ok();
+        self.patient = Patient { best, waited: state.value("waited")? };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waited(values: &[f64], higher: bool, min_delta: f64) -> u64 {
+        let mut patient = Patient::default();
+        for value in values {
+            patient.look(*value, higher, min_delta);
+        }
+        patient.waited
+    }
+
+    #[test]
+    fn looks_are_counted_since_the_best_value() {
+        assert_eq!(waited(&[1.0, 0.5, 0.6, 0.7], false, 0.0), 2);
+        assert_eq!(waited(&[0.1, 0.5, 0.5], true, 0.0), 1);
+        assert_eq!(waited(&[1.0, 0.95, 0.91, 0.85], false, 0.1), 0);
+        assert_eq!(waited(&[1.0, 0.95, 0.91], false, 0.1), 2);
+    }
+
+    #[test]
+    fn nan_is_never_better_and_anything_is_better_than_nothing() {
+        assert_eq!(waited(&[f64::NAN, f64::NAN], true, 0.0), 2);
+        assert_eq!(waited(&[f64::NAN, 3.0], true, 0.0), 0);
+        assert_eq!(waited(&[3.0, f64::NAN, 4.0], true, 0.0), 0);
+    }
+}

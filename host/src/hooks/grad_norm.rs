@@ -1,0 +1,54 @@
+//! `GradNormHook`: how large the gradients are.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Puts `train/grad_norm`, the norm of all gradients before clipping, and on request that of each parameter's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GradNormHook {
+    /// Iterations between two readings; each one waits for the device.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    interval: u64,
+    /// Puts `hook/<name>/<parameter>` for each parameter too; these norms are after clipping.
+    #[serde(default)]
+    per_param: bool,
+    #[serde(skip)]
+    key: Option<ScalarKey>,
+    #[serde(skip)]
+    param_keys: Vec<ScalarKey>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+static NORMS: CachedOp = CachedOp::new("aten::linalg_vector_norm");
+
+#[hook(level = 15, reads = "grads", writes = "events")]
+impl Hook for GradNormHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.key = Some(t.scalar_key("train/grad_norm", true)?);
+        if self.per_param {
+            let names = t.param_names()?;
+            let keys = names.iter().map(|name| t.scalar_key(&format!("@{name}"), true));
+            self.param_keys = keys.collect::<Result<_>>()?;
+        }
+        Ok(())
+    }
+
+    fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let Some(key) = self.key.filter(|_| t.iter().is_multiple_of(self.interval)) else {
+            return Ok(());
+        };
+        let norm = t.grad_norm()?.item()?;
+        t.put(key, norm)?;
+        for (index, key) in self.param_keys.iter().enumerate() {
+            // A parameter that took no part has no gradient.
+            let Some(grad) = t.grads().at(index).filter(|grad| !grad.is_absent()) else { continue };
+            let norm = t.call(&NORMS, &[Arg::from(&grad)])?.tensor()?.item()?;
+            t.put(*key, norm)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! `GradualUnfreezing`: the last layer learns first, then one more every so many epochs.
+
+use super::freezing;
+use hookrack_plugin_api::prelude::*;
+
+/// Trains the last layers first and frees one more layer, from the end, every so many epochs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GradualUnfreezing {
+    /// Layers that learn in the first epoch.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    layers: usize,
+    /// Epochs from one freed layer to the next.
+    #[serde(default = "one_epoch")]
+    #[param(min = 1)]
+    interval: u64,
+    #[serde(skip)]
+    free: Option<usize>,
+}
+
+fn one() -> usize {
+    1
+}
+fn one_epoch() -> u64 {
+    1
+}
+
+/// A parameter's layer: its name without the last part.
+fn layer(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(layer, _)| layer)
+}
+
+/// The layers of a model, in its order, each once.
+fn layers(names: &[String]) -> Vec<&str> {
+    let mut layers: Vec<&str> = Vec::new();
+    for layer in names.iter().map(|name| layer(name)) {
+        if !layers.contains(&layer) {
+            layers.push(layer);
+        }
+    }
+    layers
+}
+
+/// How many layers learn in an epoch, of `all`.
+fn free_layers(epoch: u64, first: usize, interval: u64, all: usize) -> usize {
+    let more = usize::try_from(epoch.saturating_sub(1) / interval).unwrap_or(usize::MAX);
+    first.saturating_add(more).min(all)
+}
+
+#[hook(level = HIGHER, mutates = "params")]
+impl Hook for GradualUnfreezing {
+    fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        let names = t.param_names()?;
+        let all = layers(&names);
+        let free = free_layers(t.epoch(), self.layers, self.interval, all.len());
+        if self.free == Some(free) {
+            return Ok(());
+        }
+        let learning = &all[all.len() - free..];
+        freezing::apply(t, |name| !learning.contains(&layer(name)))?;
+        info!("epoch {}: {free} of {} layers learn", t.epoch(), all.len());
+        self.free = Some(free);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_more_layer_learns_after_each_interval() {
+        let free: Vec<_> = (1..=7).map(|epoch| free_layers(epoch, 1, 2, 3)).collect();
+        assert_eq!(free, [1, 1, 2, 2, 3, 3, 3]);
+        assert_eq!(free_layers(1, 9, 1, 3), 3);
+    }
+
+    #[test]
+    fn a_layer_is_what_its_parameters_share() {
+        let names = ["a.weight", "a.bias", "b.c.weight", "scale"].map(String::from);
+        assert_eq!(layers(&names), ["a", "b.c", "scale"]);
+    }
+}

@@ -1,0 +1,76 @@
+//! `LogMetricByEpochHook`: a log line with what a pass has reached.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Logs the metrics of each pass, and the plain scalars beside them, after every so many epochs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogMetricByEpochHook {
+    /// Epochs between two lines.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    interval: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// The values of a phase in one line.
+fn line(values: impl IntoIterator<Item = (String, f64)>, phase: &str) -> String {
+    let mut parts = Vec::new();
+    for (name, value) in values {
+        if let Some((of, name)) = name.split_once('/')
+            && of == phase
+        {
+            parts.push(format!("{name} = {}", number(value)));
+        }
+    }
+    parts.join(" | ")
+}
+
+/// Four digits, and an exponent where they would all be zero.
+fn number(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.4e}") } else { format!("{value:.4}") }
+}
+
+impl LogMetricByEpochHook {
+    fn log(&self, t: &Trainer) -> Result<()> {
+        if t.epoch().is_multiple_of(self.interval) {
+            let (phase, iter) = (t.phase().name(), t.iter());
+            // What nobody smooths stands for a whole pass; what was put earlier belongs to an earlier one.
+            let fresh = t.scalars()?.into_iter().filter(|one| !one.smooth && one.iter == iter);
+            let line = line(fresh.map(|one| (one.name, one.latest)), phase);
+            if !line.is_empty() {
+                info!("epoch {}, {phase}: {line}", t.epoch());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[hook(level = 47, reads = "metrics, events")]
+impl Hook for LogMetricByEpochHook {
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.log(t)
+    }
+
+    fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.log(t)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_values_of_its_phase() {
+        let values = [("val/loss", 0.25), ("train/lr", 1e-5), ("val/F1.macro", f64::NAN)];
+        let values = values.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(line(values.clone(), "val"), "loss = 0.2500 | F1.macro = NaN");
+        assert_eq!(line(values.clone(), "train"), "lr = 1.0000e-5");
+        assert_eq!(line(values, "test"), "");
+        assert_eq!(number(0.0), "0.0000");
+    }
+}

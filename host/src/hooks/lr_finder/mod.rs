@@ -1,0 +1,144 @@
+//! `LRFinder`: a range test of the learning rate, with a curve to look at and a rate to begin with.
+
+mod curve;
+mod plot;
+
+use curve::Curve;
+use hookrack_plugin_api::prelude::*;
+use std::path::Path;
+
+/// Raises the learning rate at each iteration, watches the loss, and ends the run with a suggestion: `lr_finder.svg` and
+/// `lr_finder.json` in the run directory.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LrFinder {
+    /// The rate of the first iteration.
+    #[serde(default = "min_lr")]
+    #[param(min = 1e-12)]
+    min_lr: f64,
+    /// The rate of the last one.
+    #[serde(default = "max_lr")]
+    #[param(min = 1e-12)]
+    max_lr: f64,
+    /// Iterations of the test; a run that is shorter tests a smaller range.
+    #[serde(default = "num_iters")]
+    #[param(min = 2)]
+    num_iters: u64,
+    /// Raises the rate by a factor at each iteration, or by a sum.
+    #[serde(default)]
+    mode: Mode,
+    /// Ends the test when the smoothed loss is this many times its best; 0 for never.
+    #[serde(default = "four")]
+    #[param(min = 0)]
+    early_stop_threshold: f64,
+    #[serde(skip)]
+    curve: Curve,
+    #[serde(skip)]
+    done: bool,
+}
+
+/// How the rate grows.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// By the same factor each time.
+    #[default]
+    Exponential,
+    /// By the same sum each time.
+    Linear,
+}
+
+fn min_lr() -> f64 {
+    1e-7
+}
+fn max_lr() -> f64 {
+    1.0
+}
+fn num_iters() -> u64 {
+    100
+}
+fn four() -> f64 {
+    4.0
+}
+
+/// The rate of an iteration; the first is 1.
+#[expect(clippy::cast_precision_loss, reason = "a test has far fewer iterations than 2^53")]
+fn rate(mode: Mode, min: f64, max: f64, iter: u64, iters: u64) -> f64 {
+    let part = iter.saturating_sub(1) as f64 / iters.saturating_sub(1).max(1) as f64;
+    match mode {
+        Mode::Exponential => min * (max / min).powf(part),
+        Mode::Linear => min + (max - min) * part,
+    }
+}
+
+impl LrFinder {
+    fn rate(&self, iter: u64) -> f64 {
+        rate(self.mode, self.min_lr, self.max_lr, iter, self.num_iters)
+    }
+
+    fn finish(&mut self, t: &mut Trainer) -> Result<()> {
+        self.done = true;
+        let suggestion = self.curve.suggestion();
+        if let Some(dir) = t.run_dir() {
+            write(&dir.join("lr_finder.json"), &self.curve.json())?;
+            write(&dir.join("lr_finder.svg"), &plot::svg(&self.curve, suggestion))?;
+        }
+        match suggestion {
+            Some(lr) => t.request_stop(&format!(
+                "the learning rate test is done: {lr:.2e} is where the loss falls fastest, see lr_finder.svg"
+            )),
+            None => t.request_stop("the learning rate test is done: the loss fell nowhere"),
+        }
+    }
+}
+
+/// A file that is there whole or not at all.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let temporary = path.with_extension("tmp");
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))
+}
+
+#[hook(level = 3, mutates = "lr", reads = "loss")]
+impl Hook for LrFinder {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        ensure!(
+            self.min_lr < self.max_lr,
+            "min_lr = {} is not below max_lr = {}",
+            self.min_lr,
+            self.max_lr
+        );
+        t.set_lr(self.rate(1))
+    }
+
+    fn after_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.done {
+            return Ok(());
+        }
+        let loss = t.loss()?.item()?;
+        self.curve.push(t.lr(), loss);
+        let diverged = self.curve.is_diverging(self.early_stop_threshold);
+        let is_last = t.iter() >= self.num_iters || t.iter() >= t.max_iters();
+        if diverged || is_last { self.finish(t) } else { Ok(()) }
+    }
+
+    fn on_lr_adjust(&mut self, t: &mut Trainer) -> Result<()> {
+        t.set_lr(self.rate(t.iter() + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_goes_from_the_least_to_the_most() {
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
+        for mode in [Mode::Exponential, Mode::Linear] {
+            assert!(close(rate(mode, 1e-6, 1.0, 1, 101), 1e-6));
+            assert!(close(rate(mode, 1e-6, 1.0, 101, 101), 1.0));
+        }
+        assert!(close(rate(Mode::Exponential, 1e-6, 1.0, 51, 101), 1e-3));
+        assert!(close(rate(Mode::Linear, 1.0, 3.0, 51, 101), 2.0));
+    }
+}

@@ -1,0 +1,38 @@
+//! `LRSchedulerHook`: steps the configured learning rate schedule and puts the rate.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Puts `train/lr`, the rate that a step was made with, and steps the configured schedule.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LrSchedulerHook {
+    /// Shares the rate as `lr`, for other hooks.
+    #[serde(default = "yes")]
+    store_lr_in_state: bool,
+    #[serde(skip)]
+    key: Option<ScalarKey>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[hook(level = HIGH, aliases = "LRScheduler", mutates = "lr", reads = "lr", writes = "events")]
+impl Hook for LrSchedulerHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.key = Some(t.scalar_key("train/lr", false)?);
+        Ok(())
+    }
+
+    fn after_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let lr = t.lr();
+        if self.store_lr_in_state {
+            t.put_state("lr", lr)?;
+        }
+        self.key.map_or(Ok(()), |key| t.put(key, lr))
+    }
+
+    fn on_lr_adjust(&mut self, t: &mut Trainer) -> Result<()> {
+        t.lr_step()
+    }
+}

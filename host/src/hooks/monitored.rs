@@ -1,0 +1,78 @@
+//! A value that a hook watches, by name: `val/Accuracy`, `val/loss`, `train/grad_norm`.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Which of two values is better.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mode {
+    /// As the metric says; of what is no metric, a loss or an error is better lower.
+    #[default]
+    Auto,
+    /// The lower one.
+    Min,
+    /// The higher one.
+    Max,
+}
+
+/// The latest value of a scalar or metric, and whether higher is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reading {
+    pub(super) value: f64,
+    pub(super) higher_is_better: bool,
+}
+
+/// The phase that a full name begins with.
+pub(super) fn phase_of(name: &str) -> Option<Phase> {
+    let phase = name.split_once('/')?.0;
+    [Phase::Train, Phase::Val, Phase::Test].into_iter().find(|known| known.name() == phase)
+}
+
+/// Reads a value by its full name; `None` before there is one.
+pub(super) fn read(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading>> {
+    let metric = phase_of(name).and_then(|phase| {
+        let short = name.split_once('/')?.1;
+        t.metrics().ok()?.into_iter().find(|one| one.phase == phase && one.name == short)
+    });
+    let value = match metric.as_ref().and_then(|metric| metric.epoch) {
+        Some(value) => Some(value),
+        None => t.scalars()?.into_iter().find(|one| one.name == name).map(|one| one.latest),
+    };
+    let Some(value) = value else { return Ok(None) };
+    let says = metric.and_then(|metric| metric.higher_is_better);
+    Ok(Some(Reading { value, higher_is_better: direction(name, mode, says)? }))
+}
+
+/// Whether higher is better, from the setting, else from the metric, else from the name.
+fn direction(name: &str, mode: Mode, metric: Option<bool>) -> Result<bool> {
+    match (mode, metric) {
+        (Mode::Max, _) => Ok(true),
+        (Mode::Min, _) => Ok(false),
+        (Mode::Auto, Some(higher)) => Ok(higher),
+        (Mode::Auto, None) if name.contains("loss") || name.contains("error") => Ok(false),
+        (Mode::Auto, None) => {
+            bail!("whether more of `{name}` is better is not known: add mode = \"min\" or \"max\"")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_wins_over_the_metric_and_the_metric_over_the_name() {
+        assert!(!direction("val/Accuracy", Mode::Min, Some(true)).unwrap());
+        assert!(direction("val/my_loss", Mode::Auto, Some(true)).unwrap());
+        assert!(!direction("val/loss", Mode::Auto, None).unwrap());
+        let error = direction("val/x", Mode::Auto, None).unwrap_err().to_string();
+        assert!(error.contains("`val/x`") && error.contains("mode"), "{error}");
+    }
+
+    #[test]
+    fn a_name_without_a_phase_has_none() {
+        assert_eq!(phase_of("val/loss"), Some(Phase::Val));
+        assert_eq!(phase_of("hook/ema/x"), None);
+        assert_eq!(phase_of("loss"), None);
+    }
+}

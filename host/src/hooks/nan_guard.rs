@@ -1,0 +1,48 @@
+//! `NaNGuard`: ends a run whose loss or gradients are no numbers any more, before they reach the parameters.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Ends the run when the loss is infinite or NaN, before the parameters take it in: the last checkpoint stays good.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NanGuard {
+    /// Iterations between two looks; each one waits for the device.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    interval: u64,
+    /// Looks at the norm of the gradients too.
+    #[serde(default)]
+    grads: bool,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn check(what: &str, value: f64, t: &Trainer) -> Result<()> {
+    ensure!(
+        value.is_finite(),
+        "the {what} is {value} in iteration {} of epoch {}: the parameters were left as they are; lower the learning \
+         rate, clip gradients, or look with AutogradAnomalyDetectHook",
+        t.iter(),
+        t.epoch()
+    );
+    Ok(())
+}
+
+#[hook(level = HIGHEST, aliases = "TerminateOnNaN", reads = "loss, grads", on_error = "abort")]
+impl Hook for NanGuard {
+    fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
+        if t.phase() == Phase::Train && t.iter().is_multiple_of(self.interval) {
+            check("loss", t.loss()?.item()?, t)?;
+        }
+        Ok(())
+    }
+
+    fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.grads && t.iter().is_multiple_of(self.interval) {
+            check("gradients' norm", t.grad_norm()?.item()?, t)?;
+        }
+        Ok(())
+    }
+}

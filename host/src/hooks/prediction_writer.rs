@@ -1,0 +1,84 @@
+//! `PredictionWriter`: what the model said about each sample of a pass, in a file.
+
+use hookrack_plugin_api::prelude::*;
+
+static CAT: CachedOp = CachedOp::new("aten::cat");
+
+/// Writes the outputs of each evaluation, and the labels beside them, to the run directory.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PredictionWriter {
+    /// Epochs between two files of validations; the last file of a phase replaces the one before.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    interval: u64,
+    #[serde(skip)]
+    outputs: TensorList,
+    #[serde(skip)]
+    labels: TensorList,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl PredictionWriter {
+    fn is_due(&self, t: &Trainer) -> bool {
+        let is_epoch = t.phase() != Phase::Val || t.epoch().is_multiple_of(self.interval);
+        is_epoch && t.run_dir().is_some()
+    }
+
+    fn forget(&mut self) {
+        (self.outputs, self.labels) = (TensorList::default(), TensorList::default());
+    }
+
+    fn write(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.outputs.is_empty() {
+            return Ok(());
+        }
+        let (mut names, mut all) = (Vec::new(), TensorList::default());
+        for (name, parts) in [("output", &self.outputs), ("label", &self.labels)] {
+            if !parts.is_empty() {
+                all.push(t.call(&CAT, &[Arg::list(parts), Arg::from(0)])?.tensor()?)?;
+                names.push(name.to_owned());
+            }
+        }
+        let file = format!("{}-{}.safetensors", t.instance(), t.phase().name());
+        t.save_tensors(&file, &names, &all)?;
+        self.forget();
+        Ok(())
+    }
+}
+
+#[hook(level = 45, reads = "output")]
+impl Hook for PredictionWriter {
+    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.forget();
+        Ok(())
+    }
+
+    fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.is_due(t) {
+            self.outputs.push(t.output()?.clone_detached()?)?;
+            self.labels.push(t.label()?.keep()?)?;
+        }
+        Ok(())
+    }
+
+    fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.write(t)
+    }
+
+    fn before_pred_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.forget();
+        Ok(())
+    }
+
+    fn after_pred_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.is_due(t) { self.outputs.push(t.output()?.clone_detached()?) } else { Ok(()) }
+    }
+
+    fn after_pred_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.write(t)
+    }
+}

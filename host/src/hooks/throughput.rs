@@ -1,0 +1,120 @@
+//! `ThroughputHook`: samples a second, in training and in evaluation.
+
+use hookrack_plugin_api::prelude::*;
+use std::time::Instant;
+
+/// Puts `throughput`, samples a second: of each training iteration, and of each evaluation as a whole.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ThroughputHook {
+    /// First training iterations that do not count: they include one-off work.
+    #[serde(default)]
+    ignored_steps: u64,
+    /// Floating point operations of an iteration, in 10¹²: where given, `tflops` is put too.
+    #[serde(default)]
+    #[param(min = 0)]
+    tflop_per_step: f64,
+    #[serde(skip)]
+    keys: Option<[ScalarKey; 2]>,
+    #[serde(skip)]
+    train: Rate,
+    #[serde(skip)]
+    eval: Rate,
+    #[serde(skip)]
+    eval_began: Option<Instant>,
+}
+
+/// Samples, and the seconds that they took.
+#[derive(Clone, Copy, Default)]
+struct Rate {
+    samples: f64,
+    seconds: f64,
+}
+
+impl Rate {
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
+    fn add(&mut self, samples: u64, seconds: f64) {
+        self.samples += samples as f64;
+        self.seconds += seconds;
+    }
+
+    /// Samples a second; NaN where no time has passed.
+    fn value(self) -> f64 {
+        if self.seconds > 0.0 { self.samples / self.seconds } else { f64::NAN }
+    }
+}
+
+#[hook(level = 18, reads = "time", writes = "events")]
+impl Hook for ThroughputHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.keys =
+            Some([t.scalar_key("train/throughput", true)?, t.scalar_key("train/tflops", true)?]);
+        Ok(())
+    }
+
+    fn before_train_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.train = Rate::default();
+        Ok(())
+    }
+
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        let Some([throughput, tflops]) = self.keys else { return Ok(()) };
+        if t.iter() <= self.ignored_steps {
+            return Ok(());
+        }
+        let (samples, seconds) = (t.batch_size(), t.iter_time());
+        self.train.add(samples, seconds);
+        let mut step = Rate::default();
+        step.add(samples, seconds);
+        t.put(throughput, step.value())?;
+        if self.tflop_per_step > 0.0 {
+            t.put(tflops, self.tflop_per_step / seconds)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.train.samples > 0.0 {
+            let key = t.scalar_key("train/throughput_epoch", false)?;
+            t.put(key, self.train.value())?;
+        }
+        Ok(())
+    }
+
+    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.eval = Rate::default();
+        Ok(())
+    }
+
+    fn before_eval_iter(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.eval_began = Some(Instant::now());
+        Ok(())
+    }
+
+    fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        if let Some(began) = self.eval_began.take() {
+            self.eval.add(t.batch_size(), began.elapsed().as_secs_f64());
+        }
+        Ok(())
+    }
+
+    fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        let key = t.scalar_key("throughput", false)?;
+        t.put(key, self.eval.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_divided_by_the_time_of_all_of_them() {
+        let mut rate = Rate::default();
+        assert!(rate.value().is_nan());
+        rate.add(10, 1.0);
+        rate.add(30, 3.0);
+        assert!((rate.value() - 10.0).abs() < 1e-12);
+    }
+}

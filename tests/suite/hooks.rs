@@ -1,0 +1,264 @@
+//! The built-in hooks through the program: each one alone with its defaults, then what each leaves behind.
+
+use crate::workbench::{Bench, RunFolder};
+use hookrack::hooks::{DEFAULT_HOOKS, HOOKS};
+use hookrack::plugins::HookType;
+use std::ops::Deref;
+
+/// Settings without which a hook has nothing to do.
+fn needed(hook: &str) -> &'static str {
+    match hook {
+        "MetricHook" => "metric = \"Accuracy\"\n",
+        _ => "",
+    }
+}
+
+/// A custom hook beside the default ones.
+fn bench(hook: &str, settings: &str) -> Bench {
+    Bench::new(&format!("[[custom_hooks]]\ntype = \"{hook}\"\nname = \"it\"\n{settings}"))
+}
+
+/// A run directory, and the folder that it lies in.
+struct Kept {
+    run: RunFolder,
+    _bench: Bench,
+}
+
+impl Deref for Kept {
+    type Target = RunFolder;
+    fn deref(&self) -> &RunFolder {
+        &self.run
+    }
+}
+
+/// Trains with one hook and gives the lines that it logged, each without what stands before the hook's name.
+fn logged(hook: &str, settings: &str) -> (Kept, Vec<String>) {
+    let bench = bench(hook, settings);
+    let run = bench.trained("run", &[]);
+    let lines = own_lines(&run);
+    (Kept { run, _bench: bench }, lines)
+}
+
+fn own_lines(run: &RunFolder) -> Vec<String> {
+    let log = run.text("log.txt");
+    log.lines().filter_map(|line| Some(line.split_once(" it: ")?.1.to_owned())).collect()
+}
+
+#[test]
+fn every_built_in_hook_lives_through_a_run_with_its_defaults() {
+    for table in HOOKS {
+        let hook = HookType::built_in(table).unwrap();
+        for name in hook.names() {
+            if DEFAULT_HOOKS.iter().any(|(_, default, _)| *default == name) {
+                continue;
+            }
+            let bench = bench(name, needed(name));
+            let (ran, run) = bench.train("run", &[]);
+            ran.expect(0);
+            assert!(!ran.stderr.contains("switched off"), "{name}: {}", ran.stderr);
+            assert_ne!(run.record()["outcome"], "failed", "{name}");
+            let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"]);
+            assert!(!ran.expect(0).stderr.contains("switched off"), "{name}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn metrics_are_logged_by_epoch_and_shared_by_step() {
+    let (run, lines) = logged("LogMetricByEpochHook", "");
+    let accuracy = run.record()["metrics"]["val/Accuracy"]["last"].as_f64().unwrap();
+    let epochs = |phase: &str| lines.iter().filter(|line| line.contains(phase)).count();
+    assert_eq!((epochs(", train: "), epochs(", val: ")), (2, 2), "{lines:?}");
+    let last = lines.last().unwrap();
+    assert!(last.starts_with("epoch 2, val: "), "{last}");
+    assert!(last.contains(&format!("Accuracy = {accuracy:.4}")), "{last}");
+    assert!(last.contains(&format!("loss = {:.4}", run.scalar("val/loss"))), "{last}");
+
+    let (_, lines) = logged("LogMetricByEpochHook", "interval = 2\n");
+    assert!(lines.iter().all(|line| line.starts_with("epoch 2")) && lines.len() == 2, "{lines:?}");
+
+    // The metric is a metric of the training phase too, so that there is something to share at each step.
+    let settings = "interval = 2\n[[metrics]]\ntype = \"Loss\"\nphase = \"train\"\n";
+    let (_, lines) = logged("LogMetricByStepHook", settings);
+    let trained: Vec<_> = lines.iter().filter(|line| line.starts_with("train")).collect();
+    assert_eq!(trained.len(), 2, "{lines:?}");
+    assert!(trained[0].starts_with("train iteration 2: Loss "), "{trained:?}");
+}
+
+#[test]
+fn times_and_memory_are_logged_by_epoch() {
+    let (_, lines) = logged("LogTimingByEpochHook", "");
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[0].starts_with("epoch 1, train: epoch last = "), "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with("2 iterations an epoch")), "{lines:?}");
+    let (_, lines) = logged("LogTimingByEpochHook", "log_eval = false\n");
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("train")), "{lines:?}");
+
+    let (run, lines) = logged("LogMemoryByEpochHook", "");
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert!(lines[0].starts_with("before training: "), "{lines:?}");
+    let [now, peak] = ["memory_mb", "memory_peak_mb"].map(|n| run.scalar(&format!("hook/it/{n}")));
+    assert!(now > 10.0 && peak >= now, "{now} {peak}");
+}
+
+#[test]
+fn throughput_is_samples_a_second() {
+    let (run, _) = logged("ThroughputHook", "tflop_per_step = 0.5\nignored_steps = 1\n");
+    for name in ["train/throughput", "train/throughput_epoch", "val/throughput"] {
+        assert!(run.scalar(name) > 0.0, "{name}");
+    }
+    // Four samples a step against half a million million operations.
+    let (rate, tflops) = (run.scalar("train/throughput"), run.scalar("train/tflops"));
+    assert!((rate / 4.0 * 0.5 / tflops - 1.0).abs() < 0.5, "{rate} {tflops}");
+}
+
+#[test]
+fn the_usual_line_has_progress_loss_rate_and_times() {
+    let (run, lines) = logged("CommonMetricLoggerHook", "period = 2\n");
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let last = lines.last().unwrap();
+    assert!(last.contains("epoch 2/2  iter 4/4"), "{last}");
+    assert!(last.contains("eta 0:00:00") && last.contains("max_mem "), "{last}");
+    assert!(last.contains("  loss ") && last.contains("  lr 1.000e-3"), "{last}");
+    assert_eq!(run.record()["outcome"], "completed");
+
+    let (_, lines) = logged("TextLoggerHook", "text = \"good day\"\n");
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with(": good day")), "{lines:?}");
+}
+
+#[test]
+fn a_metric_in_the_place_of_a_hook_is_measured_like_any() {
+    let (run, _) = logged("MetricHook", "metric = \"TopK\"\nk = 3\n");
+    assert!((run.scalar("val/it") - 1.0).abs() < 1e-12, "three of three classes");
+    let (run, _) = logged("AccuracyHook", "");
+    assert!((run.scalar("val/it") - run.scalar("val/Accuracy")).abs() < 1e-12);
+}
+
+#[test]
+fn the_loss_of_an_epoch_is_the_mean_of_its_iterations() {
+    let bench = Bench::new("[default_hooks.logger]\ninterval = 1\n");
+    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    let lines = run.scalars();
+    let step = |iter: u64| {
+        // Smoothed scalars are medians: of one value, then of two.
+        let line = lines.iter().find(|line| line["iter"] == iter && line["train/loss"].is_f64());
+        line.unwrap()["train/loss"].as_f64().unwrap()
+    };
+    // The median of two values is their mean.
+    assert!((run.scalar("train/loss_epoch") - step(2)).abs() < 1e-9, "{lines:?}");
+    assert!(run.scalar("train/epoch_time") > 0.0);
+}
+
+#[test]
+fn a_run_that_no_longer_gets_better_ends_and_says_why() {
+    // A rate of 0 learns nothing: the first look sets the best value, two more find nothing better.
+    let bench = bench("EarlyStoppingHook", "patience = 2\nmonitor = \"val/loss\"\n");
+    let (ran, run) = bench.train("run", &["-s", "train.max_epochs=9", "-s", "optimizer.lr=0.0"]);
+    ran.expect(0).prints(&["val/loss has not become better than"]);
+    assert_eq!(run.record()["outcome"], "stopped");
+    assert_eq!(run.record()["epoch"], 3);
+    let (ran, run) = bench.train("reached", &["-s", "custom_hooks.0.stopping_threshold=1000.0"]);
+    ran.expect(0).prints(&["val/loss has reached"]);
+    assert_eq!(run.record()["epoch"], 1);
+    let (ran, _) = bench.train("unknown", &["-s", "custom_hooks.0.monitor=val/lr"]);
+    ran.expect(0).says(&["there is no `val/lr` to watch"]);
+}
+
+#[test]
+fn a_loss_that_is_no_number_ends_the_run_before_the_parameters_take_it_in() {
+    let bench = bench("TerminateOnNaN", "");
+    let (ran, run) = bench.train("run", &["-s", "optimizer.lr=1e38"]);
+    ran.expect(4).says(&["the loss is ", "in iteration "]);
+    assert!(run.checkpoints().is_empty());
+}
+
+#[test]
+fn a_run_whose_time_is_up_stops_and_can_be_continued() {
+    let bench = bench("Timer", "max_time = \"0.000001s\"\n");
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(0).prints(&["has passed"]);
+    assert_eq!((run.record()["iter"].as_u64(), run.checkpoints().len()), (Some(1), 1));
+    bench
+        .run(["train", "config.toml", "--run-dir", "bad", "-s", "custom_hooks.0.max_time=soon"])
+        .expect(4)
+        .says(&["max_time = \"soon\" is no time"]);
+}
+
+#[test]
+fn the_norm_of_the_gradients_is_that_of_the_parameters_together() {
+    let (run, _) =
+        logged("GradNormHook", "per_param = true\n[default_hooks.logger]\ninterval = 1\n");
+    let line = &run.scalars()[0];
+    let squares: f64 = line
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(name, _)| name.starts_with("hook/it/"))
+        .map(|(_, norm)| norm.as_f64().unwrap().powi(2))
+        .sum();
+    assert!((squares.sqrt() - line["train/grad_norm"].as_f64().unwrap()).abs() < 1e-5, "{line}");
+}
+
+/// The weights after the first and after the last epoch.
+fn weights(run: &RunFolder) -> [std::collections::HashMap<String, Vec<f32>>; 2] {
+    [2, 4].map(|iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors")))
+}
+
+#[test]
+fn frozen_parameters_stay_as_they_are_until_they_are_freed() {
+    let (run, _) = logged("FreezeUnfreezeHook", "params = [\"*bias\"]\nfreeze_at_epoch = 2\n");
+    let [first, last] = weights(&run);
+    for (name, before) in &first {
+        assert_eq!(*before == last[name], name.ends_with("bias"), "{name}");
+    }
+    let bench = bench("FreezeUnfreezeHook", "params = [\"nothing.*\"]\n");
+    let (ran, _) = bench.train("run", &[]);
+    ran.expect(4).says(&["no parameter is named `nothing.*`"]);
+}
+
+#[test]
+fn layers_are_freed_from_the_last_one_on() {
+    let (run, lines) = logged("GradualUnfreezing", "interval = 5\n");
+    assert_eq!(lines, ["epoch 1: 1 of 2 layers learn"]);
+    let [first, last] = weights(&run);
+    let names = {
+        let mut names: Vec<_> = first.keys().collect();
+        names.sort();
+        names
+    };
+    let learnt: Vec<_> = names.iter().filter(|name| first[**name] != last[**name]).collect();
+    assert_eq!(learnt.len(), 2, "{names:?}: {learnt:?}");
+}
+
+#[test]
+fn the_rate_test_leaves_a_picture_and_a_suggestion() {
+    let bench = bench("LRFinder", "num_iters = 40\n[default_hooks]\ncheckpoint = false\n");
+    let (ran, run) = bench.train("run", &["-s", "train.max_epochs=40"]);
+    ran.expect(0).prints(&["the learning rate test is done"]);
+    let svg = run.text("lr_finder.svg");
+    assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{svg}");
+    let json: serde_json::Value = serde_json::from_str(&run.text("lr_finder.json")).unwrap();
+    let rates: Vec<f64> =
+        json["points"].as_array().unwrap().iter().map(|p| p["lr"].as_f64().unwrap()).collect();
+    assert!((rates[0] / 1e-7 - 1.0).abs() < 1e-9, "{rates:?}");
+    assert!(rates.windows(2).all(|pair| pair[1] > pair[0]), "{rates:?}");
+}
+
+#[test]
+fn predictions_of_a_validation_lie_beside_their_labels() {
+    let (run, _) = logged("PredictionWriter", "");
+    let written = run.tensors("it-val.safetensors");
+    assert_eq!(written["output"].len(), 8 * 3);
+}
+
+#[test]
+fn the_schedule_is_stepped_by_the_hook_that_takes_it_over() {
+    let more = "[default_hooks]\nlr = false\n[lr_scheduler]\ntype = \"StepLR\"\n";
+    let bench = bench("LRScheduler", more);
+    let run = bench.trained("run", &["-s", "train.max_epochs=3"]);
+    let without = Bench::new("[lr_scheduler]\ntype = \"StepLR\"\n");
+    let plain = without.trained("run", &["-s", "train.max_epochs=3"]);
+    assert!((run.scalar("train/lr") - plain.scalar("train/lr")).abs() < 1e-15);
+    assert!(run.scalar("train/lr") < 1e-3);
+}
