@@ -9,6 +9,7 @@ mod abi_evolution;
 mod bad_configs;
 mod commands;
 mod configs;
+mod data;
 mod dataflow;
 mod ema;
 mod endings;
