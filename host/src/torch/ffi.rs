@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use torch_sys::C_tensor;
 
+use super::amp::AutocastBefore;
 use super::dlpack::RawView;
 use super::optim::{AdamHyper, SgdHyper};
 use super::profiler::RawCost;
@@ -25,6 +26,18 @@ pub struct RawList {
 /// A range in a trace (`at::RecordFunction`).
 #[repr(C)]
 pub(super) struct RawRange {
+    _opaque: [u8; 0],
+}
+
+/// A loaded TorchScript module (`torch::jit::Module`).
+#[repr(C)]
+pub(super) struct RawScript {
+    _opaque: [u8; 0],
+}
+
+/// A traced graph with its executor.
+#[repr(C)]
+pub(super) struct RawGraph {
     _opaque: [u8; 0],
 }
 
@@ -114,6 +127,55 @@ unsafe extern "C" {
         hyper: *const SgdHyper,
         scale: *const C_tensor,
         found_inf: *const C_tensor,
+    ) -> *mut c_char;
+
+    pub(super) fn hrt_autocast_enter(
+        cuda: bool,
+        half: bool,
+        before: *mut AutocastBefore,
+    ) -> *mut c_char;
+    pub(super) fn hrt_autocast_leave(cuda: bool, before: *const AutocastBefore) -> *mut c_char;
+    pub(super) fn hrt_list_unscale(
+        grads: *const RawList,
+        factor: f64,
+        found_inf: *mut bool,
+    ) -> *mut c_char;
+
+    pub(super) fn hrt_script_load(
+        path: *const c_char,
+        length: usize,
+        cuda: bool,
+        index: i8,
+        out: *mut *mut RawScript,
+    ) -> *mut c_char;
+    pub(super) fn hrt_script_free(script: *mut RawScript);
+    pub(super) fn hrt_script_tensors(
+        script: *const RawScript,
+        params: *mut RawList,
+        names: *mut *mut c_char,
+        buffers: *mut RawList,
+        buffer_names: *mut *mut c_char,
+    ) -> *mut c_char;
+    pub(super) fn hrt_script_frozen_op(
+        script: *const RawScript,
+        out: *mut *mut c_char,
+    ) -> *mut c_char;
+    pub(super) fn hrt_script_train(script: *mut RawScript, on: bool) -> *mut c_char;
+    pub(super) fn hrt_script_forward(
+        script: *mut RawScript,
+        input: *const C_tensor,
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
+
+    pub(super) fn hrt_trace_begin(inputs: *const RawList) -> *mut c_char;
+    pub(super) fn hrt_trace_abandon() -> *mut c_char;
+    pub(super) fn hrt_trace_end(output: *const C_tensor, out: *mut *mut RawGraph) -> *mut c_char;
+    pub(super) fn hrt_graph_free(graph: *mut RawGraph);
+    pub(super) fn hrt_graph_run(
+        graph: *mut RawGraph,
+        first: *const C_tensor,
+        rest: *const RawList,
+        out: *mut *mut C_tensor,
     ) -> *mut c_char;
 
     pub(super) fn hrt_backward(

@@ -6,6 +6,7 @@
 
 #![expect(unsafe_code, reason = "the boundary to libtorch; every block says why it holds")]
 
+pub mod amp;
 pub mod autograd;
 pub mod block;
 pub mod buffer;
@@ -20,9 +21,11 @@ pub mod ops;
 pub mod optim;
 pub mod profiler;
 pub mod rng;
+pub mod script;
 pub mod shape;
 pub mod shown;
 pub mod threads;
+pub mod trace;
 pub mod value;
 
 pub use error::TorchError;
