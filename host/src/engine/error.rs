@@ -65,6 +65,18 @@ pub enum EngineError {
         /// Which one.
         name: &'static str,
     },
+    /// A model that cannot run as a graph.
+    #[error("it cannot run as a graph: {why}")]
+    NoGraph {
+        /// What tracing said.
+        why: String,
+    },
+    /// Loss scaling has no scale left to try.
+    #[error(
+        "the gradients have not been finite for so many steps that the loss scale fell to nothing: the loss \
+         itself is not finite; lower the learning rate, or train with precision = \"bf16\" or \"fp32\""
+    )]
+    LossScale,
     /// A parameter group that does not exist.
     #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
     NoGroup {

@@ -6,9 +6,12 @@ mod init;
 pub mod layer;
 mod lenet;
 mod mlp;
+mod rehearsal;
 mod resnet;
 mod roster;
 mod sequential;
+mod torch_script;
+mod traced;
 
 use tch::{Device, Kind, Tensor};
 
@@ -20,6 +23,8 @@ pub use mlp::{Mlp, MlpSettings};
 pub use resnet::ResNetSettings;
 pub use roster::{Roster, Tensors};
 pub use sequential::SequentialSettings;
+pub use torch_script::{TorchScript, TorchScriptSettings};
+pub use traced::Traced;
 
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
@@ -77,6 +82,11 @@ pub trait Model: Send {
 
     /// The shape of one sample that it gives.
     fn output_shape(&self) -> &[i64];
+
+    /// Whether it runs as a graph already.
+    fn is_graph(&self) -> bool {
+        false
+    }
 }
 
 /// Every model that a config can name.
@@ -86,6 +96,7 @@ pub static MODELS: &[Entry<ModelContext, dyn Model>] = &[
     Entry::of::<ResNetSettings>(),
     Entry::of::<GptSettings>(),
     Entry::of::<SequentialSettings>(),
+    Entry::of::<TorchScriptSettings>(),
 ];
 
 /// Refuses a batch whose samples have another shape than the model was built for.

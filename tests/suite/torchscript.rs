@@ -1,0 +1,165 @@
+//! Models that Python wrote: they train through the program, and what was learnt goes back to Python.
+
+use crate::workbench::{Bench, tensors};
+use crate::workshop::repository;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn config(model: &Path) -> String {
+    format!(
+        "[plugins]\ndirs = [\"plugins\"]\n[model]\ntype = \"TorchScript\"\npath = \"{}\"\n\
+         [data.train]\ntype = \"Digits\"\n\
+         [data.val]\ntype = \"Digits\"\nsplit = \"val\"\n[data.pred]\ntype = \"Digits\"\nsplit = \"val\"\n\
+         [loss]\ntype = \"CrossEntropy\"\n[optimizer]\ntype = \"AdamW\"\nlr = 0.01\n\
+         [train]\nmax_epochs = 2\nbatch_size = 64\nthreads = 1\nseed = 1\n\
+         [[metrics]]\ntype = \"Accuracy\"\n",
+        model.display()
+    )
+}
+
+fn scripted() -> std::path::PathBuf {
+    repository().join("configs/models/digits_cnn.pt")
+}
+
+fn bench(model: &Path) -> Bench {
+    let bench = Bench::bare();
+    bench.write("config.toml", &config(model));
+    bench
+}
+
+#[test]
+fn a_scripted_model_learns_with_its_buffers_in_checkpoint_and_average() {
+    let bench = bench(&scripted());
+    let more = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 0.5\n";
+    bench.write("config.toml", &format!("{}{more}", config(&scripted())));
+    let run = bench.trained("run", &[]);
+    let accuracy = run.scalar("val/Accuracy");
+    assert!(accuracy > 0.85, "val accuracy {accuracy} after two epochs");
+    let saved = run.checkpoints().pop().unwrap();
+    let model = tensors(&run.path.join(format!("checkpoints/{saved}/model.safetensors")));
+    for name in [
+        "conv.weight",
+        "conv.bias",
+        "norm.weight",
+        "norm.running_mean",
+        "norm.running_var",
+        "head.weight",
+    ] {
+        assert!(model.contains_key(name), "no {name} in {:?}", model.keys());
+    }
+    let (_, mean) = &model["norm.running_mean"];
+    assert!(mean.iter().any(|value| value.abs() > 1e-3), "the running mean did not move: {mean:?}");
+    assert_eq!(model["conv.weight"].0, [8, 1, 3, 3]);
+}
+
+#[test]
+fn evaluation_repeats_itself_and_training_does_not() {
+    let bench = bench(&scripted());
+    bench.trained("run", &["-s", "train.max_epochs=1"]);
+    for out in ["first.safetensors", "second.safetensors"] {
+        bench.run(["predict", "config.toml", "--checkpoint", "run", "--out", out]).expect(0);
+    }
+    let read = |name: &str| fs::read(bench.path(name)).unwrap();
+    assert_eq!(read("first.safetensors"), read("second.safetensors"), "dropout acts in evaluation");
+}
+
+/// A Python with torch and safetensors: `HOOKRACK_TEST_PYTHON`, else `python3`.
+fn python() -> Option<String> {
+    let python = std::env::var("HOOKRACK_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let asked = Command::new(&python).args(["-c", "import torch, safetensors.torch"]).output();
+    asked.is_ok_and(|output| output.status.success()).then_some(python)
+}
+
+/// Loads the trained tensors into the module that Python wrote, and compares what both make of the same digits.
+const COMPARE: &str = r#"
+import sys, torch
+from safetensors.torch import load_file
+script, weights, predictions, digits = sys.argv[1:]
+module = torch.jit.load(script)
+module.load_state_dict(load_file(weights), strict=True)
+module.eval()
+records = torch.frombuffer(bytearray(open(digits, "rb").read()), dtype=torch.uint8).view(-1, 65)
+seen, rows = [0] * 10, []
+for row in range(len(records)):
+    label = int(records[row, 64])
+    seen[label] += 1
+    if seen[label] % 5 == 0:
+        rows.append(row)
+images = records[rows, :64].float().view(-1, 1, 8, 8) / 16
+with torch.no_grad():
+    ours = module(images)
+theirs = load_file(predictions)["output"]
+assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
+print("largest difference", float((ours - theirs).abs().max()))
+assert torch.allclose(ours, theirs, rtol=0, atol=1e-6)
+"#;
+
+#[test]
+fn what_was_learnt_goes_back_to_python_and_gives_the_same_output() {
+    let Some(python) = python() else {
+        println!(
+            "skipped: no Python with torch and safetensors; set HOOKRACK_TEST_PYTHON to one to run this test"
+        );
+        return;
+    };
+    let bench = bench(&scripted());
+    let run = bench.trained("run", &[]);
+    bench
+        .run(["predict", "config.toml", "--checkpoint", "run", "--out", "out.safetensors"])
+        .expect(0);
+    let saved = run.checkpoints().pop().unwrap();
+    let weights = run.path.join(format!("checkpoints/{saved}/model.safetensors"));
+    let digits = repository().join("host/data/digits/digits.bin");
+    let mut command = Command::new(python);
+    command.args(["-c", COMPARE]).arg(scripted()).arg(weights);
+    let compared = command.arg(bench.path("out.safetensors")).arg(digits).output().unwrap();
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    println!("{}", said(&compared.stdout));
+    assert!(compared.status.success(), "{}{}", said(&compared.stdout), said(&compared.stderr));
+}
+
+#[test]
+fn a_traced_file_trains_unless_it_has_dropout_or_batch_norm() {
+    let fixtures = repository().join("tests/fixtures/torchscript");
+    bench(&fixtures.join("traced_plain.pt")).trained("run", &["-s", "train.max_epochs=1"]);
+    let (ran, _) = bench(&fixtures.join("traced.pt")).train("run", &[]);
+    ran.expect(2).says(&[
+        "was traced: its aten::batch_norm is bound to the mode that it was traced in",
+        "torch.jit.script instead of torch.jit.trace",
+        "config.toml:3",
+    ]);
+}
+
+#[test]
+fn a_file_that_is_missing_cut_short_or_something_else_is_a_config_error() {
+    let bench = Bench::bare();
+    let bytes = fs::read(scripted()).unwrap();
+    fs::write(bench.path("short.pt"), &bytes[..bytes.len() / 2]).unwrap();
+    fs::write(bench.path("text.pt"), "no archive at all").unwrap();
+    for (file, says) in [
+        ("absent.pt", "there is no file at"),
+        ("plugins", "there is a folder at"),
+        ("short.pt", "short.pt is no TorchScript file, or not a whole one"),
+        ("text.pt", "text.pt is no TorchScript file, or not a whole one"),
+    ] {
+        bench.write("config.toml", &config(Path::new(file)));
+        let (ran, folder) = bench.train("run", &[]);
+        ran.expect(2).says(&[says, "config.toml:3"]);
+        assert!(!folder.path.exists(), "nothing is left behind");
+    }
+}
+
+#[test]
+fn data_that_do_not_fit_the_model_are_found_before_training() {
+    let bench = bench(&scripted());
+    let synthetic = |shape: &str, classes: &str| {
+        let train =
+            format!("data.train={{type='Synthetic', samples=8, shape={shape}, classes={classes}}}");
+        let (ran, _) = bench.train("run", &["-s", "data.train._delete_=true", "-s", &train]);
+        ran
+    };
+    synthetic("[3, 8, 8]", "10").expect(2).says(&["does not take a batch of shape [2, 3, 8, 8]"]);
+    let ran = synthetic("[1, 8, 8]", "7");
+    ran.expect(2).says(&["gives [2, 10] for a batch of 2, but the data ask for [2, 7]"]);
+}
