@@ -3,10 +3,11 @@
 //! A new key of `[train]` is one row here and one field in `resolved.rs`: check, documentation and
 //! schema follow.
 
-use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{Describe as _, OnError, Param, ParamType, Presence, Value};
 
 use super::cadence::PHASE_NAMES;
 use super::catalog::Kind;
+use crate::engine::LossScalerSettings;
 
 /// A section that names a component by `type =`.
 pub(super) struct ComponentSection {
@@ -77,7 +78,14 @@ pub(super) fn train_params() -> Vec<Param> {
         count("accumulation", Some(1), 1, "parts that each batch is cut into, one after the other"),
         number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
         count("threads", None, 1, "threads for arithmetic; default: one per core"),
+        loss_scaler(),
     ]
+}
+
+/// Nothing written means every value's default.
+fn loss_scaler() -> Param {
+    let table = ParamType::Table(LossScalerSettings::params());
+    default("loss_scaler", table, Value::Table(Vec::new()), LossScalerSettings::DOC)
 }
 
 /// `[plugins]`

@@ -42,6 +42,6 @@ pub use file::ConfigFile;
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{
-    Component, DataSection, DataSplit, Limit, Mode, PluginsSection, Precision, ResolvedConfig,
-    RunSection, TrainSection,
+    Component, DataSection, DataSplit, Limit, LossScalerSettings, Mode, PluginsSection, Precision,
+    ResolvedConfig, RunSection, TrainSection,
 };

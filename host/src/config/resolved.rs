@@ -8,6 +8,7 @@ use super::entries::{HookEntry, MetricEntry};
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
 use super::tree::{Item, Node, Table};
+pub use crate::engine::{LossScalerSettings, Precision};
 
 /// The config of a run. After this nothing is defaulted.
 #[derive(Clone, Debug)]
@@ -105,6 +106,8 @@ pub struct TrainSection {
     pub seed: u64,
     /// Arithmetic of the forward and backward pass.
     pub precision: Precision,
+    /// How the loss is scaled in fp16.
+    pub loss_scaler: LossScalerSettings,
     /// How the model runs.
     pub mode: Mode,
     /// Parts that each batch is cut into; their gradients add up to those of the whole.
@@ -122,17 +125,6 @@ pub enum Limit {
     Epochs(u64),
     /// After this many iterations.
     Iters(u64),
-}
-
-/// Arithmetic of the forward and backward pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 32-bit floats.
-    Fp32,
-    /// Brain floats where they are safe.
-    Bf16,
-    /// Half floats where they are safe, with loss scaling.
-    Fp16,
 }
 
 /// How a model runs.

@@ -6,10 +6,12 @@ use super::clip::GradClip;
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
 use super::loss::{Criterion, LOSSES};
+use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
 use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
-use super::model::{MODELS, Mode, Model, ModelContext};
+use super::model::{MODELS, Mode, Model, ModelContext, Traced};
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::{OPTIMIZERS, Optimizer};
+use super::precision::Precision;
 use super::registry::Choice;
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
 use crate::torch::autograd::{self, GradMode};
@@ -32,6 +34,12 @@ pub struct EngineSpec {
     pub accumulation: usize,
     /// The largest gradient norm; 0 does not clip.
     pub clip_grad_norm: f64,
+    /// Arithmetic of the forward and backward pass.
+    pub precision: Precision,
+    /// Run the model as TorchScript graphs.
+    pub graph: bool,
+    /// How the loss is scaled in fp16.
+    pub loss_scaler: LossScalerSettings,
     /// Seeds libtorch's random numbers before the model is made.
     pub seed: u64,
     /// How long the run is.
@@ -46,6 +54,9 @@ pub struct Engine {
     lr_schedule: Box<dyn LrSchedule>,
     schedule: Box<dyn Schedule>,
     clip: GradClip,
+    precision: Precision,
+    loss_scaler: Option<LossScaler>,
+    device: Device,
     params: TensorList,
     lr_position: u64,
 }
@@ -64,8 +75,14 @@ impl Engine {
     pub fn build(spec: &EngineSpec, data: &DataSpec) -> Result<Self> {
         torch::start();
         rng::seed(spec.seed);
-        let context = ModelContext { data: data.clone(), device: Device::Cpu };
+        let device = Device::Cpu;
+        let context = ModelContext { data: data.clone(), device };
         let model = spec.model.build("model", MODELS, &context)?;
+        let model = if spec.graph && !model.is_graph() {
+            Box::new(Traced::new(model, &context)?)
+        } else {
+            model
+        };
         let criterion = spec.loss.build("loss", LOSSES, data)?;
         let optimizer = spec.optimizer.build("optimizer", OPTIMIZERS, model.params())?;
         let lr_schedule = spec.lr_scheduler.build("lr scheduler", LR_SCHEDULES, &spec.horizon)?;
@@ -73,6 +90,8 @@ impl Engine {
         let schedule = spec.schedule.build("schedule", SCHEDULES, &context)?;
         let params = tensor_list(model.params());
         let clip = GradClip::new(spec.clip_grad_norm);
+        let is_scaled = spec.precision == Precision::Fp16;
+        let loss_scaler = is_scaled.then(|| LossScaler::new(spec.loss_scaler));
         let mut engine = Self {
             model,
             criterion,
@@ -80,6 +99,9 @@ impl Engine {
             lr_schedule,
             schedule,
             clip,
+            precision: spec.precision,
+            loss_scaler,
+            device,
             params,
             lr_position: 0,
         };
@@ -90,7 +112,12 @@ impl Engine {
     /// The model's output. Gradients are recorded in training, whatever the caller's mode is.
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let _mode = GradMode::set(mode == Mode::Train);
-        self.model.forward(input, mode)
+        self.precision.forward(self.device, || self.model.forward(input, mode))
+    }
+
+    /// What somebody who chose this precision should know about this machine.
+    pub fn caution(&self) -> Option<String> {
+        self.precision.caution(self.device)
     }
 
     /// The loss of an output.
@@ -99,9 +126,13 @@ impl Engine {
         self.criterion.loss(output, label)
     }
 
-    /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share.
+    /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share. In fp16 they
+    /// are too large by the loss scale until [`unscale`](Self::unscale).
     pub fn backward(&self, loss: &Tensor, weight: f64) -> Result<()> {
         let _mode = GradMode::set(true);
+        if let Some(scaler) = &self.loss_scaler {
+            return Ok(autograd::backward(&scaler.scaled(loss, weight)?)?);
+        }
         if (weight - 1.0).abs() < f64::EPSILON {
             return Ok(autograd::backward(loss)?);
         }
@@ -111,6 +142,13 @@ impl Engine {
     /// Sets all gradients to none.
     pub fn zero_grad(&mut self) -> Result<()> {
         self.optimizer.zero_grad()
+    }
+
+    /// Brings the gradients of a scaled loss back to their size, once all micro-batches have added theirs.
+    /// `None` unless the loss is scaled.
+    pub fn unscale(&mut self) -> Result<Option<LossScaling>> {
+        let scaler = self.loss_scaler.as_mut();
+        scaler.map(|scaler| scaler.unscale(&self.params)).transpose()
     }
 
     /// Clips the gradients where the config asks for it, and gives their norm before, as a 0-dim tensor whose
@@ -127,13 +165,22 @@ impl Engine {
         self.clip.norm(&self.params)
     }
 
-    /// Changes every parameter that has a gradient.
+    /// Changes every parameter that has a gradient. Does nothing where loss scaling found that a gradient is
+    /// not finite.
     pub fn optimizer_step(&mut self) -> Result<()> {
-        self.optimizer.step()
+        if self.is_step_skipped() { Ok(()) } else { self.optimizer.step() }
     }
 
-    /// Goes to the next step of the learning rate schedule.
+    fn is_step_skipped(&self) -> bool {
+        self.loss_scaler.as_ref().is_some_and(LossScaler::skipped)
+    }
+
+    /// Goes to the next step of the learning rate schedule. One that counts iterations waits when the optimizer's
+    /// step was left out: it counts steps that were made.
     pub fn lr_step(&mut self) {
+        if self.is_step_skipped() && !self.lr_by_epoch() {
+            return;
+        }
         self.set_lr_position(self.lr_position + 1);
     }
 
@@ -224,6 +271,20 @@ impl Engine {
     /// How a batch is cut into micro-batches.
     pub fn schedule(&self) -> &dyn Schedule {
         self.schedule.as_ref()
+    }
+
+    /// The state of the optimizer and of loss scaling, to save.
+    pub fn optimizer_state(&self) -> Vec<NamedTensor> {
+        let scaler = self.loss_scaler.iter().flat_map(LossScaler::state);
+        self.optimizer.state().into_iter().chain(scaler).collect()
+    }
+
+    /// Puts back what [`optimizer_state`](Self::optimizer_state) gave, in a run of whatever precision.
+    pub fn load_optimizer_state(&mut self, state: &[NamedTensor]) -> Result<()> {
+        let (scaler, optimizer): (Vec<_>, Vec<_>) =
+            state.iter().cloned().partition(|named| LossScaler::owns(&named.name));
+        self.optimizer.load_state(&optimizer)?;
+        self.loss_scaler.as_mut().map_or(Ok(()), |own| own.load_state(&scaler))
     }
 
     /// Parameters and buffers, to save; handles to the live tensors.

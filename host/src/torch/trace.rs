@@ -31,7 +31,8 @@ impl Graph {
         inputs.extend(rest.iter());
         let recording = Recording::begin(&inputs)?;
         let output = body()?;
-        let graph = recording.end(&output)?;
+        let graph = recorded(&output)?;
+        drop(recording);
         Ok((graph, output))
     }
 
@@ -49,12 +50,12 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: made by `Recording::end`, freed once.
+        // SAFETY: made by `recorded`, freed once.
         unsafe { ffi::hrt_graph_free(self.raw.as_ptr()) };
     }
 }
 
-/// Recording goes on while it lives; dropped early, what was recorded is thrown away.
+/// Recording goes on while it lives, unless [`recorded`] ended it; dropped before that, nothing is kept.
 struct Recording;
 
 impl Recording {
@@ -63,16 +64,16 @@ impl Recording {
         unsafe { check(ffi::hrt_trace_begin(inputs.as_raw()))? };
         Ok(Self)
     }
+}
 
-    fn end(self, output: &Tensor) -> Result<Graph> {
-        let mut raw = ptr::null_mut();
-        // SAFETY: the output lives through the call, and `raw` is written only on success. `self` is dropped
-        // afterwards, which is harmless once the recording has ended.
-        unsafe { check(ffi::hrt_trace_end(output.as_ptr(), &raw mut raw))? };
-        NonNull::new(raw)
-            .map(|raw| Graph { raw })
-            .ok_or_else(|| TorchError::new("a graph was traced but not handed over"))
-    }
+/// What was recorded up to `output`, which ends the recording.
+fn recorded(output: &Tensor) -> Result<Graph> {
+    let mut raw = ptr::null_mut();
+    // SAFETY: the output lives through the call, and `raw` is written only on success.
+    unsafe { check(ffi::hrt_trace_end(output.as_ptr(), &raw mut raw))? };
+    NonNull::new(raw)
+        .map(|raw| Graph { raw })
+        .ok_or_else(|| TorchError::new("a graph was traced but not handed over"))
 }
 
 impl Drop for Recording {

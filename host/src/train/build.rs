@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
-use crate::config::{Component, ConfigErrors, DataSplit, Limit, Precision, ResolvedConfig};
+use crate::config::{Component, ConfigErrors, DataSplit, Limit, Mode, ResolvedConfig};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::data::transform::Chain;
 use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard};
@@ -68,11 +68,13 @@ impl Parts {
     /// # Errors
     /// A setting that they cannot take, shown where it stands.
     pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
-        check_supported(config)?;
         tch::set_num_threads(i32::try_from(config.train.threads).unwrap_or(i32::MAX));
         let loaders = loaders(config)?;
         let engine = engine(config, &loaders)?;
         let horizon = horizon(config, &loaders);
+        if let Some(caution) = engine.caution() {
+            tracing::warn!("{caution}");
+        }
         Ok(Self { loaders, engine, horizon })
     }
 }
@@ -130,18 +132,6 @@ fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError
     let (name, source_name) = (seat.name.clone(), seat.source());
     let instance = made.map_err(|why| BuildError::Member { what, name, source_name, why })?;
     Ok(Attached { seat, instance, disabled: false })
-}
-
-fn check_supported(config: &ResolvedConfig) -> Result<(), ConfigErrors> {
-    if config.train.precision != Precision::Fp32 {
-        let why = "this version trains in fp32 only";
-        return Err(config.refuse("train.precision", why, "write precision = \"fp32\""));
-    }
-    if config.train.mode != crate::config::Mode::Eager {
-        let why = "this version runs models eagerly only";
-        return Err(config.refuse("train.mode", why, "write mode = \"eager\""));
-    }
-    Ok(())
 }
 
 fn choice(component: &Component) -> Choice {
@@ -226,11 +216,15 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
         schedule: choice(&config.schedule),
         accumulation: config.train.accumulation,
         clip_grad_norm: config.train.clip_grad_norm,
+        precision: config.train.precision,
+        graph: config.train.mode == Mode::Graph,
+        loss_scaler: config.train.loss_scaler,
         seed: config.train.seed,
         horizon: horizon(config, loaders),
     };
     Engine::build(&spec, loaders.train.spec()).map_err(|error| {
         let section = match &error {
+            EngineError::NoGraph { .. } => "train.mode",
             EngineError::Settings { kind: "loss", .. } => "loss",
             EngineError::Settings { kind: "optimizer", .. } => "optimizer",
             EngineError::Settings { kind: "lr scheduler", .. } => "lr_scheduler",

@@ -24,7 +24,7 @@ impl Trainer {
         let engine = self.context.engine.borrow();
         Ok(Checkpoint {
             model: pairs(engine.model_state()),
-            optimizer: pairs(engine.optimizer().state()),
+            optimizer: pairs(engine.optimizer_state()),
             engine: engine.state(),
             hooks,
             rng,

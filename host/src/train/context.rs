@@ -6,7 +6,7 @@
 use super::arena::{Arena, Lease};
 use super::current::Current;
 use super::requests::Requests;
-use crate::engine::{Engine, EngineError, Mode};
+use crate::engine::{Engine, EngineError, LossScaling, Mode};
 use crate::events::{EventStorage, Key, Sample};
 use crate::metrics::Board;
 use crate::run::RunDirError;
@@ -15,7 +15,7 @@ use hookrack_plugin_api::abi::{
     HrProgress, HrTensor, SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
 };
 use hookrack_plugin_api::{Phase, Value};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -51,6 +51,8 @@ pub struct Context {
     pub grads: RefCell<Vec<HrTensor>>,
     /// The part of the batch that the micro-batch in progress has.
     pub micro_weight: Cell<f64>,
+    /// Names of the scalars about loss scaling, looked up once.
+    scaling_keys: OnceCell<[Key; 2]>,
 }
 
 /// Handles that stay the same for the whole run.
@@ -93,6 +95,7 @@ impl Context {
             fixed,
             grads: RefCell::default(),
             micro_weight: Cell::new(1.0),
+            scaling_keys: OnceCell::new(),
         }
     }
 
@@ -179,11 +182,27 @@ impl Context {
         self.engine.borrow().backward(&loss, self.micro_weight.get())
     }
 
-    /// Clips the gradients, where the config says so, and keeps their norm for whoever asks.
+    /// Brings the gradients to their size, clips them where the config says so, and keeps their norm for whoever asks.
     pub fn finish_gradients(&self) -> Result<(), EngineError> {
-        let norm = self.engine.borrow_mut().clip()?;
+        let mut engine = self.engine.borrow_mut();
+        let scaling = engine.unscale()?;
+        let norm = engine.clip()?;
+        drop(engine);
+        if let Some(scaling) = scaling {
+            self.put_loss_scaling(scaling);
+        }
         self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
         Ok(())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a run has far fewer steps than 2^53")]
+    fn put_loss_scaling(&self, scaling: LossScaling) {
+        let [scale, skipped] = *self.scaling_keys.get_or_init(|| {
+            let mut events = self.events.borrow_mut();
+            ["train/loss_scale", "train/skipped_steps"].map(|name| events.key(name, false))
+        });
+        self.put(scale, scaling.scale);
+        self.put(skipped, scaling.skipped_steps as f64);
     }
 
     /// The norm of all gradients, computed when somebody asks first.

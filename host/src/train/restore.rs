@@ -63,7 +63,7 @@ impl Trainer {
     ) -> std::result::Result<(), EngineError> {
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(&named(model))?;
-        engine.optimizer_mut().load_state(&named(optimizer))?;
+        engine.load_optimizer_state(&named(optimizer))?;
         engine.set_lr_position(lr_position);
         engine.load_state(state)?;
         let lr = engine.lr();

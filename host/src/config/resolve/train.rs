@@ -1,5 +1,7 @@
 //! `[train]`: how long and how to train.
 
+use hookrack_plugin_api::from_value;
+
 use super::Resolver;
 use crate::config::check::Scope;
 use crate::config::error::ConfigError;
@@ -61,6 +63,7 @@ fn typed(table: &Table) -> Option<TrainSection> {
             "fp16" => Precision::Fp16,
             _ => Precision::Fp32,
         },
+        loss_scaler: from_value(table.node("loss_scaler")?.to_value()).ok()?,
         mode: if table.str("mode")? == "graph" { Mode::Graph } else { Mode::Eager },
         accumulation: count("accumulation")?,
         clip_grad_norm: table.float("clip_grad_norm")?,

@@ -68,13 +68,11 @@ impl Traced {
 impl Model for Traced {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let graphs = self.graphs.borrow();
-        match graphs.iter().find(|(seen, _)| seen.fits(input, mode)) {
-            Some((_, graph)) => Ok(graph.run(input, &self.tensors)?),
-            None => {
-                drop(graphs);
-                self.trace(input, mode)
-            }
+        if let Some((_, graph)) = graphs.iter().find(|(seen, _)| seen.fits(input, mode)) {
+            return Ok(graph.run(input, &self.tensors)?);
         }
+        drop(graphs);
+        self.trace(input, mode)
     }
 
     fn params(&self) -> &[NamedTensor] {

@@ -1,0 +1,40 @@
+//! `train.mode = "graph"`: the same numbers as eagerly, for every built-in model.
+
+use crate::workbench::Bench;
+
+/// A hundred steps and an evaluation; the last batch of an epoch is smaller than the others.
+fn losses(bench: &Bench, mode: &str) -> Vec<(String, f64)> {
+    let set = format!("train.mode={mode}");
+    let run = bench.trained(mode, &["-s", &set, "-s", "default_hooks.logger.interval=1"]);
+    let lines = run.scalars();
+    let named = lines.iter().flat_map(|line| {
+        let value = |name: &str| Some((name.to_owned(), line.get(name)?.as_f64()?));
+        ["train/loss", "val/loss"].into_iter().filter_map(value).collect::<Vec<_>>()
+    });
+    named.collect()
+}
+
+#[track_caller]
+fn graph_equals_eager(model_and_data: &str) {
+    let bench = Bench::bare();
+    let rest = "[optimizer]\ntype = \"AdamW\"\nlr = 0.002\n\
+                [train]\nmax_iters = 100\nbatch_size = 60\nthreads = 1\nseed = 3\n";
+    bench.write("config.toml", &format!("[plugins]\ndirs = [\"plugins\"]\n{model_and_data}{rest}"));
+    let (eager, graph) = (losses(&bench, "eager"), losses(&bench, "graph"));
+    let steps = eager.iter().filter(|(name, _)| name == "train/loss").count();
+    assert!(steps == 100 && eager.len() > 100, "{steps} steps, {} values", eager.len());
+    assert_eq!(eager.len(), graph.len());
+    for (step, ((name, eager), (_, graph))) in eager.iter().zip(&graph).enumerate() {
+        let far = (eager - graph).abs() > 1e-6 * eager.abs().max(1.0);
+        assert!(!far, "{name}, line {step}: {eager} eagerly, {graph} as a graph");
+    }
+}
+
+const DIGITS: &str = "[data.train]\ntype = \"Digits\"\n[data.val]\ntype = \"Digits\"\nsplit = \"val\"\n\
+                      [loss]\ntype = \"CrossEntropy\"\n";
+
+#[test]
+fn an_mlp_with_dropout_learns_the_same_as_a_graph() {
+    let model = "[model]\ntype = \"MLP\"\nhidden = [32, 32]\ndropout = 0.2\n";
+    graph_equals_eager(&format!("{model}{DIGITS}"));
+}

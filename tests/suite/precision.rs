@@ -1,0 +1,74 @@
+//! Training in 16 bits: overflows are skipped and backed off from, visibly, and a checkpoint keeps the scale.
+
+use crate::workbench::{Bench, RunFolder, tensors};
+
+const EVERY_ITERATION: [&str; 2] = ["-s", "default_hooks.logger.interval=1"];
+
+fn series(run: &RunFolder, name: &str) -> Vec<f64> {
+    run.scalars().iter().filter_map(|line| line.get(name)?.as_f64()).collect()
+}
+
+fn weights(run: &RunFolder, iter: u64) -> Vec<f32> {
+    let path = run.path.join(format!("checkpoints/iter_{iter:07}/model.safetensors"));
+    tensors(&path).remove("layers.0.weight").unwrap().1
+}
+
+#[test]
+fn an_overflow_in_fp16_skips_the_step_and_lowers_the_scale_until_steps_are_made() {
+    let bench = Bench::new("[lr_scheduler]\ntype = \"LinearWarmupLR\"\nwarmup_steps = 4\n");
+    let mut more = EVERY_ITERATION.to_vec();
+    more.extend(["-s", "train.precision=fp16", "-s", "train.max_epochs=10"]);
+    more.extend(["-s", "train.loss_scaler={init_scale=1e30, backoff_factor=0.001}"]);
+    let run = bench.trained("run", &more);
+    let (scales, skipped) = (series(&run, "train/loss_scale"), series(&run, "train/skipped_steps"));
+    assert_eq!(scales.len(), 20, "one for each iteration: {scales:?}");
+    assert!((scales[1] / scales[0] - 0.001).abs() < 1e-5, "{scales:?}");
+    let total = skipped[19];
+    assert!((3.0..15.0).contains(&total), "{skipped:?}");
+    assert!(scales[19] > 1.0 && scales[19] < 1e10, "{scales:?}");
+    let rates = series(&run, "train/lr");
+    assert!((rates[0] - rates[1]).abs() < 1e-12, "the schedule waits for a step: {rates:?}");
+    assert!(rates[19] > rates[0], "{rates:?}");
+    assert_eq!(weights(&run, 2), weights(&run, 4), "two skipped epochs leave the weights alone");
+    assert_ne!(weights(&run, 18), weights(&run, 20));
+}
+
+#[test]
+fn a_checkpoint_in_fp16_keeps_the_loss_scale_and_one_in_fp32_has_none() {
+    let bench = Bench::new("");
+    for (precision, kept) in [("fp16", true), ("bf16", false), ("fp32", false)] {
+        let run = bench.trained(precision, &["-s", &format!("train.precision={precision}")]);
+        let saved = run.path.join("checkpoints/iter_0000004/optimizer.safetensors");
+        let scale = tensors(&saved).remove("loss_scaler.scale");
+        assert_eq!(scale.map(|(_, values)| values), kept.then(|| vec![65536.0]), "{precision}");
+        assert_eq!(series(&run, "train/loss_scale").is_empty(), !kept, "{precision}");
+    }
+}
+
+#[test]
+fn sixteen_bits_stay_close_to_thirty_two() {
+    let bench = Bench::new("");
+    let losses = |precision: &str| {
+        let precision = format!("train.precision={precision}");
+        let mut more = EVERY_ITERATION.to_vec();
+        more.extend(["-s", &precision, "-s", "train.max_epochs=5", "-s", "optimizer.lr=0.01"]);
+        let run = bench.trained(&precision.replace(['.', '='], "_"), &more);
+        series(&run, "train/loss")
+    };
+    let exact = losses("fp32");
+    for precision in ["bf16", "fp16"] {
+        let found = losses(precision);
+        assert_eq!((found.len(), exact.len()), (10, 10));
+        for (found, exact) in found.iter().zip(&exact) {
+            assert!((found - exact).abs() < 0.02, "{precision}: {found}, not {exact}");
+        }
+        assert_ne!(found, exact, "{precision} changes nothing");
+    }
+}
+
+#[test]
+fn the_number_of_threads_is_in_the_record_of_the_run() {
+    let bench = Bench::new("");
+    let run = bench.trained("run", &["-s", "train.threads=2"]);
+    assert_eq!(run.record()["threads"], 2);
+}
