@@ -1,8 +1,42 @@
 //! Built-in metrics, written against plugin-api like any plugin: one file each, one line in [`METRICS`].
+//!
+//! What several share: `numbers` reads a batch; `mean`, `class_counts`, `kept_scores` and `moments` gather it.
 
 mod accuracy;
+mod auroc;
+mod average_precision;
+mod binary_cross_entropy;
+mod bleu;
 mod board;
+mod categorical_cross_entropy;
+mod class_counts;
+mod confusion_matrix;
+mod f1;
+mod gathered;
+#[cfg(test)]
+mod golden;
+mod kept_scores;
+mod kl_divergence;
 mod loss;
+mod mae;
+mod mean;
+mod mean_rank;
+mod mean_reciprocal_rank;
+mod moments;
+mod mse;
+mod numbers;
+mod pearson;
+mod perplexity;
+mod poisson;
+mod precision;
+mod r2;
+mod rank;
+mod recall;
+mod recall_at_k;
+mod rmse;
+mod softmax;
+mod spearman;
+mod throughput;
 
 pub use board::{Board, Reading, SavedReading};
 use hookrack_plugin_api::abi::MetricBase;
@@ -13,5 +47,29 @@ pub static METRIC_HOOKS: &[(&str, Option<&str>)] =
     &[("AccuracyHook", Some("Accuracy")), ("MetricHook", None)];
 
 /// Every metric that a config can name without a library.
-pub static METRICS: &[MetricBase] =
-    &[metric_table!(accuracy::Accuracy as "Accuracy"), metric_table!(loss::Loss as "Loss")];
+pub static METRICS: &[MetricBase] = &[
+    metric_table!(accuracy::Accuracy as "Accuracy"),
+    metric_table!(auroc::Auroc as "AUROC"),
+    metric_table!(average_precision::AveragePrecision as "AveragePrecision"),
+    metric_table!(binary_cross_entropy::BinaryCrossEntropy as "BinaryCrossEntropy"),
+    metric_table!(bleu::Bleu as "BLEU"),
+    metric_table!(categorical_cross_entropy::CategoricalCrossEntropy as "CategoricalCrossEntropy"),
+    metric_table!(confusion_matrix::ConfusionMatrix as "ConfusionMatrix"),
+    metric_table!(f1::F1 as "F1"),
+    metric_table!(kl_divergence::KlDivergence as "KLDivergence"),
+    metric_table!(loss::Loss as "Loss"),
+    metric_table!(mae::Mae as "MAE"),
+    metric_table!(mean_rank::MeanRank as "MeanRank"),
+    metric_table!(mean_reciprocal_rank::MeanReciprocalRank as "MeanReciprocalRank"),
+    metric_table!(mse::Mse as "MSE"),
+    metric_table!(pearson::Pearson as "Pearson"),
+    metric_table!(perplexity::Perplexity as "Perplexity"),
+    metric_table!(poisson::Poisson as "Poisson"),
+    metric_table!(precision::Precision as "Precision"),
+    metric_table!(r2::R2 as "R2"),
+    metric_table!(recall::Recall as "Recall"),
+    metric_table!(recall_at_k::RecallAtK as "RecallAtK"),
+    metric_table!(rmse::Rmse as "RMSE"),
+    metric_table!(spearman::Spearman as "Spearman"),
+    metric_table!(throughput::Throughput as "Throughput"),
+];

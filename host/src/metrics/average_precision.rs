@@ -1,0 +1,55 @@
+//! `AveragePrecision`: the precision at every place where a sample of the class is found.
+
+use super::gathered::gathered;
+use super::kept_scores::{KeptScores, mean_over};
+use super::numbers::classified;
+use hookrack_plugin_api::prelude::*;
+
+/// The area under the curve of precision over recall, in steps; of more than two classes, the mean over those wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AveragePrecision {
+    /// The most samples of a pass: every score is kept until its end.
+    #[serde(default = "ten_million")]
+    #[param(min = 1)]
+    limit: usize,
+    #[serde(skip)]
+    kept: KeptScores,
+}
+fn ten_million() -> usize {
+    10_000_000
+}
+
+/// The precision at each score, weighed by what is found there; `None` where nothing is to be found.
+fn precision(ranking: &[(f64, bool)]) -> Option<f64> {
+    let (mut found, mut seen, mut sum) = (0.0, 0.0, 0.0);
+    // Sorted from the best: what is not better than the next is equal to it.
+    for tied in ranking.chunk_by(|a, b| a.0 <= b.0) {
+        let mut here = 0.0;
+        for (_, is_class) in tied {
+            here += f64::from(u8::from(*is_class));
+            seen += 1.0;
+        }
+        found += here;
+        sum += here * found / seen;
+    }
+    (found > 0.0).then(|| sum / found)
+}
+
+#[metric(better = "higher")]
+impl Metric for AveragePrecision {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let limit = self.limit;
+        classified(t, |batch| self.kept.add(batch, limit))
+    }
+
+    fn compute(&self) -> f64 {
+        match self.kept.rankings().as_deref() {
+            // As scikit-learn has it: where there is nothing to find, nothing of it was found.
+            Some([one]) if !one.is_empty() => precision(one).unwrap_or(0.0),
+            rankings => mean_over(rankings, precision),
+        }
+    }
+
+    gathered!(kept);
+}

@@ -1,0 +1,54 @@
+//! `BinaryCrossEntropy`: how surprising the labels are, each output on its own.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::paired;
+use hookrack_plugin_api::prelude::*;
+
+/// The mean binary cross entropy of outputs against labels from 0 to 1.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BinaryCrossEntropy {
+    /// Whether outputs are logits; else they are probabilities.
+    #[serde(default = "yes")]
+    logits: bool,
+    #[serde(skip)]
+    mean: Mean,
+}
+fn yes() -> bool {
+    true
+}
+
+/// Of a logit: what stays finite however large it is.
+fn of_logit(x: f64, y: f64) -> f64 {
+    x.max(0.0) - x * y + (-x.abs()).exp().ln_1p()
+}
+
+/// Of a probability. A logarithm is never below -100, as in PyTorch.
+fn of_probability(p: f64, y: f64) -> f64 {
+    let log = |p: f64| if p.is_nan() { p } else { p.ln().max(-100.0) };
+    -(y * log(p) + (1.0 - y) * log(1.0 - p))
+}
+
+#[metric(better = "lower")]
+impl Metric for BinaryCrossEntropy {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let entropy = if self.logits { of_logit } else { of_probability };
+        let (sum, count) = paired(t, |batch| {
+            let sum = batch.iter().map(|(x, y)| entropy(x, y)).sum::<f64>();
+            Ok((sum, batch.count()))
+        })?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}

@@ -1,0 +1,114 @@
+//! `BLEU`: how many runs of tokens the output has in common with the label.
+
+use super::gathered::gathered;
+use super::numbers::tokens;
+use hookrack_plugin_api::prelude::*;
+use std::collections::HashMap;
+
+/// The longest runs that can be counted.
+const LONGEST: usize = 4;
+
+/// The corpus BLEU of the most likely tokens against the labels, from 0 to 1, without smoothing.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bleu {
+    /// The longest runs of tokens that are compared.
+    #[serde(default = "four")]
+    #[param(min = 1, max = 4)]
+    max_n: usize,
+    /// The token that fills a sample up; it belongs to neither output nor label.
+    #[serde(default)]
+    pad: i64,
+    #[serde(skip)]
+    counts: Counts,
+}
+fn four() -> usize {
+    LONGEST
+}
+
+/// Sums over all samples of a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counts {
+    /// Runs of the output that the label has too, by length.
+    matches: [f64; LONGEST],
+    /// All runs of the output, by length.
+    runs: [f64; LONGEST],
+    output: f64,
+    label: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a corpus has far fewer tokens than 2^53")]
+fn real(count: usize) -> f64 {
+    count as f64
+}
+
+impl Counts {
+    fn add(&mut self, output: &[i64], label: &[i64], max_n: usize) {
+        self.output += real(output.len());
+        self.label += real(label.len());
+        for n in 1..=max_n.min(LONGEST) {
+            let mut wanted: HashMap<&[i64], usize> = HashMap::new();
+            label.windows(n).for_each(|run| *wanted.entry(run).or_default() += 1);
+            for run in output.windows(n) {
+                self.runs[n - 1] += 1.0;
+                // A run counts as often as the label has it.
+                if let Some(left) = wanted.get_mut(run).filter(|left| **left > 0) {
+                    *left -= 1;
+                    self.matches[n - 1] += 1.0;
+                }
+            }
+        }
+    }
+
+    fn value(&self, max_n: usize) -> f64 {
+        if self.label <= 0.0 {
+            return f64::NAN;
+        }
+        let lengths = 0..max_n.min(LONGEST);
+        if lengths.clone().any(|n| self.matches[n] <= 0.0) {
+            return 0.0;
+        }
+        let logs: f64 = lengths.clone().map(|n| (self.matches[n] / self.runs[n]).ln()).sum();
+        // An output that is too short would have an easy time.
+        let brevity = (1.0 - self.label / self.output).min(0.0);
+        (logs / real(lengths.len()) + brevity).exp()
+    }
+
+    fn merge(&mut self, other: &StateReader<'_>) -> Result<()> {
+        for (counts, key) in [(&mut self.matches, "matches"), (&mut self.runs, "runs")] {
+            let more = other.value::<Vec<f64>>(key)?;
+            counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+        }
+        self.output += other.value::<f64>("output")?;
+        self.label += other.value::<f64>("label")?;
+        Ok(())
+    }
+
+    fn save(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        state.put("matches", self.matches.to_vec())?;
+        state.put("runs", self.runs.to_vec())?;
+        state.put("output", self.output)?;
+        state.put("label", self.label)
+    }
+}
+
+#[metric(better = "higher")]
+impl Metric for Bleu {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (pad, max_n) = (self.pad, self.max_n);
+        tokens(t, |output, label, length| {
+            let words = |row: &[i64]| row.iter().copied().filter(|t| *t != pad).collect::<Vec<_>>();
+            let length = length.max(1);
+            for (output, label) in output.chunks_exact(length).zip(label.chunks_exact(length)) {
+                self.counts.add(&words(output), &words(label), max_n);
+            }
+            Ok(())
+        })
+    }
+
+    fn compute(&self) -> f64 {
+        self.counts.value(self.max_n)
+    }
+
+    gathered!(counts);
+}

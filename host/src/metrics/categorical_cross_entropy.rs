@@ -1,0 +1,47 @@
+//! `CategoricalCrossEntropy`: how surprising the classes are, given logits.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::Classified;
+use super::numbers::classified;
+use super::softmax::log_probability;
+use hookrack_plugin_api::prelude::*;
+
+/// The mean cross entropy of logits against classes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CategoricalCrossEntropy {
+    #[serde(skip)]
+    mean: Mean,
+}
+
+/// The sum of the surprise at each class, and how many there were.
+pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
+    ensure!(batch.width > 1, "expected logits of at least 2 classes, found one output a sample");
+    let (mut sum, mut count) = (0.0, 0.0);
+    for row in batch.rows() {
+        let (row, class) = row?;
+        sum -= log_probability(row, class);
+        count += 1.0;
+    }
+    Ok((sum, count))
+}
+
+#[metric(better = "lower")]
+impl Metric for CategoricalCrossEntropy {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (sum, count) = classified(t, entropy)?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}

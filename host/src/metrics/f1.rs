@@ -1,0 +1,43 @@
+//! `F1`: the harmonic mean of precision and recall.
+
+use super::class_counts::{Average, ClassCounts, Counts};
+use super::gathered::gathered;
+use hookrack_plugin_api::prelude::*;
+
+/// The harmonic mean of precision and recall.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct F1 {
+    /// How the values of all classes become one.
+    #[serde(default)]
+    average: Average,
+    /// Put the value of each class, too, under its number: `F1.0`, `F1.1`, …
+    #[serde(default)]
+    per_class: bool,
+    /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
+    #[serde(default)]
+    threshold: f64,
+    #[serde(skip)]
+    counts: ClassCounts,
+}
+
+#[metric(better = "higher")]
+impl Metric for F1 {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        self.counts.update(t, self.threshold)
+    }
+
+    fn compute(&self) -> f64 {
+        self.counts.value(self.average, Counts::f1)
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.counts.last(self.average, Counts::f1)
+    }
+
+    fn values(&self, out: &mut Scalars<'_>) -> Result<()> {
+        self.counts.put(out, self.average, Counts::f1, self.per_class)
+    }
+
+    gathered!(counts);
+}

@@ -1,0 +1,60 @@
+//! `KLDivergence`: how far the output's distribution is from the one wanted.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::{Paired, paired};
+use super::softmax::log_probabilities;
+use hookrack_plugin_api::prelude::*;
+
+/// The mean Kullback-Leibler divergence of outputs from labels that are probabilities, summed over classes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KlDivergence {
+    /// Whether outputs are logits; else they are log-probabilities.
+    #[serde(default = "yes")]
+    logits: bool,
+    #[serde(skip)]
+    mean: Mean,
+}
+fn yes() -> bool {
+    true
+}
+
+/// One term. What has no weight does not count, however unlikely the output finds it.
+fn term(log_q: f64, p: f64) -> f64 {
+    if p == 0.0 && !log_q.is_nan() { 0.0 } else { p * (p.ln() - log_q) }
+}
+
+fn divergence(batch: Paired<'_>, logits: bool) -> f64 {
+    let columns = batch.columns.max(1);
+    let rows = batch.outputs.chunks_exact(columns).zip(batch.labels.chunks_exact(columns));
+    rows.map(|(output, label)| {
+        let wanted = label.iter().map(|p| f64::from(*p));
+        if logits {
+            log_probabilities(output).zip(wanted).map(|(log_q, p)| term(log_q, p)).sum::<f64>()
+        } else {
+            output.iter().zip(wanted).map(|(log_q, p)| term(f64::from(*log_q), p)).sum()
+        }
+    })
+    .sum()
+}
+
+#[metric(better = "lower")]
+impl Metric for KlDivergence {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (sum, count) =
+            paired(t, |batch| Ok((divergence(batch, self.logits), batch.samples())))?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}

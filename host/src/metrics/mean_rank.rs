@@ -1,0 +1,34 @@
+//! `MeanRank`: at which place the right class stands on average.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::classified;
+use super::rank::over_ranks;
+use hookrack_plugin_api::prelude::*;
+
+/// The mean place of the right class among the sorted outputs; 1 is the first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MeanRank {
+    #[serde(skip)]
+    mean: Mean,
+}
+
+#[metric(better = "lower")]
+impl Metric for MeanRank {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (sum, count) = classified(t, |batch| over_ranks(batch, |rank| rank))?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}

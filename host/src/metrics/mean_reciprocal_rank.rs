@@ -1,0 +1,34 @@
+//! `MeanReciprocalRank`: how near to the top the right class stands.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::classified;
+use super::rank::over_ranks;
+use hookrack_plugin_api::prelude::*;
+
+/// The mean of 1 / place of the right class among the sorted outputs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MeanReciprocalRank {
+    #[serde(skip)]
+    mean: Mean,
+}
+
+#[metric(better = "higher")]
+impl Metric for MeanReciprocalRank {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (sum, count) = classified(t, |batch| over_ranks(batch, |rank| 1.0 / rank))?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}

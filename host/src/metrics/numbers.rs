@@ -1,0 +1,239 @@
+//! The current batch as plain numbers: rows of scores with a class each, or pairs of an output and what was wanted.
+
+use hookrack_plugin_api::prelude::*;
+use hookrack_plugin_api::view::Element;
+
+static TO_COPY: CachedOp = CachedOp::new("aten::_to_copy");
+static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
+static MOVEDIM: CachedOp = CachedOp::new("aten::movedim.int");
+static ARGMAX: CachedOp = CachedOp::new("aten::argmax");
+
+/// The label of a sample that does not count, as in libtorch's losses.
+const IGNORED: i64 = -100;
+
+/// The same tensor where its memory can be read as `T`; a copy on the CPU where it cannot (another device, another
+/// precision, a transposed view).
+fn readable<T: Element>(t: &Trainer, tensor: Tensor, dtype: &str) -> Result<Tensor> {
+    if tensor.view().is_ok_and(|view| view.elements::<T>().is_ok()) {
+        return Ok(tensor);
+    }
+    let copied = [Arg::from(&tensor), Arg::from(dtype), Arg::NONE, Arg::from("cpu")];
+    let copied = t.call(&TO_COPY, &copied)?.tensor()?;
+    t.call(&CONTIGUOUS, &[Arg::from(&copied)])?.tensor()
+}
+
+/// Rows of scores, a class for each row.
+#[derive(Clone, Copy)]
+pub(super) struct Classified<'a> {
+    /// All scores, row by row.
+    pub scores: &'a [f32],
+    /// Scores in a row. One score says how likely class 1 is, against class 0.
+    pub width: usize,
+    /// The class of each row.
+    pub labels: &'a [i64],
+}
+
+impl<'a> Classified<'a> {
+    /// How many classes there are.
+    pub(super) fn classes(&self) -> usize {
+        self.width.max(2)
+    }
+
+    /// Each row with its class; ignored ones are left out.
+    ///
+    /// # Errors
+    /// A label is no class.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Result<(&'a [f32], usize)>> {
+        let classes = self.classes();
+        let rows = self.scores.chunks_exact(self.width.max(1)).zip(self.labels);
+        rows.filter(|(_, label)| **label != IGNORED).map(move |(row, label)| {
+            let class = usize::try_from(*label).ok().filter(|class| *class < classes);
+            let class = class
+                .ok_or_else(|| Error::new(format!("label {label} is none of {classes} classes")))?;
+            Ok((row, class))
+        })
+    }
+}
+
+/// The class that a row of scores says: the largest, the first among equal ones, NaN before every number as in
+/// `argmax`; of one score, whether it is above the threshold.
+pub(super) fn predicted(row: &[f32], threshold: f64) -> usize {
+    if let [score] = row {
+        return usize::from(f64::from(*score) > threshold);
+    }
+    let mut best = 0;
+    for (class, score) in row.iter().enumerate().skip(1) {
+        let is_better = *score > row[best] || score.is_nan();
+        if is_better && !row[best].is_nan() {
+            best = class;
+        }
+    }
+    best
+}
+
+/// The output with its scores along the last dimension, where they lie along the second: a class for each place of a
+/// picture.
+fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
+    let (scores, labels) = (output.view()?.shape().to_vec(), label.view()?.shape().to_vec());
+    let is_picture = scores.len() > 2
+        && scores.len() == labels.len() + 1
+        && scores[..labels.len()] != labels[..]
+        && scores[0] == labels[0]
+        && scores[2..] == labels[1..];
+    if !is_picture {
+        return Ok(output);
+    }
+    t.call(&MOVEDIM, &[Arg::from(&output), Arg::from(1), Arg::from(-1)])?.tensor()
+}
+
+/// The class of each row, where labels are shares of the classes, as mixing makes them: the largest.
+fn largest_share(t: &Trainer, output: &Tensor, label: Tensor) -> Result<Tensor> {
+    let (scores, labels) = (output.view()?, label.view()?);
+    let is_float = labels.data_type().code == 2;
+    let is_shares = is_float && scores.shape() == labels.shape();
+    if is_shares && labels.shape().len() > 1 && labels.shape().last() != Some(&1) {
+        return t.call(&ARGMAX, &[Arg::from(&label), Arg::from(-1)])?.tensor();
+    }
+    Ok(label)
+}
+
+/// Reads the batch as rows of scores with a class each. The output has one dimension more than the label, the scores,
+/// or as many, one score each.
+///
+/// # Errors
+/// The shapes do not fit.
+pub(super) fn classified<T>(
+    t: &Trainer,
+    body: impl FnOnce(Classified<'_>) -> Result<T>,
+) -> Result<T> {
+    let output = t.output()?;
+    let label = largest_share(t, &output, t.label()?)?;
+    let output = readable::<f32>(t, scores_last(t, output, &label)?, "float32")?;
+    let label = readable::<i64>(t, label, "int64")?;
+    let (scores, labels) = (output.view()?, label.view()?);
+    let width = width(scores.shape(), labels.shape())?;
+    body(Classified { scores: scores.elements()?, width, labels: labels.elements()? })
+}
+
+/// How many scores each label has.
+fn width(scores: &[i64], labels: &[i64]) -> Result<usize> {
+    let fits = match scores {
+        _ if scores == labels => Some(1),
+        [rows @ .., width] if rows == labels => usize::try_from(*width).ok(),
+        _ => None,
+    };
+    fits.ok_or_else(|| {
+        Error::new(format!(
+            "expected an output of scores for each label, found shapes {scores:?} and {labels:?}"
+        ))
+    })
+}
+
+/// Outputs and what was wanted, number by number.
+#[derive(Clone, Copy)]
+pub(super) struct Paired<'a> {
+    /// The outputs.
+    pub outputs: &'a [f32],
+    /// What was wanted.
+    pub labels: &'a [f32],
+    /// Numbers of a sample.
+    pub columns: usize,
+}
+
+impl<'a> Paired<'a> {
+    /// Each output with what was wanted, in double precision.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (f64, f64)> + use<'a> {
+        self.outputs.iter().zip(self.labels).map(|(x, y)| (f64::from(*x), f64::from(*y)))
+    }
+
+    /// How many numbers there are.
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer numbers than 2^53")]
+    pub(super) fn count(&self) -> f64 {
+        self.outputs.len() as f64
+    }
+
+    /// How many samples there are.
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
+    pub(super) fn samples(&self) -> f64 {
+        (self.outputs.len() / self.columns.max(1)) as f64
+    }
+}
+
+/// Reads the batch as outputs and what was wanted of them. Both have as many numbers; an output of one column and a
+/// label without columns are the same.
+///
+/// # Errors
+/// The shapes do not fit.
+pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>) -> Result<T> {
+    let output = readable::<f32>(t, t.output()?, "float32")?;
+    let label = readable::<f32>(t, t.label()?, "float32")?;
+    let (outputs, labels) = (output.view()?, label.view()?);
+    let (found, wanted) = (outputs.shape(), labels.shape());
+    let same = found == wanted
+        || found.strip_suffix(&[1]) == Some(wanted)
+        || wanted.strip_suffix(&[1]) == Some(found);
+    ensure!(same, "expected an output and a label of one shape, found {found:?} and {wanted:?}");
+    let columns = usize::try_from(found.iter().skip(1).product::<i64>())?;
+    body(Paired { outputs: outputs.elements()?, labels: labels.elements()?, columns })
+}
+
+/// Reads the batch as rows of tokens: the output's, the largest score of each place or the tokens themselves, and the
+/// label's.
+///
+/// # Errors
+/// The shapes do not fit.
+pub(super) fn tokens<T>(
+    t: &Trainer,
+    body: impl FnOnce(&[i64], &[i64], usize) -> Result<T>,
+) -> Result<T> {
+    let label = readable::<i64>(t, t.label()?, "int64")?;
+    let labels = label.view()?;
+    let [_, length] = *labels.shape() else {
+        bail!("expected labels of samples by tokens, found shape {:?}", labels.shape());
+    };
+    let length = usize::try_from(length)?;
+    let output = readable::<f32>(t, t.output()?, "float32")?;
+    let scores = output.view()?;
+    #[expect(clippy::cast_possible_truncation, reason = "a token is a whole number")]
+    let found: Vec<i64> = match width(scores.shape(), labels.shape())? {
+        1 => scores.elements::<f32>()?.iter().map(|token| *token as i64).collect(),
+        width => {
+            let rows = scores.elements::<f32>()?.chunks_exact(width.max(1));
+            rows.map(|row| i64::try_from(predicted(row, 0.0)).unwrap_or(i64::MAX)).collect()
+        }
+    };
+    body(&found, labels.elements()?, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_score_is_the_class_the_first_of_equal_ones_and_nan_before_numbers() {
+        assert_eq!(predicted(&[0.1, 0.7, 0.2], 0.0), 1);
+        assert_eq!(predicted(&[0.5, 0.5], 0.0), 0);
+        assert_eq!(predicted(&[0.5, f32::NAN, f32::NAN, 9.0], 0.0), 1);
+        assert_eq!(predicted(&[f32::NAN, 1.0], 0.0), 0);
+        assert_eq!((predicted(&[0.4], 0.5), predicted(&[0.6], 0.5)), (0, 1));
+        assert_eq!(predicted(&[f32::NAN], 0.5), 0);
+    }
+
+    #[test]
+    fn an_output_has_one_score_or_a_row_of_them_for_each_label() {
+        assert_eq!(width(&[8, 10], &[8]).unwrap(), 10);
+        assert_eq!(width(&[8, 3, 10], &[8, 3]).unwrap(), 10);
+        assert_eq!(width(&[8], &[8]).unwrap(), 1);
+        assert_eq!(width(&[8, 1], &[8]).unwrap(), 1);
+        assert_eq!(width(&[8, 1], &[8, 1]).unwrap(), 1);
+        assert!(width(&[8, 10], &[10]).is_err());
+    }
+
+    #[test]
+    fn a_label_that_is_no_class_is_refused_and_an_ignored_one_left_out() {
+        let batch = |labels| Classified { scores: &[0.0, 1.0, 1.0, 0.0], width: 2, labels };
+        assert_eq!(batch(&[-100, 1]).rows().count(), 1);
+        let error = batch(&[0, 2]).rows().nth(1).unwrap().unwrap_err().to_string();
+        assert_eq!(error, "label 2 is none of 2 classes");
+    }
+}

@@ -1,0 +1,27 @@
+//! `Pearson`: the linear correlation of outputs and labels.
+
+use super::gathered::gathered;
+use super::moments::{Column, Moments};
+use super::numbers::paired;
+use hookrack_plugin_api::prelude::*;
+
+/// The linear correlation of outputs and labels; of several columns, their mean.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pearson {
+    #[serde(skip)]
+    moments: Moments,
+}
+
+#[metric(better = "higher")]
+impl Metric for Pearson {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        paired(t, |batch| self.moments.add(batch))
+    }
+
+    fn compute(&self) -> f64 {
+        self.moments.mean_of(Column::pearson)
+    }
+
+    gathered!(moments);
+}

@@ -1,0 +1,34 @@
+//! `Perplexity`: among how many equally likely classes the model hesitates.
+
+use super::categorical_cross_entropy::entropy;
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::classified;
+use hookrack_plugin_api::prelude::*;
+
+/// The exponential of the mean cross entropy of logits against classes: among how many equally likely ones the model hesitates.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Perplexity {
+    #[serde(skip)]
+    mean: Mean,
+}
+
+#[metric(better = "lower")]
+impl Metric for Perplexity {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (sum, count) = classified(t, entropy)?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value().exp()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last().map(f64::exp)
+    }
+
+    gathered!(mean);
+}

@@ -1,0 +1,52 @@
+//! `Poisson`: how surprising counts are, given their expected number.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::paired;
+use hookrack_plugin_api::prelude::*;
+
+/// The mean negative log-likelihood of labels that are counts under a Poisson distribution, without the constant term.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Poisson {
+    /// Whether outputs are logarithms of the expected count.
+    #[serde(default = "yes")]
+    log_input: bool,
+    #[serde(skip)]
+    mean: Mean,
+}
+fn yes() -> bool {
+    true
+}
+
+/// As in PyTorch, an expected count of 0 is taken for a very small one.
+fn of_count(x: f64, y: f64) -> f64 {
+    x - y * (x + 1e-8).ln()
+}
+
+fn of_log(x: f64, y: f64) -> f64 {
+    x.exp() - y * x
+}
+
+#[metric(better = "lower")]
+impl Metric for Poisson {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let surprise = if self.log_input { of_log } else { of_count };
+        let (sum, count) = paired(t, |batch| {
+            let sum = batch.iter().map(|(x, y)| surprise(x, y)).sum::<f64>();
+            Ok((sum, batch.count()))
+        })?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}

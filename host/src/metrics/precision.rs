@@ -1,0 +1,43 @@
+//! `Precision`: of what was said to be a class, the share that is.
+
+use super::class_counts::{Average, ClassCounts, Counts};
+use super::gathered::gathered;
+use hookrack_plugin_api::prelude::*;
+
+/// Of the samples that were said to be of a class, the share that are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Precision {
+    /// How the values of all classes become one.
+    #[serde(default)]
+    average: Average,
+    /// Put the value of each class, too, under its number: `Precision.0`, `Precision.1`, …
+    #[serde(default)]
+    per_class: bool,
+    /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
+    #[serde(default)]
+    threshold: f64,
+    #[serde(skip)]
+    counts: ClassCounts,
+}
+
+#[metric(better = "higher")]
+impl Metric for Precision {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        self.counts.update(t, self.threshold)
+    }
+
+    fn compute(&self) -> f64 {
+        self.counts.value(self.average, Counts::precision)
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.counts.last(self.average, Counts::precision)
+    }
+
+    fn values(&self, out: &mut Scalars<'_>) -> Result<()> {
+        self.counts.put(out, self.average, Counts::precision, self.per_class)
+    }
+
+    gathered!(counts);
+}

@@ -1,0 +1,43 @@
+//! `Recall`: of what is a class, the share that was found.
+
+use super::class_counts::{Average, ClassCounts, Counts};
+use super::gathered::gathered;
+use hookrack_plugin_api::prelude::*;
+
+/// Of the samples that are of a class, the share that were found.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Recall {
+    /// How the values of all classes become one.
+    #[serde(default)]
+    average: Average,
+    /// Put the value of each class, too, under its number: `Recall.0`, `Recall.1`, …
+    #[serde(default)]
+    per_class: bool,
+    /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
+    #[serde(default)]
+    threshold: f64,
+    #[serde(skip)]
+    counts: ClassCounts,
+}
+
+#[metric(better = "higher")]
+impl Metric for Recall {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        self.counts.update(t, self.threshold)
+    }
+
+    fn compute(&self) -> f64 {
+        self.counts.value(self.average, Counts::recall)
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.counts.last(self.average, Counts::recall)
+    }
+
+    fn values(&self, out: &mut Scalars<'_>) -> Result<()> {
+        self.counts.put(out, self.average, Counts::recall, self.per_class)
+    }
+
+    gathered!(counts);
+}

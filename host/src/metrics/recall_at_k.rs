@@ -1,0 +1,44 @@
+//! `RecallAtK`: how often the right class is among the first k.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::classified;
+use super::rank::over_ranks;
+use hookrack_plugin_api::prelude::*;
+
+/// The share of samples whose right class is among the first k outputs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecallAtK {
+    /// How many of the first outputs count.
+    #[serde(default = "five")]
+    #[param(min = 1)]
+    k: usize,
+    #[serde(skip)]
+    mean: Mean,
+}
+fn five() -> usize {
+    5
+}
+
+#[metric(better = "higher")]
+impl Metric for RecallAtK {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer classes than 2^53")]
+        let k = self.k as f64;
+        let (sum, count) =
+            classified(t, |batch| over_ranks(batch, |rank| f64::from(u8::from(rank <= k))))?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value()
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last()
+    }
+
+    gathered!(mean);
+}
