@@ -29,6 +29,7 @@ mod resume;
 mod run_directory;
 mod soak;
 mod swa;
+mod tensorboard;
 mod tidy;
 mod torchscript;
 mod workbench;

@@ -123,7 +123,7 @@ impl Bench {
     pub(crate) fn bare() -> Self {
         let bench = Self { dir: TempDir::new().unwrap() };
         fs::create_dir(bench.path("plugins")).unwrap();
-        for name in ["libfaulty.so", "librecorder.so"] {
+        for name in ["libfaulty.so", "libgallery.so", "librecorder.so"] {
             symlink(library(name), bench.path("plugins").join(name)).unwrap();
         }
         bench.add_bundled("plugins");

@@ -18,15 +18,18 @@ pub struct Console {
     first_iter: Option<u64>,
 }
 
+/// One line that is redrawn; what does not fit into the terminal's width is cut off.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
+    let style = ProgressStyle::with_template("{bar:20.cyan/dim} {percent:>3}%  {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
 impl Console {
     /// A console for a run that begins now.
     pub fn new() -> Self {
-        let bar = std::io::stdout().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
-            let style = ProgressStyle::with_template("{bar:24.cyan/dim} {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
+        let bar = std::io::stdout().is_terminal().then(bar);
         Self { bar, began: Instant::now(), first_iter: None }
     }
 
@@ -38,32 +41,24 @@ impl Console {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
     fn eta(&mut self, progress: &HrProgress) -> Option<Duration> {
         let first = *self.first_iter.get_or_insert(progress.iter.saturating_sub(1));
-        let (done, left) =
-            (progress.iter - first, progress.max_iters.saturating_sub(progress.iter));
-        let seconds = self.began.elapsed().as_secs_f64() * left as f64 / done.max(1) as f64;
-        // Nobody waits for less than a second.
-        Duration::try_from_secs_f64(seconds.ceil()).ok().filter(|_| left > 0)
+        let done = progress.iter.saturating_sub(first);
+        left(self.began.elapsed(), done, progress.max_iters.saturating_sub(progress.iter))
     }
 
+    /// Where training is.
     fn train_line(&mut self, events: &EventStorage, progress: &HrProgress) -> String {
         let (epoch, iter) = (progress.epoch, progress.iter);
         let mut line =
             format!("epoch {epoch}/{}  iter {iter}/{}", progress.max_epochs, progress.max_iters);
-        for name in ["train/loss", "train/lr"] {
-            let Some(series) = events.named(name) else { continue };
-            if let Some(value) = series.shown() {
-                _ = write!(line, "  {} {}", &name["train/".len()..], short(value));
+        for name in ["loss", "lr"] {
+            let series = events.named(&format!("train/{name}"));
+            if let Some(value) = series.and_then(crate::events::Series::shown) {
+                _ = write!(line, "  {name} {}", short(value));
             }
         }
-        if let Some(time) = events.named("train/time").and_then(|time| time.median(WINDOW)) {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a batch has far fewer samples than 2^53"
-            )]
-            let rate = progress.batch_size as f64 / time;
+        if let Some(rate) = throughput(events, progress) {
             _ = write!(line, "  {rate:.0} samples/s");
         }
         if let Some(eta) = self.eta(progress) {
@@ -77,6 +72,21 @@ impl Default for Console {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// How long the iterations that are left will take, if they are like those that are done.
+#[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
+fn left(spent: Duration, done: u64, left: u64) -> Option<Duration> {
+    let seconds = spent.as_secs_f64() * left as f64 / done.max(1) as f64;
+    // Nobody waits for less than a second.
+    Duration::try_from_secs_f64(seconds.ceil()).ok().filter(|_| left > 0)
+}
+
+/// Samples a second, by the median of the last iterations' times.
+#[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
+fn throughput(events: &EventStorage, progress: &HrProgress) -> Option<f64> {
+    let time = events.named("train/time")?.median(WINDOW)?;
+    (time > 0.0).then(|| progress.batch_size as f64 / time)
 }
 
 /// A number in as few digits as say it.
@@ -97,8 +107,17 @@ fn eval_line(events: &EventStorage, progress: &HrProgress, phase: Phase) -> Opti
     (line.len() > empty).then_some(line)
 }
 
+/// A text under its name.
+fn titled(name: &str, text: &str) -> String {
+    let indented = text.lines().map(|line| format!("  {line}"));
+    std::iter::once(name.to_owned()).chain(indented).collect::<Vec<_>>().join("\n")
+}
+
 impl Writer for Console {
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+        for (name, text) in events.media().texts() {
+            self.print(&titled(name, text));
+        }
         let phase = Phase::from_code(progress.phase);
         if phase != Phase::Train {
             if let Some(line) = eval_line(events, progress, phase) {
@@ -126,5 +145,72 @@ impl Writer for Console {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Sample;
+
+    fn events(values: &[(&str, bool, f64)]) -> EventStorage {
+        let mut events = EventStorage::default();
+        for (name, smooth, value) in values {
+            let key = events.key(name, *smooth);
+            events.put(key, Sample { iter: 10, samples: 80, value: *value });
+        }
+        events
+    }
+
+    #[test]
+    fn the_line_has_place_loss_rate_throughput_and_time_left() {
+        let events = events(&[
+            ("train/loss", true, 0.25),
+            ("train/lr", false, 0.0005),
+            ("train/time", true, 0.004),
+            ("train/grad_norm", true, 3.0),
+        ]);
+        let (epoch, iter, max_epochs, max_iters) = (1, 10, 2, 20);
+        let progress = HrProgress {
+            epoch,
+            iter,
+            max_epochs,
+            max_iters,
+            batch_size: 8,
+            ..HrProgress::default()
+        };
+        let mut console = Console { bar: None, began: Instant::now(), first_iter: Some(0) };
+        assert_eq!(
+            console.train_line(&events, &progress),
+            "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 1.0 s"
+        );
+    }
+
+    #[test]
+    fn time_left_follows_from_what_was_done_since_the_run_was_taken_up() {
+        let minute = Duration::from_mins(1);
+        assert_eq!(left(minute, 100, 300), Some(Duration::from_mins(3)));
+        assert_eq!(left(minute, 0, 2), Some(Duration::from_mins(2)));
+        assert_eq!(left(minute, 100, 0), None);
+    }
+
+    #[test]
+    fn an_evaluation_has_a_line_of_its_own_values() {
+        let events = events(&[
+            ("val/loss", false, 0.5),
+            ("val/Accuracy", false, 0.875),
+            ("train/lr", false, 1.0),
+        ]);
+        let progress = HrProgress { epoch: 3, ..HrProgress::default() };
+        assert_eq!(
+            eval_line(&events, &progress, Phase::Val).unwrap(),
+            "epoch 3  val  loss 0.5000  Accuracy 0.8750"
+        );
+        assert_eq!(eval_line(&events, &progress, Phase::Test), None);
+    }
+
+    #[test]
+    fn a_text_stands_under_its_name() {
+        assert_eq!(titled("val/table", "| a |\n| b |"), "val/table\n  | a |\n  | b |");
     }
 }

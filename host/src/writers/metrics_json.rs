@@ -1,11 +1,10 @@
 //! `metrics.json`: one JSON object a line, appended. `jq -r '[.iter, ."train/loss"] | @tsv' metrics.json` reads it.
 
-use super::Writer;
+use super::{Writer, json_lines};
 use crate::events::EventStorage;
 use crate::run::RunDirError;
-use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,28 +23,9 @@ impl MetricsJson {
     }
 }
 
-/// A number as JSON; what JSON has no word for is a string.
-fn number(value: f64) -> Json {
-    serde_json::Number::from_f64(value)
-        .map_or_else(|| Json::String(value.to_string()), Json::Number)
-}
-
 impl Writer for MetricsJson {
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
-        let mut line = Map::new();
-        line.insert("iter".into(), progress.iter.into());
-        line.insert("epoch".into(), progress.epoch.into());
-        line.insert("phase".into(), Phase::from_code(progress.phase).name().into());
-        line.insert("samples".into(), progress.samples.into());
-        let fixed = line.len();
-        for series in events.pending() {
-            if let Some(value) = series.shown() {
-                line.insert(series.name().to_string(), number(value));
-            }
-        }
-        if line.len() == fixed {
-            return Ok(());
-        }
+        let Some(line) = json_lines::scalars(events, progress) else { return Ok(()) };
         // One write for the whole line: a kill leaves no half of one behind another.
         let mut text = Json::Object(line).to_string();
         text.push('\n');

@@ -6,11 +6,14 @@
 mod console;
 mod duration;
 mod error;
+mod json_lines;
 mod metrics_json;
+mod tensorboard;
 
 pub use console::Console;
 pub use duration::human;
 pub use error::OpenError;
+pub use json_lines::JsonLines;
 pub use metrics_json::MetricsJson;
 
 use crate::events::EventStorage;
@@ -79,7 +82,7 @@ struct Kind {
     open: Open,
 }
 
-static KINDS: &[Kind] = &[];
+static KINDS: &[Kind] = &[Kind { name: "tensorboard", folder: "tb", open: tensorboard::open }];
 
 /// The kinds' names, for messages.
 fn kinds() -> String {
@@ -188,6 +191,28 @@ mod tests {
     #[test]
     fn an_unknown_kind_is_refused() {
         let error = Writers::default().open("wandb", "").unwrap_err().to_string();
-        assert!(error.starts_with("there is no writer `wandb`"), "{error}");
+        assert_eq!(error, "there is no writer `wandb`; there are tensorboard");
+    }
+
+    #[test]
+    fn a_kind_is_opened_once_inside_the_run_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let run_dir = Some(folder.path().to_owned());
+        let mut writers = Writers::new(RunFacts { run_dir, config: String::new() });
+        let error = writers.open("tensorboard", "../tb").unwrap_err().to_string();
+        assert_eq!(error, "`../tb`: give a folder inside the run directory");
+        assert!(!writers.take_media());
+        writers.open("tensorboard", "").unwrap();
+        writers.open("tensorboard", "tb").unwrap();
+        assert_eq!((writers.all.len(), writers.take_media()), (1, true));
+        let error = writers.open("tensorboard", "other").unwrap_err().to_string();
+        assert_eq!(error, "tensorboard is open in `tb` already: a run has one");
+    }
+
+    #[test]
+    fn a_run_that_leaves_nothing_opens_nothing() {
+        let mut writers = Writers::default();
+        writers.open("tensorboard", "").unwrap();
+        assert!(writers.all.is_empty());
     }
 }

@@ -1,0 +1,48 @@
+//! What is pending as lines of JSON, for `metrics.json` and for `--json` on standard output.
+
+use super::Writer;
+use crate::events::EventStorage;
+use crate::run::RunDirError;
+use hookrack_plugin_api::Phase;
+use hookrack_plugin_api::abi::HrProgress;
+use serde_json::{Map, Value as Json, json};
+use std::io::Write as _;
+
+/// A number as JSON; what JSON has no word for is a string.
+fn number(value: f64) -> Json {
+    serde_json::Number::from_f64(value)
+        .map_or_else(|| Json::String(value.to_string()), Json::Number)
+}
+
+/// The scalars that are pending, after where the run is; `None` where there are none.
+pub(super) fn scalars(events: &EventStorage, progress: &HrProgress) -> Option<Map<String, Json>> {
+    let mut line = Map::new();
+    line.insert("iter".into(), progress.iter.into());
+    line.insert("epoch".into(), progress.epoch.into());
+    line.insert("phase".into(), Phase::from_code(progress.phase).name().into());
+    line.insert("samples".into(), progress.samples.into());
+    let fixed = line.len();
+    for series in events.pending() {
+        if let Some(value) = series.shown() {
+            line.insert(series.name().to_string(), number(value));
+        }
+    }
+    (line.len() > fixed).then_some(line)
+}
+
+/// Writes to standard output for a program to read: one object a line, scalars as in `metrics.json`.
+pub struct JsonLines;
+
+impl Writer for JsonLines {
+    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+        let mut out = std::io::stdout().lock();
+        if let Some(line) = scalars(events, progress) {
+            // A closed pipe is no reason to end a training run.
+            _ = writeln!(out, "{}", Json::Object(line));
+        }
+        for (name, text) in events.media().texts() {
+            _ = writeln!(out, "{}", json!({ "iter": progress.iter, "name": name, "text": text }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! TensorBoard's own reader finds every scalar, picture, histogram, text and setting of a run.
+
+use crate::workbench::{Bench, RunFolder};
+use crate::workshop::repository;
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The reader that these tests were written with.
+const TENSORBOARD: &str = "tensorboard==2.21.0";
+
+fn can_read(python: &Path) -> bool {
+    let import = "import tensorboard.backend.event_processing.event_accumulator";
+    Command::new(python).args(["-c", import]).output().is_ok_and(|ran| ran.status.success())
+}
+
+fn succeed(command: &mut Command) {
+    let ran = command.output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{command:?} failed:\n{said}");
+}
+
+/// A Python that can import TensorBoard: the one at hand, or an environment of its own that the first test makes.
+/// `None` where there is no Python at all.
+fn python() -> Option<&'static Path> {
+    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = PYTHON.get_or_init(|| {
+        let system = PathBuf::from("python3");
+        if Command::new(&system).arg("--version").output().is_err() {
+            #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
+            {
+                eprintln!("skipped: there is no python3 to read TensorBoard's files with");
+            }
+            return None;
+        }
+        if can_read(&system) {
+            return Some(system);
+        }
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tensorboard");
+        let own = folder.join("bin/python");
+        if !can_read(&own) {
+            succeed(Command::new(&system).args(["-m", "venv", "--clear"]).arg(&folder));
+            succeed(Command::new(&own).args(["-m", "pip", "install", "--quiet", TENSORBOARD]));
+        }
+        Some(own)
+    });
+    found.as_deref()
+}
+
+/// What TensorBoard reads in a run's folder.
+fn read(python: &Path, run: &RunFolder) -> Json {
+    let script = repository().join("tests/fixtures/read_tensorboard.py");
+    let ran = Command::new(python).arg(script).arg(run.path.join("tb")).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "the reader failed:\n{said}");
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+/// Steps and values of a scalar in `metrics.json`, where it was put in that iteration.
+fn written(run: &RunFolder, name: &str) -> Vec<(u64, f64)> {
+    let lines = run.scalars();
+    let point = |line: &Json| Some((line["iter"].as_u64()?, line.get(name)?.as_f64()?));
+    lines.iter().filter_map(point).collect()
+}
+
+const GALLERY: &str = "[[custom_hooks]]\ntype = \"Gallery\"\n[default_hooks]\nlogger = { interval = 1 }\n\
+                       [[metrics]]\ntype = \"ConfusionMatrix\"\n";
+
+#[test]
+fn tensorboard_reads_every_scalar_picture_histogram_text_and_setting() {
+    let Some(python) = python() else { return };
+    let run = Bench::new(GALLERY).trained("run", &[]);
+    let found = read(python, &run);
+
+    let scalars = found["scalars"].as_object().unwrap();
+    let mut names: Vec<_> = run
+        .scalars()
+        .iter()
+        .flat_map(|line| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>())
+        .filter(|name| name.contains('/'))
+        .collect();
+    names.sort();
+    names.dedup();
+    assert!(names.len() >= 8, "{names:?}");
+    assert_eq!(
+        scalars.keys().cloned().collect::<std::collections::BTreeSet<_>>(),
+        names.iter().cloned().collect()
+    );
+    for name in &names {
+        let read = scalars[name].as_array().unwrap();
+        let wanted = written(&run, name);
+        assert_eq!(read.len(), wanted.len(), "{name}");
+        for (read, (iter, value)) in read.iter().zip(wanted) {
+            let (step, number) = (read[0].as_u64().unwrap(), read[1].as_f64().unwrap());
+            assert_eq!(step, iter, "{name}");
+            assert!(
+                (number - value).abs() <= 1e-6 * value.abs().max(1.0),
+                "{name} {number} {value}"
+            );
+        }
+    }
+    assert_eq!(scalars["train/outer/twice"], json!([[1, 2.0], [2, 3.0], [3, 4.0], [4, 5.0]]));
+    let squares = &scalars["hook/Gallery/outer/inner/square"];
+    assert_eq!(*squares, json!([[1, 1.0], [2, 4.0], [3, 9.0], [4, 16.0]]));
+
+    let pictures: Vec<_> =
+        (1..=4).map(|iter| json!([iter, 3, 2, [iter, 50, 100, 150, 200, 250]])).collect();
+    assert_eq!(found["images"]["train/picture"], json!(pictures));
+    assert_eq!(found["images"]["val/ConfusionMatrix"].as_array().unwrap().len(), 2);
+    let histogram = |iter: u32| {
+        let last = f64::from(iter) + 1.0;
+        let [sum, squares] = [last + 2.0, last * last + 2.0];
+        // In the first iteration 1 is the middle and belongs to the upper half.
+        let counts = if iter > 1 { [3.0, 1.0] } else { [1.0, 3.0] };
+        json!([iter, 0.0, last, 4.0, sum, squares, [last / 2.0, last], counts])
+    };
+    let histograms: Vec<_> = [1, 2, 3, 4].map(histogram).into();
+    assert_eq!(found["histograms"]["hook/Gallery/numbers"], json!(histograms));
+    assert_eq!(found["texts"]["train/note"][3], json!([4, "iteration *4*"]));
+    assert!(found["texts"]["config"][0][1].as_str().unwrap().contains("type = \"Gallery\""));
+    assert_eq!(found["settings"]["train.max_epochs"], 2.0);
+    assert_eq!(found["settings"]["optimizer.type"], "AdamW");
+}
+
+#[test]
+fn the_confusion_matrix_is_a_table_on_the_console_and_metrics_have_their_own_names() {
+    let bench = Bench::new(
+        "[[metrics]]\ntype = \"ConfusionMatrix\"\n[[metrics]]\ntype = \"F1\"\nname = \"f1_micro\"\naverage = \"micro\"\n\
+         [[metrics]]\ntype = \"F1\"\nper_class = true\n[[metrics]]\ntype = \"AUROC\"\n",
+    );
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(0).prints(&["| is \\ said |", "val/ConfusionMatrix"]);
+    assert!((run.scalar("val/f1_micro") - run.scalar("val/Accuracy")).abs() < 1e-12);
+    assert!((run.scalar("val/ConfusionMatrix") - run.scalar("val/Accuracy")).abs() < 1e-12);
+    for name in ["val/F1", "val/F1.0", "val/F1.2", "val/AUROC"] {
+        assert!((0.0..=1.0).contains(&run.scalar(name)), "{name}");
+    }
+}
+
+#[test]
+fn a_hook_cannot_have_an_unknown_writer_opened_or_one_outside_the_run_directory() {
+    let refused = |settings: &str, why: &str| {
+        let bench = Bench::new(&format!("[[custom_hooks]]\ntype = \"Gallery\"\n{settings}\n"));
+        let (ran, _) = bench.train("run", &[]);
+        ran.expect(4).says(&["Gallery", why]);
+    };
+    refused("writer = \"wandb\"", "there is no writer `wandb`; there are tensorboard");
+    refused("folder = \"../elsewhere\"", "give a folder inside the run directory");
+}
