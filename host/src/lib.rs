@@ -12,6 +12,7 @@ pub mod metrics;
 pub mod new_plugin;
 pub mod plugins;
 pub mod provenance;
+pub mod report;
 pub mod run;
 pub mod saved_state;
 pub mod torch;

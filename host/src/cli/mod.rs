@@ -21,6 +21,7 @@ mod plan;
 mod plot_lr;
 mod plugins;
 mod predict;
+mod report;
 mod resume;
 mod summary;
 mod train;
@@ -64,6 +65,7 @@ enum Command {
     Plugins(plugins::PluginsArgs),
     Inspect(inspect::InspectArgs),
     NewPlugin(new_plugin::NewPluginArgs),
+    Report(report::ReportArgs),
 }
 
 /// The config of a command.
@@ -97,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Plugins(args) => plugins::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::NewPlugin(args) => new_plugin::run(&args),
+        Command::Report(args) => report::run(&args),
     };
     match outcome {
         Ok(code) => code,

@@ -4,6 +4,7 @@ use super::exit::Failure;
 use crate::engine::lr::Horizon;
 use crate::engine::{Engine, EngineError};
 use crate::job::Job;
+use crate::report::{label, ticks};
 use crate::train::Parts;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -108,7 +109,7 @@ impl Plot {
 }
 
 fn vertical_axis(out: &mut String, top: f64, y: impl Fn(f64) -> f64) {
-    for tick in ticks(top, false) {
+    for tick in ticks(0.0, top, false) {
         let (at, end, beside) = (y(tick), WIDTH - RIGHT, LEFT - 8.0);
         _ = writeln!(
             out,
@@ -127,7 +128,7 @@ fn vertical_axis(out: &mut String, top: f64, y: impl Fn(f64) -> f64) {
 
 fn horizontal_axis(out: &mut String, right: f64, x: impl Fn(f64) -> f64) {
     let (floor, end) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
-    for tick in ticks(right, true) {
+    for tick in ticks(0.0, right, true) {
         let at = x(tick);
         _ = writeln!(
             out,
@@ -147,44 +148,9 @@ fn horizontal_axis(out: &mut String, right: f64, x: impl Fn(f64) -> f64) {
     );
 }
 
-/// About five round numbers from 0 to `end`.
-fn ticks(end: f64, whole: bool) -> Vec<f64> {
-    let rough = end / 5.0;
-    let power = 10_f64.powf(rough.log10().floor());
-    let gap = [1.0, 2.0, 5.0, 10.0].map(|part| part * power).into_iter().find(|gap| *gap >= rough);
-    let gap = gap.unwrap_or(rough);
-    let gap = if whole { gap.max(1.0) } else { gap };
-    // The curve's own end may be off a tick by rounding alone.
-    (0..=10_u64)
-        .map(|index| real(index) * gap)
-        .take_while(|tick| *tick <= end * 1.000_001)
-        .collect()
-}
-
-/// A round number in few characters.
-fn label(tick: f64) -> String {
-    if tick <= 0.0 {
-        return "0".to_owned();
-    }
-    if (1e-3..1e7).contains(&tick) {
-        let text = format!("{tick:.6}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    }
-    format!("{tick:.1e}").replace(".0e", "e")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_round_and_within_the_axis() {
-        let labels = |end, whole| ticks(end, whole).into_iter().map(label).collect::<Vec<_>>();
-        assert_eq!(labels(0.005, false), ["0", "0.001", "0.002", "0.003", "0.004", "0.005"]);
-        assert_eq!(labels(3e-5, false), ["0", "1e-5", "2e-5", "3e-5"]);
-        assert_eq!(labels(459.0, true), ["0", "100", "200", "300", "400"]);
-        assert_eq!(labels(1.0, true), ["0", "1"]);
-    }
 
     #[test]
     fn first_and_last_iteration_are_drawn_however_long_the_run_is() {

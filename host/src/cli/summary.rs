@@ -3,7 +3,9 @@
 use crate::run::RunDir;
 use crate::train::{Ending, Trainer};
 use crate::writers::human;
+use hookrack_plugin_api::Phase;
 use serde_json::{Value as Json, json};
+use std::time::Duration;
 
 /// Hooks that are worth a line.
 const SHOWN: usize = 6;
@@ -17,6 +19,32 @@ pub(super) fn metrics_json(trainer: &Trainer) -> Json {
         (name, json!({ "last": reading.last, "best": best }))
     };
     Json::Object(board.readings().map(entry).collect())
+}
+
+/// Seconds by phase.
+pub(super) fn phases_json(trainer: &Trainer) -> Json {
+    let phases = phases(trainer).into_iter();
+    Json::Object(
+        phases.map(|(phase, time)| (phase.name().into(), time.as_secs_f64().into())).collect(),
+    )
+}
+
+fn phases(trainer: &Trainer) -> Vec<(Phase, Duration)> {
+    trainer.context().clock.spent(trainer.context().phase())
+}
+
+/// The outcome as one object, for `--json`.
+pub(super) fn json(trainer: &Trainer, ending: &Ending) -> Json {
+    let (outcome, why) = ending.describe();
+    let progress = trainer.context().progress.get();
+    json!({
+        "outcome": outcome,
+        "why": why,
+        "epoch": progress.epoch,
+        "iter": progress.iter,
+        "metrics": metrics_json(trainer),
+        "phases": phases_json(trainer),
+    })
 }
 
 fn cost_lines(trainer: &Trainer) -> Vec<String> {
@@ -52,9 +80,15 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
             reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
         say!("  {name:<24} {last:>9.4}{}", best.unwrap_or_default());
     }
+    let phases: Vec<_> = phases(trainer)
+        .into_iter()
+        .map(|(phase, time)| format!("{} {}", phase.name(), human(time)))
+        .collect();
+    say!("time: {}", phases.join(", "));
     say!("time in hooks:");
     for line in cost_lines(trainer).iter().take(SHOWN) {
         say!("  {line}");
     }
+    say!("report: {}", run.path().join("report.html").display());
     say!("run directory: {}", run.path().display());
 }

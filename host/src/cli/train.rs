@@ -5,10 +5,12 @@ use super::logging::LogFile;
 use super::resume::{Place, Start};
 use super::{ConfigSource, summary};
 use crate::provenance::{libraries, provenance};
+use crate::report;
 use crate::run::{Record, RunDir, RunDirError};
 use crate::train::{Ending, Interrupt, Parts, Resume, Trainer};
-use crate::writers::{Console, MetricsJson, RunFacts, Writers};
+use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers};
 use clap::Args;
+use serde_json::json;
 use std::process::ExitCode;
 
 /// Train, and leave a run directory with the resolved config, scalars, log and checkpoints
@@ -30,6 +32,10 @@ pub(super) struct TrainArgs {
     /// Print no progress
     #[arg(short, long)]
     quiet: bool,
+
+    /// Print progress and outcome as JSON, one object a line
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
 }
 
 pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
@@ -47,7 +53,7 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     }
     record.write(&run)?;
 
-    let writers = writers(&start, job.config.to_toml(), args.quiet)?;
+    let writers = writers(&start, job.config.to_toml(), args)?;
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = match Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt) {
         Ok(trainer) => trainer,
@@ -65,15 +71,19 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
         tracing::info!("plan: {line}");
     }
     let ending = trainer.fit();
-    finish(&trainer, &ending, &mut record, &run, args.quiet)?;
+    finish(&trainer, &ending, &mut record, &run, args)?;
     code_of(ending)
 }
 
 /// Who writes the scalars of the run; those of a run that goes on stand where the checkpoint found them.
-fn writers(start: &Start, config: String, quiet: bool) -> Result<Writers, Failure> {
+fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, Failure> {
     let path = start.run.path();
     let mut writers = Writers::new(RunFacts { run_dir: Some(path.to_owned()), config });
-    if !quiet {
+    if args.json {
+        let checkpoint = start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint);
+        say!("{}", json!({ "run_dir": path, "goes_on_from": checkpoint }));
+        writers.add(JsonLines);
+    } else if !args.quiet {
         say!("run directory: {}", path.display());
         if let Some((checkpoint, _)) = &start.checkpoint {
             say!("goes on from {}", checkpoint.display());
@@ -95,7 +105,7 @@ fn finish(
     ending: &Ending,
     record: &mut Record,
     run: &RunDir,
-    quiet: bool,
+    args: &TrainArgs,
 ) -> Result<(), Failure> {
     let (outcome, why) = ending.describe();
     record.end(outcome, &why);
@@ -104,9 +114,16 @@ fn finish(
     record.set("epoch", progress.epoch);
     record.set("iter", progress.iter);
     record.set("metrics", summary::metrics_json(trainer));
+    record.set("phases", summary::phases_json(trainer));
     let written = record.write(run);
     summary::log(trainer, ending);
-    if !quiet {
+    // The page is made of what was written; a run is not a failure for want of it.
+    if let Err(error) = report::write(run.path(), None) {
+        tracing::warn!("no report: {error}");
+    }
+    if args.json {
+        say!("{}", summary::json(trainer, ending));
+    } else if !args.quiet {
         summary::print(trainer, ending, run);
     }
     Ok(written?)

@@ -17,6 +17,16 @@ fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
+fn machine() -> Json {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    json!({
+        "name": name.trim(),
+        "cpus": std::thread::available_parallelism().map_or(1, usize::from),
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+    })
+}
+
 impl Record {
     /// A record of a run that begins now.
     pub fn begin(command: &str, config: &str, plugins: &[Json]) -> Self {
@@ -29,6 +39,7 @@ impl Record {
             "pid": std::process::id(),
             "began": seconds(began),
             "threads": tch::get_num_threads(),
+            "machine": machine(),
             "plugins": plugins,
             "outcome": "running",
         });

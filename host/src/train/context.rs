@@ -5,6 +5,7 @@
 
 use super::arena::{Arena, Lease};
 use super::current::Current;
+use super::phase_clock::PhaseClock;
 use super::requests::Requests;
 use crate::engine::{Engine, EngineError, LossScaling, Mode};
 use crate::events::{EventStorage, Key, Sample};
@@ -41,6 +42,8 @@ pub struct Context {
     pub states: RefCell<HashMap<String, Value>>,
     /// What was asked for.
     pub requests: RefCell<Requests>,
+    /// How long the run was in each phase.
+    pub clock: PhaseClock,
     /// The failure that ended the run.
     pub failure: RefCell<String>,
     /// The run directory; `None` where the run leaves none.
@@ -90,6 +93,7 @@ impl Context {
             writers: RefCell::new(writers),
             states: RefCell::default(),
             requests: RefCell::default(),
+            clock: PhaseClock::start(),
             failure: RefCell::default(),
             run_dir,
             fixed,
@@ -102,7 +106,11 @@ impl Context {
     /// Changes where the run is.
     pub fn advance(&self, change: impl FnOnce(&mut HrProgress)) {
         let mut progress = self.progress.get();
+        let phase = progress.phase;
         change(&mut progress);
+        if progress.phase != phase {
+            self.clock.leave(phase);
+        }
         self.progress.set(progress);
     }
 

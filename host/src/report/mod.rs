@@ -1,0 +1,142 @@
+//! `report.html`: a run on one page that opens without a network and needs no script.
+//!
+//! It is made of what the run directory has, so that it can be made again of any run, also one that was killed.
+
+mod chart;
+mod clock_time;
+mod page;
+mod scalars;
+mod tables;
+mod ticks;
+
+pub(crate) use ticks::{label, ticks};
+
+use crate::run::{RunDirError, atomic};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+
+/// A run, as its directory tells it.
+struct Run {
+    name: String,
+    /// `run.json`.
+    record: Json,
+    /// The charts of its scalars.
+    charts: Vec<chart::Chart>,
+    /// How many charts there are beside those.
+    left_out: usize,
+    /// `config.toml`.
+    config: String,
+}
+
+/// What would be markup, as text.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+impl Run {
+    fn read(folder: &Path) -> Result<Self, RunDirError> {
+        let text = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(RunDirError::io("read", &path))
+        };
+        let record = serde_json::from_str(&text("run.json")?).unwrap_or_default();
+        // A run that was stopped before its first line has no scalars.
+        let (charts, left_out) = scalars::charts(&text("metrics.json").unwrap_or_default());
+        let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let config = text("config.toml").unwrap_or_default();
+        Ok(Self { name, record, charts, left_out, config })
+    }
+}
+
+/// The page of the run in a folder.
+///
+/// # Errors
+/// The folder holds no run.
+pub fn html(folder: &Path) -> Result<String, RunDirError> {
+    Ok(page::page(&Run::read(folder)?))
+}
+
+/// Writes the page of the run in a folder to a file, or to `report.html` in the folder.
+///
+/// # Errors
+/// The folder holds no run, or the file cannot be written.
+pub fn write(folder: &Path, file: Option<&Path>) -> Result<PathBuf, RunDirError> {
+    let file = file.map_or_else(|| folder.join("report.html"), Path::to_owned);
+    atomic::write(&file, html(folder)?.as_bytes())?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_all_of_a_run_and_needs_nothing_from_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let write_file =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let record = serde_json::json!({
+            "hookrack": "0.1.0", "libtorch": "2.13.0", "command": "train", "config": "configs/a<b.toml",
+            "began": 1_794_805_919.5, "seconds": 75.0, "threads": 2, "outcome": "completed",
+            "epoch": 3, "iter": 60, "phases": { "train": 60.0, "val": 15.0 },
+            "machine": { "name": "box", "cpus": 4, "os": "linux", "arch": "x86_64" },
+            "plugins": [{ "name": "ema", "version": "0.1.0", "path": "/p/libema.so", "sha256": "ab12" }],
+            "hook_costs": [{ "hook": "EMAIterHook", "calls": 60, "ms": 30.0, "points": {} },
+                           { "hook": "Idle", "calls": 0, "ms": 0.0, "points": {} }],
+            "metrics": { "val/Accuracy": { "last": 0.9, "best": { "value": 0.95, "epoch": 2 } },
+                         "val/Kind": { "last": null, "best": null } },
+        });
+        write_file("run.json", &record.to_string());
+        write_file(
+            "metrics.json",
+            "{\"iter\":1,\"train/loss\":2.0}\n{\"iter\":2,\"train/loss\":1.0}\n",
+        );
+        write_file("config.toml", "[model]\ntype = \"<MLP>\"\n");
+        let page = html(folder.path()).unwrap();
+        for part in [
+            "completed",
+            "3 epochs, 60 iterations",
+            "1:15",
+            "2026-11-16 05:11 UTC",
+            "val/Accuracy",
+            "0.95",
+            "loss",
+            "<polyline",
+            "EMAIterHook",
+            "500.0 µs",
+            "train",
+            "80.0 %",
+            "libtorch",
+            "2.13.0",
+            "ema 0.1.0",
+            "ab12",
+            "&lt;MLP&gt;",
+            "a&lt;b.toml",
+            "box",
+        ] {
+            assert!(page.contains(part), "`{part}` is not in\n{page}");
+        }
+        for part in ["http:", "https:", "<script", "<link", "src=", "url(", "NaN", "Idle"] {
+            assert!(!page.contains(part), "`{part}` is in the page");
+        }
+    }
+
+    #[test]
+    fn a_folder_without_a_run_is_refused_and_a_run_that_was_killed_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(html(folder.path()).is_err());
+        std::fs::write(folder.path().join("run.json"), "{\"outcome\": \"running\"}").unwrap();
+        assert!(html(folder.path()).unwrap().contains("running"));
+    }
+}

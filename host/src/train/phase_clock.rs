@@ -1,0 +1,54 @@
+//! How long a run was in each phase.
+
+use hookrack_plugin_api::Phase;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// The time spent in each phase. It runs from its making; the time before the first switch counts as training.
+pub struct PhaseClock {
+    spent: Cell<[Duration; 4]>,
+    since: Cell<Instant>,
+}
+
+impl PhaseClock {
+    pub(super) fn start() -> Self {
+        Self { spent: Cell::default(), since: Cell::new(Instant::now()) }
+    }
+
+    /// The phase with this code ends here.
+    pub(super) fn leave(&self, code: u32) {
+        let now = Instant::now();
+        let mut spent = self.spent.get();
+        if let Some(time) = spent.get_mut(code as usize) {
+            *time += now - self.since.replace(now);
+        }
+        self.spent.set(spent);
+    }
+
+    /// The time in each phase that was entered, up to now.
+    pub fn spent(&self, current: Phase) -> Vec<(Phase, Duration)> {
+        self.leave(current.code());
+        let times = self.spent.get().into_iter().enumerate();
+        times
+            .map(|(code, time)| (Phase::from_code(u32::try_from(code).unwrap_or(0)), time))
+            .filter(|(_, time)| !time.is_zero())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_has_the_time_until_it_was_left() {
+        let clock = PhaseClock::start();
+        std::thread::sleep(Duration::from_millis(2));
+        clock.leave(Phase::Train.code());
+        std::thread::sleep(Duration::from_millis(3));
+        let spent = clock.spent(Phase::Val);
+        let phases: Vec<_> = spent.iter().map(|(phase, _)| *phase).collect();
+        assert_eq!(phases, [Phase::Train, Phase::Val]);
+        assert!(spent[0].1 >= Duration::from_millis(2) && spent[1].1 >= Duration::from_millis(3));
+    }
+}
