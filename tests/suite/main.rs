@@ -25,6 +25,7 @@ mod outside;
 mod points;
 mod precision;
 mod profiler;
+mod report;
 mod resume;
 mod run_directory;
 mod soak;

@@ -70,7 +70,8 @@ const GALLERY: &str = "[[custom_hooks]]\ntype = \"Gallery\"\n[default_hooks]\nlo
 #[test]
 fn tensorboard_reads_every_scalar_picture_histogram_text_and_setting() {
     let Some(python) = python() else { return };
-    let run = Bench::new(GALLERY).trained("run", &[]);
+    let bench = Bench::new(GALLERY);
+    let run = bench.trained("run", &[]);
     let found = read(python, &run);
 
     let scalars = found["scalars"].as_object().unwrap();

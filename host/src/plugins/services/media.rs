@@ -19,11 +19,15 @@ pub(super) static TABLE: MediaTable = MediaTable {
     open_writer,
 };
 
+fn wants_media(context: &Context) -> bool {
+    context.writers.borrow().take_media()
+}
+
 unsafe extern "C" fn is_wanted(host: *mut c_void) -> u32 {
     let mut wanted = 0;
     // SAFETY: the caller's handle is ours.
     unsafe { Desk::of(host) }.answer(|context| {
-        wanted = u32::from(context.writers.borrow().take_media());
+        wanted = u32::from(wants_media(context));
         Ok::<_, String>(())
     });
     wanted
@@ -56,6 +60,9 @@ fn tensor(context: &Context, handle: HrTensor) -> Result<Tensor, String> {
 
 unsafe extern "C" fn put_image(host: *mut c_void, name: HrStr, image: HrTensor) -> HrStatus {
     let make = |context: &Context| {
+        if !wants_media(context) {
+            return Ok(None);
+        }
         let image = shown::image(&tensor(context, image)?).map_err(|e| e.to_string())?;
         Ok(Some(Content::Image(image)))
     };
@@ -70,6 +77,9 @@ unsafe extern "C" fn put_histogram(
     bins: usize,
 ) -> HrStatus {
     let make = |context: &Context| {
+        if !wants_media(context) {
+            return Ok(None);
+        }
         let made = shown::histogram(&tensor(context, values)?, bins).map_err(|e| e.to_string())?;
         Ok(made.map(Content::Histogram))
     };
