@@ -100,6 +100,13 @@ case("some ignored", "Accuracy", scores, ignored, (said == ignored)[kept].mean()
 case("some ignored", "CategoricalCrossEntropy", scores, ignored,
      F.cross_entropy(torch.tensor(scores, dtype=torch.float64), torch.tensor(ignored)), SIZES)
 
+mixed = np.eye(C)[classes] * 0.7 + np.eye(C)[(classes + 1) % C] * 0.3
+case("labels are shares of classes", "Accuracy", scores, f32(mixed), (said == classes).mean(), SIZES)
+picture, places = scores.reshape(15, 2, 2, C), classes.reshape(15, 2, 2)
+case("a class for each place of a picture", "F1", np.moveaxis(picture, 3, 1), places,
+     sk.f1_score(classes, said, average="macro"), (4, 0))
+case("a class for each token", "Accuracy", scores.reshape(15, 4, C), classes.reshape(15, 4), (said == classes).mean(), (4, 0))
+
 # One score a sample, with ties.
 score = f32(rng.normal(size=40).round(1))
 truth = (score + rng.normal(size=40) > 0).astype(np.int64)

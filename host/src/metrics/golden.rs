@@ -3,7 +3,7 @@
 use super::METRICS;
 use crate::engine::data::{DATASETS, Dataset};
 use crate::engine::lr::Horizon;
-use crate::engine::{Choice, Engine, EngineSpec};
+use crate::engine::{Choice, Engine, EngineSpec, LossScalerSettings, Precision};
 use crate::plugins::{Instance, MetricType, gather, give_back};
 use crate::train::Context;
 use crate::writers::Writers;
@@ -29,6 +29,9 @@ fn context() -> Rc<Context> {
         clip_grad_norm: 0.0,
         seed: 1,
         horizon: Horizon { iters: 1, epochs: 1 },
+        precision: Precision::Fp32,
+        graph: false,
+        loss_scaler: LossScalerSettings::default(),
     };
     let data: Arc<dyn Dataset> =
         Choice::new("Digits", &[]).build("data set", DATASETS, &()).unwrap().into();

@@ -71,6 +71,14 @@ pub(super) fn predicted(row: &[f32], threshold: f64) -> usize {
     best
 }
 
+/// The same tensor where its memory can be looked at, else a copy on the CPU.
+fn on_cpu(t: &Trainer, tensor: Tensor) -> Result<Tensor> {
+    if tensor.view().is_ok() {
+        return Ok(tensor);
+    }
+    t.call(&TO_COPY, &[Arg::from(&tensor), Arg::NONE, Arg::NONE, Arg::from("cpu")])?.tensor()
+}
+
 /// The output with its scores along the last dimension, where they lie along the second: a class for each place of a
 /// picture.
 fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
@@ -106,8 +114,8 @@ pub(super) fn classified<T>(
     t: &Trainer,
     body: impl FnOnce(Classified<'_>) -> Result<T>,
 ) -> Result<T> {
-    let output = t.output()?;
-    let label = largest_share(t, &output, t.label()?)?;
+    let output = on_cpu(t, t.output()?)?;
+    let label = largest_share(t, &output, on_cpu(t, t.label()?)?)?;
     let output = readable::<f32>(t, scores_last(t, output, &label)?, "float32")?;
     let label = readable::<i64>(t, label, "int64")?;
     let (scores, labels) = (output.view()?, label.view()?);

@@ -218,15 +218,16 @@ impl DLTensor {
         self.row(self.shape)
     }
 
-    /// Whether the elements follow each other in memory.
+    /// Whether the elements follow each other in memory. No elements always do, whatever their strides.
     pub(crate) fn is_in_order(&self) -> bool {
         let mut expected = 1;
         let (sizes, strides) = (self.sizes(), self.row(self.strides));
-        sizes.iter().zip(strides).rev().all(|(size, stride)| {
-            let fits = *size == 1 || *stride == expected;
-            expected *= size;
-            fits
-        })
+        sizes.contains(&0)
+            || sizes.iter().zip(strides).rev().all(|(size, stride)| {
+                let fits = *size == 1 || *stride == expected;
+                expected *= size;
+                fits
+            })
     }
 
     /// All elements; the caller has checked their type, order and device.
