@@ -9,6 +9,7 @@ mod handwritten;
 mod loader;
 mod report;
 mod rounds;
+mod stall;
 mod startup;
 mod steps;
 mod subjects;
@@ -81,6 +82,7 @@ fn measure(quick: bool) -> Result<Report, BenchError> {
     sections.extend([
         allocations::measure(if quick { 200 } else { 1000 })?,
         steps::measure(if quick { 5 } else { 25 })?,
+        stall::measure(if quick { 3 } else { 9 })?,
         startup::measure(if quick { 3 } else { 9 })?,
     ]);
     Ok(Report { sections })

@@ -30,6 +30,9 @@
 // The id of the extension whose table is ArtifactTable.
 #define HR_ARTIFACTS "hookrack.artifacts/1"
 
+// The id of the extension whose table is CheckpointTable.
+#define HR_CHECKPOINTS "hookrack.checkpoints/1"
+
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
 
@@ -807,6 +810,26 @@ typedef struct HistoryTable {
   // Leaves the scope that was entered last; HR_ABSENT where there is none. [train-thread]
   HrStatus (*leave_scope)(void *host);
 } HistoryTable;
+
+// Which checkpoints stay, and which one is loaded.
+typedef struct CheckpointTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
+  // (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
+  // (empty for none), where `higher` is 1 if more is better. [train-thread] [borrowed until return]
+  HrStatus (*keep)(void *host,
+                   int64_t last,
+                   uint64_t every_epochs,
+                   uint64_t every_iters,
+                   struct HrStr metric,
+                   uint32_t higher,
+                   uint64_t top);
+  // Has a checkpoint loaded when this point is over; to be called at `before_train`. `path` is a checkpoint or a
+  // run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
+  // alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
+  HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
+} CheckpointTable;
 
 // What a run shows beside scalars. Names are scoped like those of scalars.
 typedef struct MediaTable {

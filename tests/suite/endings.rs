@@ -211,3 +211,48 @@ fn a_failure_while_an_interrupted_run_is_saved_is_told_before_after_train() {
         "on_exception 3 failed\nafter_train 3 failed\nafter_run 3 failed\non_detach 3 failed\n";
     assert!(bench.read("one").ends_with(expected), "{}", bench.read("one"));
 }
+
+#[test]
+fn sigusr1_saves_and_hands_the_job_back_to_slurm() {
+    let bench = bench(&Case { how: "sigusr1", ..TABLE[3] });
+    let scontrol = "#!/bin/sh\necho \"$@\" > \"$(dirname \"$0\")/../asked\"\n";
+    std::fs::create_dir(bench.path("bin")).unwrap();
+    bench.write("bin/scontrol", scontrol);
+    let mut mode = std::fs::metadata(bench.path("bin/scontrol")).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(bench.path("bin/scontrol"), mode).unwrap();
+    let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut command = std::process::Command::new(crate::workbench::program());
+    command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
+    command.env_remove("LD_LIBRARY_PATH").env("PATH", path).env("SLURM_JOB_ID", "4711");
+    assert_eq!(command.output().unwrap().status.code(), Some(143));
+    assert_eq!(bench.read("asked"), "requeue 4711\n");
+    let (ran, run) = bench.train("run", &["--resume", "-s", "custom_hooks.bad.at=nowhere"]);
+    ran.expect(0);
+    assert_eq!((&run.record()["outcome"], &run.record()["iter"]), (&"completed".into(), &4.into()));
+}
+
+#[test]
+fn a_run_ends_when_its_time_is_over_and_goes_on_later() {
+    let bench = bench(&TABLE[0]);
+    let (ran, run) = bench.train("run", &["-s", "train.max_time=0.001"]);
+    ran.expect(0);
+    let record = run.record();
+    assert_eq!(record["outcome"], "stopped");
+    assert!(record["why"].as_str().unwrap().starts_with("by `train.max_time`: "), "{record}");
+    bench.train("run", &["--resume"]).0.expect(0);
+    assert_eq!((&run.record()["outcome"], &run.record()["iter"]), (&"completed".into(), &4.into()));
+}
+
+#[test]
+fn a_hook_that_cannot_save_its_state_is_dealt_with_by_its_policy() {
+    for (policy, code) in [("abort", 6), ("warn", 0), ("disable", 0)] {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"save_state\"\nhow = \"error\"\n\
+             on_error = \"{policy}\"\n"
+        ));
+        let (ran, run) = bench.train("run", &[]);
+        ran.expect(code).says(&["hook `bad` could not save its state"]);
+        assert_eq!(run.checkpoints().is_empty(), policy == "abort", "{policy}");
+    }
+}

@@ -14,7 +14,7 @@ type = "CosineAnnealingLR"
 [default_hooks]
 timer = false
 logger = { interval = 5 }
-checkpoint = { epoch_period = 0, iter_period = 7 }
+checkpoint = { epoch_period = 0, iter_period = 7, max_num_checkpoints = 3 }
 [[metrics]]
 type = "Accuracy"
 name = "TrainAccuracy"

@@ -44,6 +44,8 @@ Examples:
   cargo xtask ci
   .ci/run                                  the same, from any folder")]
     Ci,
+    /// Build, then kill and resume a run at random moments, and compare it with one that was left alone
+    Soak(Soak),
     /// Build for release and pack a folder and a `.tar.gz` that run on another machine
     Dist(Dist),
     /// Build for release, then run the benchmarks
@@ -145,6 +147,21 @@ pub(crate) enum DataSet {
     Mnist,
     /// The Jargon File, 1.7 MB of English, from Debian's package `jargon-text`
     Text,
+}
+
+/// `cargo xtask soak`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask soak
+  cargo xtask soak --kills 50 --seed 7")]
+pub(crate) struct Soak {
+    /// How many times the run is killed
+    #[arg(long, default_value_t = 200)]
+    pub(crate) kills: u64,
+    /// Another seed kills at other moments
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 /// `cargo xtask dist`

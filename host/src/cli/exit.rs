@@ -39,6 +39,11 @@ impl Failure {
         Self::new(CONFIG, message)
     }
 
+    /// Training did not do what it must.
+    pub(super) fn training(message: impl Display) -> Self {
+        Self::new(TRAINING, message)
+    }
+
     /// A file that was asked for could not be written.
     pub(super) fn could_not_write(path: &Path, error: &std::io::Error) -> Self {
         Self::new(FILES, format!("could not write {}: {error}", path.display()))

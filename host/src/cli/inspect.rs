@@ -1,4 +1,4 @@
-//! `hookrack inspect`: what a plugin library says about itself.
+//! `hookrack inspect`: what a plugin library says about itself, or what a checkpoint holds.
 
 use super::exit::Failure;
 use crate::plugins::{self, Better, HookManifest, Library, MetricManifest};
@@ -7,18 +7,23 @@ use hookrack_plugin_api::{Param, ParamType, Presence};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Print what a plugin library offers: hooks, metrics, points, levels, parameters
+/// Print what a plugin library offers (hooks, metrics, points, levels, parameters), or what a checkpoint holds
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hookrack inspect plugins/libema.so")]
+  hookrack inspect plugins/libema.so
+  hookrack inspect runs/quickstart/checkpoints/iter_0000460")]
 pub(super) struct InspectArgs {
-    /// The library
-    library: PathBuf,
+    /// The library, or the folder of a checkpoint
+    path: PathBuf,
 }
 
 pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
-    let library = plugins::open(&args.library)?;
+    if args.path.is_dir() {
+        super::inspect_checkpoint::print(&args.path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let library = plugins::open(&args.path)?;
     print_library(&library);
     Ok(ExitCode::SUCCESS)
 }

@@ -14,7 +14,9 @@ mod check;
 mod config;
 mod eval;
 mod exit;
+mod export;
 mod inspect;
+mod inspect_checkpoint;
 mod logging;
 mod new_plugin;
 mod plan;
@@ -22,9 +24,12 @@ mod plot_lr;
 mod plugins;
 mod predict;
 mod report;
+mod requeue;
 mod resume;
+mod runs;
 mod summary;
 mod train;
+mod verify_resume;
 
 use clap::{Args, Parser, Subcommand};
 use exit::Failure;
@@ -66,6 +71,9 @@ enum Command {
     Inspect(inspect::InspectArgs),
     NewPlugin(new_plugin::NewPluginArgs),
     Report(report::ReportArgs),
+    Export(export::ExportArgs),
+    Runs(runs::RunsArgs),
+    VerifyResume(verify_resume::VerifyResumeArgs),
 }
 
 /// The config of a command.
@@ -100,6 +108,9 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::NewPlugin(args) => new_plugin::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Runs(args) => runs::run(&args),
+        Command::VerifyResume(args) => verify_resume::run(&args),
     };
     match outcome {
         Ok(code) => code,

@@ -2,12 +2,13 @@
 
 use super::exit::{Failure, code_of};
 use super::logging::LogFile;
+use super::requeue::requeue;
 use super::resume::{Place, Start};
 use super::{ConfigSource, summary};
 use crate::provenance::{libraries, provenance};
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError};
-use crate::train::{Ending, Interrupt, Parts, Resume, Trainer};
+use crate::train::{Ending, Interrupt, Limits, Parts, Resume, Trainer};
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers};
 use clap::Args;
 use serde_json::json;
@@ -28,6 +29,14 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     place: Place,
+
+    /// Save and end after this iteration; schedules go by the config all the same
+    #[arg(long, value_name = "ITER")]
+    until: Option<u64>,
+
+    /// Write a checkpoint after this iteration, beside those of the config
+    #[arg(long, value_name = "ITER")]
+    save_at: Option<u64>,
 
     /// Print no progress
     #[arg(short, long)]
@@ -67,11 +76,13 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
     super::plan::warn_of_stale_reads(&job);
+    trainer.limit(Limits::new(job.config.train.max_time, args.until, args.save_at));
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }
     let ending = trainer.fit();
     finish(&trainer, &ending, &mut record, &run, args)?;
+    requeue(&ending);
     code_of(ending)
 }
 

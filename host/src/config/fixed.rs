@@ -77,6 +77,7 @@ pub(super) fn train_params() -> Vec<Param> {
         choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
         count("accumulation", Some(1), 1, "parts that each batch is cut into, one after the other"),
         number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
+        number("max_time", 0.0, 0.0, "seconds after which the run saves and ends; 0 for no limit"),
         count("threads", None, 1, "threads for arithmetic; default: one per core"),
         loss_scaler(),
     ]

@@ -114,6 +114,8 @@ pub struct TrainSection {
     pub accumulation: usize,
     /// The largest gradient norm; 0 does not clip.
     pub clip_grad_norm: f64,
+    /// Seconds after which the run saves and ends; 0 for no limit.
+    pub max_time: f64,
     /// Threads for arithmetic.
     pub threads: usize,
 }

@@ -1,5 +1,6 @@
 //! Built-in hooks, written against plugin-api like any plugin: one file each, one line in [`HOOKS`].
 
+mod best_checkpointer;
 mod check_point;
 mod common_metric_logger;
 mod early_stopping;
@@ -10,6 +11,7 @@ mod grad_norm;
 mod gradual_unfreezing;
 mod iteration_timer;
 mod learning_rate_monitor;
+mod load_checkpoint;
 mod log_memory_by_epoch;
 mod log_metric_by_epoch;
 mod log_metric_by_step;
@@ -31,9 +33,11 @@ use hookrack_plugin_api::hook_table;
 
 /// Every hook that a config can name without a library.
 pub static HOOKS: &[HookBase] = &[
+    hook_table!(best_checkpointer::BestCheckpointer as "BestCheckpointer"),
     hook_table!(check_point::CheckPointHook as "CheckPointHook"),
     hook_table!(common_metric_logger::CommonMetricLoggerHook as "CommonMetricLoggerHook"),
     hook_table!(early_stopping::EarlyStoppingHook as "EarlyStoppingHook"),
+    hook_table!(load_checkpoint::LoadCheckpointHook as "LoadCheckpointHook"),
     hook_table!(evaluate::EvaluateHook as "EvaluateHook"),
     hook_table!(freeze_unfreeze::FreezeUnfreezeHook as "FreezeUnfreezeHook"),
     hook_table!(grad_norm::GradNormHook as "GradNormHook"),

@@ -10,6 +10,7 @@ mod json_value;
 mod lock;
 mod record;
 pub mod safetensors_file;
+pub mod torch_file;
 
 pub use differences::{Difference, differences};
 pub use directory::RunDir;

@@ -5,6 +5,7 @@ use super::error::RunDirError;
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde_json::{Map, Value as Json, json};
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 use tch::{Kind, Tensor};
 
@@ -76,6 +77,14 @@ pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
+/// A tensor's numbers as bytes, in a row.
+pub fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, String> {
+    let kind = tensor.f_kind().map_err(|e| e.to_string())?;
+    let mut bytes = vec![0; tensor.numel() * kind.elt_size_in_bytes()];
+    let copied = tensor.f_detach().and_then(|t| t.f_copy_data_u8(&mut bytes, t.numel()));
+    copied.map(|()| bytes).map_err(|e| e.to_string())
+}
+
 /// The header: what is where, padded so that the first tensor begins at a multiple of 8.
 fn header(placed: &[Placed<'_>]) -> String {
     let mut entries = Map::new();
@@ -94,6 +103,22 @@ fn header(placed: &[Placed<'_>]) -> String {
 /// Reads every tensor of a file, in the order of the names.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
     from_bytes(path, &fs::read(path).map_err(RunDirError::io("read", path))?)
+}
+
+/// A line for each tensor of a file, from its header alone.
+pub fn describe(path: &Path) -> Result<Vec<String>, RunDirError> {
+    let mut file = fs::File::open(path).map_err(RunDirError::io("open", path))?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length).map_err(RunDirError::io("read", path))?;
+    let mut header = Vec::new();
+    let taken = file.take(u64::from_le_bytes(length)).read_to_end(&mut header);
+    taken.map_err(RunDirError::io("read", path))?;
+    let header: Map<String, Json> = serde_json::from_slice(&header)
+        .map_err(|error| RunDirError::damaged(path, error.to_string()))?;
+    let line = |(name, entry): (&String, &Json)| {
+        format!("{name:<40} {:<5} {}", entry["dtype"].as_str().unwrap_or_default(), entry["shape"])
+    };
+    Ok(header.iter().map(line).collect())
 }
 
 /// The tensors of a file's bytes, in the order of the names; `path` is for the message.

@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
+use super::limits::Limits;
 use crate::config::{Component, ConfigErrors, DataSplit, Limit, Mode, ResolvedConfig};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::data::transform::Chain;
@@ -116,6 +117,7 @@ impl Trainer {
             stage: Stage::Done,
             background: Background::default(),
             saved_at: None,
+            limits: Limits::default(),
             began: Instant::now(),
         })
     }

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::interrupt::Interrupt;
+use super::limits::Limits;
 use super::restore::Resume;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::EngineError;
@@ -37,6 +38,7 @@ pub struct Trainer {
     pub(super) stage: Stage,
     pub(super) background: Background,
     pub(super) saved_at: Option<u64>,
+    pub(super) limits: Limits,
     pub(super) began: Instant,
 }
 
@@ -47,7 +49,8 @@ impl Trainer {
     }
 
     fn train(&mut self) -> Result<()> {
-        let outcome = self.fire(P::BeforeTrain).and_then(|()| self.epochs());
+        let begun = self.fire(P::BeforeTrain).and_then(|()| self.load_if_asked());
+        let outcome = begun.and_then(|()| self.epochs());
         self.note_failure(outcome.as_ref().err());
         let outcome = outcome.and_then(|()| self.save_when_cut_short());
         let outcome = self.finish_saving(outcome);
@@ -129,6 +132,7 @@ impl Trainer {
 
     /// Fetches the next batch of the epoch and cuts it into micro-batches; false at the end of the epoch or of training.
     fn fetch(&mut self) -> Result<bool> {
+        self.heed_limits();
         if self.stage > Stage::Iterations || self.is_over() {
             return Ok(false);
         }

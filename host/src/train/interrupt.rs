@@ -1,6 +1,6 @@
 //! Signals: a handler sets a flag, the loop acts at the next boundary.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,14 +12,19 @@ pub enum Signal {
     Interrupt,
     /// A scheduler's request.
     Terminate,
+    /// A batch system's warning that the job's time is nearly over.
+    User,
 }
 
 impl Signal {
+    const ALL: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::User];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Interrupt => "SIGINT",
             Self::Terminate => "SIGTERM",
+            Self::User => "SIGUSR1",
         }
     }
 
@@ -27,7 +32,7 @@ impl Signal {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupt => 130,
-            Self::Terminate => 143,
+            Self::Terminate | Self::User => 143,
         }
     }
 
@@ -35,6 +40,7 @@ impl Signal {
         match self {
             Self::Interrupt => SIGINT,
             Self::Terminate => SIGTERM,
+            Self::User => SIGUSR1,
         }
     }
 }
@@ -46,7 +52,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens from now on. The first SIGINT or SIGTERM is noted; a second SIGINT ends the process at once.
+    /// Listens from now on. The first SIGINT, SIGTERM or SIGUSR1 is noted; a second SIGINT ends the process at once.
     pub fn listen() -> std::io::Result<Self> {
         let interrupt = Self::default();
         let again = Arc::new(AtomicBool::new(false));
@@ -57,7 +63,7 @@ impl Interrupt {
             Arc::clone(&again),
         )?;
         flag::register(SIGINT, again)?;
-        for signal in [Signal::Interrupt, Signal::Terminate] {
+        for signal in Signal::ALL {
             let number = usize::try_from(signal.number()).unwrap_or(0);
             flag::register_usize(signal.number(), Arc::clone(&interrupt.received), number)?;
         }
@@ -67,8 +73,6 @@ impl Interrupt {
     /// The signal that came.
     pub fn received(&self) -> Option<Signal> {
         let number = self.received.load(Ordering::Relaxed);
-        [Signal::Interrupt, Signal::Terminate]
-            .into_iter()
-            .find(|signal| usize::try_from(signal.number()) == Ok(number))
+        Signal::ALL.into_iter().find(|signal| usize::try_from(signal.number()) == Ok(number))
     }
 }

@@ -1,11 +1,17 @@
 //! What hooks and signals have asked of the loop, until its next boundary.
 
+use super::load::LoadRequest;
+use crate::run::checkpoint::Rule;
+
 /// What was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     /// A validation in the next slot.
     pub validate: bool,
+    /// A checkpoint to load once `before_train` is over.
+    pub load: Option<LoadRequest>,
     savers: Vec<String>,
+    rules: Vec<Rule>,
     stop: Option<Stop>,
 }
 
@@ -39,6 +45,19 @@ impl Requests {
     /// Who asked for a checkpoint.
     pub fn savers(&self) -> &[String] {
         &self.savers
+    }
+
+    /// Takes what a hook wants kept, in place of what it wanted before.
+    pub fn keep(&mut self, rule: Rule) {
+        match self.rules.iter_mut().find(|old| old.who == rule.who) {
+            Some(old) => *old = rule,
+            None => self.rules.push(rule),
+        }
+    }
+
+    /// What hooks want kept.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
     }
 
     /// Who asked for a checkpoint, which is being made.

@@ -11,7 +11,7 @@ use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;
 use tch::Tensor;
 
-fn named(tensors: Vec<(String, Tensor)>) -> Vec<NamedTensor> {
+pub(super) fn named(tensors: Vec<(String, Tensor)>) -> Vec<NamedTensor> {
     tensors.into_iter().map(|(name, tensor)| NamedTensor { name, tensor }).collect()
 }
 

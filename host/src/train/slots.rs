@@ -20,6 +20,7 @@ impl Trainer {
     /// Writes a checkpoint, if somebody asked and the run leaves anything; tells if the last one could not be written.
     pub(super) fn save_if_asked(&mut self) -> Result<()> {
         self.background.poll()?;
+        self.heed_save_at();
         let requests = self.context.requests.borrow();
         // After a validation that was cut short the run ends, and saves what is still to be done.
         let due = !requests.savers().is_empty() && !requests.validate;
@@ -58,7 +59,8 @@ impl Trainer {
         let checkpoint = self.capture()?;
         let asked_by = self.context.requests.borrow_mut().take_savers();
         let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
-        self.background.begin(&folder, snapshot)?;
+        let rules = self.context.requests.borrow().rules().to_vec();
+        self.background.begin(&folder, snapshot, rules)?;
         self.saved_at = Some(checkpoint.facts.position.iter);
         self.fire(P::AfterSaveCheckpoint)
     }

@@ -7,7 +7,7 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{ARTIFACTS, HISTORY, MAGIC, MEDIA, PROFILER};
+use hookrack_plugin_api::abi::{ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PROFILER};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     "artifacts",
+    "checkpoints",
     "header",
     "history",
     "hook",
@@ -120,6 +121,7 @@ fn computed_constants() -> String {
     );
     for (name, table, id) in [
         ("ARTIFACTS", "ArtifactTable", ARTIFACTS),
+        ("CHECKPOINTS", "CheckpointTable", CHECKPOINTS),
         ("HISTORY", "HistoryTable", HISTORY),
         ("MEDIA", "MediaTable", MEDIA),
         ("PROFILER", "ProfilerTable", PROFILER),

@@ -2,9 +2,10 @@
 
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
-    ArtifactTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase, HrArg, HrHeader,
-    HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter,
-    HrStr, HrValue, MediaTable, MetricBase, ProfilerTable, StateTable, TensorTable, TrainerHandle,
+    ArtifactTable, CheckpointTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase,
+    HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader,
+    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ProfilerTable, StateTable, TensorTable,
+    TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -49,6 +50,7 @@ fn layout() -> String {
         ArtifactTable as "ArtifactTable" { run_dir, save_tensors }
         HrScalarPoint as "HrScalarPoint" { iter, samples, value }
         HistoryTable as "HistoryTable" { mean, global_mean, recent, enter_scope, leave_scope }
+        CheckpointTable as "CheckpointTable" { keep, load }
         MediaTable as "MediaTable" { is_wanted, put_image, put_histogram, put_text, open_writer }
         HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }
         ProfilerTable as "ProfilerTable" { prepare, start, stop, op_at }

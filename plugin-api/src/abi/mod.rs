@@ -12,6 +12,7 @@
 
 mod artifacts;
 mod calls;
+mod checkpoints;
 mod header;
 mod history;
 mod hook;
@@ -33,6 +34,7 @@ mod value;
 
 pub use artifacts::{ARTIFACTS, ArtifactTable};
 pub use calls::Host;
+pub use checkpoints::{CHECKPOINTS, CheckpointTable};
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
 pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;

@@ -1,5 +1,6 @@
 //! The trainer as a hook sees it.
 
+mod checkpoints;
 mod events;
 mod files;
 mod history;
@@ -10,6 +11,7 @@ mod requests;
 mod roles;
 mod tensors;
 
+pub use checkpoints::{Keep, Load};
 pub use events::{MetricReading, ScalarKey, ScalarReading};
 pub use history::ScalarPoint;
 pub use profiler::{OpCost, ProfileOptions};

@@ -5,6 +5,7 @@ mod build;
 mod ci;
 mod data;
 mod run;
+mod soak;
 mod test;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Test(args) => test::test(&workspace, &args.filters),
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
+        Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
         Command::Dist(args) => dist::dist(&workspace, args.out),
         Command::Bench(args) => bench::bench(&workspace, &args.args),
     }

@@ -67,6 +67,7 @@ fn typed(table: &Table) -> Option<TrainSection> {
         mode: if table.str("mode")? == "graph" { Mode::Graph } else { Mode::Eager },
         accumulation: count("accumulation")?,
         clip_grad_norm: table.float("clip_grad_norm")?,
+        max_time: table.float("max_time")?,
         threads: count("threads")?,
     })
 }

@@ -5,6 +5,7 @@
 //! is called.
 
 mod artifacts;
+mod checkpoints;
 mod desk;
 mod engine;
 mod events;

@@ -1,11 +1,12 @@
 //! The handle itself: log, errors, requests, extensions.
 
 use super::desk::Desk;
-use super::{artifacts, engine, events, history, media, profiler, states, tensors};
+use super::{artifacts, checkpoints, engine, events, history, media, profiler, states, tensors};
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE,
-    LOG_WARN, MEDIA, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, TrainerHandle,
+    ARTIFACTS, CHECKPOINTS, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO,
+    LOG_TRACE, LOG_WARN, MEDIA, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
+    TrainerHandle,
 };
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -57,6 +58,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
     // SAFETY: the caller lends the id until this returns.
     match unsafe { id.to_lossy() }.as_ref() {
         ARTIFACTS => (&raw const artifacts::TABLE).cast(),
+        CHECKPOINTS => (&raw const checkpoints::TABLE).cast(),
         HISTORY => (&raw const history::TABLE).cast(),
         MEDIA => (&raw const media::TABLE).cast(),
         PROFILER => (&raw const profiler::TABLE).cast(),

@@ -1,5 +1,7 @@
 //! Writes checkpoints while training goes on: at most one at a time, and no failure is lost.
 
+use super::retention::Rule;
+use super::settle::settle;
 use super::snapshot::{Buffers, Snapshot};
 use super::write::write;
 use crate::run::RunDirError;
@@ -21,15 +23,22 @@ impl Background {
         std::mem::take(&mut self.spare)
     }
 
-    /// Begins to write a snapshot. [`Self::wait`] has been called: there is never more than one on its way.
+    /// Begins to write a snapshot; `rules` say which checkpoints stay after it. [`Self::wait`] has been called: there is never more than one on its way.
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub fn begin(&mut self, folder: &Path, snapshot: Snapshot) -> Result<(), RunDirError> {
+    pub fn begin(
+        &mut self,
+        folder: &Path,
+        snapshot: Snapshot,
+        rules: Vec<Rule>,
+    ) -> Result<(), RunDirError> {
         self.wait()?;
         let to = folder.to_owned();
         let work = move || {
-            let written = write(&to, &snapshot);
+            // Save first, then mark the best and let go of what nobody wants.
+            let written = write(&to, &snapshot)
+                .and_then(|path| settle(&to, snapshot.about.iter, &rules).map(|()| path));
             (written, snapshot.into_buffers())
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);

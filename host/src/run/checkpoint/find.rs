@@ -1,5 +1,6 @@
 //! Which checkpoint a run is taken up from: the newest that is whole.
 
+use super::manifest::Manifest;
 use super::read::read;
 use super::{Checkpoint, MANIFEST, iter_of, name_of};
 use crate::run::RunDirError;
@@ -41,6 +42,21 @@ pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
         }
     }
     Err(RunDirError::NoCheckpoint { path: path.to_owned() })
+}
+
+/// The newest checkpoint of an epoch, in a run directory or in its checkpoint folder.
+///
+/// # Errors
+/// There is none, or it is damaged.
+pub fn of_epoch(path: &Path, epoch: u64) -> Result<Checkpoint, RunDirError> {
+    for folder in [path.join("checkpoints"), path.to_owned()] {
+        let mut all = candidates(&folder)?.into_iter();
+        let is_it = |path: &PathBuf| Manifest::read(path).is_ok_and(|m| m.about.epoch == epoch);
+        if let Some(found) = all.find(is_it) {
+            return read(&found);
+        }
+    }
+    Err(RunDirError::NoCheckpoint { path: path.join(format!("(epoch {epoch})")) })
 }
 
 /// The checkpoints of a folder, newest first, from the one on that `latest` names.

@@ -51,6 +51,16 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     })
 }
 
+/// A checksum of a tensor's type, shape and numbers.
+///
+/// # Errors
+/// Its numbers cannot be read.
+pub fn fingerprint(tensor: &tch::Tensor) -> Result<String, RunDirError> {
+    let wrong = |why| RunDirError::Tensor { doing: "read", name: "it".to_owned(), why };
+    let bytes = crate::run::safetensors_file::bytes_of(tensor).map_err(wrong)?;
+    Ok(format!("{:?} {:?} {}", tensor.f_kind().ok(), tensor.size(), sha256(&bytes)))
+}
+
 impl Manifest {
     /// The manifest of these files.
     pub(super) fn new(about: About, files: &[(&'static str, Vec<u8>)]) -> Self {

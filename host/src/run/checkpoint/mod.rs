@@ -8,14 +8,17 @@ mod contents;
 mod find;
 mod manifest;
 mod read;
+mod retention;
+mod settle;
 mod snapshot;
 mod write;
 
 pub use background::Background;
 pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{newest_valid, open};
-pub use manifest::{About, Manifest};
+pub use find::{newest_valid, of_epoch, open};
+pub use manifest::{About, Manifest, fingerprint};
 pub use read::read;
+pub use retention::{Actions, Best, Rule, decide};
 pub use snapshot::{Buffers, Snapshot};
 pub use write::{clean, point_latest_at, write};
 

@@ -63,7 +63,14 @@ fn about(checkpoint: &Checkpoint, asked_by: Vec<String>) -> About {
         let value = reading.last.filter(|value| value.is_finite())?;
         Some((format!("{phase}/{}", reading.name), value))
     });
-    About { iter: position.iter, epoch: position.epoch, asked_by, metrics: metrics.collect() }
+    let shown =
+        checkpoint.facts.events.iter().filter(|series| !series.smooth).filter_map(|series| {
+            let value = series.values.last()?.value;
+            (value.is_finite() && series.name.starts_with("val/"))
+                .then(|| (series.name.clone(), value))
+        });
+    let metrics = shown.chain(metrics).collect();
+    About { iter: position.iter, epoch: position.epoch, asked_by, metrics }
 }
 
 fn hook_tensors(checkpoint: &Checkpoint) -> Vec<(String, Tensor)> {

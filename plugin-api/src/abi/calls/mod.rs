@@ -1,5 +1,6 @@
 //! Calls from a plugin into the host, each wrapped once: the safe half of the crate is built on these.
 
+mod checkpoints;
 mod engine;
 mod events;
 mod files;

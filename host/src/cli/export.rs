@@ -1,0 +1,77 @@
+//! `hookrack export`: weights out of a run, for whoever uses the model.
+
+use super::exit::Failure;
+use crate::run::checkpoint::{self, Checkpoint};
+use crate::run::{safetensors_file, torch_file};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tch::Tensor;
+
+/// Write the weights of a run to one file, under their PyTorch names
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hookrack export runs/quickstart --to model.safetensors
+  hookrack export runs/quickstart --what ema --to model.pt
+  hookrack export runs/quickstart/checkpoints/iter_0000460 --to model.pt
+
+In Python: model.load_state_dict(torch.load(\"model.pt\"))")]
+pub(super) struct ExportArgs {
+    /// A run directory for its newest checkpoint, or a checkpoint
+    run: PathBuf,
+
+    /// Which weights
+    #[arg(long, value_enum, default_value = "model")]
+    what: What,
+
+    /// The file; .safetensors or .pt
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    /// The model's own
+    Model,
+    /// Those that an averaging hook keeps; buffers are the model's
+    Ema,
+}
+
+pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let (path, checkpoint) = checkpoint::open(&args.run)?;
+    let tensors = match args.what {
+        What::Model => checkpoint.model,
+        What::Ema => averaged(checkpoint).ok_or_else(|| {
+            Failure::usage(format!("{} has no averaged weights: no hook keeps any", path.display()))
+        })?,
+    };
+    match args.to.extension().and_then(|end| end.to_str()) {
+        Some("safetensors") => safetensors_file::write(&args.to, &tensors)?,
+        Some("pt" | "pth") => torch_file::write(&args.to, &tensors)?,
+        _ => {
+            let to = args.to.display();
+            return Err(Failure::usage(format!(
+                "{to}: name a file that ends in .safetensors or .pt"
+            )));
+        }
+    }
+    say!("{} tensors of {} written to {}", tensors.len(), path.display(), args.to.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The model with the average of the first hook that keeps one, in the place of its own parameters.
+fn averaged(checkpoint: Checkpoint) -> Option<Vec<(String, Tensor)>> {
+    let key = |name: &str| format!("average.{name}");
+    let Checkpoint { mut model, hooks, .. } = checkpoint;
+    let has_average = |tensors: &std::collections::BTreeMap<String, Tensor>| {
+        model.iter().any(|(name, _)| tensors.contains_key(&key(name)))
+    };
+    let average = hooks.into_values().find(|state| has_average(&state.tensors))?;
+    for (name, tensor) in &mut model {
+        if let Some(averaged) = average.tensors.get(&key(name)) {
+            *tensor = averaged.shallow_clone();
+        }
+    }
+    Some(model)
+}

@@ -1,0 +1,181 @@
+//! `hookrack verify-resume`: proves for a config and its plugins that a run which is killed and resumed ends with the same
+//! bits as one that was left alone.
+
+use super::ConfigSource;
+use super::exit::Failure;
+use crate::run::RunDirError;
+use crate::run::checkpoint::{self, Checkpoint, name_of};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+/// Prove that killing and resuming changes nothing, for this config and these plugins
+#[derive(Args)]
+#[command(after_help = "\
+Runs twice for at + steps iterations without a break, and once with a kill after the checkpoint of iteration `at`.
+What differs between the first two is no fault of the resume, and is told apart.
+
+Examples:
+  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20")]
+pub(super) struct VerifyResumeArgs {
+    #[command(flatten)]
+    source: ConfigSource,
+
+    /// The iteration after which the run is killed
+    #[arg(long)]
+    at: u64,
+
+    /// The iterations that the resumed run makes
+    #[arg(long)]
+    steps: u64,
+}
+
+pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
+    let folder = std::env::temp_dir().join(format!("hookrack-verify-{}", std::process::id()));
+    let verified = verify(args, &folder);
+    // The runs are of no use to anybody; what cannot be removed is in nobody's way.
+    let _ = std::fs::remove_dir_all(&folder);
+    verified
+}
+
+fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    let until = args.at + args.steps;
+    let trial = Trial { args, until, folder };
+    say!("1 of 3: {until} iterations without a break");
+    let whole = trial.whole("whole")?;
+    say!("2 of 3: once more, to see what differs by itself");
+    let again = trial.whole("again")?;
+    say!("3 of 3: killed after iteration {}, resumed for {}", args.at, args.steps);
+    let resumed = trial.resumed("resumed")?;
+    let restless: Vec<_> = differing(&whole, &again);
+    for name in &restless {
+        say!("differs without any resume, and is not judged: {name}");
+    }
+    let wrong: Vec<_> =
+        differing(&whole, &resumed).into_iter().filter(|name| !restless.contains(name)).collect();
+    let Some(first) = wrong.first() else {
+        say!("the same: {} tensors and values, bit for bit", whole.len() - restless.len());
+        return Ok(ExitCode::SUCCESS);
+    };
+    Err(Failure::training(format!(
+        "the resumed run differs in {} of {}; the first is {first}",
+        wrong.len(),
+        whole.len()
+    )))
+}
+
+/// What is compared: everything of the last checkpoint and every line of `metrics.json`, as text.
+type Facts = BTreeMap<String, String>;
+
+fn differing(one: &Facts, two: &Facts) -> Vec<String> {
+    let names: std::collections::BTreeSet<_> = one.keys().chain(two.keys()).collect();
+    names.into_iter().filter(|name| one.get(*name) != two.get(*name)).cloned().collect()
+}
+
+struct Trial<'a> {
+    args: &'a VerifyResumeArgs,
+    until: u64,
+    folder: &'a Path,
+}
+
+impl Trial<'_> {
+    fn command(&self, run: &Path) -> Result<Command, Failure> {
+        let program = std::env::current_exe().map_err(Failure::usage)?;
+        let mut command = Command::new(program);
+        command.arg("train").arg(&self.args.source.config).arg("--quiet").arg("--run-dir").arg(run);
+        command.arg("--until").arg(self.until.to_string());
+        for set in &self.args.source.set {
+            command.arg("--set").arg(set);
+        }
+        command.stdout(Stdio::null());
+        Ok(command)
+    }
+
+    fn finish(&self, run: &Path, mut command: Command) -> Result<Facts, Failure> {
+        let status = command.status().map_err(Failure::usage)?;
+        if !status.success() {
+            return Err(Failure::training(format!("the run itself failed: {status}")));
+        }
+        facts(run, self.until)
+    }
+
+    fn whole(&self, name: &str) -> Result<Facts, Failure> {
+        let run = self.folder.join(name);
+        self.finish(&run, self.command(&run)?)
+    }
+
+    fn resumed(&self, name: &str) -> Result<Facts, Failure> {
+        let run = self.folder.join(name);
+        let mut command = self.command(&run)?;
+        command.arg("--save-at").arg(self.args.at.to_string());
+        let mut child = command.spawn().map_err(Failure::usage)?;
+        let checkpoint = run.join("checkpoints").join(name_of(self.args.at));
+        while !checkpoint.exists() && child.try_wait().map_err(Failure::usage)?.is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // It may have come to its end already; then the resume begins at the named checkpoint all the same.
+        let _ = child.kill();
+        child.wait().map_err(Failure::usage)?;
+        let mut command = self.command(&run)?;
+        command.args(["--resume"]);
+        drop_later(&run, self.args.at)?;
+        self.finish(&run, command)
+    }
+}
+
+/// Has the resume begin at iteration `at`, however far the process came before it was killed.
+fn drop_later(run: &Path, at: u64) -> Result<(), Failure> {
+    Ok(checkpoint::point_latest_at(&run.join("checkpoints"), at)?)
+}
+
+fn facts(run: &Path, iter: u64) -> Result<Facts, Failure> {
+    let path: PathBuf = run.join("checkpoints").join(name_of(iter));
+    let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint::read(&path)?;
+    let mut all = Facts::new();
+    let mut tensors =
+        |part: &str, tensors: Vec<(String, tch::Tensor)>| -> Result<(), RunDirError> {
+            for (name, tensor) in tensors {
+                all.insert(format!("{part} {name}"), checkpoint::fingerprint(&tensor)?);
+            }
+            Ok(())
+        };
+    tensors("model", model)?;
+    tensors("optimizer", optimizer)?;
+    tensors("engine", engine.tensors.into_iter().collect())?;
+    let mut values = vec![("engine".to_owned(), format!("{:?}", engine.values))];
+    for (hook, state) in hooks {
+        tensors(&format!("hook {hook}"), state.tensors.into_iter().collect())?;
+        values.push((format!("hook {hook}"), format!("{:?}", state.values)));
+    }
+    all.extend(values);
+    all.insert("random numbers".to_owned(), format!("{rng:?}"));
+    all.insert("position".to_owned(), format!("{:?}", facts.position));
+    for reading in &facts.metrics {
+        all.insert(format!("metric {} {}", reading.phase, reading.name), format!("{reading:?}"));
+    }
+    for series in &facts.events {
+        all.insert(format!("scalar {}", series.name), format!("{series:?}"));
+    }
+    scalars(run, &mut all)?;
+    Ok(all)
+}
+
+/// Every value of `metrics.json`, by line and name.
+fn scalars(run: &Path, all: &mut Facts) -> Result<(), RunDirError> {
+    let path = run.join("metrics.json");
+    let text = std::fs::read_to_string(&path).map_err(RunDirError::io("read", &path))?;
+    let mut series: BTreeMap<String, String> = BTreeMap::new();
+    for line in text.lines() {
+        let line: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
+            .map_err(|error| RunDirError::damaged(&path, error.to_string()))?;
+        for (name, value) in line {
+            let row = series.entry(format!("metrics.json {name}")).or_default();
+            row.push_str(&value.to_string());
+            row.push(' ');
+        }
+    }
+    all.extend(series);
+    Ok(())
+}

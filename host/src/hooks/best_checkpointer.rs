@@ -1,0 +1,101 @@
+//! `BestCheckpointer`: a checkpoint whenever a value is better than ever, and only the best ones stay.
+
+use super::monitored::{self, Mode};
+use hookrack_plugin_api::prelude::*;
+
+/// Asks for a checkpoint after a validation whose value is better than any before; keeps the best.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BestCheckpointer {
+    /// The value: `val/Accuracy`.
+    val_metric: String,
+    /// Whether a better value is a lower or a higher one.
+    #[serde(default)]
+    mode: Mode,
+    /// How many of the best stay.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    top_k: u64,
+    #[serde(skip)]
+    best: BestSoFar,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// The best value so far.
+#[derive(Default)]
+pub(super) struct BestSoFar(Option<f64>);
+
+impl BestSoFar {
+    /// Takes a value in; true where it is better than any before. NaN never is.
+    pub(super) fn improves(&mut self, value: f64, higher_is_better: bool) -> bool {
+        let is_better = match self.0 {
+            _ if !value.is_finite() => false,
+            None => true,
+            Some(best) if higher_is_better => value > best,
+            Some(best) => value < best,
+        };
+        if is_better {
+            self.0 = Some(value);
+        }
+        is_better
+    }
+
+    pub(super) fn save(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        self.0.map_or(Ok(()), |best| state.put("best", best))
+    }
+
+    pub(super) fn load(&mut self, state: &StateReader<'_>) {
+        self.0 = state.value("best").ok();
+    }
+}
+
+#[hook(level = 43, on_error = "abort")]
+impl Hook for BestCheckpointer {
+    fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
+        let Some(reading) = monitored::read(t, &self.val_metric, self.mode)? else {
+            warn!("there is no `{}` to choose the best checkpoint by", self.val_metric);
+            return Ok(());
+        };
+        let improves = self.best.improves(reading.value, reading.higher_is_better);
+        if improves || (self.top_k > 1 && reading.value.is_finite()) {
+            t.keep_checkpoints(&Keep {
+                last: Some(0),
+                metric: &self.val_metric,
+                higher_is_better: reading.higher_is_better,
+                top: self.top_k,
+                ..Keep::default()
+            })?;
+            t.request_checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        self.best.save(state)
+    }
+
+    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
+        self.best.load(state);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_and_infinity_are_never_best() {
+        let mut best = BestSoFar::default();
+        assert!(!best.improves(f64::NAN, true));
+        assert!(!best.improves(f64::INFINITY, true));
+        assert!(best.improves(0.5, true));
+        assert!(!best.improves(0.5, true));
+        assert!(best.improves(0.6, true));
+        assert!(!best.improves(f64::NAN, true));
+        assert!(best.improves(0.1, false));
+    }
+}

@@ -1,0 +1,42 @@
+//! `LoadCheckpointHook`: training begins with a checkpoint, as ColossalAI's hook of that name does it.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Loads a checkpoint before training. A run that was resumed already has one, and is left alone.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoadCheckpointHook {
+    /// A checkpoint or a run directory; the run's own where it is not given.
+    #[serde(default)]
+    checkpoint_dir: String,
+    /// The epoch whose checkpoint it is; -1 for the newest.
+    #[serde(default = "newest")]
+    #[param(min = -1)]
+    epoch: i64,
+    /// Takes the weights alone and begins at the first epoch; else the run goes on where the other was.
+    #[serde(default)]
+    finetune: bool,
+    /// Every tensor must fit; else those of the weights that do are taken.
+    #[serde(default)]
+    strict: bool,
+}
+
+fn newest() -> i64 {
+    -1
+}
+
+#[hook(level = HIGHEST, mutates = "params", on_error = "abort")]
+impl Hook for LoadCheckpointHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        if t.iter() > 0 {
+            info!("the run goes on from its own checkpoint: nothing is loaded");
+            return Ok(());
+        }
+        t.load_checkpoint(&Load {
+            path: &self.checkpoint_dir,
+            epoch: u64::try_from(self.epoch).ok(),
+            weights_only: self.finetune,
+            strict: self.strict,
+        })
+    }
+}

@@ -1,0 +1,38 @@
+//! Does what was decided about checkpoints: `best` is named, what nobody wants goes.
+
+use super::manifest::{About, Manifest};
+use super::retention::{Actions, Rule, decide};
+use super::{iter_of, name_of};
+use crate::run::{RunDirError, atomic};
+use std::fs;
+use std::path::Path;
+
+/// Applies the rules once the checkpoint of iteration `newest` is in its place. Later ones belong to a future that was
+/// given up, and damaged ones to nobody: neither is touched.
+pub(super) fn settle(folder: &Path, newest: u64, rules: &[Rule]) -> Result<(), RunDirError> {
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let Actions { delete, best } = decide(rules, &abouts(folder, newest)?);
+    if let Some(iter) = best {
+        atomic::write(&folder.join("best"), format!("{}\n", name_of(iter)).as_bytes())?;
+    }
+    delete.into_iter().try_for_each(|iter| remove(folder, iter))
+}
+
+fn abouts(folder: &Path, newest: u64) -> Result<Vec<About>, RunDirError> {
+    let entries = fs::read_dir(folder).map_err(RunDirError::io("read", folder))?;
+    let iters = entries.flatten().filter_map(|entry| iter_of(entry.file_name().to_str()?));
+    let mut iters: Vec<u64> = iters.filter(|iter| *iter <= newest).collect();
+    iters.sort_unstable();
+    let about = |iter: u64| Some(Manifest::read(&folder.join(name_of(iter))).ok()?.about);
+    Ok(iters.into_iter().filter_map(about).collect())
+}
+
+/// Removes a checkpoint. It loses its name first: no half of one is ever found under it.
+fn remove(folder: &Path, iter: u64) -> Result<(), RunDirError> {
+    let path = folder.join(name_of(iter));
+    let aside = atomic::temporary_beside(&path);
+    atomic::rename(&path, &aside)?;
+    fs::remove_dir_all(&aside).map_err(RunDirError::io("remove", &aside))
+}

@@ -1,0 +1,67 @@
+//! Loads the checkpoint that a hook asked for at `before_train`.
+
+use super::fit::{Result, Trainer};
+use super::restore::{Resume, named};
+use crate::engine::{EngineError, NamedTensor};
+use crate::run::{RunDirError, checkpoint};
+use hookrack_plugin_api::Point;
+use std::path::PathBuf;
+
+/// A checkpoint that a hook wants loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadRequest {
+    /// A checkpoint or a run directory; empty for the run's own.
+    pub path: PathBuf,
+    /// The epoch whose checkpoint it is; `None` for the newest.
+    pub epoch: Option<u64>,
+    /// The model alone.
+    pub weights_only: bool,
+    /// Every tensor must fit.
+    pub strict: bool,
+}
+
+impl Trainer {
+    /// Loads what a hook asked for, if any did.
+    pub(super) fn load_if_asked(&mut self) -> Result<()> {
+        let Some(request) = self.context.requests.borrow_mut().load.take() else { return Ok(()) };
+        let own = self.run.as_ref().map(|run| run.path().to_owned());
+        let path = if request.path.as_os_str().is_empty() { own } else { Some(request.path) };
+        let path = path.ok_or_else(|| RunDirError::NoCheckpoint { path: PathBuf::new() })?;
+        let checkpoint = match request.epoch {
+            Some(epoch) => checkpoint::of_epoch(&path, epoch)?,
+            None => checkpoint::open(&path)?.1,
+        };
+        if !request.weights_only {
+            self.resume_from(Resume { checkpoint, force: false });
+            return self.restore();
+        }
+        let loaded = self.load_weights(named(checkpoint.model), request.strict);
+        self.step(loaded)?;
+        self.fire(Point::AfterLoadCheckpoint)
+    }
+
+    fn load_weights(
+        &mut self,
+        mut model: Vec<NamedTensor>,
+        strict: bool,
+    ) -> std::result::Result<(), EngineError> {
+        let mut engine = self.context.engine.borrow_mut();
+        if !strict {
+            let own = engine.model_state();
+            let fits = |new: &NamedTensor, old: &NamedTensor| {
+                new.name == old.name && new.tensor.size() == old.tensor.size()
+            };
+            model.retain(|new| own.iter().any(|old| fits(new, old)));
+            let left: Vec<_> =
+                own.into_iter().filter(|old| !model.iter().any(|new| fits(new, old))).collect();
+            for tensor in &left {
+                tracing::warn!(
+                    "`{}` keeps its own values: the checkpoint has none that fit",
+                    tensor.name
+                );
+            }
+            model.extend(left);
+        }
+        engine.load_model_state(&model)
+    }
+}

@@ -1,0 +1,38 @@
+//! The extension by which a hook says which checkpoints stay, and has one loaded.
+
+use super::{HrHeader, HrStatus, HrStr};
+use abi_stable::StableAbi;
+use std::ffi::c_void;
+
+/// The id under which a host offers it.
+pub const CHECKPOINTS: &str = "hookrack.checkpoints/1";
+
+/// Which checkpoints stay, and which one is loaded.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct CheckpointTable {
+    /// Who made this table.
+    pub header: HrHeader,
+    /// Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
+    /// (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
+    /// (empty for none), where `higher` is 1 if more is better. [train-thread] [borrowed until return]
+    pub keep: unsafe extern "C" fn(
+        host: *mut c_void,
+        last: i64,
+        every_epochs: u64,
+        every_iters: u64,
+        metric: HrStr,
+        higher: u32,
+        top: u64,
+    ) -> HrStatus,
+    /// Has a checkpoint loaded when this point is over; to be called at `before_train`. `path` is a checkpoint or a
+    /// run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
+    /// alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
+    pub load: unsafe extern "C" fn(
+        host: *mut c_void,
+        path: HrStr,
+        epoch: i64,
+        weights: u32,
+        strict: u32,
+    ) -> HrStatus,
+}

@@ -1,0 +1,187 @@
+//! Which checkpoints stay, what a hook loads, and what comes out of a run: `export`, `runs`, `inspect`, `verify-resume`.
+
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+
+use crate::workbench::{Bench, run_in};
+use std::process::Command;
+
+/// Five epochs of two iterations.
+const EPOCHS: [&str; 2] = ["-s", "train.max_epochs=5"];
+
+#[test]
+fn the_newest_and_every_nth_stay_and_no_other() {
+    let bench = Bench::new(
+        "[default_hooks]\ncheckpoint = { max_num_checkpoints = 2, keep_every_epochs = 2 }\n",
+    );
+    let run = bench.trained("run", &EPOCHS);
+    assert_eq!(run.checkpoints(), ["iter_0000004", "iter_0000008", "iter_0000010"]);
+    assert_eq!(run.text("checkpoints/latest"), "iter_0000010\n");
+}
+
+#[test]
+fn the_best_checkpoint_is_marked_kept_and_not_lost_by_a_resume() {
+    let bench = Bench::new(
+        "[default_hooks]\ncheckpoint = { max_num_checkpoints = 1 }\n\
+         [[custom_hooks]]\ntype = \"BestCheckpointer\"\nval_metric = \"val/Accuracy\"\nmode = \"max\"\n",
+    );
+    let run = bench.trained("run", &EPOCHS);
+    let best = run.text("checkpoints/best");
+    let mut expected = vec![best.trim().to_owned(), "iter_0000010".to_owned()];
+    expected.dedup();
+    assert_eq!(run.checkpoints(), expected);
+    let values: Vec<(u64, f64)> = run
+        .scalars()
+        .iter()
+        .filter_map(|line| Some((line["iter"].as_u64()?, line.get("val/Accuracy")?.as_f64()?)))
+        .collect();
+    let top = values.iter().map(|(_, value)| *value).fold(f64::MIN, f64::max);
+    let first = values.iter().find(|(_, value)| (value - top).abs() < 1e-12).unwrap().0;
+    assert_eq!(best, format!("iter_{first:07}\n"), "{values:?}");
+    bench.train("run", &["--resume", "-s", "train.max_epochs=6"]).0.expect(0);
+    assert!(run.checkpoints().contains(&run.text("checkpoints/best").trim().to_owned()));
+}
+
+#[test]
+fn the_other_names_of_the_hook_are_the_same_hook() {
+    for name in ["SaveCheckpointHook", "PeriodicCheckpointer", "ModelCheckpoint"] {
+        let bench = Bench::new(&format!(
+            "[default_hooks]\ncheckpoint = false\n[[custom_hooks]]\ntype = \"{name}\"\nperiod = 3\ninterval = 0\nmax_to_keep = 2\n"
+        ));
+        assert_eq!(
+            bench.trained("run", &EPOCHS).checkpoints(),
+            ["iter_0000009", "iter_0000010"],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_hook_loads_weights_for_fine_tuning_or_a_whole_checkpoint() {
+    let bench = Bench::new("");
+    let other = bench.trained("other", &EPOCHS);
+    let hook = "[[custom_hooks]]\ntype = \"LoadCheckpointHook\"\ncheckpoint_dir = \"other\"\n";
+    let base = bench.read("config.toml");
+    bench.write("config.toml", &format!("{base}{hook}finetune = true\nepoch = 2\n"));
+    let tuned =
+        bench.trained("tuned", &["-s", "optimizer.lr=0.0", "-s", "optimizer.weight_decay=0.0"]);
+    assert_eq!(tuned.record()["iter"], 4, "it begins at the first epoch");
+    assert_eq!(
+        tuned.tensors("checkpoints/iter_0000004/model.safetensors"),
+        other.tensors("checkpoints/iter_0000004/model.safetensors")
+    );
+    bench.write("config.toml", &format!("{base}{hook}epoch = 3\n"));
+    let whole = bench.trained("whole", &EPOCHS);
+    assert_eq!(whole.checkpoints(), ["iter_0000008", "iter_0000010"]);
+    assert_eq!(
+        whole.tensors("checkpoints/iter_0000010/model.safetensors"),
+        other.tensors("checkpoints/iter_0000010/model.safetensors")
+    );
+    bench.write("config.toml", &format!("{base}{hook}epoch = 9\n"));
+    bench.train("none", &EPOCHS).0.expect(2).says(&["no checkpoint at", "epoch 9"]);
+}
+
+/// The Python that has torch and safetensors, if any: `HOOKRACK_PYTHON`, else `python3`.
+fn python() -> Option<String> {
+    let program = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let found = Command::new(&program).args(["-c", "import torch, safetensors"]).output().ok()?;
+    found.status.success().then_some(program)
+}
+
+fn run_python(bench: &Bench, program: &str, script: &str) -> String {
+    let ran =
+        Command::new(program).args(["-c", script]).current_dir(bench.path(".")).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).trim().to_owned()
+}
+
+/// The Python of docs/checkpoints.md.
+fn snippet() -> String {
+    let text =
+        std::fs::read_to_string(crate::workshop::repository().join("docs/checkpoints.md")).unwrap();
+    let (_, rest) = text.split_once("```python\n").unwrap();
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn python_reads_a_checkpoint_and_an_export_and_computes_the_same_outputs() {
+    let Some(python) = python() else {
+        println!("SKIPPED: no Python with torch and safetensors; set HOOKRACK_PYTHON to one");
+        return;
+    };
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\nevaluate = false\n");
+    let run = bench.trained("run", &[]);
+    bench.write("x.csv", "a,b,c,d,label\n0.5,-1,2,0,0\n1,1,1,1,1\n-3,0.25,0,7,2\n");
+    let synthetic =
+        "[data.pred]\ntype = \"Synthetic\"\nsamples = 8\nshape = [4]\nclasses = 3\nseed = 7\n";
+    let csv = "[data.pred]\ntype = \"Csv\"\npath = \"x.csv\"\nlabel = \"label\"\n";
+    bench.write("predict.toml", &bench.read("config.toml").replace(synthetic, csv));
+    bench
+        .run(["predict", "predict.toml", "--checkpoint", "run", "--out", "out.safetensors"])
+        .expect(0);
+    bench.run(["export", "run", "--to", "model.pt"]).expect(0);
+    bench.run(["export", "run", "--what", "ema", "--to", "ema.pt"]).expect(0);
+    let check = format!(
+        "CHECKPOINT = 'run/checkpoints/iter_0000004'\n{}\n\
+         x = torch.tensor([[0.5, -1, 2, 0], [1, 1, 1, 1], [-3, 0.25, 0, 7]])\n\
+         predicted = load_file('out.safetensors')['output']\n\
+         assert torch.allclose(model(x), predicted, rtol=1e-5, atol=1e-6), (model(x), predicted)\n\
+         exported = torch.load('model.pt', weights_only=True)\n\
+         assert sorted(exported) == sorted(weights), list(exported)\n\
+         assert all(torch.equal(exported[k], weights[k]) for k in weights)\n\
+         ema = torch.load('ema.pt', weights_only=True)\n\
+         shadow = load_file('run/EMAIterHook.safetensors')\n\
+         assert all(torch.equal(ema[k], shadow[k]) for k in shadow), 'ema'\n\
+         print(tuple(predicted.shape))",
+        snippet()
+    );
+    assert_eq!(run_python(&bench, &python, &check), "(3, 3)");
+    assert_eq!(run.checkpoints().len(), 2);
+}
+
+#[test]
+fn runs_are_listed_with_state_iteration_and_best() {
+    let bench = Bench::new("");
+    bench.trained("runs/one", &[]);
+    bench.run(["runs"]).expect(0).prints(&[
+        "run",
+        "state",
+        "one",
+        "completed",
+        "4",
+        "val/Accuracy",
+    ]);
+    bench.run(["runs", "plugins"]).expect(0).prints(&["no runs in plugins"]);
+}
+
+#[test]
+fn a_checkpoint_is_shown_without_its_tensors() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    bench.trained("run", &[]);
+    bench.run(["inspect", "run/checkpoints/iter_0000004"]).expect(0).prints(&[
+        "iteration   4 (2 in the epoch)",
+        "asked by    CheckPointHook",
+        "library     ema 0.1.0",
+        "model.safetensors",
+        "F32",
+        "EMAIterHook",
+    ]);
+}
+
+#[test]
+fn a_resume_is_proved_for_a_config_and_a_hook_that_forgets_is_found() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let proved = run_in(
+        &bench.path("."),
+        [
+            "verify-resume",
+            "config.toml",
+            "--at",
+            "3",
+            "--steps",
+            "1",
+            "-s",
+            "default_hooks.logger.interval=1",
+        ],
+    );
+    proved.expect(0).prints(&["the same: ", "bit for bit"]);
+}
