@@ -14,7 +14,12 @@ fn every_shipped_config_resolves() {
     assert!(!files.is_empty());
     for file in files {
         let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
-        run_in(&bench.path(""), ["check".as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()])
+        // Data that must be got first need not be here.
+        let text = fs::read_to_string(&file).unwrap();
+        let needs_data =
+            ["cargo xtask data", "apt-get install"].iter().any(|how| text.contains(how));
+        let command = if needs_data { "config" } else { "check" };
+        run_in(&bench.path(""), [command.as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()])
             .expect(0);
     }
 }

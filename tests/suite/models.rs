@@ -1,6 +1,7 @@
 //! Models from a config: each trains, its state is in the checkpoint, and what does not fit is shown at its line.
 
 use crate::workbench::{Bench, tensors};
+use crate::workshop::repository;
 
 /// The digits and a model, for three iterations.
 fn config(model: &str) -> String {
@@ -116,6 +117,38 @@ fn a_layer_that_does_not_fit_is_shown_at_its_line_before_any_training() {
         ran.expect(2).says(&parts).says(&["config.toml:", "^"]);
         assert!(!run.path.exists(), "a run directory was left behind");
     }
+}
+
+#[test]
+fn gpt_bytes_trains_on_any_text_and_writes_on_from_a_prompt() {
+    let bench = Bench::bare();
+    bench.write("text.txt", &"the quick brown fox jumps over the lazy dog. ".repeat(40));
+    let config = repository().join("configs/gpt_bytes.toml");
+    let mut sets: Vec<String> = ["train", "val", "test"]
+        .map(|split| format!("data.{split}.path={:?}", bench.path("text.txt")))
+        .to_vec();
+    for small in ["layers=1", "width=16"] {
+        sets.push(format!("model.{small}"));
+    }
+    let splits = ["train", "val", "test"].map(|split| format!("data.{split}.context=16"));
+    sets.extend(splits);
+    sets.push(format!("plugins.dirs=[{:?}]", bench.path("plugins")));
+    sets.extend(["train.max_iters=2", "train.batch_size=4", "train.threads=1"].map(String::from));
+    let sets: Vec<&str> = sets.iter().flat_map(|set| ["-s", set.as_str()]).collect();
+    let config = config.to_str().unwrap();
+    bench.run(["train", config, "--run-dir", "run"].iter().chain(&sets)).expect(0);
+    let write_on = |more: &[&str]| {
+        let args =
+            ["predict", config, "--checkpoint", "run", "--prompt", "the quick", "--tokens", "20"];
+        bench.run(args.iter().chain(more).chain(&sets)).expect(0).stdout.clone()
+    };
+    let text = write_on(&[]);
+    assert!(text.starts_with("the quick") && text.len() >= "the quick".len() + 20, "{text:?}");
+    assert_eq!(text, write_on(&["--seed", "0"]));
+    assert_ne!(text, write_on(&["--seed", "1"]));
+    bench.write("images.toml", &self::config(LENET));
+    let images = ["predict", "images.toml", "--checkpoint", "run", "--prompt", "x"];
+    bench.run(images).expect(2).says(&["a prompt is for a model"]);
 }
 
 #[test]

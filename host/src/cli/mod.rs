@@ -27,6 +27,7 @@ mod report;
 mod requeue;
 mod resume;
 mod runs;
+mod sample;
 mod summary;
 mod train;
 mod verify_resume;

@@ -2,6 +2,7 @@
 
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
+use super::sample::SampleArgs;
 use crate::run::{checkpoint, safetensors_file};
 use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::writers::Writers;
@@ -14,7 +15,8 @@ use tch::Tensor;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.safetensors")]
+  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.safetensors
+  hookrack predict configs/gpt_bytes.toml --checkpoint runs/gpt_bytes --prompt 'hacker: n.' --tokens 200")]
 pub(super) struct PredictArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -26,10 +28,18 @@ pub(super) struct PredictArgs {
     /// Where the outputs go, as one tensor named `output`
     #[arg(long, value_name = "FILE", default_value = "predictions.safetensors")]
     out: PathBuf,
+
+    #[command(flatten)]
+    sample: SampleArgs,
 }
 
 pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
+    if let Some(prompt) = &args.sample.prompt {
+        let parts = Parts::build(&job.config)?;
+        let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
+        return args.sample.run(prompt, &job, parts, checkpoint);
+    }
     if job.config.data.pred.is_none() {
         let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";
         return Err(job.config.refuse("data", "there is no data to predict", help).into());

@@ -90,6 +90,11 @@ pub trait Dataset: Send + Sync {
         u8::MAX
     }
 
+    /// The characters that tokens stand for, by their numbers; empty where tokens are bytes or there are none.
+    fn vocabulary(&self) -> &[char] {
+        &[]
+    }
+
     /// Whether there is no sample.
     fn is_empty(&self) -> bool {
         self.len() == 0

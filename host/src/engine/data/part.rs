@@ -55,6 +55,10 @@ impl Dataset for Part {
         self.whole.brightest()
     }
 
+    fn vocabulary(&self) -> &[char] {
+        self.whole.vocabulary()
+    }
+
     fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
         self.whole.read(self.skip + index, slot)
     }

@@ -123,11 +123,6 @@ impl Text {
             stride,
         })
     }
-
-    /// The characters by their numbers; empty for bytes.
-    pub fn vocabulary(&self) -> &[char] {
-        &self.vocabulary
-    }
 }
 
 #[expect(
@@ -186,6 +181,10 @@ impl Dataset for Text {
             Tokens::Chars(_) => size(self.vocabulary.len()),
         };
         DataSpec { input: vec![size(self.context)], target: Target::Tokens(vocabulary) }
+    }
+
+    fn vocabulary(&self) -> &[char] {
+        &self.vocabulary
     }
 
     fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {

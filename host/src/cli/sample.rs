@@ -1,0 +1,103 @@
+//! `hookrack predict --prompt`: a text that a model of tokens goes on with.
+
+use super::exit::Failure;
+use crate::engine::generate::{Drawing, generate};
+use crate::engine::{EngineError, NamedTensor};
+use crate::job::Job;
+use crate::run::checkpoint::Checkpoint;
+use crate::train::Parts;
+use clap::Args;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// How a prompt is gone on with.
+#[derive(Args)]
+pub(super) struct SampleArgs {
+    /// Go on with this text and print it, instead of going over [data.pred]; for models of tokens, such as GPT
+    #[arg(long, value_name = "TEXT")]
+    pub(super) prompt: Option<String>,
+
+    /// Tokens to go on for
+    #[arg(long, value_name = "COUNT", default_value_t = 400, requires = "prompt")]
+    tokens: usize,
+
+    /// Below 1 for safer choices, above 1 for wilder ones, 0 for the likeliest always
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.8, requires = "prompt")]
+    temperature: f64,
+
+    /// Choose among so many of the likeliest tokens; 0 for all
+    #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "prompt")]
+    top_k: usize,
+
+    /// Another number gives another text
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "prompt")]
+    seed: u64,
+}
+
+impl SampleArgs {
+    /// Prints the prompt and what the checkpoint's weights make of it.
+    pub(super) fn run(
+        &self,
+        prompt: &str,
+        job: &Job,
+        mut parts: Parts,
+        checkpoint: Checkpoint,
+    ) -> Result<ExitCode, Failure> {
+        let wrong = |error: EngineError| {
+            let help =
+                "a prompt is for a model and a checkpoint of text, in the characters of that text";
+            Failure::from(job.config.refuse("model", error.to_string(), help))
+        };
+        let saved = checkpoint.model.into_iter();
+        let saved: Vec<_> = saved.map(|(name, tensor)| NamedTensor { name, tensor }).collect();
+        parts.engine.load_model_state(&saved).map_err(wrong)?;
+        let known = parts.loaders.train.dataset().vocabulary();
+        let prompt = encode(prompt, known).map_err(|why| wrong(EngineError::Data(why)))?;
+        let Self { temperature, top_k, seed, .. } = *self;
+        let drawing = Drawing { temperature, top_k, seed };
+        let model = parts.engine.model();
+        let tokens = generate(model, &prompt, self.tokens, &drawing).map_err(wrong)?;
+        let text = decode(&[prompt, tokens].concat(), known);
+        // A reader that has gone away is no error.
+        let mut out = std::io::stdout();
+        let _ = out.write_all(&text).and_then(|()| out.write_all(b"\n"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The tokens of a text: numbers of characters, or its bytes where there are no characters.
+fn encode(text: &str, known: &[char]) -> Result<Vec<i64>, String> {
+    if known.is_empty() {
+        return Ok(text.bytes().map(i64::from).collect());
+    }
+    let number = |character| {
+        let place = known.iter().position(|known| *known == character);
+        let place = place.and_then(|place| i64::try_from(place).ok());
+        place.ok_or_else(|| format!("{character:?} is not in the text that the model knows"))
+    };
+    text.chars().map(number).collect()
+}
+
+/// The text of tokens, as bytes: a row may end within a character.
+fn decode(tokens: &[i64], known: &[char]) -> Vec<u8> {
+    if known.is_empty() {
+        return tokens.iter().filter_map(|token| u8::try_from(*token).ok()).collect();
+    }
+    let characters = tokens.iter().filter_map(|token| known.get(usize::try_from(*token).ok()?));
+    characters.collect::<String>().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_becomes_tokens_and_comes_back() {
+        let known = ['a', 'b', 'é'];
+        assert_eq!(encode("béa", &known), Ok(vec![1, 2, 0]));
+        assert_eq!(decode(&[1, 2, 0], &known), "béa".as_bytes());
+        assert!(encode("c", &known).unwrap_err().contains("'c'"));
+        assert_eq!(encode("é", &[]), Ok(vec![0xC3, 0xA9]));
+        assert_eq!(decode(&[0xC3, 0xA9], &[]), "é".as_bytes());
+    }
+}
