@@ -21,16 +21,16 @@ pub(crate) trait Plain {
     fn on_point(&mut self, point: Point, context: &Context) -> Result<(), Error>;
 }
 
-/// Counts its calls, as the plugins do.
+/// Counts its calls, as the plugins do, in steps of `BY`.
 #[derive(Default)]
-pub(crate) struct Counter {
+pub(crate) struct Counter<const BY: u64> {
     calls: u64,
 }
 
-impl Plain for Counter {
+impl<const BY: u64> Plain for Counter<BY> {
     fn on_point(&mut self, point: Point, _context: &Context) -> Result<(), Error> {
         if point == POINT {
-            self.calls = self.calls.wrapping_add(1);
+            self.calls = self.calls.wrapping_add(BY);
         }
         Ok(())
     }
@@ -40,6 +40,7 @@ impl Plain for Counter {
 pub(crate) struct Kinds {
     pub(crate) built_in: HookType,
     pub(crate) rust: HookType,
+    pub(crate) rust_by_two: HookType,
     pub(crate) c: HookType,
 }
 
@@ -47,16 +48,19 @@ impl Kinds {
     /// Loads both libraries.
     pub(crate) fn load() -> Result<Self, BenchError> {
         static TABLE: HookBase = hook_table!(Noop);
+        let (rust, c) = (beside_this("libhookrack_bench_noop.so")?, env!("HOOKRACK_BENCH_NOOP_C"));
         Ok(Self {
             built_in: HookType::built_in(&TABLE)?,
-            rust: from_library(&beside_this("libhookrack_bench_noop.so")?)?,
-            c: from_library(Path::new(env!("HOOKRACK_BENCH_NOOP_C")))?,
+            rust: from_library(&rust, "Noop")?,
+            rust_by_two: from_library(&rust, "NoopByTwo")?,
+            c: from_library(Path::new(c), "NoopC")?,
         })
     }
 }
 
-fn from_library(path: &Path) -> Result<HookType, BenchError> {
-    open(path)?.hooks.first().cloned().ok_or(BenchError::NoHook("Noop"))
+fn from_library(path: &Path, name: &'static str) -> Result<HookType, BenchError> {
+    let library = open(path)?;
+    library.hooks.iter().find(|hook| hook.name() == name).cloned().ok_or(BenchError::NoHook(name))
 }
 
 /// A file in the folder of this program, where cargo puts what it builds.

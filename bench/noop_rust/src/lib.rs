@@ -1,4 +1,4 @@
-//! A hook that counts its calls and does nothing else, so that a bench measures the call itself.
+//! Hooks that count their calls and do nothing else, so that a bench measures the call itself.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -18,4 +18,20 @@ impl Hook for Noop {
     }
 }
 
-export_plugin! { hooks: [Noop] }
+/// Counts its calls by two: another type, whose code cannot be that of [`Noop`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoopByTwo {
+    #[serde(skip)]
+    calls: u64,
+}
+
+#[hook]
+impl Hook for NoopByTwo {
+    fn after_train_iter(&mut self, _t: &mut Trainer) -> Result<()> {
+        self.calls = self.calls.wrapping_add(2);
+        Ok(())
+    }
+}
+
+export_plugin! { hooks: [Noop, NoopByTwo] }
