@@ -4,7 +4,7 @@
 
 use crate::workshop::{compile_c, fixtures, rust};
 use hookrack::plugins::{HookType, LoadError, MetricType, Shelf, Source, open};
-use hookrack_plugin_api::abi::ABI_MINOR;
+use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use hookrack_plugin_api::{Level, OnError, ParamType, Point, Presence};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -67,7 +67,10 @@ fn a_c_library_shows_what_it_offers() {
     let library = open(&file).unwrap();
     assert_eq!(library.path, file.canonicalize().unwrap());
     assert_eq!((&*library.name, &*library.version, &*library.built_with), ("quiet", "0.1.0", "cc"));
-    assert_eq!((library.abi, library.sha256.len(), library.metrics.len()), ((1, 0), 64, 0));
+    assert_eq!(
+        (library.abi, library.sha256.len(), library.metrics.len()),
+        ((ABI_MAJOR, ABI_MINOR), 64, 0)
+    );
     let [hook] = library.hooks.as_slice() else { panic!("{library:?}") };
     assert_eq!((hook.name(), hook.manifest.level), ("Quiet", Level::LOW));
     assert_eq!(hook.manifest.points, [Point::BeforeRun]);
@@ -102,7 +105,7 @@ fn a_newer_minor_version_of_a_c_plugin_loads() {
     let (_dir, file) = compiled("newer_minor");
     let library = open(&file).unwrap();
     let manifest = &library.hooks[0].manifest;
-    assert_eq!((library.abi, manifest.points.len()), ((1, 1), 1));
+    assert_eq!((library.abi, manifest.points.len()), ((ABI_MAJOR, ABI_MINOR + 1), 1));
     assert_eq!(
         (manifest.unknown_points.join(" "), manifest.on_error),
         ("after_merge".to_owned(), None)
