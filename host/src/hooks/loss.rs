@@ -80,4 +80,15 @@ impl Hook for LossHook {
         let key = t.scalar_key("loss", false)?;
         t.put(key, self.eval.sum / self.eval.samples)
     }
+
+    // A checkpoint may be taken in the middle of an epoch; there is none within an evaluation.
+    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        state.put("sum", self.train.sum)?;
+        state.put("samples", self.train.samples)
+    }
+
+    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
+        self.train = Mean { sum: state.value("sum")?, samples: state.value("samples")? };
+        Ok(())
+    }
 }
