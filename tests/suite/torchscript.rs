@@ -154,9 +154,12 @@ fn a_file_that_is_missing_cut_short_or_something_else_is_a_config_error() {
 fn data_that_do_not_fit_the_model_are_found_before_training() {
     let bench = bench(&scripted());
     let synthetic = |shape: &str, classes: &str| {
-        let train =
-            format!("data.train={{type='Synthetic', samples=8, shape={shape}, classes={classes}}}");
-        let (ran, _) = bench.train("run", &["-s", &train]);
+        let split = |name: &str| {
+            format!(
+                "data.{name}={{type='Synthetic', samples=64, shape={shape}, classes={classes}}}"
+            )
+        };
+        let (ran, _) = bench.train("run", &["-s", &split("train"), "-s", &split("val")]);
         ran
     };
     synthetic("[3, 8, 8]", "10").expect(2).says(&["does not take a batch of shape [2, 3, 8, 8]"]);
