@@ -152,14 +152,12 @@ fn a_file_that_is_missing_cut_short_or_something_else_is_a_config_error() {
 
 #[test]
 fn data_that_do_not_fit_the_model_are_found_before_training() {
-    let bench = bench(&scripted());
+    let bench = Bench::bare();
     let synthetic = |shape: &str, classes: &str| {
-        let split = |name: &str| {
-            format!(
-                "data.{name}={{type='Synthetic', samples=64, shape={shape}, classes={classes}}}"
-            )
-        };
-        let (ran, _) = bench.train("run", &["-s", &split("train"), "-s", &split("val")]);
+        let other = format!("\"Synthetic\"\nsamples = 64\nshape = {shape}\nclasses = {classes}");
+        let text = config(&scripted()).replace("split = \"val\"\n", "");
+        bench.write("config.toml", &text.replace("\"Digits\"", &other));
+        let (ran, _) = bench.train("run", &[]);
         ran
     };
     synthetic("[3, 8, 8]", "10").expect(2).says(&["does not take a batch of shape [2, 3, 8, 8]"]);
