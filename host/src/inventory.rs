@@ -94,7 +94,8 @@ fn add_all<C: ?Sized, B: ?Sized>(
 ) -> Result<(), CatalogError> {
     entries.iter().try_for_each(|entry| {
         let (name, doc, params) = (entry.name.to_owned(), entry.doc.to_owned(), (entry.params)());
-        let (aliases, roles, is_open) = (Vec::new(), Vec::new(), false);
+        let aliases = entry.aliases.iter().map(|alias| (*alias).to_owned()).collect();
+        let (roles, is_open) = (Vec::new(), false);
         catalog.add(
             kind,
             CatalogEntry {

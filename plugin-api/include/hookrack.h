@@ -39,6 +39,9 @@
 // The id of the extension whose table is MediaTable.
 #define HR_MEDIA "hookrack.media/1"
 
+// The id of the extension whose table is ParamTable.
+#define HR_PARAMS "hookrack.params/1"
+
 // The id of the extension whose table is ProfilerTable.
 #define HR_PROFILER "hookrack.profiler/1"
 
@@ -850,6 +853,35 @@ typedef struct MediaTable {
   // [borrowed until return]
   HrStatus (*open_writer)(void *host, struct HrStr kind, struct HrStr folder);
 } MediaTable;
+
+// Parameters by name, and the groups that the optimizer steps alike.
+typedef struct ParamTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Whether the parameter at `index` of HR_LIST_PARAMS is trained: 0 or 1. [train-thread]
+  HrStatus (*trainable)(void *host, size_t index, uint32_t *out);
+  // Has every parameter whose name matches `pattern` trained from here on (1) or not (0), and says how many
+  // they are. `*` is any run of letters. One that matches nothing is an error, and so is one that would freeze
+  // the last. What was frozen from the start gets fresh state in the optimizer.
+  // [train-thread] [borrowed until return]
+  HrStatus (*set_trainable)(void *host, struct HrStr pattern, uint32_t trainable, size_t *out);
+  // The group of the parameter at `index` of HR_LIST_PARAMS. [train-thread]
+  HrStatus (*group_of)(void *host, size_t index, size_t *out);
+  // A group's name. [train-thread] [borrowed for the run]
+  HrStatus (*group_name)(void *host, size_t group, struct HrStr *out);
+  // A group's learning rate before any schedule. [train-thread]
+  HrStatus (*base_lr)(void *host, size_t group, double *out);
+  // Sets it; the schedule starts from it in its next step. [train-thread]
+  HrStatus (*set_base_lr)(void *host, size_t group, double value);
+  // A group's momentum, or Adam's first beta; HR_ABSENT for an optimizer without. [train-thread]
+  HrStatus (*momentum)(void *host, size_t group, double *out);
+  // Sets it; an error for an optimizer without. [train-thread]
+  HrStatus (*set_momentum)(void *host, size_t group, double value);
+  // A group's weight decay. [train-thread]
+  HrStatus (*weight_decay)(void *host, size_t group, double *out);
+  // Sets it. [train-thread]
+  HrStatus (*set_weight_decay)(void *host, size_t group, double value);
+} ParamTable;
 
 // What the calls of one operator cost in a profile.
 typedef struct HrOpCost {

@@ -8,7 +8,8 @@ The files in host/src/engine/lr/golden were made with torch 2.13.0:
 A curve is PyTorch's own where PyTorch has the schedule ("by": "torch 2.13.0"): its class is stepped through a whole
 run. Where only ColossalAI, LiBai (OneFlow) or iMIX (Hugging Face) has it, PyTorch's class still gives the inner part,
 or a function of the step goes through LambdaLR ("by": "formula"). One file per case: type, settings, base rate, and the
-rate at every step of the run.
+rate at every step of the run; "momenta" beside the rates where the schedule moves the momentum too. A schedule that
+follows a metric has the values that it was "told", and the rate after each.
 """
 
 import json
@@ -25,16 +26,22 @@ T, BASE = 60, 0.1
 OUT = pathlib.Path(__file__).resolve().parents[2] / "host/src/engine/lr/golden"
 
 
-def curve(make, steps=T, base=BASE):
-    """The rates of a PyTorch scheduler, step by step."""
+def curves(make, steps=T, base=BASE):
+    """The rates and momenta of a PyTorch scheduler, step by step."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=base, momentum=0.9)
     scheduler = make(optimizer)
-    rates = []
+    rates, momenta = [], []
     for _ in range(steps):
         rates.append(float(optimizer.param_groups[0]["lr"]))
+        momenta.append(float(optimizer.param_groups[0]["momentum"]))
         optimizer.step()
         scheduler.step()
-    return rates
+    return rates, momenta
+
+
+def curve(make, steps=T, base=BASE):
+    """The rates alone."""
+    return curves(make, steps, base)[0]
 
 
 def factors(function, steps=T):
@@ -42,15 +49,31 @@ def factors(function, steps=T):
     return curve(lambda o: lrs.LambdaLR(o, function), steps)
 
 
-def write(name, settings, rates, by, case=""):
+def write(name, settings, rates, by, case="", **more):
     by = f"torch {torch.__version__.split('+')[0]}" if by == "torch" else by
-    body = {"type": name, "settings": settings, "by": by, "base": BASE, "rates": rates}
+    body = {"type": name, "settings": settings, "by": by, "base": BASE, "rates": rates, **more}
     text = json.dumps(body, separators=(",", ":")) + "\n"
     (OUT / f"{name}{'-' + case if case else ''}.json").write_text(text)
 
 
 def torch_case(name, settings, make, case=""):
     write(name, settings, curve(make), "torch", case)
+
+
+def momentum_case(name, settings, make, case=""):
+    rates, momenta = curves(make)
+    write(name, settings, rates, "torch", case, momenta=momenta)
+
+
+def plateau_case(settings, told, case=""):
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=BASE)
+    scheduler = lrs.ReduceLROnPlateau(optimizer, **settings)
+    rates = []
+    for value in told:
+        scheduler.step(value)
+        rates.append(float(optimizer.param_groups[0]["lr"]))
+    settings = {"metric": "val/Loss", **settings}
+    write("ReduceLROnPlateau", settings, rates, "torch", case, told=told)
 
 
 def formula_case(name, settings, rates, case=""):
@@ -68,9 +91,12 @@ def pytorch():
     for case, settings in [
         ("", {}),
         ("linear", {"anneal_strategy": "linear", "pct_start": 0.4, "div_factor": 10.0}),
-        ("three_phase", {"three_phase": True, "pct_start": 0.25, "final_div_factor": 100.0}),
+        ("three_phase", {"three_phase": True, "pct_start": 0.25, "final_div_factor": 100.0,
+                         "base_momentum": 0.7, "max_momentum": 0.99}),
     ]:
-        torch_case("OneCycleLR", settings, lambda o: lrs.OneCycleLR(o, BASE, total_steps=T, **settings), case)
+        momentum_case("OneCycleLR", settings, lambda o: lrs.OneCycleLR(o, BASE, total_steps=T, **settings), case)
+    settings = {"cycle_momentum": False, "pct_start": 0.5}
+    torch_case("OneCycleLR", settings, lambda o: lrs.OneCycleLR(o, BASE, total_steps=T, **settings), "still")
     torch_case("PolynomialLR", {"end_lr": 0.0, "power": 2.0, "total_iters": 40},
                lambda o: lrs.PolynomialLR(o, 40, 2.0), "torch")
     torch_case("StepLR", {"step_size": 13, "gamma": 0.5}, lambda o: lrs.StepLR(o, 13, 0.5))
@@ -88,8 +114,9 @@ def pytorch():
                lambda o: lrs.LinearLR(o, 0.2, 0.9, 25))
     for mode in ["triangular", "triangular2", "exp_range"]:
         settings = {"base_lr": 0.01, "step_size_up": 8, "step_size_down": 5, "mode": mode, "gamma": 0.97}
-        torch_case("CyclicLR", settings,
-                   lambda o: lrs.CyclicLR(o, max_lr=BASE, cycle_momentum=False, **settings), mode)
+        momentum_case("CyclicLR", settings, lambda o: lrs.CyclicLR(o, max_lr=BASE, **settings), mode)
+    settings = {"base_lr": 0.02, "step_size_up": 4, "cycle_momentum": False}
+    torch_case("CyclicLR", settings, lambda o: lrs.CyclicLR(o, max_lr=BASE, **settings), "still")
     torch_case(
         "Sequential",
         {"schedules": [{"type": "LinearLR", "start_factor": 0.1, "total_iters": 10},
@@ -97,6 +124,17 @@ def pytorch():
          "milestones": [10, 45]},
         lambda o: lrs.SequentialLR(o, [lrs.LinearLR(o, 0.1, 1.0, 10), lrs.CosineAnnealingLR(o, 35),
                                        lrs.ExponentialLR(o, 0.8)], [10, 45]))
+
+
+def plateaus():
+    # Falls, stays within the threshold, falls again, and then only rises.
+    losses = [1.0, 0.9, 0.8] + [0.8 - 1e-5 * t for t in range(6)] + [0.5, 0.4] + [0.4 + 0.01 * t for t in range(19)]
+    plateau_case({"patience": 2}, losses)
+    plateau_case({"patience": 1, "factor": 0.5, "cooldown": 3, "min_lr": 0.02}, losses, "cooldown")
+    plateau_case({"mode": "max", "patience": 3, "threshold": 0.05, "threshold_mode": "abs"},
+                 [0.1, 0.2, 0.24, 0.26, 0.3, 0.31, 0.32, 0.33, 0.34, 0.36, 0.37, 0.38, 0.39, 0.40, 0.405, 0.41], "max")
+    plateau_case({"mode": "max", "patience": 0, "threshold": 0.1}, [0.5, 0.54, 0.56, 0.6, 0.7, 0.7], "max_rel")
+    plateau_case({"patience": 0, "factor": 0.1, "eps": 1e-3}, [1.0] * 8, "eps")
 
 
 def risen(warmup, rates):
@@ -217,6 +255,6 @@ if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.glob("*.json"):
         old.unlink()
-    for family in (pytorch, colossal, libai, imix):
+    for family in (pytorch, plateaus, colossal, libai, imix):
         family()
     print(f"{len(list(OUT.glob('*.json')))} curves by torch {torch.__version__} in {OUT}")

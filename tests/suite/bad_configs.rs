@@ -1,4 +1,5 @@
-//! Each config of `fixtures/bad_configs` and `fixtures/bad_data` is refused with the message beside it and exit code 2.
+//! Each config of `fixtures/bad_configs`, `fixtures/refused_configs` and `fixtures/bad_data` is refused with the message
+//! beside it and exit code 2.
 
 use crate::workbench::{program, run_in};
 use std::fs;
@@ -48,6 +49,11 @@ fn verdict(case: &Path) -> Option<String> {
 #[test]
 fn every_bad_config_is_refused_with_code_2_and_says_what_is_wrong_where_and_what_to_do() {
     refuses_all("fixtures/bad_configs", 40);
+}
+
+#[test]
+fn well_formed_configs_that_the_engine_cannot_serve_are_refused_with_code_2() {
+    refuses_all("fixtures/refused_configs", 10);
 }
 
 #[test]

@@ -178,4 +178,61 @@ fn predictions_are_the_outputs_that_eval_measures() {
     assert!(accuracy > 0.2, "{accuracy}");
     let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"]);
     ran.expect(0).prints(&[&format!("test  Accuracy {accuracy:.4}")]);
+    same_predictions_in_other_formats(&bench, &logits);
+}
+
+fn same_predictions_in_other_formats(bench: &Bench, logits: &[f32]) {
+    for file in ["out.npy", "out.jsonl"] {
+        let args = ["predict", "config.toml", "--checkpoint", "run", "--out", file];
+        bench.run(args).expect(0);
+    }
+    let npy = fs::read(bench.path("out.npy")).unwrap();
+    let numbers: Vec<u8> = logits.iter().flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(npy[npy.len() - numbers.len()..], numbers);
+    let text = bench.read("out.jsonl");
+    for (index, (line, row)) in text.lines().zip(logits.chunks_exact(10)).enumerate() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["index"], index);
+        let class = usize::try_from(line["class"].as_u64().unwrap()).unwrap();
+        assert!(row.iter().all(|score| *score <= row[class]), "{line}");
+        assert_eq!(line["output"][3], f64::from(row[3]));
+    }
+    assert_eq!(text.lines().count(), logits.len() / 10);
+    let args = ["predict", "config.toml", "--checkpoint", "run", "--out", "out.csv"];
+    bench.run(args).expect(2).says(&["out.csv", ".safetensors, .npy or .jsonl"]);
+}
+
+#[test]
+fn eval_measures_every_named_set_and_writes_the_values() {
+    let bench = Bench::new(
+        "[data.tests.other]\ntype = \"Synthetic\"\nsamples = 12\nshape = [4]\nclasses = 3\nseed = 8\n\
+         [data.tests.train-set]\ntype = \"Synthetic\"\nsamples = 8\nshape = [4]\nclasses = 3\n",
+    );
+    bench.trained("run", &[]);
+    let ran = bench.run(["eval", "config.toml", "--checkpoint", "run", "--out", "eval.json"]);
+    ran.expect(0);
+    let eval: serde_json::Value = serde_json::from_str(&bench.read("eval.json")).unwrap();
+    for name in ["test/Accuracy", "test/other/Accuracy", "test/train-set/Accuracy"] {
+        let value = eval[name].as_f64().unwrap_or_else(|| panic!("no {name} in {eval}"));
+        ran.prints(&[&format!("{name} {value:.4}")]);
+    }
+    // Without the set of no name, each alone gives the same.
+    let alone = Bench::new("");
+    alone.trained("run", &[]);
+    alone
+        .run([
+            "eval",
+            "config.toml",
+            "--checkpoint",
+            "run",
+            "--out",
+            "eval.json",
+            "-s",
+            "data.test.samples=12",
+            "-s",
+            "data.test.seed=8",
+        ])
+        .expect(0);
+    let one: serde_json::Value = serde_json::from_str(&alone.read("eval.json")).unwrap();
+    assert_eq!(one["test/Accuracy"], eval["test/other/Accuracy"]);
 }

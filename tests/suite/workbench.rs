@@ -56,7 +56,7 @@ type = "Accuracy"
 "#;
 
 /// The plugins in Rust that ship with the host.
-const BUNDLED: [&str; 6] = ["ema", "profiler", "prometheus", "swa", "topk", "webhook"];
+const BUNDLED: [&str; 7] = ["ema", "profiler", "prometheus", "roles", "swa", "topk", "webhook"];
 
 /// The folder that cargo built this test program's dependencies into.
 fn deps() -> &'static Path {

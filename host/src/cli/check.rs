@@ -21,7 +21,8 @@ pub(super) struct CheckArgs {
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
     super::plan::warn_of_stale_reads(&job);
-    let parts = Parts::build(&job.config)?;
+    let mut parts = Parts::build(&job.config)?;
+    let weights = parts.load_weights(&job.config)?;
     let trainer = Trainer::assemble(parts, &job, Writers::default(), None, Interrupt::default())?;
     let engine = trainer.context().engine.borrow();
     let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
@@ -31,5 +32,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         job.config.model.type_name,
         job.members.len(),
     );
+    if let Some(report) = weights {
+        say!("weights: {report}");
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,19 +2,21 @@
 
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
-use crate::run::checkpoint;
+use crate::run::{atomic, checkpoint};
 use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::writers::{Console, Writers};
 use clap::Args;
-use std::path::PathBuf;
+use serde_json::{Map, Value as Json};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Evaluate a checkpoint on [data.test] and print its metrics
+/// Evaluate a checkpoint on [data.test] and every [data.tests.NAME]; print its metrics
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   hookrack eval configs/quickstart.toml --checkpoint runs/quickstart
-  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart/checkpoints/iter_0000230")]
+  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart/checkpoints/iter_0000230
+  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart --out eval.json")]
 pub(super) struct EvalArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -22,11 +24,16 @@ pub(super) struct EvalArgs {
     /// A checkpoint, or a run directory for its latest
     #[arg(long, value_name = "PATH")]
     checkpoint: PathBuf,
+
+    /// A JSON file for the metrics, by their full names
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
-    if job.config.data.test.is_none() {
+    let data = &job.config.data;
+    if data.test.is_none() && data.tests.is_empty() {
         let help = "add a [data.test] section, or give one by -s, such as -s data.test.type=Digits";
         return Err(job.config.refuse("data", "there is no test data to evaluate on", help).into());
     }
@@ -37,6 +44,23 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     let mut trainer = Trainer::assemble(parts, &job, writers, None, interrupt)?;
     let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
     trainer.resume_from(Resume { checkpoint, force: false });
-    let ending = trainer.test();
-    code_of(ending)
+    let (ending, values) = trainer.test();
+    let code = code_of(ending)?;
+    if !job.config.data.tests.is_empty() {
+        for (name, value) in &values {
+            say!("{name} {value:.4}");
+        }
+    }
+    if let Some(path) = &args.out {
+        write(path, &values)?;
+    }
+    Ok(code)
+}
+
+/// One object; NaN is null.
+fn write(path: &Path, values: &[(String, f64)]) -> Result<(), Failure> {
+    let values: Map<_, _> =
+        values.iter().map(|(name, value)| (name.clone(), Json::from(*value))).collect();
+    let text = format!("{:#}\n", Json::Object(values));
+    Ok(atomic::write(path, text.as_bytes())?)
 }

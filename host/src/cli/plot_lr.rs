@@ -60,7 +60,7 @@ fn curves(
     for iter in sampled(iters) {
         engine.set_lr_position(if engine.lr_by_epoch() { iter / batches } else { iter });
         for (group, curve) in curves.iter_mut().enumerate() {
-            curve.push((iter, engine.group_lr(group)?));
+            curve.push((iter, engine.group(group)?.lr));
         }
     }
     Ok(curves)

@@ -3,19 +3,21 @@
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
 use super::sample::SampleArgs;
-use crate::run::{checkpoint, safetensors_file};
+use crate::engine::data::Target;
+use crate::run::{PredictionFormat, Predictions, checkpoint};
 use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::writers::Writers;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tch::Tensor;
 
-/// Run a checkpoint on [data.pred] and write the outputs to a safetensors file
+/// Run a checkpoint on [data.pred] and write the outputs to a file
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.safetensors
+  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.jsonl
+  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.npy
   hookrack predict configs/gpt_bytes.toml --checkpoint runs/gpt_bytes --prompt 'hacker: n.' --tokens 200")]
 pub(super) struct PredictArgs {
     #[command(flatten)]
@@ -25,7 +27,7 @@ pub(super) struct PredictArgs {
     #[arg(long, value_name = "PATH")]
     checkpoint: PathBuf,
 
-    /// Where the outputs go, as one tensor named `output`
+    /// Where they go: .safetensors (`output`, `index`, `class`), .npy (outputs) or .jsonl (a line for each sample)
     #[arg(long, value_name = "FILE", default_value = "predictions.safetensors")]
     out: PathBuf,
 
@@ -34,6 +36,7 @@ pub(super) struct PredictArgs {
 }
 
 pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
+    let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
     let job = args.source.job()?;
     if let Some(prompt) = &args.sample.prompt {
         let parts = Parts::build(&job.config)?;
@@ -44,7 +47,13 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
         let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";
         return Err(job.config.refuse("data", "there is no data to predict", help).into());
     }
+    if job.config.data.pred.as_ref().is_some_and(|pred| pred.shuffle) {
+        let why = "predictions are written in the order of the data, and this draws them at random";
+        return Err(job.config.refuse("data.pred.shuffle", why, "write shuffle = false").into());
+    }
     let parts = Parts::build(&job.config)?;
+    let spec = parts.loaders.pred.as_ref().map(crate::engine::data::Loader::spec);
+    let classifies = spec.is_some_and(|spec| matches!(spec.target, Target::Classes(_)));
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
     let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
@@ -52,9 +61,9 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let (ending, outputs) = trainer.predict();
     let code = code_of(ending)?;
     if code == ExitCode::SUCCESS {
-        let output = Tensor::f_cat(&outputs, 0).map_err(Failure::usage)?;
-        safetensors_file::write(&args.out, &[("output".to_owned(), output.shallow_clone())])?;
-        say!("{} predictions in {}", output.size().first().unwrap_or(&0), args.out.display());
+        let predictions = Predictions::new(&outputs, classifies).map_err(Failure::usage)?;
+        predictions.write(&args.out, format)?;
+        say!("{} predictions in {}", predictions.len(), args.out.display());
     }
     Ok(code)
 }

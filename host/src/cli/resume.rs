@@ -38,6 +38,11 @@ pub(super) struct Start {
 }
 
 impl Place {
+    /// Whether the run begins with a checkpoint.
+    pub(super) fn resumes(&self) -> bool {
+        self.resume.is_some()
+    }
+
     /// Finds or makes the folder, and reads the checkpoint.
     pub(super) fn start(
         &self,

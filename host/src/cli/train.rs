@@ -5,6 +5,8 @@ use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{Place, Start};
 use super::{ConfigSource, summary};
+use crate::engine::weights::LoadReport;
+use crate::job::Job;
 use crate::provenance::{libraries, provenance};
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError};
@@ -49,7 +51,9 @@ pub(super) struct TrainArgs {
 
 pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
-    let parts = Parts::build(&job.config)?;
+    let mut parts = Parts::build(&job.config)?;
+    // A checkpoint has its own.
+    let weights = if args.place.resumes() { None } else { parts.load_weights(&job.config)? };
     let start = args.place.start(&job.config, &provenance(&job))?;
     let run = start.run.clone();
     let log_path = run.path().join("log.txt");
@@ -63,6 +67,9 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     record.write(&run)?;
 
     let writers = writers(&start, job.config.to_toml(), args)?;
+    if let Some(report) = weights {
+        tell_weights(&report, &job, args.quiet || args.json);
+    }
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = match Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt) {
         Ok(trainer) => trainer,
@@ -108,6 +115,20 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
         writers.rewind(marks.unwrap_or_default())?;
     }
     Ok(writers)
+}
+
+/// Says what became of the weights that the run starts from.
+fn tell_weights(report: &LoadReport, job: &Job, quiet: bool) {
+    let path = job.config.weights.as_ref().map(|weights| weights.path.display().to_string());
+    let line = format!("weights from {}: {report}", path.unwrap_or_default());
+    if report.fits() {
+        tracing::info!("{line}");
+    } else {
+        tracing::warn!("{line}");
+    }
+    if !quiet {
+        say!("{line}");
+    }
 }
 
 /// Writes down how it went, and says so.

@@ -37,10 +37,14 @@ pub(super) const COMPONENTS: [&ComponentSection; 5] =
 /// The keys of `[data]`.
 pub(super) const SPLITS: [&str; 4] = ["train", "val", "test", "pred"];
 
+/// The key of `[data]` that holds test sets by name.
+pub(super) const TESTS: &str = "tests";
+
 /// Every key at the top of a file, in the order in which the resolved config has them.
-pub(super) const TOP_LEVEL: [&str; 12] = [
+pub(super) const TOP_LEVEL: [&str; 13] = [
     "run",
     "model",
+    "weights",
     "data",
     "loss",
     "optimizer",
@@ -77,6 +81,9 @@ pub(super) fn train_params() -> Vec<Param> {
         choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
         count("accumulation", Some(1), 1, "parts that each batch is cut into, one after the other"),
         number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
+        number("clip_grad_norm_type", 2.0, 1.0, "which norm: 1, 2, any other number, or inf"),
+        number("clip_grad_value", 0.0, 0.0, "largest number in a gradient; 0 does not clip"),
+        patterns("freeze", "names of parameters that are not trained, such as \"layers.0.*\""),
         number("max_time", 0.0, 0.0, "seconds after which the run saves and ends; 0 for no limit"),
         count("threads", None, 1, "threads for arithmetic; default: one per core"),
         loss_scaler(),
@@ -87,6 +94,44 @@ pub(super) fn train_params() -> Vec<Param> {
 fn loss_scaler() -> Param {
     let table = ParamType::Table(LossScalerSettings::params());
     default("loss_scaler", table, Value::Table(Vec::new()), LossScalerSettings::DOC)
+}
+
+/// `[weights]`
+pub(super) fn weights_params() -> Vec<Param> {
+    let path = "a safetensors file, or a checkpoint or run directory of ours";
+    let strict = "refuse weights that lack a tensor, have one more, or one of another shape";
+    let rename = "from names in the file to names in the model; the first that matches wins";
+    let transpose = "turn matrices, for libraries that keep them the other way round";
+    let rename_params = vec![
+        param("from", ParamType::Str, Presence::Required, "a name; * is any run of letters"),
+        param("to", ParamType::Str, Presence::Required, "the new name, with as many *"),
+        default("transpose", ParamType::Bool, Value::Bool(false), transpose),
+    ];
+    vec![
+        param("path", ParamType::Path, Presence::Required, path),
+        default("strict", ParamType::Bool, Value::Bool(true), strict),
+        tables("rename", rename_params, rename),
+        patterns("ignore", "names in the file that are left out, before renaming"),
+    ]
+}
+
+/// What any optimizer section has beside the optimizer's own parameters.
+fn optimizer_params() -> Vec<Param> {
+    let switch = "leave parameters of at most one dimension without weight decay: biases, and the scales of norms";
+    let groups =
+        "parameters with a learning rate or weight decay of their own; the first that matches wins";
+    let decay = "weight decay of these parameters; default: the optimizer's";
+    let decay = param("weight_decay", ParamType::Float, Presence::Optional, decay);
+    let group_params = vec![
+        param("match", ParamType::Str, Presence::Required, "their names; * is any run of letters"),
+        number("lr_scale", 1.0, 0.0, "their learning rate as a part of the optimizer's"),
+        Param { min: Some(0.0), ..decay },
+    ];
+    vec![
+        type_param(Kind::Optimizer),
+        default("no_decay_on_norm_and_bias", ParamType::Bool, Value::Bool(false), switch),
+        tables("groups", group_params, groups),
+    ]
 }
 
 /// `[plugins]`
@@ -155,6 +200,7 @@ pub(super) fn metric_params() -> Vec<Param> {
 pub(super) fn reserved_params(kind: Kind) -> Vec<Param> {
     match kind {
         Kind::Dataset => data_params(),
+        Kind::Optimizer => optimizer_params(),
         Kind::Hook => hook_params(),
         Kind::Metric => metric_params(),
         _ => vec![type_param(kind)],
@@ -196,6 +242,17 @@ fn any(name: &str, doc: &str) -> Param {
 
 fn default(name: &str, ty: ParamType, value: Value, doc: &str) -> Param {
     param(name, ty, Presence::Default(value), doc)
+}
+
+/// A list of patterns over names; empty unless set.
+fn patterns(name: &str, doc: &str) -> Param {
+    default(name, ParamType::List(Box::new(ParamType::Str)), Value::List(Vec::new()), doc)
+}
+
+/// A list of tables; empty unless set.
+fn tables(name: &str, params: Vec<Param>, doc: &str) -> Param {
+    let ty = ParamType::List(Box::new(ParamType::Table(params)));
+    default(name, ty, Value::List(Vec::new()), doc)
 }
 
 fn count(name: &str, value: Option<i64>, min: u32, doc: &str) -> Param {

@@ -42,6 +42,7 @@ pub use file::ConfigFile;
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{
-    Component, DataSection, DataSplit, Limit, LossScalerSettings, Mode, PluginsSection, Precision,
-    ResolvedConfig, RunSection, TrainSection,
+    Component, DataSection, DataSplit, GroupEntry, Limit, LossScalerSettings, Mode, ParamGroups,
+    PluginsSection, Precision, RenameEntry, ResolvedConfig, RunSection, TrainSection,
+    WeightsSection,
 };

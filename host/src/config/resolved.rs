@@ -17,12 +17,16 @@ pub struct ResolvedConfig {
     pub run: RunSection,
     /// `[model]`
     pub model: Component,
+    /// `[weights]`
+    pub weights: Option<WeightsSection>,
     /// `[data]`
     pub data: DataSection,
-    /// `[loss]`
-    pub loss: Component,
+    /// `[loss]`; `None` where the hook that runs the model computes the loss too.
+    pub loss: Option<Component>,
     /// `[optimizer]`
     pub optimizer: Component,
+    /// What `[optimizer]` says about groups of parameters.
+    pub param_groups: ParamGroups,
     /// `[lr_scheduler]`
     pub lr_scheduler: Component,
     /// `[schedule]`
@@ -59,6 +63,50 @@ pub struct RunSection {
     pub dir: PathBuf,
 }
 
+/// `[weights]`: values that training starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeightsSection {
+    /// A file, or a directory of ours.
+    pub path: PathBuf,
+    /// Whether all of it must fit.
+    pub strict: bool,
+    /// From names in the file to names in the model.
+    pub rename: Vec<RenameEntry>,
+    /// Names in the file that are left out.
+    pub ignore: Vec<String>,
+}
+
+/// One of `[[weights.rename]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenameEntry {
+    /// The name in the file.
+    pub from: String,
+    /// The name in the model.
+    pub to: String,
+    /// Whether matrices are turned.
+    pub transpose: bool,
+}
+
+/// What `[optimizer]` says about groups of parameters, whatever its type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParamGroups {
+    /// `[[optimizer.groups]]`
+    pub groups: Vec<GroupEntry>,
+    /// Leave biases and norms without weight decay.
+    pub no_decay_on_norm_and_bias: bool,
+}
+
+/// One of `[[optimizer.groups]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupEntry {
+    /// `match`
+    pub pattern: String,
+    /// The learning rate as a part of the optimizer's.
+    pub lr_scale: f64,
+    /// The weight decay, where it is not the optimizer's.
+    pub weight_decay: Option<f64>,
+}
+
 /// `[data]`: what is trained, evaluated and predicted on.
 #[derive(Clone, Debug)]
 pub struct DataSection {
@@ -68,6 +116,8 @@ pub struct DataSection {
     pub val: Option<DataSplit>,
     /// `[data.test]`
     pub test: Option<DataSplit>,
+    /// `[data.tests.NAME]`, in order.
+    pub tests: Vec<(String, DataSplit)>,
     /// `[data.pred]`
     pub pred: Option<DataSplit>,
 }
@@ -114,6 +164,12 @@ pub struct TrainSection {
     pub accumulation: usize,
     /// The largest gradient norm; 0 does not clip.
     pub clip_grad_norm: f64,
+    /// Which norm that is.
+    pub clip_grad_norm_type: f64,
+    /// The largest number in a gradient; 0 does not clip.
+    pub clip_grad_value: f64,
+    /// Names of parameters that are not trained.
+    pub freeze: Vec<String>,
     /// Seconds after which the run saves and ends; 0 for no limit.
     pub max_time: f64,
     /// Threads for arithmetic.

@@ -41,6 +41,7 @@ fn top_level(catalog: &Catalog) -> Map<String, Value> {
         properties.insert(component.key.into(), reference(component.key));
     }
     properties.insert("data".into(), data_schema());
+    properties.insert("weights".into(), section(&fixed::weights_params()));
     properties.insert("train".into(), train_schema());
     properties.insert("plugins".into(), section(&fixed::plugins_params()));
     properties.insert("default_hooks".into(), default_hooks_schema(catalog));
@@ -88,6 +89,8 @@ fn train_schema() -> Value {
 fn data_schema() -> Value {
     let splits = SPLITS.map(|key| (key.to_owned(), reference("dataset")));
     let mut properties: Map<_, _> = splits.into_iter().collect();
+    let tests = json!({ "type": "object", "additionalProperties": reference("dataset") });
+    properties.insert(fixed::TESTS.into(), tests);
     properties.insert(DELETE.into(), delete_schema());
     object(&properties)
 }

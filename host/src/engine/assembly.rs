@@ -2,18 +2,20 @@
 
 use tch::{Device, Tensor};
 
-use super::clip::GradClip;
+use super::clip::{ClipLimits, GradClip};
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
 use super::loss::{Criterion, LOSSES};
 use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
 use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
 use super::model::{MODELS, Mode, Model, ModelContext, Traced};
+use super::name_pattern::NamePattern;
 use super::named_tensor::{self, NamedTensor, tensor_list};
-use super::optimizer::{OPTIMIZERS, Optimizer};
+use super::optimizer::{Group, GroupRules, OPTIMIZERS, Optimizer, ParamSet};
 use super::precision::Precision;
 use super::registry::Choice;
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
+use super::trainable;
 use crate::torch::autograd::{self, GradMode};
 use crate::torch::{self, TensorList, rng};
 
@@ -22,18 +24,22 @@ use crate::torch::{self, TensorList, rng};
 pub struct EngineSpec {
     /// `[model]`
     pub model: Choice,
-    /// `[loss]`
-    pub loss: Choice,
+    /// `[loss]`; `None` where whoever runs the model computes the loss too.
+    pub loss: Option<Choice>,
     /// `[optimizer]`
     pub optimizer: Choice,
+    /// How parameters are put into groups.
+    pub groups: GroupRules,
+    /// The names of parameters that are not trained.
+    pub freeze: Vec<NamePattern>,
     /// `[lr_scheduler]`
     pub lr_scheduler: Choice,
     /// `[schedule]`
     pub schedule: Choice,
     /// Micro-batches per optimizer step.
     pub accumulation: usize,
-    /// The largest gradient norm; 0 does not clip.
-    pub clip_grad_norm: f64,
+    /// How far gradients may go.
+    pub clip: ClipLimits,
     /// Arithmetic of the forward and backward pass.
     pub precision: Precision,
     /// Run the model as TorchScript graphs.
@@ -49,7 +55,7 @@ pub struct EngineSpec {
 /// Model, loss, optimizer, learning rate and schedule of one run.
 pub struct Engine {
     model: Box<dyn Model>,
-    criterion: Box<dyn Criterion>,
+    criterion: Option<Box<dyn Criterion>>,
     optimizer: Box<dyn Optimizer>,
     lr_schedule: Box<dyn LrSchedule>,
     schedule: Box<dyn Schedule>,
@@ -59,6 +65,7 @@ pub struct Engine {
     device: Device,
     params: TensorList,
     lr_position: u64,
+    pub(super) told_at: Option<u64>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -83,13 +90,16 @@ impl Engine {
         } else {
             model
         };
-        let criterion = spec.loss.build("loss", LOSSES, data)?;
-        let optimizer = spec.optimizer.build("optimizer", OPTIMIZERS, model.params())?;
+        let criterion =
+            spec.loss.as_ref().map(|loss| loss.build("loss", LOSSES, data)).transpose()?;
+        trainable::freeze(model.params(), &spec.freeze)?;
+        let grouped = ParamSet::new(model.params(), spec.groups.clone())?;
+        let optimizer = spec.optimizer.build("optimizer", OPTIMIZERS, &grouped)?;
         let lr_schedule = spec.lr_scheduler.build("lr scheduler", LR_SCHEDULES, &spec.horizon)?;
         let context = ScheduleContext { accumulation: spec.accumulation };
         let schedule = spec.schedule.build("schedule", SCHEDULES, &context)?;
         let params = tensor_list(model.params());
-        let clip = GradClip::new(spec.clip_grad_norm);
+        let clip = GradClip::new(spec.clip);
         let is_scaled = spec.precision == Precision::Fp16;
         let loss_scaler = is_scaled.then(|| LossScaler::new(spec.loss_scaler));
         let mut engine = Self {
@@ -104,6 +114,7 @@ impl Engine {
             device,
             params,
             lr_position: 0,
+            told_at: None,
         };
         engine.set_lr_position(0);
         Ok(engine)
@@ -123,12 +134,25 @@ impl Engine {
     /// The loss of an output.
     pub fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
         let _mode = GradMode::set(true);
-        self.criterion.loss(output, label)
+        self.criterion()?.loss(output, label)
     }
 
-    /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share. In fp16 they
-    /// are too large by the loss scale until [`unscale`](Self::unscale).
+    fn criterion(&self) -> Result<&dyn Criterion> {
+        self.criterion.as_deref().ok_or(EngineError::NoLoss)
+    }
+
+    /// What the mean of the loss is taken over, where rows do not count alike; see [`Criterion::counted`].
+    pub fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        self.criterion.as_ref().map_or(Ok(None), |criterion| criterion.counted(label))
+    }
+
+    /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share; one of nothing
+    /// adds nothing, also where its loss is NaN because no label counts. In fp16 they are too large by the loss scale until
+    /// [`unscale`](Self::unscale).
     pub fn backward(&self, loss: &Tensor, weight: f64) -> Result<()> {
+        if weight == 0.0 {
+            return Ok(());
+        }
         let _mode = GradMode::set(true);
         if let Some(scaler) = &self.loss_scaler {
             return Ok(autograd::backward(&scaler.scaled(loss, weight)?)?);
@@ -152,12 +176,12 @@ impl Engine {
     }
 
     /// Clips the gradients where the config asks for it, and gives their norm before, as a 0-dim tensor whose
-    /// value nobody has waited for. `None` when clipping is off.
+    /// value nobody has waited for. `None` when the norm is not clipped.
     pub fn clip(&mut self) -> Result<Option<Tensor>> {
         if !self.clip.is_on() {
             return Ok(None);
         }
-        self.clip.clip(&self.params).map(Some)
+        self.clip.clip(&self.params)
     }
 
     /// The norm over all gradients, as a 0-dim tensor.
@@ -192,8 +216,32 @@ impl Engine {
     /// Puts the learning rate schedule at a step, as a resumed run does.
     pub fn set_lr_position(&mut self, position: u64) {
         self.lr_position = position;
+        let momentum = self.lr_schedule.momentum(position);
         for group in self.optimizer.groups_mut() {
             group.lr = self.lr_schedule.lr(group.base_lr, position);
+            if let (Some(own), Some(scheduled)) = (&mut group.momentum, momentum) {
+                *own = scheduled;
+            }
+        }
+    }
+
+    /// The learning rate schedule, to have it remember.
+    pub(super) fn lr_schedule_mut(&mut self) -> &mut dyn LrSchedule {
+        self.lr_schedule.as_mut()
+    }
+
+    /// The learning rate schedule.
+    pub fn lr_schedule(&self) -> &dyn LrSchedule {
+        self.lr_schedule.as_ref()
+    }
+
+    /// Tells the learning rate schedule the value, put at iteration `iter`, of the scalar that it watches, and sets
+    /// the rates by it. A value that it was told already is passed over.
+    pub fn observe(&mut self, value: f64, iter: u64) {
+        if self.told_at != Some(iter) {
+            self.told_at = Some(iter);
+            self.lr_schedule.observe(value, self.lr_position);
+            self.set_lr_position(self.lr_position);
         }
     }
 
@@ -217,18 +265,24 @@ impl Engine {
         self.optimizer.groups().len()
     }
 
-    /// The learning rate of a parameter group.
-    pub fn group_lr(&self, group: usize) -> Result<f64> {
-        let found = self.optimizer.groups().get(group).map(|group| group.lr);
+    /// A parameter group.
+    pub fn group(&self, group: usize) -> Result<&Group> {
+        let found = self.optimizer.groups().get(group);
         found.ok_or(EngineError::NoGroup { group, count: self.group_count() })
     }
 
-    /// Sets the learning rate of a parameter group, until the schedule's next step.
-    pub fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
+    /// A parameter group, to change it. A schedule sets learning rate and momentum anew in its next step.
+    pub fn group_mut(&mut self, group: usize) -> Result<&mut Group> {
         let count = self.group_count();
         let found = self.optimizer.groups_mut().get_mut(group);
-        found.ok_or(EngineError::NoGroup { group, count })?.lr = lr;
-        Ok(())
+        found.ok_or(EngineError::NoGroup { group, count })
+    }
+
+    /// The group of a parameter.
+    pub fn group_of(&self, index: usize) -> Result<usize> {
+        let param = self.params().get(index).ok_or(EngineError::NoParam { index })?;
+        let found = self.optimizer.groups().iter().position(|group| group.has(&param.name));
+        found.ok_or(EngineError::NoParam { index })
     }
 
     /// Sets the learning rate of every parameter group, until the schedule's next step.

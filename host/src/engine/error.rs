@@ -51,6 +51,34 @@ pub enum EngineError {
         /// The shape it got.
         found: Vec<i64>,
     },
+    /// A pattern that cannot be read.
+    #[error("`{pattern}` is no pattern: {why}")]
+    Pattern {
+        /// As it was written.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A pattern that no parameter's name matches.
+    #[error("no parameter is named `{pattern}`: the nearest are {nearest}")]
+    NoMatch {
+        /// As it was written.
+        pattern: String,
+        /// Names that are there.
+        nearest: String,
+    },
+    /// A pattern of a parameter group for which earlier ones leave nothing.
+    #[error("an earlier pattern takes every parameter that `{pattern}` matches: put it further up")]
+    Shadowed {
+        /// As it was written.
+        pattern: String,
+    },
+    /// Nothing would be left to train.
+    #[error("`{pattern}` would freeze the last parameters that are trained: leave at least one")]
+    AllFrozen {
+        /// The pattern that did it.
+        pattern: String,
+    },
     /// A saved state that does not belong to what it was loaded into.
     #[error("the saved {what} does not fit: {why}")]
     State {
@@ -59,6 +87,9 @@ pub enum EngineError {
         /// The names that differ.
         why: String,
     },
+    /// Weights from elsewhere whose names cannot be put into the model's.
+    #[error("weights: {0}")]
+    Weights(String),
     /// A role asked for a tensor that is not there at this point.
     #[error("there is no {name} at this point")]
     NoTensor {
@@ -77,6 +108,11 @@ pub enum EngineError {
          itself is not finite; lower the learning rate, or train with precision = \"bf16\" or \"fp32\""
     )]
     LossScale,
+    /// The loss was asked for, and none is configured.
+    #[error(
+        "there is no [loss] in the config: add one, or have the hook that runs the model set the loss"
+    )]
+    NoLoss,
     /// A parameter group that does not exist.
     #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
     NoGroup {
@@ -85,6 +121,15 @@ pub enum EngineError {
         /// How many there are.
         count: usize,
     },
+    /// A parameter that does not exist.
+    #[error("the model has no parameter {index}, counted from 0")]
+    NoParam {
+        /// Which one.
+        index: usize,
+    },
+    /// A momentum was to be set where there is none.
+    #[error("the optimizer has no momentum; choose one that has, or give it a momentum above 0")]
+    NoMomentum,
     /// A data set or a loader that cannot give batches.
     #[error("data: {0}")]
     Data(String),

@@ -9,13 +9,17 @@ pub mod loss;
 mod loss_scaler;
 pub mod lr;
 pub mod model;
+pub mod name_pattern;
 pub mod named_tensor;
 pub mod optimizer;
 mod precision;
 pub mod registry;
+pub mod rename;
 pub mod schedule;
 mod state;
+mod trainable;
 pub mod tree;
+pub mod weights;
 
 pub use assembly::{Engine, EngineSpec};
 pub use error::{EngineError, Result};

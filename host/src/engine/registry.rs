@@ -13,6 +13,8 @@ pub trait Component<C: ?Sized, B: ?Sized>: DeserializeOwned + Describe {
     const KIND: &'static str;
     /// Its `type =`.
     const NAME: &'static str;
+    /// Other names for it.
+    const ALIASES: &'static [&'static str] = &[];
 
     /// Builds it, or says what is wrong with the settings.
     fn build(self, context: &C) -> Result<Box<B>>;
@@ -28,6 +30,8 @@ pub trait Component<C: ?Sized, B: ?Sized>: DeserializeOwned + Describe {
 pub struct Entry<C: ?Sized, B: ?Sized> {
     /// Its `type =`.
     pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
     /// One sentence.
     pub doc: &'static str,
     /// Its settings.
@@ -39,7 +43,13 @@ pub struct Entry<C: ?Sized, B: ?Sized> {
 impl<C: ?Sized, B: ?Sized> Entry<C, B> {
     /// The entry of a component.
     pub const fn of<T: Component<C, B>>() -> Self {
-        Self { name: T::NAME, doc: T::DOC, params: T::params, build: build::<C, B, T> }
+        Self {
+            name: T::NAME,
+            aliases: T::ALIASES,
+            doc: T::DOC,
+            params: T::params,
+            build: build::<C, B, T>,
+        }
     }
 }
 
@@ -98,7 +108,10 @@ impl Choice {
         entries: &[Entry<C, B>],
         context: &C,
     ) -> Result<Box<B>> {
-        match entries.iter().find(|entry| entry.name == self.name) {
+        let answers = |entry: &&Entry<C, B>| {
+            entry.name == self.name || entry.aliases.contains(&self.name.as_str())
+        };
+        match entries.iter().find(answers) {
             Some(entry) => (entry.build)(self.settings.clone(), context),
             None => Err(unknown(kind, &self.name, entries.iter().map(|entry| entry.name))),
         }

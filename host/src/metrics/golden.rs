@@ -1,8 +1,10 @@
 //! Every metric gives scikit-learn's, PyTorch's or torchmetrics' value, through the tables that a plugin's would go through.
 
 use super::METRICS;
+use crate::engine::clip::ClipLimits;
 use crate::engine::data::{DATASETS, Dataset};
 use crate::engine::lr::Horizon;
+use crate::engine::optimizer::GroupRules;
 use crate::engine::{Choice, Engine, EngineSpec, LossScalerSettings, Precision};
 use crate::plugins::{Instance, MetricType, gather, give_back};
 use crate::train::Context;
@@ -21,12 +23,14 @@ const TOLERANCE: f64 = 1e-6;
 fn context() -> Rc<Context> {
     let spec = EngineSpec {
         model: Choice::new("MLP", &[]),
-        loss: Choice::new("CrossEntropy", &[]),
+        loss: Some(Choice::new("CrossEntropy", &[])),
         optimizer: Choice::new("SGD", &[]),
         lr_scheduler: Choice::new("ConstantLR", &[]),
         schedule: Choice::new("NoPipeline", &[]),
         accumulation: 1,
-        clip_grad_norm: 0.0,
+        groups: GroupRules::default(),
+        freeze: Vec::new(),
+        clip: ClipLimits::default(),
         seed: 1,
         horizon: Horizon { iters: 1, epochs: 1 },
         precision: Precision::Fp32,

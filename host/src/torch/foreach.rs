@@ -197,6 +197,14 @@ pub fn neg(list: &TensorList) -> Result<TensorList> {
     OP.list(&[Arg::list(list)])
 }
 
+/// Cuts every number off at `-limit` and `limit`; NaN stays.
+pub fn clamp_(list: &TensorList, limit: f64) -> Result<()> {
+    static LEAST: ListOp = ListOp::new("aten::_foreach_clamp_min_.Scalar");
+    static MOST: ListOp = ListOp::new("aten::_foreach_clamp_max_.Scalar");
+    LEAST.run(&[Arg::list(list), Arg::float(-limit)])?;
+    MOST.run(&[Arg::list(list), Arg::float(limit)])
+}
+
 /// The 2-norm of each tensor alone, as one 1-dim tensor: no value is read, so nothing waits.
 pub fn norms(list: &TensorList) -> Result<Tensor> {
     static OP: ListOp = ListOp::new("aten::_foreach_norm.Scalar");

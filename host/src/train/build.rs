@@ -4,11 +4,16 @@ use super::context::Context;
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
-use crate::config::{Component, ConfigErrors, DataSplit, Limit, Mode, ResolvedConfig};
+use crate::config::{
+    Component, ConfigErrors, DataSplit, GroupEntry, Limit, Mode, ParamGroups, ResolvedConfig,
+};
 use crate::dispatch::{Attached, Rack};
+use crate::engine::clip::ClipLimits;
 use crate::engine::data::transform::Chain;
 use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard};
 use crate::engine::lr::Horizon;
+use crate::engine::name_pattern::NamePattern;
+use crate::engine::optimizer::{GroupRule, GroupRules};
 use crate::engine::{Choice, Engine, EngineError, EngineSpec};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
@@ -29,6 +34,8 @@ pub struct Loaders {
     pub val: Option<Loader>,
     /// What is tested on.
     pub test: Option<Loader>,
+    /// What is tested on by name.
+    pub tests: Vec<(String, Loader)>,
     /// What is predicted.
     pub pred: Option<Loader>,
 }
@@ -111,6 +118,7 @@ impl Trainer {
             batch: None,
             micros: Vec::new(),
             outputs: Vec::new(),
+            loss: None,
             provenance: provenance(job),
             resume: None,
             rng: None,
@@ -141,7 +149,7 @@ fn choice(component: &Component) -> Choice {
 }
 
 /// An engine's refusal, shown at the section that it is about.
-fn refused<'a>(
+pub(super) fn refused<'a>(
     config: &'a ResolvedConfig,
     section: &'a str,
 ) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
@@ -198,7 +206,12 @@ fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
     let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train);
     let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
     let pred = other("data.pred", &data.pred)?;
-    Ok(Loaders { train, val, test, pred })
+    let mut tests = Vec::new();
+    for (name, split) in &data.tests {
+        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train)?;
+        tests.extend(set.map(|set| (name.clone(), set)));
+    }
+    Ok(Loaders { train, val, test, tests, pred })
 }
 
 fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
@@ -209,15 +222,64 @@ fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
     }
 }
 
+/// Patterns over names, read.
+pub(super) fn patterns(
+    config: &ResolvedConfig,
+    key: &str,
+    written: &[String],
+) -> Result<Vec<NamePattern>, ConfigErrors> {
+    let read = |(index, text): (usize, &String)| {
+        NamePattern::parse(text).map_err(refused(config, &format!("{key}.{index}")))
+    };
+    written.iter().enumerate().map(read).collect()
+}
+
+fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
+    let ParamGroups { groups, no_decay_on_norm_and_bias } = &config.param_groups;
+    let read = |(index, group): (usize, &GroupEntry)| {
+        let place = format!("optimizer.groups.{index}.match");
+        let pattern = NamePattern::parse(&group.pattern).map_err(refused(config, &place))?;
+        Ok(GroupRule { pattern, lr_scale: group.lr_scale, weight_decay: group.weight_decay })
+    };
+    let rules = groups.iter().enumerate().map(read).collect::<Result<_, ConfigErrors>>()?;
+    Ok(GroupRules { rules, no_decay_on_norm_and_bias: *no_decay_on_norm_and_bias })
+}
+
+/// A pattern's refusal, shown where the pattern stands.
+fn refused_pattern<'a>(
+    config: &'a ResolvedConfig,
+    pattern: &str,
+) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
+    let frozen = config.train.freeze.iter().position(|written| written == pattern);
+    let grouped = config.param_groups.groups.iter().position(|group| group.pattern == pattern);
+    let place = match (frozen, grouped) {
+        (_, Some(index)) => format!("optimizer.groups.{index}.match"),
+        (frozen, None) => format!("train.freeze.{}", frozen.unwrap_or_default()),
+    };
+    move |error| {
+        config.refuse(
+            &place,
+            error.to_string(),
+            "in a pattern `*` is any run of letters, dots too; correct it, or take it out",
+        )
+    }
+}
+
 fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigErrors> {
     let spec = EngineSpec {
         model: choice(&config.model),
-        loss: choice(&config.loss),
+        loss: config.loss.as_ref().map(choice),
         optimizer: choice(&config.optimizer),
+        groups: group_rules(config)?,
+        freeze: patterns(config, "train.freeze", &config.train.freeze)?,
         lr_scheduler: choice(&config.lr_scheduler),
         schedule: choice(&config.schedule),
         accumulation: config.train.accumulation,
-        clip_grad_norm: config.train.clip_grad_norm,
+        clip: ClipLimits {
+            norm: config.train.clip_grad_norm,
+            norm_type: config.train.clip_grad_norm_type,
+            value: config.train.clip_grad_value,
+        },
         precision: config.train.precision,
         graph: config.train.mode == Mode::Graph,
         loss_scaler: config.train.loss_scaler,
@@ -227,6 +289,11 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
     Engine::build(&spec, loaders.train.spec()).map_err(|error| {
         let section = match &error {
             EngineError::NoGraph { .. } => "train.mode",
+            EngineError::NoMatch { pattern, .. }
+            | EngineError::Shadowed { pattern }
+            | EngineError::AllFrozen { pattern } => {
+                return refused_pattern(config, pattern)(error);
+            }
             EngineError::Settings { kind: "loss", .. } => "loss",
             EngineError::Settings { kind: "optimizer", .. } => "optimizer",
             EngineError::Settings { kind: "lr scheduler", .. } => "lr_scheduler",

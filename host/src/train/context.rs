@@ -227,6 +227,23 @@ impl Context {
         self.engine.borrow_mut().optimizer_step()
     }
 
+    /// Tells a schedule that watches a scalar what has become of it.
+    pub fn tell_schedule(&self) {
+        let mut engine = self.engine.borrow_mut();
+        let Some(name) = engine.lr_schedule().watched() else { return };
+        let events = self.events.borrow();
+        let Some((value, at)) =
+            events.named(name).and_then(|series| Some((series.latest()?, series.step())))
+        else {
+            tracing::warn!("the learning rate waits for `{name}`, which nothing has put so far");
+            return;
+        };
+        engine.observe(value, at);
+        let lr = engine.lr();
+        drop(engine);
+        self.advance(|progress| progress.lr = lr);
+    }
+
     /// Sets the learning rate by the schedule.
     pub fn lr_step(&self) {
         let mut engine = self.engine.borrow_mut();

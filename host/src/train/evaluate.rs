@@ -54,9 +54,42 @@ impl EvalPass {
 }
 
 impl Trainer {
-    /// Runs the test points over the test data.
-    pub fn test(&mut self) -> Ending {
-        self.run(|t| t.pass(Phase::Test).map(drop))
+    /// Runs the test points over the test data and over every named test set. The metrics of a named one are scalars
+    /// `test/NAME/METRIC`, beside those of the set without a name.
+    pub fn test(&mut self) -> (Ending, Vec<(String, f64)>) {
+        let mut values = Vec::new();
+        let ending = self.run(|t| t.test_sets(&mut values));
+        (ending, values)
+    }
+
+    fn test_sets(&mut self, values: &mut Vec<(String, f64)>) -> Result<()> {
+        if self.loaders.test.is_some() {
+            self.pass(Phase::Test)?;
+            values.extend(self.measured("test"));
+        }
+        for (name, loader) in std::mem::take(&mut self.loaders.tests) {
+            if self.interrupt.received().is_some() {
+                break;
+            }
+            self.loaders.test = Some(loader);
+            self.pass(Phase::Test)?;
+            let measured = self.measured(&format!("test/{name}"));
+            for (name, value) in &measured {
+                let key = self.context.events.borrow_mut().key(name, false);
+                self.context.put(key, *value);
+            }
+            values.extend(measured);
+        }
+        Ok(())
+    }
+
+    /// What the metrics came to in the last test pass, under a scope.
+    fn measured(&self, scope: &str) -> Vec<(String, f64)> {
+        let board = self.context.metrics.borrow();
+        let tested = board.readings().filter(|reading| reading.phase == Phase::Test);
+        tested
+            .filter_map(|reading| Some((format!("{scope}/{}", reading.name), reading.last?)))
+            .collect()
     }
 
     /// Runs the pred points over the data to predict; the outputs are in order.

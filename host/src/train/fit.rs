@@ -31,6 +31,7 @@ pub struct Trainer {
     pub(super) batch: Option<Batch>,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) outputs: Vec<tch::Tensor>,
+    pub(super) loss: Option<tch::Tensor>,
     pub(super) provenance: Provenance,
     pub(super) resume: Option<Resume>,
     pub(super) rng: Option<Vec<u8>>,
@@ -95,6 +96,7 @@ impl Trainer {
             if self.is_cut_short() {
                 break;
             }
+            self.context.tell_schedule();
             self.fire(P::AfterCycle)?;
             self.reaches(Stage::Done);
             self.save_if_asked()?;
@@ -152,6 +154,7 @@ impl Trainer {
         });
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         self.batch = Some(batch);
+        self.weigh()?;
         Ok(true)
     }
 

@@ -6,16 +6,39 @@ use hookrack_plugin_api::abi::{SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
 impl Trainer {
+    /// Corrects the parts' shares of the batch where the loss says that rows do not count alike.
+    pub(super) fn weigh(&mut self) -> Result<()> {
+        if self.micros.len() > 1 {
+            let weighed = self.weigh_parts();
+            self.step(weighed)?;
+        }
+        Ok(())
+    }
+
+    fn weigh_parts(&mut self) -> std::result::Result<(), EngineError> {
+        let Some(batch) = &self.batch else { return Ok(()) };
+        let engine = self.context.engine.borrow();
+        let Some(whole) = engine.counted(&batch.label)?.filter(|whole| *whole > 0.0) else {
+            return Ok(());
+        };
+        for part in &mut self.micros {
+            let label = batch.label.f_narrow(0, part.start, part.rows)?;
+            part.weight = engine.counted(&label)?.unwrap_or_default() / whole;
+        }
+        Ok(())
+    }
+
     /// Puts a micro-batch into the slots.
     pub(super) fn select(&mut self, micro: usize) -> Result<()> {
         let part = self.micros[micro];
-        self.context.micro_weight.set(part.weight);
         if self.micros.len() == 1 {
+            self.context.micro_weight.set(part.weight);
             return Ok(());
         }
         if micro > 0 {
-            self.keep_output()?;
+            self.keep_results()?;
         }
+        self.context.micro_weight.set(part.weight);
         let Some(batch) = &self.batch else { return Ok(()) };
         let batch = self.step(batch.narrow(part.start, part.rows))?;
         self.context.set_batch(batch.input, Some(batch.label));
@@ -23,19 +46,31 @@ impl Trainer {
         Ok(())
     }
 
-    fn keep_output(&mut self) -> Result<()> {
+    /// Keeps output and loss of the micro-batch that is done.
+    fn keep_results(&mut self) -> Result<()> {
         let kept = {
             let current = self.context.current.borrow();
-            current.tensor(SLOT_OUTPUT).map(Tensor::f_detach).transpose().map_err(EngineError::from)
+            let detached = |slot| current.tensor(slot).map(Tensor::f_detach).transpose();
+            detached(SLOT_OUTPUT).and_then(|output| Ok((output, detached(SLOT_LOSS)?)))
         };
-        self.outputs.extend(self.step(kept)?);
+        let (output, loss) = self.step(kept.map_err(EngineError::from))?;
+        self.outputs.extend(output);
+        let weight = self.context.micro_weight.get();
+        if let Some(loss) = loss.filter(|_| weight > 0.0) {
+            let share = loss.f_mul_scalar(weight);
+            let sum = match &self.loss {
+                Some(sum) => share.and_then(|share| sum.f_add(&share)),
+                None => share,
+            };
+            self.loss = Some(self.step(sum.map_err(EngineError::from))?);
+        }
         Ok(())
     }
 
     /// After the last micro-batch: the slots hold the whole batch again, the gradients are clipped.
     pub(super) fn gather(&mut self) -> Result<()> {
         if self.micros.len() > 1 {
-            self.keep_output()?;
+            self.keep_results()?;
             let whole = self.whole_batch();
             self.step(whole)?;
         }
@@ -43,15 +78,16 @@ impl Trainer {
         self.step(clipped)
     }
 
+    /// Outputs in a row, and the loss as the sum of the parts' shares: whoever computed it, it is that of the whole.
     fn whole_batch(&mut self) -> std::result::Result<(), EngineError> {
         let Some(batch) = &self.batch else { return Ok(()) };
-        let output = Tensor::f_cat(&self.outputs, 0)?;
+        let output =
+            if self.outputs.is_empty() { None } else { Some(Tensor::f_cat(&self.outputs, 0)?) };
         self.outputs.clear();
-        let loss = self.context.engine.borrow().loss(&output, &batch.label)?;
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         let mut current = self.context.current.borrow_mut();
-        current.set(SLOT_OUTPUT, Some(output));
-        current.set(SLOT_LOSS, Some(loss));
+        current.set(SLOT_OUTPUT, output);
+        current.set(SLOT_LOSS, self.loss.take());
         Ok(())
     }
 }

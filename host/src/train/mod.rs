@@ -21,6 +21,7 @@ mod phase_clock;
 mod requests;
 mod restore;
 mod slots;
+mod weights;
 
 pub use arena::{Arena, HandleError, Lease};
 pub use build::{BuildError, Loaders, Parts};

@@ -63,6 +63,8 @@ impl Trainer {
     ) -> std::result::Result<(), EngineError> {
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(&named(model))?;
+        // Which parameters are trained decides which have state.
+        engine.recall(state)?;
         engine.load_optimizer_state(&named(optimizer))?;
         engine.set_lr_position(lr_position);
         engine.load_state(state)?;

@@ -7,7 +7,7 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PROFILER};
+use hookrack_plugin_api::abi::{ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PARAMS, PROFILER};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     "artifacts",
     "checkpoints",
     "header",
@@ -23,6 +23,7 @@ const SOURCES: [&str; 15] = [
     "hook",
     "media",
     "metric",
+    "params",
     "plugin",
     "profiler",
     "state",
@@ -124,6 +125,7 @@ fn computed_constants() -> String {
         ("CHECKPOINTS", "CheckpointTable", CHECKPOINTS),
         ("HISTORY", "HistoryTable", HISTORY),
         ("MEDIA", "MediaTable", MEDIA),
+        ("PARAMS", "ParamTable", PARAMS),
         ("PROFILER", "ProfilerTable", PROFILER),
     ] {
         let doc = format!("The id of the extension whose table is {table}.");

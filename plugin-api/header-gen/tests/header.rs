@@ -4,8 +4,8 @@ use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, CheckpointTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase,
     HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader,
-    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ProfilerTable, StateTable, TensorTable,
-    TrainerHandle,
+    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, ProfilerTable, StateTable,
+    TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -54,6 +54,7 @@ fn layout() -> String {
         MediaTable as "MediaTable" { is_wanted, put_image, put_histogram, put_text, open_writer }
         HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }
         ProfilerTable as "ProfilerTable" { prepare, start, stop, op_at }
+        ParamTable as "ParamTable" { trainable, set_trainable, group_of, momentum, set_weight_decay }
     }
 }
 

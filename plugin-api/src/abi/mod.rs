@@ -18,6 +18,7 @@ mod history;
 mod hook;
 mod media;
 mod metric;
+mod params;
 #[expect(
     clippy::expl_impl_clone_on_copy,
     reason = "abi_stable's derive writes it so for a prefix type"
@@ -40,6 +41,7 @@ pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;
 pub use media::{MEDIA, MediaTable};
 pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
+pub use params::{PARAMS, ParamTable};
 pub use plugin::{
     ENTRY_SYMBOL, HrPlugin, HrPluginPtr, PluginRoot, PluginRootRef, TableLayout, library_header,
     plugin_root, root_result,

@@ -5,6 +5,7 @@ mod events;
 mod files;
 mod history;
 mod media;
+mod params;
 mod profiler;
 mod progress;
 mod requests;

@@ -10,6 +10,14 @@ use crate::config::tree::{Node, Table};
 
 impl Resolver<'_> {
     pub(super) fn component(&mut self, section: &ComponentSection) -> Option<Component> {
+        self.component_and_shared(section).map(|(component, _)| component)
+    }
+
+    /// A component, and the keys that every type of its kind has.
+    pub(super) fn component_and_shared(
+        &mut self,
+        section: &ComponentSection,
+    ) -> Option<(Component, Table)> {
         let absent = Node::table(Table::default(), Origin::Default);
         let (node, fallback) = match self.file.root.node(section.key) {
             Some(node) => (node, None),
@@ -22,9 +30,10 @@ impl Resolver<'_> {
             settings: typed.settings.to_value(),
             origin: node.origin.clone(),
         };
+        let shared = typed.reserved.clone();
         let node = Node::table(typed.into_table(), node.origin.clone());
         self.tree.push_node(section.key, node);
-        Some(component)
+        Some((component, shared))
     }
 
     fn default_type(&mut self, section: &ComponentSection) -> Option<&'static str> {

@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use crate::config::catalog::Kind;
-use crate::config::check::Scope;
+use crate::config::check::{Scope, brief};
 use crate::config::error::ConfigError;
 use crate::config::fixed;
 use crate::config::origin::Origin;
@@ -13,10 +13,15 @@ impl Resolver<'_> {
     /// Comes after `[train]`, whose batch size is the default here.
     pub(super) fn data(&mut self) -> Option<DataSection> {
         let section = self.section("data")?;
-        self.checker.unknown_keys(section.table, &fixed::SPLITS, &Scope::section("data"));
+        let known: Vec<_> = fixed::SPLITS.into_iter().chain([fixed::TESTS]).collect();
+        self.checker.unknown_keys(section.table, &known, &Scope::section("data"));
         let mut tree = Table::default();
-        let mut splits = fixed::SPLITS
-            .map(|key| section.table.node(key).map(|node| self.split(key, node, &mut tree)));
+        let mut splits = fixed::SPLITS.map(|key| {
+            let path = format!("data.{key}");
+            section.table.node(key).map(|node| self.split(&path, key, node, &mut tree))
+        });
+        let tests = section.table.node(fixed::TESTS);
+        let tests = tests.map_or_else(Vec::new, |node| self.named_tests(node, &mut tree));
         if splits[0].is_none() {
             let (at, section) = (section.at.clone(), "data.train".to_owned());
             self.checker.errors.push(ConfigError::MissingSection { at, section });
@@ -27,14 +32,36 @@ impl Resolver<'_> {
             train: train.flatten()?,
             val: val.flatten(),
             test: test.flatten(),
+            tests,
             pred: pred.flatten(),
         })
     }
 
-    fn split(&mut self, key: &str, node: &Node, tree: &mut Table) -> Option<DataSplit> {
-        let scope = Scope::section(&format!("data.{key}"));
+    /// `[data.tests.NAME]`: names become parts of scalars' names.
+    fn named_tests(&mut self, node: &Node, tree: &mut Table) -> Vec<(String, DataSplit)> {
+        let Some(table) = node.as_table() else {
+            self.checker.wrong_type(node, "data.tests", "a table of data sets".into());
+            return Vec::new();
+        };
+        let mut sets = Vec::new();
+        let mut named = Table::default();
+        for entry in &table.entries {
+            if !super::is_file_name(&entry.key) {
+                let (at, name) = (entry.key_origin.clone(), brief(&entry.key));
+                self.checker.errors.push(ConfigError::BadName { at, name });
+            }
+            let path = format!("data.tests.{}", entry.key);
+            let split = self.split(&path, &entry.key, &entry.node, &mut named);
+            sets.extend(split.map(|split| (entry.key.clone(), split)));
+        }
+        tree.push_node(fixed::TESTS, Node::table(named, node.origin.clone()));
+        sets
+    }
+
+    fn split(&mut self, path: &str, key: &str, node: &Node, tree: &mut Table) -> Option<DataSplit> {
+        let scope = Scope::section(path);
         let mut typed = self.typed(node, Kind::Dataset, &scope, None)?;
-        self.complete(key, &mut typed.reserved);
+        self.complete(path, &mut typed.reserved);
         let transforms = self.transforms(&scope, &mut typed.reserved)?;
         let count = |key: &str| typed.reserved.int(key).and_then(|count| count.try_into().ok());
         let split = DataSplit {
@@ -80,14 +107,14 @@ impl Resolver<'_> {
     }
 
     /// The two defaults that depend on something else.
-    fn complete(&self, key: &str, reserved: &mut Table) {
+    fn complete(&self, path: &str, reserved: &mut Table) {
         let train = self.tree.node("train").and_then(Node::as_table);
         if reserved.node("batch_size").is_none() {
             let size = train.and_then(|train| train.node("batch_size")).cloned();
             reserved.entries.splice(0..0, size.map(|node| entry("batch_size", node)));
         }
         if reserved.node("shuffle").is_none() {
-            let shuffle = Node { item: Item::Bool(key == "train"), origin: Origin::Default };
+            let shuffle = Node { item: Item::Bool(path == "data.train"), origin: Origin::Default };
             let at = reserved.entries.len().min(1);
             reserved.entries.insert(at, entry("shuffle", shuffle));
         }

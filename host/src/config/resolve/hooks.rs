@@ -19,6 +19,13 @@ struct Resolved {
     roles: Vec<String>,
 }
 
+impl Resolved {
+    /// Whether it gives up its roles to whoever wants them.
+    fn yields(&self) -> bool {
+        self.hook.is_default && self.hook.library.is_none()
+    }
+}
+
 /// What an entry falls back on.
 struct Fallback<'a> {
     type_name: Option<&'a str>,
@@ -44,6 +51,7 @@ impl Resolver<'_> {
         let named = resolved.iter().map(|one| (one.hook.name.as_str(), &one.hook.origin));
         self.unique_names(Kind::Hook, &named.collect::<Vec<_>>());
         self.one_provider_per_role(&resolved);
+        self.loss_where_it_is_needed(&resolved);
         let custom = resolved[defaults..].iter();
         let nodes = custom.map(|one| Node::table(one.table.clone(), one.hook.origin.clone()));
         self.push_list("custom_hooks", nodes.collect());
@@ -124,12 +132,28 @@ impl Resolver<'_> {
         Some(Resolved { hook, table: typed.into_table(), roles })
     }
 
+    /// The built-in main hook computes the configured loss, so there must be one, unless other hooks run the model
+    /// in training and in evaluation.
+    fn loss_where_it_is_needed(&mut self, hooks: &[Resolved]) {
+        let given = |role: &str| {
+            let others = hooks.iter().filter(|one| !one.yields());
+            others.flat_map(|one| &one.roles).any(|own| own == role || own == "on_iter_forward")
+        };
+        let root = &self.file.root;
+        let data = root.node("data").and_then(Node::as_table);
+        let evaluates = data.is_some_and(|data| {
+            ["val", "test", "tests"].iter().any(|key| data.node(key).is_some())
+        });
+        let is_computed = given("on_train_forward") && (!evaluates || given("on_val_forward"));
+        if root.node("loss").is_none() && !is_computed {
+            let (at, section) = (self.file.origin.clone(), "loss".to_owned());
+            self.checker.errors.push(ConfigError::MissingSection { at, section });
+        }
+    }
+
     /// A built-in default hook yields its roles; any other two providers are one too many.
     fn one_provider_per_role(&mut self, hooks: &[Resolved]) {
-        let claims: Vec<_> = hooks
-            .iter()
-            .filter(|one| !(one.hook.is_default && one.hook.library.is_none()))
-            .collect();
+        let claims: Vec<_> = hooks.iter().filter(|one| !one.yields()).collect();
         for (index, second) in claims.iter().enumerate() {
             for role in &second.roles {
                 let Some(first) = claims[..index].iter().find(|one| one.roles.contains(role))

@@ -8,8 +8,10 @@ mod entry;
 mod hooks;
 mod metric_hooks;
 mod metrics;
+mod optimizer;
 mod policy;
 mod train;
+mod weights;
 
 use std::path::PathBuf;
 
@@ -71,8 +73,9 @@ impl<'a> Resolver<'a> {
     fn everything(&mut self, dirs: Vec<(PathBuf, Origin)>) -> Option<ResolvedConfig> {
         let run = self.run();
         let model = self.component(&fixed::MODEL);
-        let loss = self.component(&fixed::LOSS);
-        let optimizer = self.component(&fixed::OPTIMIZER);
+        let loss = self.file.root.node("loss").map(|_| self.component(&fixed::LOSS));
+        let weights = self.weights();
+        let optimizer = self.optimizer();
         let lr_scheduler = self.component(&fixed::LR_SCHEDULER);
         let schedule = self.component(&fixed::SCHEDULE);
         let train = self.train();
@@ -82,12 +85,15 @@ impl<'a> Resolver<'a> {
         let metrics = self.metrics();
         let mut tree = std::mem::take(&mut self.tree);
         tree.entries.sort_by_key(|entry| fixed::TOP_LEVEL.iter().position(|key| entry.key == *key));
+        let (optimizer, param_groups) = optimizer?;
         Some(ResolvedConfig {
             run: run?,
             model: model?,
+            weights: weights?,
             data: data?,
-            loss: loss?,
-            optimizer: optimizer?,
+            loss: loss.map_or(Some(None), |loss| loss.map(Some))?,
+            optimizer,
+            param_groups,
             lr_scheduler: lr_scheduler?,
             schedule: schedule?,
             train: train?,

@@ -67,6 +67,9 @@ fn typed(table: &Table) -> Option<TrainSection> {
         mode: if table.str("mode")? == "graph" { Mode::Graph } else { Mode::Eager },
         accumulation: count("accumulation")?,
         clip_grad_norm: table.float("clip_grad_norm")?,
+        clip_grad_norm_type: table.float("clip_grad_norm_type")?,
+        clip_grad_value: table.float("clip_grad_value")?,
+        freeze: table.strings("freeze"),
         max_time: table.float("max_time")?,
         threads: count("threads")?,
     })

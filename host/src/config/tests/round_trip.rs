@@ -10,13 +10,19 @@ use crate::config::{ConfigFile, Origin, ResolvedConfig};
 fn meaning(mut config: ResolvedConfig) -> String {
     config.hooks.iter_mut().for_each(|hook| hook.origin = Origin::Default);
     config.metrics.iter_mut().for_each(|metric| metric.origin = Origin::Default);
-    let components =
-        [&config.model, &config.loss, &config.optimizer, &config.lr_scheduler, &config.schedule];
-    let components = components.map(|component| (&component.type_name, &component.settings));
+    let components = [
+        Some(&config.model),
+        config.loss.as_ref(),
+        Some(&config.optimizer),
+        Some(&config.lr_scheduler),
+        Some(&config.schedule),
+    ];
+    let components = components.map(|one| one.map(|one| (&one.type_name, &one.settings)));
     let data = [Some(&config.data.train), config.data.val.as_ref(), config.data.test.as_ref()];
     let data = data.map(|split| split.map(|split| (split.batch_size, &split.component.settings)));
     let rest = (&config.run, &config.train, &config.plugins, &config.hooks, &config.metrics);
-    format!("{components:#?}{data:#?}{rest:#?}{}", config.to_toml())
+    let of_params = (&config.weights, &config.param_groups);
+    format!("{components:#?}{data:#?}{rest:#?}{of_params:#?}{}", config.to_toml())
 }
 
 fn resolve(current: &Path, path: &Path, overrides: &[String]) -> ResolvedConfig {

@@ -18,12 +18,14 @@ fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
 fn spec(model: &[(&str, Value)], accumulation: usize, iters: u64) -> EngineSpec {
     EngineSpec {
         model: Choice::new("MLP", model),
-        loss: Choice::new("CrossEntropy", &[]),
+        loss: Some(Choice::new("CrossEntropy", &[])),
         optimizer: Choice::new("AdamW", &[("lr", 0.005.into())]),
+        groups: GroupRules::default(),
+        freeze: Vec::new(),
         lr_scheduler: Choice::new("CosineAnnealingWarmupLR", &[("warmup_steps", 20_i64.into())]),
         schedule: Choice::new("NoPipeline", &[]),
         accumulation,
-        clip_grad_norm: 5.0,
+        clip: ClipLimits { norm: 5.0, ..ClipLimits::default() },
         precision: Precision::Fp32,
         graph: false,
         loss_scaler: LossScalerSettings::default(),
@@ -156,7 +158,7 @@ fn micro_batches_add_up_to_the_whole_batch() {
     let _alone = rng::TEST_LOCK.lock();
     let batch = digits("train", 50, true).next_batch().unwrap().unwrap();
     let gradient_norm = |accumulation| {
-        let spec = EngineSpec { clip_grad_norm: 0.0, ..spec(&[], accumulation, 10) };
+        let spec = EngineSpec { clip: ClipLimits::default(), ..spec(&[], accumulation, 10) };
         let mut engine = engine(&spec);
         train_step(&mut engine, &batch);
         assert!(engine.clip().unwrap().is_none());
@@ -190,8 +192,87 @@ fn a_wrong_part_is_refused_before_training() {
     );
     let loss = Choice::new("MSE", &[]);
     assert_eq!(
-        text(EngineSpec { loss, ..spec(&[], 1, 1) }),
+        text(EngineSpec { loss: Some(loss), ..spec(&[], 1, 1) }),
         "loss `MSE`: the labels of this data set are classes: use CrossEntropy"
     );
     assert!(text(spec(&[("hiden", vec![3_i64].into())], 1, 1)).contains("unknown field `hiden`"));
+}
+
+fn one_step(engine: &mut Engine) {
+    let mut loader = digits("train", 16, false);
+    loader.begin(0, 0);
+    train_step(engine, &loader.next_batch().unwrap().unwrap());
+    engine.zero_grad().unwrap();
+}
+
+fn copies(engine: &Engine) -> Vec<Tensor> {
+    engine.params().iter().map(|param| param.tensor.detach().copy()).collect()
+}
+
+fn changed(engine: &Engine, before: &[Tensor]) -> Vec<bool> {
+    engine.params().iter().zip(before).map(|(param, before)| param.tensor != *before).collect()
+}
+
+fn frozen_spec() -> EngineSpec {
+    let freeze = vec![NamePattern::parse("layers.0.*").unwrap()];
+    EngineSpec { freeze, ..spec(&[("hidden", vec![8_i64].into())], 1, 10) }
+}
+
+#[test]
+fn frozen_parameters_stay_have_no_state_and_can_be_thawed() {
+    let mut engine = engine(&frozen_spec());
+    assert_eq!(engine.frozen(), ["layers.0.weight", "layers.0.bias"]);
+    let before = copies(&engine);
+    one_step(&mut engine);
+    assert_eq!(changed(&engine, &before), [false, false, true, true]);
+    assert!(engine.optimizer().state().iter().all(|named| !named.name.starts_with("layers.0.")));
+    assert_eq!(engine.set_trainable("layers.0.*", true).unwrap(), 2);
+    one_step(&mut engine);
+    assert_eq!(changed(&engine, &before), [true; 4]);
+    let (before, error) = (copies(&engine), engine.set_trainable("*", false).unwrap_err());
+    assert!(error.to_string().starts_with("`*` would freeze the last parameters"), "{error}");
+    engine.set_trainable("*.bias", false).unwrap();
+    one_step(&mut engine);
+    assert_eq!(changed(&engine, &before), [true, false, true, false]);
+}
+
+#[test]
+fn what_was_thawed_in_a_run_is_thawed_when_it_resumes() {
+    let mut first = engine(&frozen_spec());
+    first.set_trainable("layers.0.bias", true).unwrap();
+    one_step(&mut first);
+    let mut second = engine(&frozen_spec());
+    second.load_model_state(&first.model_state()).unwrap();
+    second.recall(&first.state()).unwrap();
+    second.optimizer_mut().load_state(&first.optimizer().state()).unwrap();
+    second.set_lr_position(first.lr_position());
+    assert_eq!(second.frozen(), ["layers.0.weight"]);
+    one_step(&mut first);
+    one_step(&mut second);
+    for (first, second) in first.params().iter().zip(second.params()) {
+        assert_eq!(first.tensor, second.tensor, "{}", first.name);
+    }
+}
+
+#[test]
+fn weights_from_elsewhere_are_taken_where_they_fit() {
+    let mut engine = engine(&spec(&[("hidden", vec![4_i64].into())], 1, 10));
+    let source = || {
+        vec![
+            NamedTensor::new("layers.0.bias", Tensor::from_slice(&[1.0_f64, 2.0, 3.0, 4.0])),
+            NamedTensor::new("layers.1.bias", Tensor::from_slice(&[1.0_f32])),
+            NamedTensor::new("head", Tensor::from_slice(&[1.0_f32])),
+        ]
+    };
+    let before = copies(&engine);
+    let strict = engine.load_weights(source(), &[], true).unwrap();
+    assert_eq!((strict.loaded, changed(&engine, &before)), (0, vec![false; 4]));
+    let report = engine.load_weights(source(), &[], false).unwrap();
+    assert_eq!(changed(&engine, &before), [false, true, false, false]);
+    assert_eq!(
+        report.to_string(),
+        "1 loaded, 2 missing (layers.0.weight, layers.1.weight), 1 unexpected (head), \
+         1 of another shape (layers.1.bias: wants [10], found [1])"
+    );
+    assert_eq!(engine.params()[1].tensor.kind(), tch::Kind::Float);
 }

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::{Reduction, Tensor};
 
-use super::weights::{beside, weights};
+use super::weights::{beside, counted, weights};
 use super::{Criterion, label};
 use crate::engine::data::{DataSpec, Target};
 use crate::engine::error::Result;
@@ -64,6 +64,10 @@ impl Criterion for CrossEntropy {
             self.ignore_index,
             self.label_smoothing,
         )?)
+    }
+
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        counted(label, self.ignore_index, self.weights.as_ref()).map(Some)
     }
 }
 

@@ -34,6 +34,13 @@ use super::registry::Entry;
 pub trait Criterion: Send {
     /// The loss of an output against its label.
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor>;
+
+    /// What the mean is taken over, where rows do not count alike: how many labels count, or what they weigh
+    /// together. Reads the labels, so it waits for the device where they are not on the CPU. `None` where each row
+    /// counts as one.
+    fn counted(&self, _label: &Tensor) -> Result<Option<f64>> {
+        Ok(None)
+    }
 }
 
 /// Every loss that a config can name.

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::{Reduction, Tensor};
 
-use super::weights::{beside, weights};
+use super::weights::{beside, counted, weights};
 use super::{Criterion, label};
 use crate::engine::data::DataSpec;
 use crate::engine::error::Result;
@@ -49,5 +49,9 @@ impl Criterion for Nll {
         let (output, label) = label::by_row(output, label)?;
         let weights = beside(self.weights.as_ref(), &output)?;
         Ok(output.f_nll_loss_nd(&label, weights, Reduction::Mean, self.ignore_index)?)
+    }
+
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        counted(label, self.ignore_index, self.weights.as_ref()).map(Some)
     }
 }

@@ -72,6 +72,16 @@ impl Criterion for Sum {
         }
         sum.ok_or(EngineError::NoTensor { name: "loss" })
     }
+
+    /// Only where all terms count alike; else there is no one number to weigh by.
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        let mut counts = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            counts.push(term.criterion.counted(label)?);
+        }
+        let first = counts.first().copied().flatten();
+        Ok(first.filter(|_| counts.iter().all(|count| *count == first)))
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Weights of classes or columns: numbers from a config as a tensor of the output's kind.
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use crate::engine::error::Result;
 
@@ -26,4 +26,13 @@ pub(super) fn weights(
 pub(super) fn beside(weights: Option<&Tensor>, output: &Tensor) -> Result<Option<Tensor>> {
     let like = |weights: &Tensor| weights.f_to_device(output.device())?.f_to_kind(output.kind());
     Ok(weights.map(like).transpose()?)
+}
+
+/// What the labels that are not `ignored` weigh together, each as its class; how many there are, without weights.
+pub(super) fn counted(label: &Tensor, ignored: i64, weights: Option<&Tensor>) -> Result<f64> {
+    let kept = label.f_ne(ignored)?;
+    let Some(weights) = weights else { return Ok(kept.f_sum(Kind::Double)?.f_double_value(&[])?) };
+    let classes = label.f_masked_select(&kept)?;
+    let weights = weights.f_to_device(label.device())?.f_index_select(0, &classes)?;
+    Ok(weights.f_sum(Kind::Double)?.f_double_value(&[])?)
 }

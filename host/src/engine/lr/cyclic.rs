@@ -2,7 +2,6 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rule::rule;
 use super::shape::{decayed, line, share};
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
@@ -10,7 +9,8 @@ use crate::engine::registry::Component;
 
 /// Goes up from `base_lr` to the optimizer's own rate and down again, over and over.
 ///
-/// PyTorch's `max_lr` is the rate of each parameter group. The momentum is left alone.
+/// PyTorch's `max_lr` is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round
+/// between `max_momentum` and `base_momentum`; an optimizer without one is left alone.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CyclicLr {
@@ -31,6 +31,17 @@ pub(super) struct CyclicLr {
     #[serde(default = "gamma")]
     #[param(min = 0.0)]
     gamma: f64,
+    /// Move the momentum too.
+    #[serde(default = "cycle_momentum")]
+    cycle_momentum: bool,
+    /// The momentum at the upper rate.
+    #[serde(default = "base_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    base_momentum: f64,
+    /// The momentum at the lower rate.
+    #[serde(default = "max_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    max_momentum: f64,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -50,6 +61,18 @@ fn step_size() -> u64 {
     2000
 }
 
+fn cycle_momentum() -> bool {
+    true
+}
+
+fn base_momentum() -> f64 {
+    0.8
+}
+
+fn max_momentum() -> f64 {
+    0.9
+}
+
 fn gamma() -> f64 {
     1.0
 }
@@ -59,12 +82,28 @@ impl Component<Horizon, dyn LrSchedule> for CyclicLr {
     const NAME: &'static str = "CyclicLR";
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(rule(self.by_epoch, move |top, step| self.rate(top, step)))
+        Ok(Box::new(self))
+    }
+}
+
+impl LrSchedule for CyclicLr {
+    fn lr(&self, top: f64, step: u64) -> f64 {
+        line(self.base_lr, top, self.height(step))
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        let (low, high) = (self.base_momentum, self.max_momentum);
+        self.cycle_momentum.then(|| line(high, low, self.height(step)))
     }
 }
 
 impl CyclicLr {
-    fn rate(&self, top: f64, step: u64) -> f64 {
+    /// How far up a step is: 0 at the lower rate, 1 at the upper.
+    fn height(&self, step: u64) -> f64 {
         let (up, down) = (self.step_size_up, self.step_size_down.unwrap_or(self.step_size_up));
         let (cycle, within) = (step / (up + down), step % (up + down));
         let height = if within <= up { share(within, up) } else { 1.0 - share(within - up, down) };
@@ -73,6 +112,6 @@ impl CyclicLr {
             Mode::Triangular2 => decayed(1.0, 0.5, cycle),
             Mode::ExpRange => decayed(1.0, self.gamma, step),
         };
-        line(self.base_lr, top, height * scale)
+        height * scale
     }
 }

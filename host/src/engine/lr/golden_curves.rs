@@ -15,6 +15,10 @@ struct Golden {
     settings: Vec<(String, Value)>,
     base: f64,
     rates: Vec<f64>,
+    /// Beside the rates, where the schedule moves the momentum.
+    momenta: Option<Vec<f64>>,
+    /// What a schedule that follows a metric is told before each rate.
+    told: Option<Vec<f64>>,
 }
 
 fn golden() -> Vec<Golden> {
@@ -29,12 +33,18 @@ fn golden() -> Vec<Golden> {
 fn read(path: &Path) -> Golden {
     let json: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let Value::Table(settings) = part::value(&json["settings"]) else { unreachable!() };
+    let numbers = |key: &str| {
+        let list = json[key].as_array()?;
+        Some(list.iter().map(|number| number.as_f64().unwrap()).collect::<Vec<_>>())
+    };
     Golden {
         file: path.file_name().unwrap().to_string_lossy().into_owned(),
         name: json["type"].as_str().unwrap().to_owned(),
         settings,
         base: json["base"].as_f64().unwrap(),
-        rates: json["rates"].as_array().unwrap().iter().map(|r| r.as_f64().unwrap()).collect(),
+        rates: numbers("rates").unwrap(),
+        momenta: numbers("momenta"),
+        told: numbers("told"),
     }
 }
 
@@ -52,8 +62,12 @@ impl Golden {
     }
 
     /// Within 1e-9 of the rate; where a rate is all but 0, within 1e-9 of a millionth of the base rate.
-    fn check(&self, schedule: &dyn LrSchedule) {
+    fn check(&self, schedule: &mut dyn LrSchedule) {
         for (step, &wanted) in (0..).zip(&self.rates) {
+            if let Some(told) = &self.told {
+                schedule.observe(told[usize::try_from(step).unwrap()], step);
+            }
+            self.check_momentum(schedule, step);
             let found = schedule.lr(self.base, step);
             let tolerance = 1e-9 * wanted.abs().max(1e-6 * self.base);
             let near = (found - wanted).abs() <= tolerance;
@@ -62,22 +76,76 @@ impl Golden {
     }
 }
 
+impl Golden {
+    /// Within 1e-9, and none at all where PyTorch's schedule leaves it alone.
+    fn check_momentum(&self, schedule: &dyn LrSchedule, step: u64) {
+        let wanted = self.momenta.as_ref().map(|all| all[usize::try_from(step).unwrap()]);
+        let found = schedule.momentum(step);
+        let near = match (found, wanted) {
+            (Some(found), Some(wanted)) => (found - wanted).abs() <= 1e-9,
+            (found, wanted) => found == wanted,
+        };
+        assert!(near, "{}, step {step}: momentum {found:?}, not {wanted:?}", self.file);
+    }
+
+    /// Whether it says by itself what a step is.
+    fn has_steps_of_its_own(&self) -> bool {
+        self.name == "ConstantLR" || self.told.is_some()
+    }
+}
+
 #[test]
 fn every_schedule_is_its_golden_curve() {
     for golden in golden() {
         let steps = golden.rates.len() as u64;
-        let schedule = golden.build(false, steps);
-        assert!(!schedule.by_epoch());
-        golden.check(schedule.as_ref());
+        let mut schedule = golden.build(false, steps);
+        assert_eq!(schedule.by_epoch(), golden.told.is_some());
+        golden.check(schedule.as_mut());
+    }
+}
+
+/// Half the values, then a new schedule with the memory of the first.
+#[test]
+fn a_schedule_that_follows_a_metric_goes_on_where_it_was() {
+    for golden in golden().into_iter().filter(|golden| golden.told.is_some()) {
+        let told = golden.told.clone().unwrap();
+        let (mut first, mut second) = (golden.build(false, 1), golden.build(false, 1));
+        let half = told.len() / 2;
+        told[..half].iter().for_each(|value| first.observe(*value, 0));
+        second.recall(&first.memory());
+        for (value, wanted) in told[half..].iter().zip(&golden.rates[half..]) {
+            second.observe(*value, 0);
+            let found = second.lr(golden.base, 0);
+            assert!((found - wanted).abs() <= 1e-12, "{}: {found}, not {wanted}", golden.file);
+        }
+    }
+}
+
+#[test]
+fn nan_is_never_better_and_a_rise_before_a_plateau_hides_it() {
+    let settings = r#"{"warmup_steps":2,"by_epoch":true,"schedule":{"type":"ReduceOnPlateauSchedule","metric":"val/Loss","patience":0}}"#;
+    let settings = part::value(&serde_json::from_str(settings).unwrap());
+    let choice = Choice { name: "Warmup".to_owned(), settings };
+    let horizon = Horizon { iters: 100, epochs: 10 };
+    let mut schedule = choice.build("lr scheduler", LR_SCHEDULES, &horizon).unwrap();
+    assert_eq!(schedule.watched(), Some("val/Loss"));
+    let rates: Vec<f64> = (0..6)
+        .map(|step| {
+            schedule.observe(if step == 4 { 0.5 } else { f64::NAN }, step);
+            schedule.lr(0.3, step)
+        })
+        .collect();
+    for (found, wanted) in rates.iter().zip([0.1, 0.2, 0.03, 0.003, 0.003, 0.0003]) {
+        assert!((found - wanted).abs() < 1e-12, "{rates:?}");
     }
 }
 
 #[test]
 fn by_epoch_it_is_the_same_curve_over_epochs() {
-    for golden in golden().into_iter().filter(|golden| golden.name != "ConstantLR") {
-        let schedule = golden.build(true, golden.rates.len() as u64);
+    for golden in golden().into_iter().filter(|golden| !golden.has_steps_of_its_own()) {
+        let mut schedule = golden.build(true, golden.rates.len() as u64);
         assert!(schedule.by_epoch(), "{}", golden.file);
-        golden.check(schedule.as_ref());
+        golden.check(schedule.as_mut());
     }
 }
 

@@ -16,6 +16,7 @@ mod linear_warmup;
 mod multi_step;
 mod one_cycle;
 mod part;
+mod plateau;
 mod polynomial;
 mod pythia;
 mod rise;
@@ -30,6 +31,8 @@ mod warmup_stairs;
 
 pub use constant::ConstantLr;
 pub use cosine_annealing_warmup::CosineAnnealingWarmupLr;
+
+use hookrack_plugin_api::Value;
 
 use super::registry::Entry;
 
@@ -49,13 +52,35 @@ impl Horizon {
     }
 }
 
-/// A schedule. A pure function of the step, so that a resumed run needs nothing but the step's number.
+/// A schedule. A pure function of the step, so that a resumed run needs nothing but the step's number; only one that
+/// follows a metric has something to remember.
 pub trait LrSchedule: Send {
     /// The rate for step `step`, which begins at 0, of a group whose own rate is `base`.
     fn lr(&self, base: f64, step: u64) -> f64;
 
     /// Whether a step is an epoch; else it is an iteration.
     fn by_epoch(&self) -> bool;
+
+    /// The momentum for a step, or Adam's first beta, where the schedule moves it too.
+    fn momentum(&self, _step: u64) -> Option<f64> {
+        None
+    }
+
+    /// The scalar whose value it wants to be told at the end of each epoch, such as `val/Loss`.
+    fn watched(&self) -> Option<&str> {
+        None
+    }
+
+    /// Takes the value that the scalar has at a step.
+    fn observe(&mut self, _value: f64, _step: u64) {}
+
+    /// What it remembers of the values.
+    fn memory(&self) -> Value {
+        Value::empty()
+    }
+
+    /// Takes up what [`memory`](Self::memory) gave; what is not there stays as it is.
+    fn recall(&mut self, _memory: &Value) {}
 }
 
 /// Every schedule that a config can name.
@@ -99,6 +124,7 @@ pub static LR_SCHEDULES: &[Entry<Horizon, dyn LrSchedule>] = &[
     Entry::of::<cosine_annealing_warm_restarts::CosineAnnealingWarmRestarts>(),
     Entry::of::<cyclic::CyclicLr>(),
     Entry::of::<linear::LinearLr>(),
+    Entry::of::<plateau::ReduceLrOnPlateau>(),
     // Made of others.
     Entry::of::<sequential::Sequential>(),
     Entry::of::<warmup::WarmedUp>(),
@@ -112,7 +138,6 @@ mod tests {
     use super::*;
     use crate::engine::error::Result;
     use crate::engine::registry::Choice;
-    use hookrack_plugin_api::Value;
 
     fn build(name: &str, settings: &[(&str, Value)], steps: u64) -> Result<Box<dyn LrSchedule>> {
         let horizon = Horizon { iters: steps, epochs: steps };

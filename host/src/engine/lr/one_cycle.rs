@@ -1,8 +1,7 @@
-//! `OneCycleLR`: up once, down once, far below the start; PyTorch's formula, ColossalAI's top.
+//! `OneCycleLR`: up once, down once, far below the start, the momentum the other way; PyTorch's formula, ColossalAI's top.
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rule::rule;
 use super::shape::{cosine, line, real};
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
@@ -10,7 +9,8 @@ use crate::engine::registry::Component;
 
 /// Rises from the rate divided by `div_factor` to the rate, then falls to a tiny one at the end of the run.
 ///
-/// The top is the rate of each parameter group. The momentum is left alone.
+/// The top is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round between
+/// `max_momentum` and `base_momentum`; an optimizer without one is left alone.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OneCycleLr {
@@ -32,6 +32,17 @@ pub(super) struct OneCycleLr {
     /// Fall to the first rate as fast as it rose, then to the last one.
     #[serde(default)]
     three_phase: bool,
+    /// Move the momentum too.
+    #[serde(default = "cycle_momentum")]
+    cycle_momentum: bool,
+    /// The momentum at the top of the rate.
+    #[serde(default = "base_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    base_momentum: f64,
+    /// The momentum at both ends.
+    #[serde(default = "max_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    max_momentum: f64,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -50,6 +61,18 @@ fn pct_start() -> f64 {
     0.3
 }
 
+fn cycle_momentum() -> bool {
+    true
+}
+
+fn base_momentum() -> f64 {
+    0.85
+}
+
+fn max_momentum() -> f64 {
+    0.95
+}
+
 fn div_factor() -> f64 {
     25.0
 }
@@ -64,14 +87,38 @@ impl Component<Horizon, dyn LrSchedule> for OneCycleLr {
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = real(horizon.steps(self.by_epoch));
-        Ok(rule(self.by_epoch, move |top, step| self.rate(total, top, real(step))))
+        Ok(Box::new(OneCycle { form: self, total }))
+    }
+}
+
+/// The schedule itself: its form, and how many steps it has.
+struct OneCycle {
+    form: OneCycleLr,
+    total: f64,
+}
+
+impl LrSchedule for OneCycle {
+    fn lr(&self, top: f64, step: u64) -> f64 {
+        let first = top / self.form.div_factor;
+        let last = first / self.form.final_div_factor;
+        self.form.at(step, self.total, [first, top, last])
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.form.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        let OneCycleLr { cycle_momentum, base_momentum, max_momentum, .. } = self.form;
+        let ends = [max_momentum, base_momentum, max_momentum];
+        cycle_momentum.then(|| self.form.at(step, self.total, ends))
     }
 }
 
 impl OneCycleLr {
-    fn rate(&self, total: f64, top: f64, step: f64) -> f64 {
-        let first = top / self.div_factor;
-        let last = first / self.final_div_factor;
+    /// What goes from its first value to its top and to its last, at a step.
+    fn at(&self, step: u64, total: f64, [first, top, last]: [f64; 3]) -> f64 {
+        let step = real(step);
         let peak = self.pct_start * total - 1.0;
         let (back, end) = (2.0 * peak, total - 1.0);
         if step <= peak {

@@ -1,9 +1,9 @@
 //! `Sequential`: one schedule after the other; PyTorch's `SequentialLR`.
 
+use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::part::{self, Part};
-use super::rule::rule;
 use super::shape::reached;
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
@@ -40,10 +40,59 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
                 .map_err(|why| Self::refuse(format!("schedules.{index}: {why}")))
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
-        Ok(rule(by_epoch, move |base, step| {
-            let index = reached(&milestones, step);
-            parts[index].lr(base, step - begins[index])
-        }))
+        Ok(Box::new(Row { by_epoch, milestones, begins, parts }))
+    }
+}
+
+/// The schedules in a row, with the step at which each begins.
+struct Row {
+    by_epoch: bool,
+    milestones: Vec<u64>,
+    begins: Vec<u64>,
+    parts: Vec<Box<dyn LrSchedule>>,
+}
+
+impl Row {
+    /// Whose turn it is at a step, and which of its own steps that is.
+    fn turn(&self, step: u64) -> (usize, u64) {
+        let index = reached(&self.milestones, step);
+        (index, step - self.begins[index])
+    }
+}
+
+impl LrSchedule for Row {
+    fn lr(&self, base: f64, step: u64) -> f64 {
+        let (index, own) = self.turn(step);
+        self.parts[index].lr(base, own)
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        let (index, own) = self.turn(step);
+        self.parts[index].momentum(own)
+    }
+
+    fn watched(&self) -> Option<&str> {
+        self.parts.iter().find_map(|part| part.watched())
+    }
+
+    fn observe(&mut self, value: f64, step: u64) {
+        let (index, own) = self.turn(step);
+        self.parts[index].observe(value, own);
+    }
+
+    fn memory(&self) -> Value {
+        Value::List(self.parts.iter().map(|part| part.memory()).collect())
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        let Value::List(memories) = memory else { return };
+        for (part, memory) in self.parts.iter_mut().zip(memories) {
+            part.recall(memory);
+        }
     }
 }
 

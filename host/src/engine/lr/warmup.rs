@@ -1,10 +1,10 @@
 //! `Warmup`: a rise before, or over, any other schedule.
 
+use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::part::{self, Part};
 use super::rise::{Method, Rise, risen};
-use super::rule::rule;
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
@@ -51,12 +51,65 @@ impl Component<Horizon, dyn LrSchedule> for WarmedUp {
         let own = if shift { total.saturating_sub(steps) } else { total };
         let inner = part::build(&self.schedule, by_epoch, own)
             .map_err(|why| Self::refuse(format!("schedule: {why}")))?;
-        if shift && warmup_factor.is_none() {
-            return Ok(rule(by_epoch, risen(steps, move |base, step| inner.lr(base, step))));
+        let rise = (!shift || warmup_factor.is_some()).then(|| Rise {
+            factor: warmup_factor.unwrap_or(0.0),
+            steps,
+            method,
+        });
+        Ok(Box::new(Warmed { inner, steps, late: if shift { steps } else { 0 }, rise, by_epoch }))
+    }
+}
+
+/// A schedule with a rise before or over it.
+struct Warmed {
+    inner: Box<dyn LrSchedule>,
+    /// Steps of the rise.
+    steps: u64,
+    /// The step at which the schedule begins.
+    late: u64,
+    /// The rise over the schedule; `None` for `ColossalAI`'s before it.
+    rise: Option<Rise>,
+    by_epoch: bool,
+}
+
+impl Warmed {
+    fn own(&self, step: u64) -> u64 {
+        step.saturating_sub(self.late)
+    }
+}
+
+impl LrSchedule for Warmed {
+    fn lr(&self, base: f64, step: u64) -> f64 {
+        match self.rise {
+            None => risen(self.steps, |base, own| self.inner.lr(base, own))(base, step),
+            Some(rise) => rise.over(|base, at| self.inner.lr(base, self.own(at)))(base, step),
         }
-        let late = if shift { steps } else { 0 };
-        let inner = move |base, step: u64| inner.lr(base, step.saturating_sub(late));
-        let rise = Rise { factor: warmup_factor.unwrap_or(0.0), steps, method };
-        Ok(rule(by_epoch, rise.over(inner)))
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        self.inner.momentum(self.own(step))
+    }
+
+    fn watched(&self) -> Option<&str> {
+        self.inner.watched()
+    }
+
+    /// What a metric does during the rise says nothing about the schedule.
+    fn observe(&mut self, value: f64, step: u64) {
+        if step >= self.steps {
+            self.inner.observe(value, self.own(step));
+        }
+    }
+
+    fn memory(&self) -> Value {
+        self.inner.memory()
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        self.inner.recall(memory);
     }
 }

@@ -4,9 +4,8 @@ use hookrack_plugin_api::prelude::Deserialize;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
-use super::{Group, Optimizer};
+use super::{Group, Optimizer, ParamSet};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::Arg;
 use crate::torch::foreach::{self, ListOp};
@@ -39,9 +38,6 @@ pub struct AdagradSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -52,13 +48,12 @@ fn eps() -> f64 {
     1e-10
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for AdagradSettings {
+impl Component<ParamSet, dyn Optimizer> for AdagradSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "Adagrad";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
-        let switch = self.no_decay_on_norm_and_bias;
-        let groups = Group::split(params, self.lr, self.weight_decay, switch);
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let groups = params.groups(self.lr, self.weight_decay, None);
         Ok(Box::new(ByRule::new(self, groups)?))
     }
 }

@@ -3,9 +3,8 @@
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::fused_adam::FusedAdam;
-use super::{Optimizer, betas};
+use super::{Optimizer, ParamSet, betas};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::optim::AdamHyper;
 
@@ -34,9 +33,6 @@ pub struct AdamSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -51,11 +47,11 @@ fn eps() -> f64 {
     1e-8
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for AdamSettings {
+impl Component<ParamSet, dyn Optimizer> for AdamSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "Adam";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let [beta1, beta2] = betas::pair(&self.betas).map_err(Self::refuse)?;
         let hyper = AdamHyper {
             lr: self.lr,
@@ -67,6 +63,6 @@ impl Component<[NamedTensor], dyn Optimizer> for AdamSettings {
             maximize: self.maximize,
             decoupled_decay: false,
         };
-        Ok(Box::new(FusedAdam::new(hyper, self.no_decay_on_norm_and_bias, params)?))
+        Ok(Box::new(FusedAdam::new(hyper, params)?))
     }
 }

@@ -3,9 +3,8 @@
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::fused_adam::FusedAdam;
-use super::{Optimizer, betas};
+use super::{Optimizer, ParamSet, betas};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::optim::AdamHyper;
 
@@ -34,9 +33,6 @@ pub struct AdamWSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -55,11 +51,11 @@ fn weight_decay() -> f64 {
     1e-2
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for AdamWSettings {
+impl Component<ParamSet, dyn Optimizer> for AdamWSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "AdamW";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let [beta1, beta2] = betas::pair(&self.betas).map_err(Self::refuse)?;
         let hyper = AdamHyper {
             lr: self.lr,
@@ -71,7 +67,7 @@ impl Component<[NamedTensor], dyn Optimizer> for AdamWSettings {
             maximize: self.maximize,
             decoupled_decay: true,
         };
-        Ok(Box::new(FusedAdam::new(hyper, self.no_decay_on_norm_and_bias, params)?))
+        Ok(Box::new(FusedAdam::new(hyper, params)?))
     }
 }
 
@@ -79,7 +75,7 @@ impl Component<[NamedTensor], dyn Optimizer> for AdamWSettings {
 mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
-    use crate::engine::named_tensor::load;
+    use crate::engine::named_tensor::{NamedTensor, load};
     use crate::engine::registry::Choice;
     use hookrack_plugin_api::Value;
     use tch::{Kind, Tensor};
@@ -89,7 +85,9 @@ mod tests {
     }
 
     fn adamw(settings: &[(&str, Value)], params: &[NamedTensor]) -> Box<dyn Optimizer> {
-        Choice::new("AdamW", settings).build("optimizer", OPTIMIZERS, params).unwrap()
+        Choice::new("AdamW", settings)
+            .build("optimizer", OPTIMIZERS, &ParamSet::whole(params))
+            .unwrap()
     }
 
     fn backward(param: &NamedTensor, step: u32) {
@@ -182,7 +180,8 @@ mod tests {
         let error = optimizer.load_state(&[]).unwrap_err().to_string();
         assert!(error.starts_with("the saved optimizer does not fit: `w.step` is missing"));
         let wrong = Choice::new("AdamW", &[("betas", vec![0.9].into())]);
-        let error = wrong.build("optimizer", OPTIMIZERS, &[param(&[1.0])][..]).err().unwrap();
+        let error =
+            wrong.build("optimizer", OPTIMIZERS, &ParamSet::whole(&[param(&[1.0])])).err().unwrap();
         assert_eq!(error.to_string(), "optimizer `AdamW`: betas = [0.9]: give two numbers in 0..1");
     }
 }

@@ -1,7 +1,7 @@
 //! What `Adam` and `AdamW` share: moments in lists of our own, stepped by libtorch's fused kernels.
 
 use super::state::{Start, fresh, named};
-use super::{Group, Optimizer};
+use super::{Group, Optimizer, ParamSet};
 use crate::engine::error::Result;
 use crate::engine::named_tensor::{NamedTensor, load};
 use crate::torch::optim::{AdamHyper, AdamState, Scratch, Unscale, adam_step};
@@ -17,8 +17,8 @@ pub(super) struct FusedAdam {
 
 impl FusedAdam {
     /// Starts with all moments at zero.
-    pub(super) fn new(hyper: AdamHyper, no_decay: bool, params: &[NamedTensor]) -> Result<Self> {
-        let groups = Group::split(params, hyper.lr, hyper.weight_decay, no_decay);
+    pub(super) fn new(hyper: AdamHyper, params: &ParamSet) -> Result<Self> {
+        let groups = params.groups(hyper.lr, hyper.weight_decay, Some(hyper.beta1));
         let states = groups.iter().map(|group| fresh_state(&group.params, hyper.amsgrad));
         let states = states.collect::<Result<_>>()?;
         Ok(Self { hyper, groups, states, scratch: Scratch::default() })
@@ -37,7 +37,9 @@ fn fresh_state(params: &[NamedTensor], amsgrad: bool) -> Result<AdamState> {
 impl Optimizer for FusedAdam {
     fn step(&mut self) -> Result<()> {
         for (group, state) in self.groups.iter().zip(&mut self.states) {
-            let hyper = AdamHyper { lr: group.lr, weight_decay: group.weight_decay, ..self.hyper };
+            let (lr, weight_decay) = (group.lr, group.weight_decay);
+            let beta1 = group.momentum.unwrap_or(self.hyper.beta1);
+            let hyper = AdamHyper { lr, beta1, weight_decay, ..self.hyper };
             adam_step(&group.list, state, &mut self.scratch, &hyper, Unscale::default())?;
         }
         Ok(())
@@ -49,6 +51,17 @@ impl Optimizer for FusedAdam {
 
     fn groups_mut(&mut self) -> &mut [Group] {
         &mut self.groups
+    }
+
+    fn admit(&mut self) -> Result<()> {
+        for (group, state) in self.groups.iter_mut().zip(&mut self.states) {
+            let fresh = fresh_state(&group.admit(), self.hyper.amsgrad)?;
+            state.averages.extend(fresh.averages.iter());
+            state.squares.extend(fresh.squares.iter());
+            state.max_squares.extend(fresh.max_squares.iter());
+            state.steps.extend(fresh.steps.iter());
+        }
+        Ok(())
     }
 
     fn state(&self) -> Vec<NamedTensor> {

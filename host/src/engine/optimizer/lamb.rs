@@ -4,9 +4,8 @@ use hookrack_plugin_api::prelude::Deserialize;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
-use super::{Group, Optimizer, betas, trust};
+use super::{Group, Optimizer, ParamSet, betas, trust};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::optim::Active;
 use crate::torch::{TensorList, foreach};
@@ -30,9 +29,6 @@ pub struct LambSettings {
     #[serde(default)]
     #[param(min = 0.0)]
     pub weight_decay: f64,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -47,14 +43,13 @@ fn eps() -> f64 {
     1e-6
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for LambSettings {
+impl Component<ParamSet, dyn Optimizer> for LambSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "LAMB";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let betas = betas::pair(&self.betas).map_err(Self::refuse)?;
-        let switch = self.no_decay_on_norm_and_bias;
-        let groups = Group::split(params, self.lr, self.weight_decay, switch);
+        let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]));
         Ok(Box::new(ByRule::new(Lamb { betas, eps: self.eps }, groups)?))
     }
 }
@@ -73,12 +68,13 @@ impl Rule<3> for Lamb {
 
     fn step(&self, group: &Group, now: &Active<3>) -> Result<()> {
         let [steps, averages, squares] = &now.states;
-        let [beta1, beta2] = self.betas;
+        let [own, second] = self.betas;
+        let first = group.momentum.unwrap_or(own);
         foreach::add_scalar_(steps, 1.0)?;
-        foreach::lerp_(averages, &now.grads, 1.0 - beta1)?;
-        foreach::mul_(squares, beta2)?;
-        foreach::addcmul_(squares, &now.grads, &now.grads, 1.0 - beta2)?;
-        let updates = self.directions(steps, averages, squares)?;
+        foreach::lerp_(averages, &now.grads, 1.0 - first)?;
+        foreach::mul_(squares, second)?;
+        foreach::addcmul_(squares, &now.grads, &now.grads, 1.0 - second)?;
+        let updates = self.directions(steps, averages, squares, [first, second])?;
         if group.weight_decay > 0.0 {
             foreach::add_(&updates, &now.params, group.weight_decay)?;
         }
@@ -95,8 +91,9 @@ impl Lamb {
         steps: &TensorList,
         averages: &TensorList,
         squares: &TensorList,
+        betas: [f64; 2],
     ) -> Result<TensorList> {
-        let [first, second] = self.corrections(steps)?;
+        let [first, second] = corrections(steps, betas)?;
         let updates = foreach::sqrt(squares)?;
         foreach::div_each_(&updates, &second)?;
         foreach::add_scalar_(&updates, self.eps)?;
@@ -105,17 +102,16 @@ impl Lamb {
         foreach::div_each_(&updates, &first)?;
         Ok(updates)
     }
+}
 
-    /// What each moment lacks for having started at zero; of the second one, the root. Reads the counters, so
-    /// it waits for the device where they are not on the CPU.
-    fn corrections(&self, steps: &TensorList) -> Result<[Vec<f64>; 2]> {
-        let [beta1, beta2] = self.betas;
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        for step in steps.iter() {
-            let step = step.f_double_value(&[])?;
-            first.push(1.0 - beta1.powf(step));
-            second.push((1.0 - beta2.powf(step)).sqrt());
-        }
-        Ok([first, second])
+/// What each moment lacks for having started at zero; of the second one, the root. Reads the counters, so
+/// it waits for the device where they are not on the CPU.
+fn corrections(steps: &TensorList, [beta1, beta2]: [f64; 2]) -> Result<[Vec<f64>; 2]> {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for step in steps.iter() {
+        let step = step.f_double_value(&[])?;
+        first.push(1.0 - beta1.powf(step));
+        second.push((1.0 - beta2.powf(step)).sqrt());
     }
+    Ok([first, second])
 }

@@ -4,9 +4,8 @@ use hookrack_plugin_api::prelude::Deserialize;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
-use super::{Group, Optimizer, trust};
+use super::{Group, Optimizer, ParamSet, trust};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::foreach;
 use crate::torch::optim::Active;
@@ -35,9 +34,6 @@ pub struct LarsSettings {
     #[serde(default = "eps")]
     #[param(min = 0.0)]
     pub eps: f64,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -56,20 +52,29 @@ fn eps() -> f64 {
     1e-8
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for LarsSettings {
+impl Component<ParamSet, dyn Optimizer> for LarsSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "LARS";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
-        let switch = self.no_decay_on_norm_and_bias;
-        let groups = Group::split(params, self.lr, self.weight_decay, switch);
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
         Ok(Box::new(ByRule::new(self, groups)?))
+    }
+}
+
+impl LarsSettings {
+    /// Without a momentum there are no buffers, and none can be scheduled.
+    fn kept_momentum(&self) -> Option<f64> {
+        (self.momentum > 0.0).then_some(self.momentum)
     }
 }
 
 impl Rule<1> for LarsSettings {
     fn kinds(&self) -> [(&'static str, Start); 1] {
-        [("momentum_buffer", if self.momentum > 0.0 { Start::At(0.0) } else { Start::Unused })]
+        [(
+            "momentum_buffer",
+            if self.kept_momentum().is_some() { Start::At(0.0) } else { Start::Unused },
+        )]
     }
 
     fn step(&self, group: &Group, now: &Active<1>) -> Result<()> {
@@ -80,9 +85,9 @@ impl Rule<1> for LarsSettings {
         let ratios = weights.f_mul_scalar(self.trust_coefficient)?.f_div(&bottom)?;
         let updates = foreach::add(&now.grads, &now.params, group.weight_decay)?;
         trust::scale(&updates, &weights, &lengths, &ratios)?;
-        if self.momentum > 0.0 {
+        if let Some(momentum) = group.momentum {
             // The rate goes into the buffer, as in the paper: a later change does not act on old steps.
-            foreach::mul_(buffers, self.momentum)?;
+            foreach::mul_(buffers, momentum)?;
             foreach::add_(buffers, &updates, group.lr)?;
             return Ok(foreach::add_(&now.params, buffers, -1.0)?);
         }

@@ -4,9 +4,8 @@ use hookrack_plugin_api::prelude::Deserialize;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
-use super::{Group, Optimizer, betas};
+use super::{Group, Optimizer, ParamSet, betas};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::foreach;
 use crate::torch::optim::Active;
@@ -26,9 +25,6 @@ pub struct LionSettings {
     #[serde(default)]
     #[param(min = 0.0)]
     pub weight_decay: f64,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -39,14 +35,13 @@ fn default_betas() -> Vec<f64> {
     vec![0.9, 0.99]
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for LionSettings {
+impl Component<ParamSet, dyn Optimizer> for LionSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "Lion";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let betas = betas::pair(&self.betas).map_err(Self::refuse)?;
-        let switch = self.no_decay_on_norm_and_bias;
-        let groups = Group::split(params, self.lr, self.weight_decay, switch);
+        let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]));
         Ok(Box::new(ByRule::new(Lion { betas }, groups)?))
     }
 }
@@ -64,7 +59,8 @@ impl Rule<1> for Lion {
 
     fn step(&self, group: &Group, now: &Active<1>) -> Result<()> {
         let [averages] = &now.states;
-        let [beta1, beta2] = self.betas;
+        let [own, beta2] = self.betas;
+        let beta1 = group.momentum.unwrap_or(own);
         let updates = foreach::lerp(averages, &now.grads, 1.0 - beta1)?;
         foreach::sign_(&updates)?;
         if group.weight_decay > 0.0 {

@@ -9,6 +9,7 @@ mod group;
 mod lamb;
 mod lars;
 mod lion;
+mod param_set;
 mod rmsprop;
 mod rule;
 mod sgd;
@@ -24,6 +25,7 @@ pub use group::Group;
 pub use lamb::LambSettings;
 pub use lars::LarsSettings;
 pub use lion::LionSettings;
+pub use param_set::{GroupRule, GroupRules, ParamSet};
 pub use rmsprop::RmsPropSettings;
 pub use sgd::{Sgd, SgdSettings};
 
@@ -45,8 +47,11 @@ pub trait Optimizer: Send {
     /// The parameter groups, each with its learning rate.
     fn groups(&self) -> &[Group];
 
-    /// The same, to change learning rates and weight decays between steps.
+    /// The same, to change learning rates, weight decays and momenta between steps.
     fn groups_mut(&mut self) -> &mut [Group];
+
+    /// Takes in the parameters that were frozen so far and can be trained now, with fresh state.
+    fn admit(&mut self) -> Result<()>;
 
     /// The state to save, named `<param>.<what>`; handles to the live tensors.
     fn state(&self) -> Vec<NamedTensor>;
@@ -56,7 +61,7 @@ pub trait Optimizer: Send {
 }
 
 /// Every optimizer that a config can name.
-pub static OPTIMIZERS: &[Entry<[NamedTensor], dyn Optimizer>] = &[
+pub static OPTIMIZERS: &[Entry<ParamSet, dyn Optimizer>] = &[
     Entry::of::<AdagradSettings>(),
     Entry::of::<AdamSettings>(),
     Entry::of::<AdamWSettings>(),

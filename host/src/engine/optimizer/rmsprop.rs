@@ -4,9 +4,8 @@ use hookrack_plugin_api::prelude::Deserialize;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
-use super::{Group, Optimizer};
+use super::{Group, Optimizer, ParamSet};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::optim::Active;
 use crate::torch::{TensorList, foreach};
@@ -41,9 +40,6 @@ pub struct RmsPropSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
@@ -58,13 +54,12 @@ fn eps() -> f64 {
     1e-8
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for RmsPropSettings {
+impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "RMSprop";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
-        let switch = self.no_decay_on_norm_and_bias;
-        let groups = Group::split(params, self.lr, self.weight_decay, switch);
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
         Ok(Box::new(ByRule::new(self, groups)?))
     }
 }
@@ -75,7 +70,7 @@ impl Rule<3> for RmsPropSettings {
         [
             ("square_avg", Start::At(0.0)),
             ("grad_avg", kept(self.centered)),
-            ("momentum_buffer", kept(self.momentum > 0.0)),
+            ("momentum_buffer", kept(self.kept_momentum().is_some())),
         ]
     }
 
@@ -94,8 +89,8 @@ impl Rule<3> for RmsPropSettings {
             foreach::sqrt(squares)?
         };
         foreach::add_scalar_(&roots, self.eps)?;
-        if self.momentum > 0.0 {
-            foreach::mul_(buffers, self.momentum)?;
+        if let Some(momentum) = group.momentum {
+            foreach::mul_(buffers, momentum)?;
             foreach::addcdiv_(buffers, grads, &roots, 1.0)?;
             return Ok(foreach::add_(&now.params, buffers, -group.lr)?);
         }
@@ -104,6 +99,11 @@ impl Rule<3> for RmsPropSettings {
 }
 
 impl RmsPropSettings {
+    /// Without a momentum there are no buffers, and none can be scheduled.
+    fn kept_momentum(&self) -> Option<f64> {
+        (self.momentum > 0.0).then_some(self.momentum)
+    }
+
     /// The gradients turned around and with weight decay, where either is asked for.
     fn changed_grads(&self, group: &Group, now: &Active<3>) -> Result<Option<TensorList>> {
         let turned = if self.maximize { Some(foreach::neg(&now.grads)?) } else { None };

@@ -66,6 +66,14 @@ impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
         &mut self.groups
     }
 
+    fn admit(&mut self) -> Result<()> {
+        for (group, states) in self.groups.iter_mut().zip(&mut self.states) {
+            let fresh = fresh_states(&self.rule, &group.admit())?;
+            states.iter_mut().zip(&fresh).for_each(|(state, fresh)| state.extend(fresh.iter()));
+        }
+        Ok(())
+    }
+
     fn state(&self) -> Vec<NamedTensor> {
         let names = self.rule.kinds().map(|(name, _)| name);
         let pairs = self.groups.iter().zip(&self.states);

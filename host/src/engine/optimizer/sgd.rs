@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::Tensor;
 
-use super::{Group, Optimizer};
+use super::{Group, Optimizer, ParamSet};
 use crate::engine::error::Result;
 use crate::engine::named_tensor::{NamedTensor, Problems};
 use crate::engine::registry::Component;
@@ -38,20 +38,17 @@ pub struct SgdSettings {
     /// Go up, not down.
     #[serde(default)]
     pub maximize: bool,
-    /// Leave parameters of at most one dimension without weight decay: biases, and the scales of norms.
-    #[serde(default)]
-    pub no_decay_on_norm_and_bias: bool,
 }
 
 fn lr() -> f64 {
     1e-3
 }
 
-impl Component<[NamedTensor], dyn Optimizer> for SgdSettings {
+impl Component<ParamSet, dyn Optimizer> for SgdSettings {
     const KIND: &'static str = "optimizer";
     const NAME: &'static str = "SGD";
 
-    fn build(self, params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
             return Err(Self::refuse("nesterov needs a momentum above 0 and dampening = 0"));
         }
@@ -71,9 +68,9 @@ pub struct Sgd {
 
 impl Sgd {
     /// Starts without momentum.
-    pub fn new(settings: &SgdSettings, params: &[NamedTensor]) -> Self {
-        let switch = settings.no_decay_on_norm_and_bias;
-        let groups = Group::split(params, settings.lr, settings.weight_decay, switch);
+    pub fn new(settings: &SgdSettings, params: &ParamSet) -> Self {
+        let momentum = Some(settings.momentum);
+        let groups = params.groups(settings.lr, settings.weight_decay, momentum);
         let hyper = SgdHyper {
             lr: settings.lr,
             momentum: settings.momentum,
@@ -91,7 +88,9 @@ impl Sgd {
 impl Optimizer for Sgd {
     fn step(&mut self) -> Result<()> {
         for (group, buffers) in self.groups.iter().zip(&mut self.buffers) {
-            let hyper = SgdHyper { lr: group.lr, weight_decay: group.weight_decay, ..self.hyper };
+            let (lr, weight_decay) = (group.lr, group.weight_decay);
+            let momentum = group.momentum.unwrap_or(self.hyper.momentum);
+            let hyper = SgdHyper { lr, momentum, weight_decay, ..self.hyper };
             sgd_step(&group.list, buffers, &mut self.scratch, &hyper, Unscale::default())?;
         }
         Ok(())
@@ -103,6 +102,13 @@ impl Optimizer for Sgd {
 
     fn groups_mut(&mut self) -> &mut [Group] {
         &mut self.groups
+    }
+
+    fn admit(&mut self) -> Result<()> {
+        for (group, buffers) in self.groups.iter_mut().zip(&mut self.buffers) {
+            buffers.extend(group.admit().iter().map(|_| Tensor::new()));
+        }
+        Ok(())
     }
 
     fn state(&self) -> Vec<NamedTensor> {
@@ -166,7 +172,7 @@ mod tests {
     }
 
     fn build(settings: &[(&str, Value)], params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
-        Choice::new("SGD", settings).build("optimizer", OPTIMIZERS, params)
+        Choice::new("SGD", settings).build("optimizer", OPTIMIZERS, &ParamSet::whole(params))
     }
 
     fn backward(param: &NamedTensor, step: i32) {

@@ -67,7 +67,7 @@ fn run(
 
 fn build(name: &str, settings: &Value, params: &[NamedTensor]) -> Box<dyn Optimizer> {
     let choice = Choice { name: name.to_owned(), settings: settings.clone() };
-    choice.build("optimizer", OPTIMIZERS, params).unwrap()
+    choice.build("optimizer", OPTIMIZERS, &ParamSet::whole(params)).unwrap()
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {
@@ -147,7 +147,8 @@ fn state_is_named_after_parameter_and_kind() {
     let names = |name: &str, settings: &[(&str, Value)]| {
         let params = start(Kind::Float);
         let choice = Choice::new(name, settings);
-        let mut optimizer = choice.build("optimizer", OPTIMIZERS, &params[..]).unwrap();
+        let mut optimizer =
+            choice.build("optimizer", OPTIMIZERS, &ParamSet::whole(&params)).unwrap();
         run(optimizer.as_mut(), &params, 1..=1);
         let names = optimizer.state().into_iter().map(|named| named.name);
         names.filter_map(|name| name.strip_prefix("bias.").map(str::to_owned)).collect::<Vec<_>>()
@@ -185,12 +186,11 @@ fn the_switch_leaves_biases_without_decay_in_every_optimizer() {
     for entry in OPTIMIZERS {
         let after = |decay: f64, switch: bool| {
             let params = start(Kind::Float);
-            let settings = vec![
-                ("lr".into(), 0.05.into()),
-                ("weight_decay".into(), decay.into()),
-                ("no_decay_on_norm_and_bias".into(), switch.into()),
-            ];
-            let mut optimizer = build(entry.name, &Value::Table(settings), &params);
+            let settings = [("lr", 0.05.into()), ("weight_decay", decay.into())];
+            let rules = GroupRules { no_decay_on_norm_and_bias: switch, ..GroupRules::default() };
+            let params_in_groups = ParamSet::new(&params, rules).unwrap();
+            let choice = Choice::new(entry.name, &settings);
+            let mut optimizer = choice.build("optimizer", OPTIMIZERS, &params_in_groups).unwrap();
             assert_eq!(optimizer.groups().len(), if switch { 2 } else { 1 });
             run(optimizer.as_mut(), &params, 1..=3);
             [numbers(&params[0].tensor), numbers(&params[1].tensor)]
@@ -217,8 +217,36 @@ fn weights_at_zero_can_leave_it() {
 fn wrong_betas_are_told() {
     for name in ["Adam", "AdamW", "LAMB", "Lion"] {
         let choice = Choice::new(name, &[("betas", vec![0.9, 1.0].into())]);
-        let error = choice.build("optimizer", OPTIMIZERS, &start(Kind::Float)[..]).err().unwrap();
+        let error = choice
+            .build("optimizer", OPTIMIZERS, &ParamSet::whole(&start(Kind::Float)))
+            .err()
+            .unwrap();
         let wanted = format!("optimizer `{name}`: betas = [0.9, 1.0]: give two numbers in 0..1");
         assert_eq!(error.to_string(), wanted);
+    }
+}
+
+/// A run in which the bias is frozen for its first steps, against one in which it never was.
+#[test]
+fn a_parameter_admitted_late_steps_like_one_that_starts_then() {
+    for entry in OPTIMIZERS {
+        let settings = Value::Table(vec![("weight_decay".into(), 0.1.into())]);
+        let late = start(Kind::Float);
+        let _ = late[1].tensor.set_requires_grad(false);
+        let mut optimizer = build(entry.name, &settings, &late);
+        run(optimizer.as_mut(), &late[..1], 1..=3);
+        let of_bias = |optimizer: &dyn Optimizer| {
+            optimizer.state().iter().filter(|named| named.name.starts_with("bias.")).count()
+        };
+        assert_eq!(of_bias(optimizer.as_ref()), 0, "{}", entry.name);
+        let _ = late[1].tensor.set_requires_grad(true);
+        optimizer.admit().unwrap();
+        run(optimizer.as_mut(), &late, 4..=6);
+
+        let fresh = start(Kind::Float);
+        let mut alone = build(entry.name, &settings, &fresh[1..]);
+        run(alone.as_mut(), &fresh[1..], 4..=6);
+        assert_eq!(late[1].tensor, fresh[1].tensor, "{}", entry.name);
+        assert_eq!(of_bias(optimizer.as_ref()), of_bias(alone.as_ref()), "{}", entry.name);
     }
 }

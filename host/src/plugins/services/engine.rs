@@ -87,7 +87,7 @@ unsafe extern "C" fn group_count(host: *mut c_void) -> usize {
 
 unsafe extern "C" fn lr(host: *mut c_void, group: usize, out: *mut f64) -> HrStatus {
     let body = |context: &Context| {
-        let lr = context.engine.borrow().group_lr(group)?;
+        let lr = context.engine.borrow().group(group)?.lr;
         // SAFETY: the caller gives a place for one number.
         unsafe { out.write(lr) };
         Ok::<_, crate::engine::EngineError>(())
@@ -99,7 +99,7 @@ unsafe extern "C" fn lr(host: *mut c_void, group: usize, out: *mut f64) -> HrSta
 unsafe extern "C" fn set_lr(host: *mut c_void, group: usize, lr: f64) -> HrStatus {
     let body = |context: &Context| {
         let mut engine = context.engine.borrow_mut();
-        engine.set_group_lr(group, lr)?;
+        engine.group_mut(group)?.lr = lr;
         let first = engine.lr();
         drop(engine);
         context.advance(|progress| progress.lr = first);

@@ -12,6 +12,7 @@ mod events;
 mod history;
 mod media;
 mod ops;
+mod params;
 mod profiler;
 mod states;
 mod tensors;

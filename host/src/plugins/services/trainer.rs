@@ -1,11 +1,13 @@
 //! The handle itself: log, errors, requests, extensions.
 
 use super::desk::Desk;
-use super::{artifacts, checkpoints, engine, events, history, media, profiler, states, tensors};
+use super::{
+    artifacts, checkpoints, engine, events, history, media, params, profiler, states, tensors,
+};
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINTS, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO,
-    LOG_TRACE, LOG_WARN, MEDIA, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
+    LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
     TrainerHandle,
 };
 use std::ffi::c_void;
@@ -61,6 +63,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
         CHECKPOINTS => (&raw const checkpoints::TABLE).cast(),
         HISTORY => (&raw const history::TABLE).cast(),
         MEDIA => (&raw const media::TABLE).cast(),
+        PARAMS => (&raw const params::TABLE).cast(),
         PROFILER => (&raw const profiler::TABLE).cast(),
         _ => std::ptr::null(),
     }

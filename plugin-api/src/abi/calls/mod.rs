@@ -6,6 +6,7 @@ mod events;
 mod files;
 mod history;
 mod media;
+mod params;
 mod profiler;
 mod tensors;
 

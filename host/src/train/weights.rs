@@ -1,0 +1,81 @@
+//! Weights that training starts from: a file of anybody's, or a checkpoint of ours.
+
+use std::path::Path;
+
+use super::build::{BuildError, Parts, patterns, refused};
+use crate::config::{ConfigErrors, RenameEntry, ResolvedConfig, WeightsSection};
+use crate::engine::NamedTensor;
+use crate::engine::rename::Rename;
+use crate::engine::weights::LoadReport;
+use crate::run::{RunDirError, checkpoint, safetensors_file};
+use tch::Tensor;
+
+impl Parts {
+    /// Puts the weights that `[weights]` names into the model; `None` where it names none.
+    ///
+    /// # Errors
+    /// The file cannot be read, nothing in it fits, or, where the config is strict, not all of it does.
+    pub fn load_weights(
+        &mut self,
+        config: &ResolvedConfig,
+    ) -> Result<Option<LoadReport>, BuildError> {
+        let Some(section) = &config.weights else { return Ok(None) };
+        let source = read(config, section)?;
+        let count = source.len();
+        let renames = renames(config, &section.rename)?;
+        let loaded = self.engine.load_weights(source, &renames, section.strict);
+        let report = loaded.map_err(refused(config, "weights.rename"))?;
+        judge(config, section, &report, count)?;
+        Ok(Some(report))
+    }
+}
+
+/// Refuses weights of which too little was taken.
+fn judge(
+    config: &ResolvedConfig,
+    section: &WeightsSection,
+    report: &LoadReport,
+    count: usize,
+) -> Result<(), ConfigErrors> {
+    let rename = "[[weights.rename]] puts names into the model's";
+    if section.strict && !report.fits() {
+        let why = format!("the weights do not fit the model: {report}");
+        let help = format!("write strict = false to take what fits; {rename}");
+        return Err(config.refuse("weights.path", why, help));
+    }
+    if report.loaded == 0 {
+        let why = format!("none of the {count} tensors fits the model: {report}");
+        return Err(config.refuse("weights.path", why, rename));
+    }
+    Ok(())
+}
+
+/// The tensors of the file, without those that the config leaves out.
+fn read(
+    config: &ResolvedConfig,
+    section: &WeightsSection,
+) -> Result<Vec<NamedTensor>, ConfigErrors> {
+    let ignored = patterns(config, "weights.ignore", &section.ignore)?;
+    let tensors = tensors(&section.path).map_err(|error| {
+        let help = "name a safetensors file, or a checkpoint or run directory";
+        config.refuse("weights.path", error.to_string(), help)
+    })?;
+    let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
+    let tensors = tensors.into_iter().filter(|(name, _)| kept(name));
+    Ok(tensors.map(|(name, tensor)| NamedTensor { name, tensor }).collect())
+}
+
+/// The tensors that a path means: a file's, or those of the model in the checkpoint that it leads to.
+fn tensors(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
+    if path.is_dir() { Ok(checkpoint::open(path)?.1.model) } else { safetensors_file::read(path) }
+}
+
+fn renames(config: &ResolvedConfig, entries: &[RenameEntry]) -> Result<Vec<Rename>, ConfigErrors> {
+    let read = |(index, entry): (usize, &RenameEntry)| {
+        Rename::new(&entry.from, &entry.to, entry.transpose).map_err(|why| {
+            let key = format!("weights.rename.{index}.to");
+            config.refuse(&key, why, "each `*` of `from` stands for one of `to`, in order")
+        })
+    };
+    entries.iter().enumerate().map(read).collect()
+}

@@ -1,0 +1,58 @@
+//! `IterRuleHook`: a learning rate rule by hand, asked after every iteration.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Raises every group's learning rate over the first iterations, then lets it fall with the root of their number.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IterRule {
+    /// Iterations of the rise.
+    #[serde(default = "warmup_iters")]
+    #[param(min = 1)]
+    pub warmup_iters: u64,
+}
+
+fn warmup_iters() -> u64 {
+    100
+}
+
+impl IterRule {
+    /// The factor for an iteration, which begins at 1: up to 1 in a line, then down.
+    #[expect(clippy::cast_precision_loss, reason = "iterations are far below 2^53")]
+    fn factor(&self, iter: u64) -> f64 {
+        let share = iter as f64 / self.warmup_iters as f64;
+        share.min(1.0 / share.sqrt())
+    }
+
+    fn set(&self, t: &mut Trainer, iter: u64) -> Result<()> {
+        let factor = self.factor(iter);
+        (0..t.group_count()).try_for_each(|group| {
+            let base = t.group_base_lr(group)?;
+            t.set_group_lr(group, base * factor)
+        })
+    }
+}
+
+#[hook(mutates = "lr")]
+impl Hook for IterRule {
+    /// The first iteration, or the first after a checkpoint, has its rate before anybody adjusts it.
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.set(t, t.iter() + 1)
+    }
+
+    fn on_lr_adjust(&mut self, t: &mut Trainer) -> Result<()> {
+        self.set(t, t.iter() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_rises_in_a_line_and_falls_with_the_root() {
+        let rule = IterRule { warmup_iters: 4 };
+        let found = [1, 2, 4, 16].map(|iter| rule.factor(iter));
+        assert!(found.iter().zip([0.25, 0.5, 1.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+}

@@ -1,0 +1,23 @@
+//! Hooks that take roles over from the built-in main hook: one computes the loss itself, one sets the learning rate.
+//!
+//! ```toml
+//! # no [loss]: the hook has one
+//! [[custom_hooks]]
+//! type = "FocalLossHook"
+//! library = "libroles.so"
+//! gamma = 2.0
+//!
+//! [[custom_hooks]]
+//! type = "IterRuleHook"
+//! library = "libroles.so"
+//! warmup_iters = 100
+//! ```
+
+pub mod focal_loss;
+pub mod iter_rule;
+
+use focal_loss::FocalLoss;
+use hookrack_plugin_api::export_plugin;
+use iter_rule::IterRule;
+
+export_plugin! { hooks: [FocalLoss as "FocalLossHook", IterRule as "IterRuleHook"] }
