@@ -4,6 +4,7 @@
 
 mod allocations;
 mod calls;
+mod default_hooks;
 mod error;
 mod handwritten;
 mod loader;
@@ -83,6 +84,7 @@ fn measure(quick: bool) -> Result<Report, BenchError> {
         allocations::measure(if quick { 200 } else { 1000 })?,
         steps::measure(if quick { 5 } else { 25 })?,
         stall::measure(if quick { 3 } else { 9 })?,
+        default_hooks::measure(if quick { 3 } else { 15 })?,
         startup::measure(if quick { 3 } else { 9 })?,
     ]);
     Ok(Report { sections })

@@ -61,17 +61,24 @@ impl Inventory {
         Ok(())
     }
 
+    /// Every hook type, built in and of the libraries.
+    pub fn hooks(&self) -> impl Iterator<Item = &HookType> {
+        self.hooks.iter().chain(self.shelf.hook_types())
+    }
+
+    /// Every metric type, built in and of the libraries.
+    pub fn metrics(&self) -> impl Iterator<Item = &MetricType> {
+        self.metrics.iter().chain(self.shelf.metric_types())
+    }
+
     /// The hook type that a resolved entry means.
     pub fn hook(&self, name: &str, library: Option<&Path>) -> Option<&HookType> {
-        let all = self.hooks.iter().chain(self.shelf.hook_types());
-        all.into_iter()
-            .find(|hook| hook.name() == name && source(&hook.source).library() == library)
+        self.hooks().find(|hook| hook.name() == name && source(&hook.source).library() == library)
     }
 
     /// The metric type that a resolved entry means.
     pub fn metric(&self, name: &str, library: Option<&Path>) -> Option<&MetricType> {
-        let all = self.metrics.iter().chain(self.shelf.metric_types());
-        all.into_iter()
+        self.metrics()
             .find(|metric| metric.name() == name && source(&metric.source).library() == library)
     }
 }

@@ -2,10 +2,13 @@
 
 use crate::config::{ConfigErrors, ConfigFile, ResolvedConfig};
 use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, StaleRead, When, stale_reads};
+use crate::hooks::CallbackHook;
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
 use hookrack_plugin_api::{Level, OnError, Value};
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use thiserror::Error;
 
 /// What every metric writes, in the words of manifests.
@@ -39,6 +42,8 @@ pub enum Maker {
     Hook(HookType),
     /// A metric.
     Metric(MetricType),
+    /// Closures of the program that uses the library.
+    Callback(Rc<RefCell<CallbackHook>>),
 }
 
 /// Why a config is no job.
@@ -79,6 +84,30 @@ impl Job {
         let seats: Vec<_> = members.iter().map(|member| member.seat.clone()).collect();
         let plan = Plan::new(&seats)?;
         Ok(Self { config, inventory, members, plan })
+    }
+
+    /// Adds a hook of closures and makes the plan anew.
+    ///
+    /// # Errors
+    /// It takes a role that another hook has.
+    pub fn add(&mut self, hook: CallbackHook) -> Result<(), PlanError> {
+        let seat = Seat {
+            name: hook.name.clone(),
+            type_name: "CallbackHook".to_owned(),
+            level: hook.level,
+            is_default: false,
+            library: None,
+            points: hook.points(),
+            on_error: hook.on_error,
+            when: When::ALWAYS,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        };
+        let maker = Maker::Callback(Rc::new(RefCell::new(hook)));
+        self.members.push(Member { seat, settings: Value::empty(), maker });
+        let seats: Vec<_> = self.members.iter().map(|member| member.seat.clone()).collect();
+        self.plan = Plan::new(&seats)?;
+        Ok(())
     }
 
     /// Values that a hook reads before another writes them: seldom meant.

@@ -41,7 +41,7 @@ pub fn libraries(job: &Job) -> Vec<Json> {
 
 fn member(member: &Member) -> Json {
     let kind = match member.maker {
-        Maker::Hook(_) => "hook",
+        Maker::Hook(_) | Maker::Callback(_) => "hook",
         Maker::Metric(_) => "metric",
     };
     json!({

@@ -45,6 +45,9 @@
 // The id of the extension whose table is ProfilerTable.
 #define HR_PROFILER "hookrack.profiler/1"
 
+// The id of the extension whose table is StepTable.
+#define HR_STEP "hookrack.step/1"
+
 // The hook joins the run; `iter` tells how far the run already is.
 #define HR_POINT_ON_ATTACH 0
 
@@ -912,6 +915,17 @@ typedef struct ProfilerTable {
   // The operator at `index` of the last profile, the costliest first; HR_ABSENT past the last. [train-thread]
   HrStatus (*op_at)(void *host, size_t index, struct HrOpCost *out);
 } ProfilerTable;
+
+// How a training step is made.
+typedef struct StepTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Turns anomaly mode on (1) or off (0), for the process. While it is on, a backward pass that makes a NaN fails and
+  // names the function; everything is about 150 times slower. [train-thread]
+  HrStatus (*set_anomaly_mode)(void *host, uint32_t on);
+  // Sets into how many micro-batches a batch is cut, from the next iteration on. [train-thread]
+  HrStatus (*set_accumulation)(void *host, uint64_t parts);
+} StepTable;
 
 #if defined(_WIN32)
 #define HR_EXPORT __declspec(dllexport)

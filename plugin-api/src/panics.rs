@@ -21,7 +21,7 @@ pub fn note_instead_of_print() {
 }
 
 /// The panic's own words, and the line they came from where it is known.
-pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
+pub fn describe(payload: &(dyn Any + Send)) -> String {
     let words = payload
         .downcast_ref::<&str>()
         .copied()

@@ -265,3 +265,54 @@ fn the_schedule_is_stepped_by_the_hook_that_takes_it_over() {
     assert!((run.scalar("train/lr") - plain.scalar("train/lr")).abs() < 1e-15);
     assert!(run.scalar("train/lr") < 1e-3);
 }
+
+#[test]
+fn an_anomaly_is_traced_to_its_operator_and_parameter() {
+    let bench = bench("AutogradAnomalyDetectHook", "");
+    let (ran, run) = bench.train("run", &["-s", "optimizer.lr=1e38"]);
+    ran.expect(4)
+        .says(&["in iteration 2 of epoch 1", "Backward0 is the first whose gradient is NaN"]);
+    ran.says(&["is not finite"]);
+    assert!(run.checkpoints().is_empty());
+    let (ran, _) =
+        bench.train("always", &["-s", "optimizer.lr=1e38", "-s", "custom_hooks.0.always=true"]);
+    assert_ne!(ran.code, Some(0));
+    ran.says(&["Backward0"]);
+    bench.trained("fine", &[]);
+}
+
+#[test]
+fn gradients_are_clipped_by_the_hook_as_by_the_config() {
+    let by_hook = bench("OptimizerHook", "grad_clip = { max_norm = 0.01 }\n");
+    let hook = by_hook.trained("run", &[]);
+    let by_config = Bench::new("");
+    let config = by_config.trained("run", &["-s", "train.clip_grad_norm=0.01"]);
+    let model = "checkpoints/iter_0000004/model.safetensors";
+    assert_eq!(hook.tensors(model), config.tensors(model));
+    assert!(hook.scalar("train/grad_norm") > 0.01);
+}
+
+#[test]
+fn batches_are_cut_as_the_epoch_asks_and_the_weights_are_the_same() {
+    let (run, lines) = logged("GradientAccumulationScheduler", "scheduling = [[2, 4]]\n");
+    assert_eq!(lines, ["epoch 2: batches are cut into 4"]);
+    let without = Bench::new("");
+    let plain = without.trained("run", &[]);
+    let model = "checkpoints/iter_0000004/model.safetensors";
+    for (name, values) in plain.tensors(model) {
+        for (plain, cut) in values.iter().zip(&run.tensors(model)[&name]) {
+            assert!((plain - cut).abs() < 1e-5, "{name}: {plain} {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_summary_has_parameters_and_the_operations_of_a_forward_pass() {
+    let (run, lines) = logged("ModelSummary", "");
+    let log = run.text("log.txt");
+    // 4 inputs, 8 hidden, 3 classes.
+    assert!(log.contains("67 parameters in 4 tensors: 268 bytes"), "{log}");
+    let flops = lines.iter().find(|line| line.contains("a forward pass of 4 samples")).unwrap();
+    // Two products: 2 * 4 * (4 * 8 + 8 * 3) operations.
+    assert!(flops.contains("448.000 FLOP") && flops.contains("112.000 FLOP a sample"), "{flops}");
+}

@@ -7,6 +7,8 @@
 
 mod abi_evolution;
 mod bad_configs;
+mod callbacks;
+mod catalogue;
 mod commands;
 mod configs;
 mod data;
@@ -31,6 +33,7 @@ mod report;
 mod resume;
 mod roles;
 mod run_directory;
+mod seeds;
 mod soak;
 mod swa;
 mod tensorboard;

@@ -116,7 +116,7 @@ fn print_params(params: Option<&[Param]>) {
     }
 }
 
-fn kind(ty: &ParamType) -> String {
+pub(super) fn kind(ty: &ParamType) -> String {
     match ty {
         ParamType::Bool => "bool".into(),
         ParamType::Int => "int".into(),
@@ -137,7 +137,7 @@ fn also(param: &Param) -> String {
     format!(" (also {})", param.aliases.join(", "))
 }
 
-fn range(param: &Param) -> String {
+pub(super) fn range(param: &Param) -> String {
     match (param.min, param.max) {
         (Some(min), Some(max)) => format!(" ({min} to {max})"),
         (Some(min), None) => format!(" (at least {min})"),

@@ -10,6 +10,7 @@ macro_rules! say {
     }};
 }
 
+mod catalogue;
 mod check;
 mod config;
 mod eval;

@@ -1,6 +1,7 @@
 //! `hookrack plugins`: what is in the plugin folders, and what would not load.
 
 use super::exit::Failure;
+use crate::inventory::Inventory;
 use crate::plugins::Shelf;
 use clap::Args;
 use std::path::PathBuf;
@@ -11,11 +12,16 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   hookrack plugins
-  hookrack plugins --dir plugins --dir ~/my-plugins")]
+  hookrack plugins --dir plugins --dir ~/my-plugins
+  hookrack plugins --markdown > hooks.md")]
 pub(super) struct PluginsArgs {
     /// A folder to look in; may be given many times
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     dir: Vec<PathBuf>,
+
+    /// Print every hook and metric, built in and of these folders, as a Markdown page
+    #[arg(long)]
+    markdown: bool,
 }
 
 pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
@@ -23,6 +29,11 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
         let message =
             format!("no folder {}: name another with --dir, or make it", missing.display());
         return Err(Failure::usage(message));
+    }
+    if args.markdown {
+        let inventory = Inventory::take(&args.dir).map_err(Failure::usage)?;
+        say!("{}", super::catalogue::markdown(&inventory).trim_end());
+        return Ok(ExitCode::SUCCESS);
     }
     let shelf = Shelf::scan(&args.dir);
     for library in &shelf.libraries {

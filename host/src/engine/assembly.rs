@@ -59,6 +59,7 @@ pub struct Engine {
     optimizer: Box<dyn Optimizer>,
     lr_schedule: Box<dyn LrSchedule>,
     schedule: Box<dyn Schedule>,
+    schedule_choice: Choice,
     clip: GradClip,
     precision: Precision,
     loss_scaler: Option<LossScaler>,
@@ -108,6 +109,7 @@ impl Engine {
             optimizer,
             lr_schedule,
             schedule,
+            schedule_choice: spec.schedule.clone(),
             clip,
             precision: spec.precision,
             loss_scaler,
@@ -320,6 +322,13 @@ impl Engine {
     /// The optimizer, to change it.
     pub fn optimizer_mut(&mut self) -> &mut dyn Optimizer {
         self.optimizer.as_mut()
+    }
+
+    /// Cuts batches into so many micro-batches from here on.
+    pub fn set_accumulation(&mut self, parts: usize) -> Result<()> {
+        let context = ScheduleContext { accumulation: parts };
+        self.schedule = self.schedule_choice.build("schedule", SCHEDULES, &context)?;
+        Ok(())
     }
 
     /// How a batch is cut into micro-batches.

@@ -1,6 +1,8 @@
 //! Built-in hooks, written against plugin-api like any plugin: one file each, one line in [`HOOKS`].
 
+mod autograd_anomaly_detect;
 mod best_checkpointer;
+mod callback;
 mod check_point;
 mod common_metric_logger;
 mod early_stopping;
@@ -8,6 +10,7 @@ mod evaluate;
 mod freeze_unfreeze;
 mod freezing;
 mod grad_norm;
+mod gradient_accumulation_scheduler;
 mod gradual_unfreezing;
 mod iteration_timer;
 mod learning_rate_monitor;
@@ -20,19 +23,24 @@ mod loss;
 mod lr_finder;
 mod lr_scheduler;
 mod main_hook;
+mod model_summary;
 mod monitored;
 mod nan_guard;
+mod optimizer;
 mod periodic_logger;
 mod prediction_writer;
 mod text_logger;
 mod throughput;
 mod timer;
+mod weight_histogram;
 
+pub use callback::{Callback, CallbackHook};
 use hookrack_plugin_api::abi::HookBase;
 use hookrack_plugin_api::hook_table;
 
 /// Every hook that a config can name without a library.
 pub static HOOKS: &[HookBase] = &[
+    hook_table!(autograd_anomaly_detect::AutogradAnomalyDetectHook as "AutogradAnomalyDetectHook"),
     hook_table!(best_checkpointer::BestCheckpointer as "BestCheckpointer"),
     hook_table!(check_point::CheckPointHook as "CheckPointHook"),
     hook_table!(common_metric_logger::CommonMetricLoggerHook as "CommonMetricLoggerHook"),
@@ -40,6 +48,7 @@ pub static HOOKS: &[HookBase] = &[
     hook_table!(load_checkpoint::LoadCheckpointHook as "LoadCheckpointHook"),
     hook_table!(evaluate::EvaluateHook as "EvaluateHook"),
     hook_table!(freeze_unfreeze::FreezeUnfreezeHook as "FreezeUnfreezeHook"),
+    hook_table!(gradient_accumulation_scheduler::GradientAccumulationScheduler as "GradientAccumulationScheduler"),
     hook_table!(grad_norm::GradNormHook as "GradNormHook"),
     hook_table!(gradual_unfreezing::GradualUnfreezing as "GradualUnfreezing"),
     hook_table!(iteration_timer::IterationTimerHook as "IterationTimerHook"),
@@ -52,12 +61,15 @@ pub static HOOKS: &[HookBase] = &[
     hook_table!(lr_finder::LrFinder as "LRFinder"),
     hook_table!(lr_scheduler::LrSchedulerHook as "LRSchedulerHook"),
     hook_table!(main_hook::MainHook as "MainHook"),
+    hook_table!(model_summary::ModelSummary as "ModelSummary"),
     hook_table!(nan_guard::NanGuard as "NaNGuard"),
+    hook_table!(optimizer::OptimizerHook as "OptimizerHook"),
     hook_table!(periodic_logger::PeriodicLogger as "PeriodicLogger"),
     hook_table!(prediction_writer::PredictionWriter as "PredictionWriter"),
     hook_table!(text_logger::TextLoggerHook as "TextLoggerHook"),
     hook_table!(throughput::ThroughputHook as "ThroughputHook"),
     hook_table!(timer::Timer as "Timer"),
+    hook_table!(weight_histogram::WeightHistogramHook as "WeightHistogramHook"),
 ];
 
 /// The hooks that run unless `[default_hooks]` says otherwise: key, type, level. Levels are distinct, so that a custom

@@ -28,13 +28,13 @@ pub struct StateFailure {
 
 /// A live hook, or a metric in the place of one.
 pub struct Instance {
-    object: *mut c_void,
-    on_point: OnPoint,
-    save_state: SaveState,
-    load_state: LoadState,
-    destroy: unsafe extern "C" fn(*mut c_void),
-    desk: &'static Desk,
-    handle: &'static TrainerHandle,
+    pub(super) object: *mut c_void,
+    pub(super) on_point: OnPoint,
+    pub(super) save_state: SaveState,
+    pub(super) load_state: LoadState,
+    pub(super) destroy: unsafe extern "C" fn(*mut c_void),
+    pub(super) desk: &'static Desk,
+    pub(super) handle: &'static TrainerHandle,
 }
 
 impl Instance {

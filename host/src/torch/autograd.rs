@@ -25,6 +25,18 @@ pub fn backward_keeping_graph(loss: &Tensor) -> Result<()> {
     unsafe { check(ffi::hrt_backward(loss.as_ptr(), ptr::null(), true)) }
 }
 
+/// Turns anomaly mode on or off, for the process: a backward pass that makes a NaN then fails and names the function.
+pub fn set_anomaly_mode(on: bool) -> Result<()> {
+    // SAFETY: sets a flag of libtorch.
+    unsafe { check(ffi::hrt_anomaly_mode(on)) }
+}
+
+/// Whether anomaly mode is on.
+pub fn is_anomaly_mode() -> bool {
+    // SAFETY: reads a flag of libtorch.
+    unsafe { ffi::hrt_is_anomaly_mode() }
+}
+
 /// The gradient of a leaf, if a backward pass gave it one.
 pub fn grad(leaf: &Tensor) -> Result<Option<Tensor>> {
     let grad = leaf.f_grad()?;

@@ -206,6 +206,8 @@ unsafe extern "C" {
     ) -> *mut c_char;
     pub(super) fn hrt_range_begin(name: *const c_char, length: usize) -> *mut RawRange;
     pub(super) fn hrt_range_end(range: *mut RawRange);
+    pub(super) fn hrt_anomaly_mode(on: bool) -> *mut c_char;
+    pub(super) fn hrt_is_anomaly_mode() -> bool;
     pub(super) fn hrt_version() -> *const c_char;
     pub(super) fn hrt_cpu_capability(out: *mut *mut c_char) -> *mut c_char;
 }

@@ -138,6 +138,7 @@ fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError
         Maker::Metric(metric) => {
             ("metric", Instance::metric(metric, &seat.name, &member.settings, context))
         }
+        Maker::Callback(hook) => ("hook", Ok(Instance::callback(hook, context))),
     };
     let (name, source_name) = (seat.name.clone(), seat.source());
     let instance = made.map_err(|why| BuildError::Member { what, name, source_name, why })?;

@@ -7,7 +7,7 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PARAMS, PROFILER};
+use hookrack_plugin_api::abi::{ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PARAMS, PROFILER, STEP};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,7 @@ const SOURCES: [&str; 16] = [
     "profiler",
     "state",
     "status",
+    "step",
     "tensor",
     "text",
     "trainer",
@@ -127,6 +128,7 @@ fn computed_constants() -> String {
         ("MEDIA", "MediaTable", MEDIA),
         ("PARAMS", "ParamTable", PARAMS),
         ("PROFILER", "ProfilerTable", PROFILER),
+        ("STEP", "StepTable", STEP),
     ] {
         let doc = format!("The id of the extension whose table is {table}.");
         define(&doc, name, &format!("{id:?}"));

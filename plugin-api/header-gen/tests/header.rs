@@ -4,7 +4,7 @@ use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, CheckpointTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase,
     HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader,
-    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, ProfilerTable, StateTable,
+    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, ProfilerTable, StateTable, StepTable,
     TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
@@ -55,6 +55,7 @@ fn layout() -> String {
         HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }
         ProfilerTable as "ProfilerTable" { prepare, start, stop, op_at }
         ParamTable as "ParamTable" { trainable, set_trainable, group_of, momentum, set_weight_decay }
+        StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
     }
 }
 

@@ -27,6 +27,7 @@ mod plugin;
 mod profiler;
 mod state;
 mod status;
+mod step;
 mod tensor;
 mod text;
 mod thunks;
@@ -51,6 +52,7 @@ pub use profiler::{
 };
 pub use state::{HrStateReader, HrStateWriter};
 pub use status::HrStatus;
+pub use step::{STEP, StepTable};
 pub use tensor::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
     ARG_TEXT, DLDevice, DLTensor, DataType, HrArg, HrOp, HrTensor, HrTensors, LIST_BUFFERS,

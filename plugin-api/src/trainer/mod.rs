@@ -10,6 +10,7 @@ mod profiler;
 mod progress;
 mod requests;
 mod roles;
+mod step;
 mod tensors;
 
 pub use checkpoints::{Keep, Load};
@@ -27,5 +28,11 @@ pub struct Trainer {
 impl Trainer {
     pub(crate) fn new(host: Host) -> Self {
         Self { host }
+    }
+
+    /// The trainer behind a host's handle, for a host that calls hooks of its own.
+    #[doc(hidden)]
+    pub fn of_host(host: Host) -> Self {
+        Self::new(host)
     }
 }

@@ -15,6 +15,7 @@ mod ops;
 mod params;
 mod profiler;
 mod states;
+mod step;
 mod tensors;
 mod trainer;
 

@@ -2,12 +2,12 @@
 
 use super::desk::Desk;
 use super::{
-    artifacts, checkpoints, engine, events, history, media, params, profiler, states, tensors,
+    artifacts, checkpoints, engine, events, history, media, params, profiler, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINTS, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO,
-    LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
+    LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP,
     TrainerHandle,
 };
 use std::ffi::c_void;
@@ -65,6 +65,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
         MEDIA => (&raw const media::TABLE).cast(),
         PARAMS => (&raw const params::TABLE).cast(),
         PROFILER => (&raw const profiler::TABLE).cast(),
+        STEP => (&raw const step::TABLE).cast(),
         _ => std::ptr::null(),
     }
 }

@@ -8,6 +8,7 @@ mod history;
 mod media;
 mod params;
 mod profiler;
+mod step;
 mod tensors;
 
 use super::{

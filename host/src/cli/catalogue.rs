@@ -1,0 +1,212 @@
+//! Every hook and metric as one Markdown page, from the manifests that `inspect` prints: `docs/hooks.md` is made by it.
+
+use crate::inventory::Inventory;
+use crate::metrics::METRIC_HOOKS;
+use crate::plugins::{Better, HookManifest, HookType, MetricManifest, MetricType, Source};
+use hookrack_plugin_api::{Param, ParamType, Presence, Value};
+use std::fmt::Write as _;
+
+const HEAD: &str = "\
+# Hooks and metrics
+
+Every hook and metric that ships with hookrack, built in or as a bundled plugin. This page is made from their manifests by
+`hookrack plugins --markdown`; `hookrack inspect LIBRARY` prints the same about any library.
+
+Lower levels run first. An entry may also say `name`, `level`, `every`, `phase` and `on_error`: [config.md](config.md).
+";
+
+/// The page.
+pub(super) fn markdown(inventory: &Inventory) -> String {
+    let (mut hooks, mut metrics): (Vec<_>, Vec<_>) =
+        (inventory.hooks().collect(), inventory.metrics().collect());
+    hooks.sort_by_key(|hook| hook.name().to_lowercase());
+    metrics.sort_by_key(|metric| metric.name().to_lowercase());
+    let mut out = HEAD.to_owned();
+    index(&mut out, "Hooks", hooks.iter().map(|hook| (hook.name(), hook.manifest.doc.as_str())));
+    index(
+        &mut out,
+        "Metrics",
+        metrics.iter().map(|metric| (metric.name(), metric.manifest.doc.as_str())),
+    );
+    out.push_str("\n# Hooks\n");
+    for hook in &hooks {
+        hook_section(&mut out, hook);
+    }
+    metric_hooks(&mut out);
+    out.push_str("\n# Metrics\n");
+    for metric in &metrics {
+        metric_section(&mut out, metric);
+    }
+    out
+}
+
+fn index<'a>(out: &mut String, title: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) {
+    _ = write!(out, "\n| {title} | |\n|---|---|\n");
+    for (name, doc) in rows {
+        _ = writeln!(out, "| [`{name}`](#{}) | {} |", name.to_lowercase(), cell(doc));
+    }
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn hook_section(out: &mut String, hook: &HookType) {
+    let HookManifest { name, aliases, doc, points, level, .. } = hook.manifest.as_ref();
+    _ = write!(out, "\n## {name}\n\n{doc}\n\n");
+    if !aliases.is_empty() {
+        _ = writeln!(out, "- also named {}", quoted(aliases));
+    }
+    provenance(out, &hook.source);
+    _ = writeln!(out, "- level {level}");
+    let points: Vec<_> = points.iter().map(|point| point.name().to_owned()).collect();
+    _ = writeln!(out, "- points {}", quoted(&points));
+    facts(out, &hook.manifest);
+    params(out, hook.manifest.params.as_deref());
+    snippet(out, "custom_hooks", name, &hook.source, hook.manifest.params.as_deref());
+}
+
+fn facts(out: &mut String, manifest: &HookManifest) {
+    let HookManifest { mutates, reads, writes, .. } = manifest;
+    for (word, values) in [("mutates", mutates), ("reads", reads), ("writes", writes)] {
+        if !values.is_empty() {
+            _ = writeln!(out, "- {word} {}", values.join(", "));
+        }
+    }
+    if manifest.has_state {
+        out.push_str("- state is saved in checkpoints\n");
+    }
+    if let Some(policy) = manifest.on_error {
+        _ = writeln!(out, "- on error `{}`", policy.name());
+    }
+}
+
+fn metric_section(out: &mut String, metric: &MetricType) {
+    let MetricManifest { name, aliases, doc, better, unit, params: settings } =
+        metric.manifest.as_ref();
+    _ = write!(out, "\n## {name}\n\n{doc}\n\n");
+    if !aliases.is_empty() {
+        _ = writeln!(out, "- also named {}", quoted(aliases));
+    }
+    provenance(out, &metric.source);
+    match better {
+        Some(Better::Higher) => out.push_str("- higher is better\n"),
+        Some(Better::Lower) => out.push_str("- lower is better\n"),
+        None => {}
+    }
+    if !unit.is_empty() {
+        _ = writeln!(out, "- in {unit}");
+    }
+    params(out, settings.as_deref());
+    snippet(out, "metrics", name, &metric.source, settings.as_deref());
+}
+
+/// The names that stand for a metric among the hooks.
+fn metric_hooks(out: &mut String) {
+    for (name, metric) in METRIC_HOOKS {
+        let key = if metric.is_none() { "metric = \"Accuracy\"\n" } else { "" };
+        let what = metric.map_or("the metric that `metric` names".to_owned(), |metric| {
+            format!("the metric [`{metric}`](#{})", metric.to_lowercase())
+        });
+        _ = write!(
+            out,
+            "\n## {name}\n\nStands for {what}, as an entry of `[[metrics]]` would, with its settings.\n\n\
+             ```toml\n[[custom_hooks]]\ntype = \"{name}\"\n{key}```\n"
+        );
+    }
+}
+
+fn provenance(out: &mut String, source: &Source) {
+    if let Some(file) = library(source) {
+        _ = writeln!(out, "- in `{file}`");
+    }
+}
+
+fn library(source: &Source) -> Option<String> {
+    match source {
+        Source::BuiltIn => None,
+        Source::Library(path) => Some(path.file_name()?.to_string_lossy().into_owned()),
+    }
+}
+
+fn params(out: &mut String, params: Option<&[Param]>) {
+    let Some(params) = params else {
+        out.push_str("\nIts parameters are not described; it checks them itself.\n");
+        return;
+    };
+    if params.is_empty() {
+        return;
+    }
+    out.push_str("\n| parameter | type | default | |\n|---|---|---|---|\n");
+    for param in params {
+        let default = match &param.presence {
+            Presence::Required => "required".to_owned(),
+            Presence::Optional => String::new(),
+            Presence::Default(value) => format!("`{}`", toml(value)),
+        };
+        let also = match param.aliases.as_slice() {
+            [] => String::new(),
+            aliases => format!(" Also named {}.", quoted(aliases)),
+        };
+        _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {}{}{also} |",
+            param.name,
+            cell(&super::inspect::kind(&param.ty)),
+            cell(&default),
+            cell(&param.doc),
+            super::inspect::range(param),
+        );
+    }
+}
+
+/// An entry with every parameter at its default.
+fn snippet(out: &mut String, list: &str, name: &str, source: &Source, params: Option<&[Param]>) {
+    _ = write!(out, "\n```toml\n[[{list}]]\ntype = \"{name}\"\n");
+    if let Some(file) = library(source) {
+        _ = writeln!(out, "library = \"{file}\"");
+    }
+    for param in params.unwrap_or_default() {
+        match &param.presence {
+            Presence::Default(value) => _ = writeln!(out, "{} = {}", param.name, toml(value)),
+            Presence::Required => _ = writeln!(out, "{} = {}", param.name, example(&param.ty)),
+            Presence::Optional => {}
+        }
+    }
+    out.push_str("```\n");
+}
+
+/// What a required parameter may look like.
+fn example(ty: &ParamType) -> String {
+    match ty {
+        ParamType::Bool => "true".to_owned(),
+        ParamType::Int => "1".to_owned(),
+        ParamType::Float => "1.0".to_owned(),
+        ParamType::OneOf(names) => format!("\"{}\"", names.first().map_or("", String::as_str)),
+        ParamType::List(_) => "[]".to_owned(),
+        ParamType::Table(_) => "{}".to_owned(),
+        ParamType::Str | ParamType::Path | ParamType::Any => "\"…\"".to_owned(),
+    }
+}
+
+/// A value as a config has it, on one line.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) => toml::Value::Float(*value).to_string(),
+        Value::Str(value) => toml::Value::String(value.clone()).to_string(),
+        Value::List(values) => {
+            format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", "))
+        }
+        Value::Table(fields) => {
+            let fields = fields.iter().map(|(key, value)| format!("{key} = {}", toml(value)));
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}

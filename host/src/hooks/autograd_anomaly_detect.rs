@@ -1,0 +1,139 @@
+//! `AutogradAnomalyDetectHook`: which operator made a loss or gradient that is no number, and where it went.
+
+use hookrack_plugin_api::prelude::*;
+
+static IS_FINITE: CachedOp = CachedOp::new("aten::isfinite");
+static ALL: CachedOp = CachedOp::new("aten::all");
+
+/// Watches for a loss or gradient that is infinite or NaN, makes that step again in anomaly mode, and ends the run with the
+/// name of the operator and of the first parameter that is affected.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AutogradAnomalyDetectHook {
+    /// Keeps anomaly mode on for the whole run, which is about 150 times slower.
+    #[serde(default)]
+    always: bool,
+    /// Iterations between two looks; each one waits for the device.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    interval: u64,
+    /// Looks at the norm of the gradients too, not at the loss alone.
+    #[serde(default = "yes")]
+    grads: bool,
+}
+
+fn one() -> u64 {
+    1
+}
+fn yes() -> bool {
+    true
+}
+
+/// The function of libtorch's message, such as `LogSoftmaxBackward0`.
+fn culprit(message: &str) -> Option<&str> {
+    message.split_once("Function '")?.1.split_once('\'').map(|(name, _)| name)
+}
+
+/// The first tensor with a number that is infinite or NaN.
+fn first_bad(t: &Trainer, tensors: &impl AsTensors) -> Result<Option<usize>> {
+    for (index, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| !tensor.is_absent()) {
+        let finite = t.call(&IS_FINITE, &[Arg::from(&tensor)])?.tensor()?;
+        if t.call(&ALL, &[Arg::from(&finite)])?.tensor()?.item()? < 0.5 {
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the step again in anomaly mode; gives libtorch's complaint, if it has one.
+fn again(t: &mut Trainer) -> Result<Option<String>> {
+    t.set_anomaly_mode(true)?;
+    let step = t.forward().and_then(|()| t.criterion()).and_then(|()| t.backward());
+    t.set_anomaly_mode(false)?;
+    Ok(step.err().map(|error| error.to_string()))
+}
+
+/// What is said about a step.
+fn verdict(operator: Option<&str>, param: Option<&str>, grad: Option<&str>) -> String {
+    let operator = operator
+        .map_or("no operator's gradient was NaN when it was made again".to_owned(), |name| {
+            format!("made again in anomaly mode, {name} is the first whose gradient is NaN")
+        });
+    match (param, grad) {
+        (Some(param), _) => format!("{operator}; parameter `{param}` is not finite itself"),
+        (None, Some(grad)) => {
+            format!("{operator}; the gradient of `{grad}` is the first that is not finite")
+        }
+        (None, None) => format!("{operator}; all parameters are finite"),
+    }
+}
+
+fn diagnose(t: &mut Trainer, what: &str, value: f64) -> Result<()> {
+    let names = t.param_names()?;
+    let param = first_bad(t, &t.params())?;
+    let message = again(t)?;
+    let grad = first_bad(t, &t.grads())?;
+    let name = |index: Option<usize>| index.and_then(|index| names.get(index)).map(String::as_str);
+    let verdict = verdict(message.as_deref().and_then(culprit), name(param), name(grad));
+    bail!("the {what} is {value} in iteration {} of epoch {}: {verdict}", t.iter(), t.epoch())
+}
+
+impl AutogradAnomalyDetectHook {
+    fn is_due(&self, t: &Trainer) -> bool {
+        !self.always && t.phase() == Phase::Train && t.iter().is_multiple_of(self.interval)
+    }
+}
+
+#[hook(level = 2, reads = "loss, grads", on_error = "abort")]
+impl Hook for AutogradAnomalyDetectHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.always { t.set_anomaly_mode(true) } else { Ok(()) }
+    }
+
+    fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.is_due(t) {
+            let loss = t.loss()?.item()?;
+            if !loss.is_finite() {
+                return diagnose(t, "loss", loss);
+            }
+        }
+        Ok(())
+    }
+
+    fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.grads && self.is_due(t) {
+            let norm = t.grad_norm()?.item()?;
+            if !norm.is_finite() {
+                return diagnose(t, "gradients' norm", norm);
+            }
+        }
+        Ok(())
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.always { t.set_anomaly_mode(false) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_operator_is_the_one_that_libtorch_names() {
+        let message = "libtorch: Function 'SqrtBackward0' returned nan values in its 0th output.";
+        assert_eq!(culprit(message), Some("SqrtBackward0"));
+        assert_eq!(culprit("size mismatch"), None);
+    }
+
+    #[test]
+    fn a_verdict_names_operator_and_parameter() {
+        let said = verdict(Some("SqrtBackward0"), None, Some("net.0.weight"));
+        assert!(
+            said.contains("SqrtBackward0") && said.contains("gradient of `net.0.weight`"),
+            "{said}"
+        );
+        let said = verdict(None, Some("net.0.bias"), None);
+        assert!(said.contains("parameter `net.0.bias` is not finite"), "{said}");
+    }
+}

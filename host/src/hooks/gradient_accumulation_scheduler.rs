@@ -1,0 +1,57 @@
+//! `GradientAccumulationScheduler`: into how many micro-batches a batch is cut, by epoch.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Cuts batches into another number of micro-batches from given epochs on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GradientAccumulationScheduler {
+    /// `[[1, 1], [5, 4]]`: from epoch 1 on one part, from epoch 5 on four.
+    #[serde(default)]
+    scheduling: Vec<Vec<u64>>,
+    #[serde(skip)]
+    parts: Option<u64>,
+}
+
+/// The parts of an epoch; `None` before the first one that is given.
+fn parts(scheduling: &[Vec<u64>], epoch: u64) -> Option<u64> {
+    let begun = scheduling.iter().filter(|pair| pair.first().is_some_and(|from| *from <= epoch));
+    begun.max_by_key(|pair| pair[0])?.get(1).copied()
+}
+
+#[hook(level = HIGHER, mutates = "grads")]
+impl Hook for GradientAccumulationScheduler {
+    fn on_attach(&mut self, _t: &mut Trainer) -> Result<()> {
+        for pair in &self.scheduling {
+            ensure!(
+                pair.len() == 2 && !pair.contains(&0),
+                "scheduling has {pair:?}: give pairs of an epoch and a number of parts, both from 1 on"
+            );
+        }
+        Ok(())
+    }
+
+    // Batches are cut when they are fetched, after this point.
+    fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        let wanted = parts(&self.scheduling, t.epoch());
+        if let Some(parts) = wanted.filter(|_| wanted != self.parts) {
+            t.set_accumulation(parts)?;
+            info!("epoch {}: batches are cut into {parts}", t.epoch());
+            self.parts = wanted;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn the_last_pair_that_has_begun_counts() {
+        let scheduling = [vec![5, 4], vec![2, 1], vec![9, 8]];
+        let found: Vec<_> = [1, 2, 4, 5, 8, 9].map(|epoch| parts(&scheduling, epoch)).to_vec();
+        assert_eq!(found, [None, Some(1), Some(1), Some(4), Some(4), Some(8)]);
+        assert_eq!(parts(&[], 3), None);
+    }
+}

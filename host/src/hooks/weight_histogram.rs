@@ -1,0 +1,66 @@
+//! `WeightHistogramHook`: how the numbers of each parameter are distributed.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Puts a histogram of each parameter, and of its gradient, every so many epochs; for writers that show them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WeightHistogramHook {
+    /// Epochs between two histograms.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    interval: u64,
+    /// Ranges of a histogram.
+    #[serde(default = "bins")]
+    #[param(min = 1)]
+    bins: usize,
+    /// Puts the gradients of the epoch's last iteration too.
+    #[serde(default = "yes")]
+    grads: bool,
+    #[serde(skip)]
+    names: Vec<String>,
+}
+
+fn one() -> u64 {
+    1
+}
+fn bins() -> usize {
+    64
+}
+fn yes() -> bool {
+    true
+}
+
+impl WeightHistogramHook {
+    fn is_due(&self, t: &Trainer) -> bool {
+        let is_last = t.inner_iter() == t.inner_len() || t.iter() == t.max_iters();
+        is_last && t.epoch().is_multiple_of(self.interval) && t.is_media_wanted()
+    }
+
+    fn put(&self, t: &mut Trainer, scope: &str, of: fn(&Trainer) -> Tensors<'_>) -> Result<()> {
+        for (index, name) in self.names.iter().enumerate() {
+            let tensor = of(t).at(index).filter(|tensor| !tensor.is_absent());
+            if let Some(tensor) = tensor {
+                t.put_histogram(&format!("{scope}/{name}"), &tensor, self.bins)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[hook(level = 21, reads = "params, grads", writes = "events")]
+impl Hook for WeightHistogramHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.names = t.param_names()?;
+        Ok(())
+    }
+
+    fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let is_due = self.grads && self.is_due(t);
+        if is_due { self.put(t, "grads", Trainer::grads) } else { Ok(()) }
+    }
+
+    fn after_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.is_due(t) { self.put(t, "params", Trainer::params) } else { Ok(()) }
+    }
+}

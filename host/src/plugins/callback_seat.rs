@@ -1,0 +1,72 @@
+//! Closures of a program that uses the library, in the place of a hook.
+
+use super::instance::Instance;
+use super::services::{Desk, handle_for};
+use crate::hooks::CallbackHook;
+use crate::train::Context;
+use hookrack_plugin_api::abi::{Host, HrStateReader, HrStateWriter, HrStatus, TrainerHandle};
+use hookrack_plugin_api::{Point, Trainer, panics};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+/// What an instance of closures keeps.
+struct CallbackSeat {
+    hook: Rc<RefCell<CallbackHook>>,
+    desk: &'static Desk,
+}
+
+impl Instance {
+    /// Makes an instance of closures.
+    pub fn callback(hook: &Rc<RefCell<CallbackHook>>, context: &Rc<Context>) -> Self {
+        // A program's own closures may do what it likes.
+        let (desk, handle) = handle_for(&hook.borrow().name, true, context);
+        let seat = Box::new(CallbackSeat { hook: Rc::clone(hook), desk });
+        Self {
+            object: Box::into_raw(seat).cast(),
+            on_point,
+            save_state,
+            load_state,
+            destroy,
+            desk,
+            handle,
+        }
+    }
+}
+
+unsafe extern "C" fn on_point(
+    object: *mut c_void,
+    point: u32,
+    handle: *const TrainerHandle,
+) -> HrStatus {
+    // SAFETY: called by `Instance` alone, with its own object and a handle that outlives it.
+    let (seat, host) = unsafe { (&*object.cast::<CallbackSeat>(), Host::from_raw(handle)) };
+    let Some(point) = Point::from_code(point) else { return HrStatus::OK };
+    let call = || seat.hook.borrow_mut().call(point, &mut Trainer::of_host(host));
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => HrStatus::OK,
+        Ok(Err(error)) => {
+            seat.desk.set_error(&error.to_string());
+            HrStatus::ERROR
+        }
+        Err(payload) => {
+            seat.desk.set_error(&panics::describe(payload.as_ref()));
+            HrStatus::PANIC
+        }
+    }
+}
+
+/// What closures keep is the program's to save.
+unsafe extern "C" fn save_state(_object: *mut c_void, _writer: *const HrStateWriter) -> HrStatus {
+    HrStatus::OK
+}
+
+unsafe extern "C" fn load_state(_object: *mut c_void, _reader: *const HrStateReader) -> HrStatus {
+    HrStatus::OK
+}
+
+unsafe extern "C" fn destroy(object: *mut c_void) {
+    // SAFETY: made by `Box::into_raw` in `Instance::callback`; not used again.
+    drop(unsafe { Box::from_raw(object.cast::<CallbackSeat>()) });
+}

@@ -1,0 +1,54 @@
+//! `docs/hooks.md` is what the manifests say.
+
+use crate::workbench::Bench;
+use crate::workshop::repository;
+use std::fs;
+
+#[test]
+fn the_catalogue_in_the_docs_is_what_the_manifests_say() {
+    let bench = Bench::bare();
+    fs::create_dir(bench.path("bundled")).unwrap();
+    bench.add_bundled("bundled");
+    let made = bench.run(["plugins", "--markdown", "--dir", "bundled"]).expect(0).stdout.clone();
+    let page = repository().join("docs/hooks.md");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&page, &made).unwrap();
+    }
+    let kept = fs::read_to_string(&page).unwrap_or_default();
+    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+    assert!(
+        kept == made,
+        "docs/hooks.md is not fresh, run this test with UPDATE_EXPECT=1: {differs:?}"
+    );
+    for hook in hookrack::hooks::HOOKS {
+        let hook = hookrack::plugins::HookType::built_in(hook).unwrap();
+        for name in hook.names() {
+            assert!(made.contains(&format!("`{name}`")), "{name}");
+        }
+        assert!(!hook.manifest.doc.is_empty(), "{hook:?}");
+    }
+}
+
+#[test]
+fn every_snippet_of_the_catalogue_is_a_config_that_resolves() {
+    let page = fs::read_to_string(repository().join("docs/hooks.md")).unwrap();
+    let snippets: Vec<_> = page
+        .split("```toml\n")
+        .skip(1)
+        .map(|part| part.split("```").next().unwrap())
+        .filter(|snippet| !snippet.contains('…'))
+        .collect();
+    assert!(snippets.len() > 30, "{}", snippets.len());
+    // One of each: names and roles are taken only once in a run.
+    for chunk in snippets.chunks(12) {
+        let bench = Bench::new("");
+        for (index, snippet) in chunk.iter().enumerate() {
+            let base = bench.read("config.toml");
+            let named = snippet.replacen("\ntype", &format!("\nname = \"n{index}\"\ntype"), 1);
+            bench.write("config.toml", &format!("{base}\n{named}"));
+        }
+        let ran = bench.run(["config", "config.toml"]);
+        let roles = "provide the role";
+        assert!(ran.code == Some(0) || ran.stderr.contains(roles), "{}", ran.stderr);
+    }
+}
