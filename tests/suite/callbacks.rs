@@ -5,6 +5,7 @@ use hookrack::hooks::CallbackHook;
 use hookrack::job::Job;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::Writers;
+use hookrack_plugin_api::prelude::AsTensors as _;
 use hookrack_plugin_api::{Level, OnError, Point};
 use std::cell::RefCell;
 use std::rc::Rc;
