@@ -29,7 +29,7 @@ fn planned(run: &RunFolder, point: &str) -> Vec<String> {
     let mut at = String::new();
     for row in rows.skip(1) {
         if !row.starts_with(' ') {
-            at = row.split_whitespace().next().unwrap().to_owned();
+            row.split_whitespace().next().unwrap().clone_into(&mut at);
         }
         if at == point {
             let words: Vec<_> = row.trim_start_matches(&at).split("  ").collect();

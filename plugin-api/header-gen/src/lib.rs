@@ -7,7 +7,9 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PARAMS, PROFILER, STEP};
+use hookrack_plugin_api::abi::{
+    ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PARAMS, PROFILER, STEP,
+};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 17] = [
     "artifacts",
     "checkpoints",
     "header",

@@ -4,8 +4,8 @@ use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, CheckpointTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase,
     HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader,
-    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, ProfilerTable, StateTable, StepTable,
-    TensorTable, TrainerHandle,
+    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, ProfilerTable, StateTable,
+    StepTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;

@@ -7,8 +7,8 @@ use super::{
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINTS, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO,
-    LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP,
-    TrainerHandle,
+    LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
+    STEP, TrainerHandle,
 };
 use std::ffi::c_void;
 use std::rc::Rc;
