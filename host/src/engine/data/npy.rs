@@ -19,7 +19,7 @@ use crate::engine::registry::Component;
 pub struct NpySettings {
     /// The file of the inputs, [samples, …].
     pub inputs: PathBuf,
-    /// The file of the labels: whole numbers, [samples], are classes; others are numbers to be learnt.
+    /// The file of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
     pub labels: PathBuf,
     /// How many classes; unless set, one more than the largest label.
     #[param(min = 1)]
@@ -46,7 +46,7 @@ pub struct NpzSettings {
     /// The name of the inputs in it, [samples, …].
     #[serde(default = "inputs")]
     pub inputs: String,
-    /// The name of the labels: whole numbers, [samples], are classes; others are numbers to be learnt.
+    /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
     #[serde(default = "labels")]
     pub labels: String,
     /// How many classes; unless set, one more than the largest label.

@@ -23,7 +23,7 @@ pub struct SafetensorsSettings {
     /// The name of the inputs, [samples, …].
     #[serde(default = "inputs")]
     pub inputs: String,
-    /// The name of the labels: whole numbers, [samples], are classes; others are numbers to be learnt.
+    /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
     #[serde(default = "labels")]
     pub labels: String,
     /// How many classes; unless set, one more than the largest label.
