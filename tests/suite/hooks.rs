@@ -221,6 +221,15 @@ fn frozen_parameters_stay_as_they_are_until_they_are_freed() {
 }
 
 #[test]
+fn what_the_config_froze_learns_once_the_hook_frees_it() {
+    let bench = bench("FreezeUnfreezeHook", "params = [\"*bias\"]\nunfreeze_at_epoch = 2\n");
+    let run = bench.trained("run", &["-s", "train.freeze=['*bias']"]);
+    let [first, last] = weights(&run);
+    assert!(first.keys().any(|name| name.ends_with("bias")));
+    assert!(first.iter().all(|(name, before)| *before != last[name]));
+}
+
+#[test]
 fn layers_are_freed_from_the_last_one_on() {
     let (run, lines) = logged("GradualUnfreezing", "interval = 5\n");
     assert_eq!(lines, ["epoch 1: 1 of 2 layers learn"]);

@@ -168,7 +168,7 @@ fn a_checkpoint_is_shown_without_its_tensors() {
 }
 
 #[test]
-fn a_resume_is_proved_for_a_config_and_a_hook_that_forgets_is_found() {
+fn a_resume_is_proved_for_a_config_with_a_plugin() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
     let proved = run_in(
         &bench.path("."),

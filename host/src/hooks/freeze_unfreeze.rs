@@ -1,6 +1,5 @@
 //! `FreezeUnfreezeHook`: parts of a model that begin, or stop, to learn at a given epoch.
 
-use super::freezing;
 use hookrack_plugin_api::prelude::*;
 
 /// Freezes parameters by name from one epoch on, and frees them again at another.
@@ -25,48 +24,41 @@ fn one() -> u64 {
     1
 }
 
-fn is_frozen(epoch: u64, from: u64, until: u64) -> bool {
-    epoch >= from && (until == 0 || epoch < until)
+/// What is due in an epoch: to freeze, to free again, or nothing.
+fn due(epoch: u64, from: u64, until: u64) -> Option<bool> {
+    let is_over = until > 0 && epoch >= until;
+    if is_over { Some(false) } else { (epoch >= from).then_some(true) }
 }
 
 #[hook(level = HIGHER, mutates = "params")]
 impl Hook for FreezeUnfreezeHook {
-    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
-        let names = t.param_names()?;
-        for pattern in &self.params {
-            ensure!(
-                names.iter().any(|name| freezing::fits(pattern, name)),
-                "no parameter is named `{pattern}`; this model has {}",
-                names.join(", ")
-            );
-        }
-        Ok(())
-    }
-
     fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        let frozen = is_frozen(t.epoch(), self.freeze_at_epoch, self.unfreeze_at_epoch);
-        if self.params.is_empty() || self.frozen == Some(frozen) {
+        let due = due(t.epoch(), self.freeze_at_epoch, self.unfreeze_at_epoch);
+        let Some(frozen) = due.filter(|_| self.frozen != due && !self.params.is_empty()) else {
             return Ok(());
+        };
+        let mut count = 0;
+        for pattern in &self.params {
+            count += t.set_trainable(pattern, !frozen)?;
         }
-        let patterns = &self.params;
-        let chosen = |name: &str| patterns.iter().any(|pattern| freezing::fits(pattern, name));
-        let count = freezing::apply(t, |name| frozen && chosen(name))?;
-        if self.frozen.is_some() || frozen {
-            info!("epoch {}: {count} parameters are frozen", t.epoch());
-        }
-        self.frozen = Some(frozen);
+        let now = if frozen { "are frozen" } else { "learn again" };
+        info!("epoch {}: {count} parameters {now}", t.epoch());
+        self.frozen = due;
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_frozen;
+    use super::due;
 
     #[test]
     fn epochs_between_the_two_are_frozen() {
-        let frozen = |from, until| (1..=5).filter(|epoch| is_frozen(*epoch, from, until)).collect();
-        let cases: [Vec<u64>; 3] = [frozen(1, 3), frozen(4, 0), frozen(3, 3)];
-        assert_eq!(cases, [vec![1, 2], vec![4, 5], vec![]]);
+        let all = |from, until| (1..=4).map(|epoch| due(epoch, from, until)).collect();
+        let (freeze, free) = (Some(true), Some(false));
+        let cases: [Vec<_>; 3] = [all(1, 3), all(3, 0), all(3, 3)];
+        assert_eq!(cases[0], [freeze, freeze, free, free]);
+        assert_eq!(cases[1], [None, None, freeze, freeze]);
+        assert_eq!(cases[2], [None, None, free, free]);
     }
 }

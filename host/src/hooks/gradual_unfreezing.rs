@@ -1,6 +1,5 @@
 //! `GradualUnfreezing`: the last layer learns first, then one more every so many epochs.
 
-use super::freezing;
 use hookrack_plugin_api::prelude::*;
 
 /// Trains the last layers first and frees one more layer, from the end, every so many epochs.
@@ -58,7 +57,12 @@ impl Hook for GradualUnfreezing {
             return Ok(());
         }
         let learning = &all[all.len() - free..];
-        freezing::apply(t, |name| !learning.contains(&layer(name)))?;
+        // Those that learn first: the engine does not let the last one be frozen.
+        for learns in [true, false] {
+            for name in names.iter().filter(|name| learning.contains(&layer(name)) == learns) {
+                t.set_trainable(name, learns)?;
+            }
+        }
         info!("epoch {}: {free} of {} layers learn", t.epoch(), all.len());
         self.free = Some(free);
         Ok(())

@@ -8,7 +8,6 @@ mod common_metric_logger;
 mod early_stopping;
 mod evaluate;
 mod freeze_unfreeze;
-mod freezing;
 mod grad_norm;
 mod gradient_accumulation_scheduler;
 mod gradual_unfreezing;
