@@ -15,6 +15,7 @@ mod data;
 mod dataflow;
 mod ema;
 mod endings;
+mod event_files;
 mod exporters;
 mod failures;
 mod faults;

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// A schedule, checkpoints in the middle of epochs, averaged weights, metrics of training and validation, dropout, and
+/// a hook that has TensorBoard's writer opened.
 const CONFIG: &str = r#"
 [lr_scheduler]
 type = "CosineAnnealingLR"
@@ -22,6 +24,8 @@ phase = "train"
 [[custom_hooks]]
 type = "EMAIterHook"
 momentum = 0.9
+[[custom_hooks]]
+type = "Gallery"
 "#;
 
 /// When a process is killed.
@@ -58,20 +62,40 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-fn start(bench: &Bench, epochs: u64) -> Child {
-    let mut command = Command::new(program());
-    command.args(["train", "config.toml", "--resume", "--run-dir", "killed", "--quiet"]);
-    command.args(settings(epochs)).current_dir(bench.path(".")).env_remove("LD_LIBRARY_PATH");
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+/// A run and how it is configured beside [`CONFIG`].
+struct Soak {
+    bench: Bench,
+    settings: Vec<String>,
 }
 
-fn settings(epochs: u64) -> Vec<String> {
-    let max = format!("train.max_epochs={epochs}");
-    let all = ["model.dropout=0.3", "data.train.samples=100", "optimizer.type=AdamW"];
-    all.into_iter()
-        .chain([max.as_str()])
-        .flat_map(|set| ["-s".to_owned(), set.to_owned()])
-        .collect()
+impl Soak {
+    fn new(epochs: u64, precision: &str) -> Self {
+        let all = [
+            "model.dropout=0.3".to_owned(),
+            "data.train.samples=100".to_owned(),
+            format!("train.max_epochs={epochs}"),
+            format!("train.precision={precision}"),
+            // In fp16 the scale doubles until gradients overflow, again and again; elsewhere there is none.
+            "train.loss_scaler={growth_interval=3}".to_owned(),
+        ];
+        let settings = all.into_iter().flat_map(|set| ["-s".to_owned(), set]).collect();
+        Self { bench: Bench::new(CONFIG), settings }
+    }
+
+    /// The run that is left alone.
+    fn whole(&self) -> RunFolder {
+        let settings: Vec<_> = self.settings.iter().map(String::as_str).collect();
+        self.bench.trained("whole", &settings)
+    }
+
+    /// Starts or goes on with the run that is killed.
+    fn start(&self) -> Child {
+        let mut command = Command::new(program());
+        command.args(["train", "config.toml", "--resume", "--run-dir", "killed", "--quiet"]);
+        command.args(&self.settings).current_dir(self.bench.path("."));
+        command.env_remove("LD_LIBRARY_PATH");
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
 }
 
 fn is_writing(checkpoints: &Path) -> bool {
@@ -105,30 +129,47 @@ fn wait_for(moment: Moment, child: &mut Child, checkpoints: &Path) -> bool {
     }
 }
 
-#[test]
-fn a_run_that_is_killed_at_random_moments_ends_as_if_it_never_was() {
+/// Kills a run so many times and compares its end with that of the run that was left alone; gives the steps that loss
+/// scaling left out.
+fn soak(precision: &str) -> f64 {
     let (kills, seed) = (number("HOOKRACK_SOAK_KILLS", 10), number("HOOKRACK_SOAK_SEED", 1));
+    let began = Instant::now();
     // 25 iterations each.
-    let epochs = 4 + 4 * kills;
-    let bench = Bench::new(CONFIG);
-    let settings = settings(epochs);
-    let whole = bench.trained("whole", &settings.iter().map(String::as_str).collect::<Vec<_>>());
-    let run = RunFolder { path: bench.path("killed") };
+    let soak = Soak::new(4 + 4 * kills, precision);
+    let whole = soak.whole();
+    let run = RunFolder { path: soak.bench.path("killed") };
     let checkpoints = run.path.join("checkpoints");
     let mut dice = Dice(seed);
     let mut within_a_write = 0;
     for kill in 1..=kills {
         let moment = dice.moment();
-        let mut child = start(&bench, epochs);
+        let mut child = soak.start();
         assert!(wait_for(moment, &mut child, &checkpoints), "the run ended before kill {kill}");
         child.kill().unwrap();
         child.wait().unwrap();
         within_a_write += u64::from(is_writing(&checkpoints));
-        println!("kill {kill} of {kills}: {moment:?}");
+        println!("{precision}: kill {kill} of {kills}: {moment:?}");
     }
-    assert!(start(&bench, epochs).wait().unwrap().success());
-    assert_same(&whole, &run, &format!("after {kills} kills with seed {seed}"));
+    assert!(soak.start().wait().unwrap().success());
+    assert_same(&whole, &run, &format!("{precision} after {kills} kills with seed {seed}"));
     assert!(!is_writing(&checkpoints), "what was half written is gone");
-    println!("{kills} kills, {within_a_write} of them within a write: the same run, bit for bit");
+    println!(
+        "{precision}: {kills} kills, {within_a_write} of them within a write, {} iterations, {:.0} s: the same run, bit \
+         for bit",
+        whole.record()["iter"],
+        began.elapsed().as_secs_f64()
+    );
     assert!(within_a_write > 0);
+    if precision == "fp16" { whole.scalar("train/skipped_steps") } else { 0.0 }
+}
+
+#[test]
+fn a_run_that_is_killed_at_random_moments_ends_as_if_it_never_was() {
+    soak("fp32");
+}
+
+#[test]
+fn a_run_with_a_loss_scale_that_is_killed_at_random_moments_ends_as_if_it_never_was() {
+    let skipped = soak("fp16");
+    assert!(skipped > 3.0, "{skipped}: the scale was at work");
 }

@@ -44,7 +44,7 @@ Examples:
   cargo xtask ci
   .ci/run                                  the same, from any folder")]
     Ci,
-    /// Build, then kill and resume a run at random moments, and compare it with one that was left alone
+    /// Build, then kill and resume runs at random moments, and compare each with one that was left alone
     Soak(Soak),
     /// Build for release and pack a folder and a `.tar.gz` that run on another machine
     Dist(Dist),
@@ -152,11 +152,15 @@ pub(crate) enum DataSet {
 /// `cargo xtask soak`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Two runs, one in 32 bits and one in fp16 with loss scaling, each with averaged weights, a schedule, dropout, checkpoints
+in the middle of epochs and TensorBoard. At the end every tensor, every state, metrics.json and TensorBoard's scalars
+must be those of the run that was left alone, bit for bit.
+
 Examples:
   cargo xtask soak
   cargo xtask soak --kills 50 --seed 7")]
 pub(crate) struct Soak {
-    /// How many times the run is killed
+    /// How many times each run is killed
     #[arg(long, default_value_t = 200)]
     pub(crate) kills: u64,
     /// Another seed kills at other moments

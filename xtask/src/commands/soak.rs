@@ -1,11 +1,11 @@
-//! `cargo xtask soak`: a run that is killed again and again, compared with one that was left alone.
+//! `cargo xtask soak`: runs that are killed again and again, each compared with one that was left alone.
 
 use super::{Profile, build};
 use crate::{error::TaskError, process, report, workspace::Workspace};
 
 pub(crate) fn soak(workspace: &Workspace, kills: u64, seed: u64) -> Result<(), TaskError> {
     build(workspace, Profile::Dev)?;
-    report::step(&format!("a run that is killed {kills} times"));
+    report::step(&format!("two runs, each killed {kills} times"));
     let mut command = process::cargo();
     command.current_dir(workspace.root()).args([
         "test",
