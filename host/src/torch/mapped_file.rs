@@ -1,28 +1,227 @@
-//! A file as memory: the kernel reads what is looked at, and nothing is copied.
+//! A file as memory: the kernel reads what is looked at, nothing is copied, and a file that shrinks is told, not died of.
+//!
+//! Whoever reads beyond the end of a mapped file gets SIGBUS, which ends a process. Here a handler puts a page of zeros
+//! in that place and notes it; [`MappedFile::check`] tells it afterwards, as it tells a file that is shorter than it was.
 
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
+use libc::{c_int, c_void, siginfo_t};
 use memmap2::Mmap;
 
-/// Maps a file that is not empty, read only.
-///
-/// Whoever shortens the file meanwhile ends the process when the missing part is read; one who writes to it changes
-/// what is read. Data of a run in progress is left alone.
-pub fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: read only and private to this process; the bytes have no meaning to the compiler, and every reader
-    // takes them as untrusted input. That the file is not shortened is the user's part, as said above.
-    unsafe { Mmap::map(file) }
+/// A mapped file, read only.
+#[derive(Debug)]
+pub struct MappedFile {
+    file: File,
+    bytes: Mmap,
+    range: &'static Range,
+}
+
+/// What became of a file that is mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// It is shorter than it was.
+    Shortened {
+        /// Bytes when it was mapped.
+        from: u64,
+        /// Bytes now.
+        to: u64,
+    },
+    /// The system could not read a part of it.
+    Unreadable,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shortened { from, to } => {
+                write!(out, "it was shortened from {from} to {to} bytes while it was in use")
+            }
+            Self::Unreadable => write!(out, "a part of it can no longer be read"),
+        }
+    }
+}
+
+impl MappedFile {
+    /// Maps a file that is not empty.
+    pub fn map(file: File) -> io::Result<Self> {
+        listen();
+        // SAFETY: read only and private to this process; the bytes have no meaning to the compiler, and every reader
+        // takes them as untrusted input. What is missing in a file that shrinks is read as zeros, see `on_bus_error`.
+        let bytes = unsafe { Mmap::map(&file) }?;
+        let range = Range::enter(bytes.as_ptr() as usize, bytes.len());
+        Ok(Self { file, bytes, range })
+    }
+
+    /// Whether all that was read so far was in the file; one look at its length.
+    ///
+    /// # Errors
+    /// The file has shrunk or could not be read, and some of what was read may be zeros.
+    pub fn check(&self) -> Result<(), Lost> {
+        let from = self.bytes.len() as u64;
+        match self.file.metadata() {
+            Ok(facts) if facts.len() < from => Err(Lost::Shortened { from, to: facts.len() }),
+            Ok(_) if !self.range.is_lost.load(Ordering::Acquire) => Ok(()),
+            _ => Err(Lost::Unreadable),
+        }
+    }
+}
+
+impl Deref for MappedFile {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        // Before the memory goes and somebody else may get it.
+        self.range.end.store(0, Ordering::Release);
+    }
+}
+
+/// Where a mapped file lies in memory. A signal handler reads it, so it is made of atomics and is never freed.
+#[derive(Debug)]
+struct Range {
+    start: usize,
+    // 0 when it is mapped no longer.
+    end: AtomicUsize,
+    is_lost: AtomicBool,
+    next: *const Range,
+}
+
+// SAFETY: `next` is set before the range is shared, and leads to ranges that live as long as the process.
+unsafe impl Sync for Range {}
+
+static NEWEST: AtomicPtr<Range> = AtomicPtr::new(ptr::null_mut());
+static PAGE: AtomicUsize = AtomicUsize::new(4096);
+
+impl Range {
+    fn enter(start: usize, length: usize) -> &'static Self {
+        let mut next = NEWEST.load(Ordering::Acquire);
+        let (end, is_lost) = (AtomicUsize::new(start + length), AtomicBool::new(false));
+        let range = Box::leak(Box::new(Self { start, end, is_lost, next }));
+        while let Err(newer) =
+            NEWEST.compare_exchange(next, &raw mut *range, Ordering::AcqRel, Ordering::Acquire)
+        {
+            next = newer;
+            range.next = newer;
+        }
+        range
+    }
+
+    /// The mapped file that an address is in. Safe in a signal handler: no lock, no memory.
+    fn around(address: usize) -> Option<&'static Self> {
+        let mut next = NEWEST.load(Ordering::Acquire).cast_const();
+        // SAFETY: null, or a range that was leaked in `enter`.
+        while let Some(range) = unsafe { next.as_ref() } {
+            if (range.start..range.end.load(Ordering::Acquire)).contains(&address) {
+                return Some(range);
+            }
+            next = range.next;
+        }
+        None
+    }
+}
+
+static mut BEFORE: libc::sigaction = const {
+    // SAFETY: a C struct of numbers and pointers, for which zeros will do.
+    unsafe { std::mem::zeroed() }
+};
+
+/// Has SIGBUS come here first; once in a process.
+fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: asks for a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        PAGE.store(usize::try_from(page).unwrap_or(4096), Ordering::Release);
+        // SAFETY: `action` is whole; `BEFORE` is written here alone, once, before the handler can run.
+        let done = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigaction(libc::SIGBUS, &raw const action, &raw mut BEFORE)
+        };
+        if done != 0 {
+            tracing::warn!("no handler for SIGBUS: a data file that shrinks would end the process");
+        }
+    });
+}
+
+/// Puts zeros where a mapped file has nothing any more. Any other SIGBUS goes to who had it before.
+extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, _context: *mut c_void) {
+    // SAFETY: with SA_SIGINFO the system gives a valid `info`, and SIGBUS has an address.
+    let address = unsafe { (*info).si_addr() } as usize;
+    if let Some(range) = Range::around(address) {
+        range.is_lost.store(true, Ordering::Release);
+        let page = PAGE.load(Ordering::Acquire);
+        let (place, flags) = (address - address % page, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: the page belongs to a mapping of ours that is in use, and that `MappedFile` gives back as a whole.
+        let put = unsafe {
+            let place = ptr::with_exposed_provenance_mut(place);
+            libc::mmap(place, page, libc::PROT_READ, flags | libc::MAP_FIXED, -1, 0)
+        };
+        if put != libc::MAP_FAILED {
+            return;
+        }
+    }
+    // SAFETY: `BEFORE` was set before this handler was; both calls are allowed in a handler.
+    unsafe {
+        libc::sigaction(signal, &raw const BEFORE, ptr::null_mut());
+        libc::raise(signal);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn mapped(length: usize) -> (tempfile::NamedTempFile, MappedFile) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; length]).unwrap();
+        let mapped = MappedFile::map(File::open(file.path()).unwrap()).unwrap();
+        (file, mapped)
+    }
+
     #[test]
     fn a_mapped_file_reads_like_the_file() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), b"abc").unwrap();
-        assert_eq!(&map(&File::open(file.path()).unwrap()).unwrap()[..], b"abc");
+        let (_file, mapped) = mapped(3);
+        assert_eq!(&mapped[..], [7; 3]);
+        assert_eq!(mapped.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_file_that_shrinks_gives_zeros_and_is_told() {
+        let (file, mapped) = mapped(100_000);
+        let (_other, whole) = self::mapped(100_000);
+        file.as_file().set_len(5_000).unwrap();
+        // The last page that is left is filled up with zeros by the system; those after it would be SIGBUS.
+        assert_eq!((mapped[4_999], mapped[5_001], mapped[50_000], mapped[99_999]), (7, 0, 0, 0));
+        let told = mapped.check().unwrap_err();
+        assert_eq!(told, Lost::Shortened { from: 100_000, to: 5_000 });
+        assert_eq!(
+            told.to_string(),
+            "it was shortened from 100000 to 5000 bytes while it was in use"
+        );
+        assert_eq!((whole[99_999], whole.check()), (7, Ok(())));
+        // Grown again: what was read is wrong all the same.
+        file.as_file().set_len(100_000).unwrap();
+        assert_eq!(mapped.check(), Err(Lost::Unreadable));
+    }
+
+    #[test]
+    fn memory_of_a_file_that_is_mapped_no_longer_is_nobodys() {
+        let (_file, mapped) = mapped(10);
+        let address = mapped.as_ptr() as usize;
+        assert!(Range::around(address).is_some());
+        drop(mapped);
+        assert!(Range::around(address).is_none());
     }
 }

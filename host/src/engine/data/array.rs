@@ -94,6 +94,11 @@ impl Array {
         int(self.number, self.sample(index))
     }
 
+    /// Whether all that was read was in the file.
+    pub(super) fn check(&self) -> Result<()> {
+        self.file.check()
+    }
+
     /// The error for something wrong with one sample.
     pub(super) fn wrong(&self, index: usize, why: &str) -> crate::engine::EngineError {
         let stride = self.sample(index).len();

@@ -71,6 +71,11 @@ impl Dataset for ArrayPair {
         }
         Ok(())
     }
+
+    fn check(&self) -> Result<()> {
+        self.inputs.check()?;
+        self.labels.check()
+    }
 }
 
 #[cfg(test)]

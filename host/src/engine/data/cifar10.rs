@@ -94,6 +94,10 @@ impl Dataset for Cifar10 {
         slot.bytes(&record[1..]);
         Ok(())
     }
+
+    fn check(&self) -> Result<()> {
+        self.files.iter().try_for_each(FileBytes::check)
+    }
 }
 
 #[cfg(test)]

@@ -101,8 +101,8 @@ pub(super) fn fill<D: Dataset + ?Sized>(
     let (spec, rows) = (chain.spec(), job.indices.len());
     let (input_len, label_len) = (elements(&spec.input), elements(&spec.label_shape()));
     let bytes = |len: usize, is_int: bool| rows * len * if is_int { 8 } else { 4 };
-    let mut input = pool.take(bytes(input_len, spec.has_tokens()));
-    let mut label = pool.take(bytes(label_len, spec.has_int_labels()));
+    let mut input = pool.take(bytes(input_len, spec.has_tokens()))?;
+    let mut label = pool.take(bytes(label_len, spec.has_int_labels()))?;
     let mut inputs = Rows::of(&mut input, rows, input_len, spec.has_tokens());
     let mut labels = Rows::of(&mut label, rows, label_len, spec.has_int_labels());
     for index in job.indices {
@@ -114,6 +114,7 @@ pub(super) fn fill<D: Dataset + ?Sized>(
         chain.plan(&mut random, scratch);
         dataset.read(index, &mut Slot { input, label, chain, scratch })?;
     }
+    dataset.check()?;
     let mut random = Prng::new(&[job.seed, job.epoch, job.number, OF_BATCH]);
     for kept in chain.mixes(&mut random) {
         mix(input.elements(rows * input_len), input_len, kept);

@@ -5,11 +5,9 @@ use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
-use memmap2::Mmap;
-
 use crate::engine::error::{EngineError, Result};
-use crate::torch::mapped_file;
+use crate::torch::mapped_file::MappedFile;
+use flate2::read::MultiGzDecoder;
 
 /// A file's bytes.
 #[derive(Debug)]
@@ -20,7 +18,7 @@ pub(super) struct FileBytes {
 
 #[derive(Debug)]
 enum Bytes {
-    Mapped(Mmap),
+    Mapped(MappedFile),
     Unpacked(Vec<u8>),
 }
 
@@ -42,7 +40,7 @@ impl FileBytes {
         if facts.len() == 0 {
             return Err(at(path, 0, "the file is empty"));
         }
-        let mapped = mapped_file::map(&file).map_err(failed)?;
+        let mapped = MappedFile::map(file).map_err(failed)?;
         let is_gzip = mapped.starts_with(&GZIP);
         let bytes =
             if is_gzip { Bytes::Unpacked(unpack(path, &mapped)?) } else { Bytes::Mapped(mapped) };
@@ -57,6 +55,18 @@ impl FileBytes {
     /// The error for something wrong at a byte; of a gzipped file, of what is in it.
     pub(super) fn wrong(&self, offset: usize, why: impl AsRef<str>) -> EngineError {
         at(&self.path, offset, why.as_ref())
+    }
+
+    /// Whether all that was read was in the file.
+    ///
+    /// # Errors
+    /// It has shrunk, or cannot be read any more.
+    pub(super) fn check(&self) -> Result<()> {
+        let Bytes::Mapped(mapped) = &self.bytes else { return Ok(()) };
+        mapped.check().map_err(|lost| {
+            let path = self.path.display();
+            EngineError::Data(format!("{path}: {lost}: put it back, and go on by --resume"))
+        })
     }
 
     pub(super) fn path(&self) -> &Path {

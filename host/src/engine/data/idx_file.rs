@@ -75,6 +75,11 @@ impl IdxFile {
         &self.file[self.start..]
     }
 
+    /// Whether all that was read was in the file.
+    pub(super) fn check(&self) -> Result<()> {
+        self.file.check()
+    }
+
     /// The error for something wrong at a byte of the array.
     pub(super) fn wrong(&self, byte: usize, why: impl AsRef<str>) -> crate::engine::EngineError {
         self.file.wrong(self.start + byte, why)

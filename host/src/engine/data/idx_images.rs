@@ -121,6 +121,11 @@ impl Dataset for IdxImages {
         slot.class(self.labels.sample(index).first().copied().map_or(0, i64::from));
         Ok(())
     }
+
+    fn check(&self) -> Result<()> {
+        self.images.check()?;
+        self.labels.check()
+    }
 }
 
 #[cfg(test)]

@@ -85,6 +85,14 @@ pub trait Dataset: Send + Sync {
     /// shape that [`spec`](Self::spec) says. No libtorch: threads of the loader call it.
     fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()>;
 
+    /// Whether all samples that were read so far were really there; asked once after each batch.
+    ///
+    /// # Errors
+    /// A file has shrunk since it was opened: what was read of it is not to be used.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The byte that becomes 1.0, where inputs are bytes.
     fn brightest(&self) -> u8 {
         u8::MAX

@@ -62,6 +62,10 @@ impl Dataset for Part {
     fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
         self.whole.read(self.skip + index, slot)
     }
+
+    fn check(&self) -> Result<()> {
+        self.whole.check()
+    }
 }
 
 #[cfg(test)]

@@ -202,6 +202,13 @@ impl Dataset for Text {
         }
         Ok(())
     }
+
+    fn check(&self) -> Result<()> {
+        match &self.tokens {
+            Tokens::Bytes(file) => file.check(),
+            Tokens::Chars(_) => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
