@@ -58,6 +58,14 @@ pub enum RunDirError {
         /// Its own words.
         why: String,
     },
+    /// There is no memory for the copy that is written.
+    #[error(
+        "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the checkpoint before is as it was"
+    )]
+    NoMemory {
+        /// How much was asked for.
+        bytes: usize,
+    },
     /// The thread that writes checkpoints is gone.
     #[error(
         "writing a checkpoint panicked, a fault of the host; the checkpoint before is as it was"

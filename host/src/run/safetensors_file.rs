@@ -61,8 +61,7 @@ pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(),
     let header = header(&placed);
     let total = 8 + header.len() + placed.iter().map(|p| p.bytes).sum::<usize>();
     if buffer.capacity() < total {
-        // Fresh memory comes zeroed from the system: nobody writes zeros that are written over.
-        *buffer = vec![0; total];
+        *buffer = fresh(total)?;
     }
     buffer.resize(total, 0);
     buffer[..8].copy_from_slice(&(header.len() as u64).to_le_bytes());
@@ -75,6 +74,14 @@ pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(),
         rest = after;
     }
     Ok(())
+}
+
+/// So many zeros, or an error where the system has not so much memory.
+fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
+    let asked = Vec::<u8>::new().try_reserve_exact(total);
+    asked.map_err(|_| RunDirError::NoMemory { bytes: total })?;
+    // Fresh memory comes zeroed from the system: nobody writes zeros that are written over.
+    Ok(vec![0; total])
 }
 
 /// A tensor's numbers as bytes, in a row.
@@ -162,6 +169,13 @@ mod tests {
         assert_eq!(back[1].1, transposed);
         assert_eq!(back[2].1.size(), [0, 4]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn tensors_for_whose_copy_there_is_no_memory_are_told() {
+        let wide = Tensor::from_slice(&[1.0_f32]).expand([1_i64 << 58], true);
+        let error = lay_out(&[("wide".to_owned(), wide)], &mut Vec::new()).unwrap_err();
+        assert!(matches!(error, RunDirError::NoMemory { bytes } if bytes > 1 << 60), "{error}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tch::Tensor;
 use super::buffer::Element;
 use super::dlpack::{DEVICE_CPU, RawView};
 use super::error::check;
-use super::{Result, ffi};
+use super::{Result, TorchError, ffi};
 
 /// As wide as a cache line: what libtorch aligns its own memory to.
 #[repr(C, align(64))]
@@ -35,17 +35,22 @@ impl Pool {
     }
 
     /// A block with room for `bytes`, an old one if there is one. What is in it is left from before.
-    pub fn take(self: &Arc<Self>, bytes: usize) -> Box<Block> {
+    ///
+    /// # Errors
+    /// The system has not so much memory.
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Result<Box<Block>> {
         let lines = bytes.div_ceil(size_of::<Line>()).max(1);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         // The same size again where there is one: inputs and labels share the pool.
         let place = free.iter().position(|block| block.lines.len() == lines);
         if let Some(place) = place {
-            return free.swap_remove(place);
+            return Ok(free.swap_remove(place));
         }
         drop(free);
-        let lines = vec![Line([0; 64]); lines];
-        Box::new(Block { lines, home: Arc::downgrade(self) })
+        let mut fresh = Vec::new();
+        fresh.try_reserve_exact(lines).map_err(|_| TorchError::out_of_memory(bytes))?;
+        fresh.resize(lines, Line([0; 64]));
+        Ok(Box::new(Block { lines: fresh, home: Arc::downgrade(self) }))
     }
 
     fn put(&self, block: Box<Block>) {
@@ -83,7 +88,7 @@ impl Block {
         let room = self.lines.len() * size_of::<Line>() / size_of::<T>();
         if usize::try_from(count).map_or(true, |count| count > room) {
             let text = format!("a block with room for {room} elements cannot have shape {shape:?}");
-            return Err(super::TorchError::new(&text));
+            return Err(TorchError::new(&text));
         }
         let (code, bits) = T::DLPACK;
         let dims = i64::try_from(shape.len()).unwrap_or(0);
@@ -122,7 +127,7 @@ mod tests {
     use super::*;
 
     fn tensor(pool: &Arc<Pool>, first: f32) -> Tensor {
-        let mut block = pool.take(6 * 4);
+        let mut block = pool.take(6 * 4).unwrap();
         block.elements::<f32>(6).copy_from_slice(&[first, 1.0, 2.0, 3.0, 4.0, 5.0]);
         block.into_tensor::<f32>(&[2, 3]).unwrap()
     }
@@ -156,7 +161,13 @@ mod tests {
 
     #[test]
     fn a_shape_that_is_too_large_is_refused() {
-        let error = Pool::new(1).take(64).into_tensor::<i64>(&[3, 3]).unwrap_err();
+        let error = Pool::new(1).take(64).unwrap().into_tensor::<i64>(&[3, 3]).unwrap_err();
         assert_eq!(error.text(), "a block with room for 8 elements cannot have shape [3, 3]");
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_an_error() {
+        let error = Pool::new(1).take(1 << 60).unwrap_err().to_string();
+        assert!(error.starts_with("out of memory: 1152921504606846976 bytes"), "{error}");
     }
 }

@@ -6,14 +6,21 @@ use super::ffi;
 
 /// What libtorch said, without its C++ stack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("libtorch: {text}")]
+#[error("{}{text}", if *is_memory { "" } else { "libtorch: " })]
 pub struct TorchError {
     text: String,
+    is_memory: bool,
 }
+
+/// What libtorch's allocator says before the number of bytes.
+const NO_MEMORY: &str = "can't allocate memory: you tried to allocate ";
 
 impl TorchError {
     /// Keeps the meaningful lines of a message.
     pub fn new(message: &str) -> Self {
+        if let Some(bytes) = wanted_memory(message) {
+            return Self::out_of_memory(bytes);
+        }
         let text = message
             .lines()
             .take_while(|line| {
@@ -23,13 +30,28 @@ impl TorchError {
             .filter(|line| !line.is_empty())
             .collect::<Vec<_>>()
             .join("; ");
-        Self { text: if text.is_empty() { "an error without a message".to_owned() } else { text } }
+        let text = if text.is_empty() { "an error without a message".to_owned() } else { text };
+        Self { text, is_memory: false }
+    }
+
+    /// So many bytes were asked for in one piece, and the system does not have them.
+    pub fn out_of_memory(bytes: usize) -> Self {
+        let text = format!(
+            "out of memory: {bytes} bytes were asked for; make the batch or the model smaller, or cut batches into parts by \
+             train.accumulation"
+        );
+        Self { text, is_memory: true }
     }
 
     /// The message alone, without the word libtorch before it.
     pub fn text(&self) -> &str {
         &self.text
     }
+}
+
+fn wanted_memory(message: &str) -> Option<usize> {
+    let (_, rest) = message.split_once(NO_MEMORY)?;
+    rest.split(' ').next()?.parse().ok()
 }
 
 impl From<tch::TchError> for TorchError {
@@ -74,6 +96,19 @@ mod tests {
     fn stack_lines_are_cut_off() {
         let error = TorchError::new("size mismatch\n\nException raised from x at y:1\nframe #0");
         assert_eq!(error.to_string(), "libtorch: size mismatch");
+    }
+
+    #[test]
+    fn memory_that_is_out_is_told_with_what_to_do() {
+        super::super::start();
+        // More than a process can address, and fewer elements than libtorch can count.
+        let wanted = Tensor::f_empty([1_i64 << 58], (Kind::Float, tch::Device::Cpu));
+        let error = TorchError::from(wanted.unwrap_err()).to_string();
+        assert!(
+            error.starts_with("out of memory: 1152921504606846976 bytes were asked"),
+            "{error}"
+        );
+        assert!(error.contains("train.accumulation"), "{error}");
     }
 
     #[test]
