@@ -88,9 +88,19 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
         tracing::info!("plan: {line}");
     }
     let ending = trainer.fit();
-    finish(&trainer, &ending, &mut record, &run, args)?;
+    let finished = finish(&trainer, &ending, &mut record, &run, args);
     requeue(&ending);
-    code_of(ending)
+    let code = code_of(ending);
+    match (code, finished) {
+        (Ok(code), Ok(())) => Ok(code),
+        (Ok(_), Err(error)) => Err(error.into()),
+        (Err(first), Ok(())) => Err(first),
+        // The first error is the one to tell.
+        (Err(first), Err(later)) => {
+            tracing::error!("after the failure: {later}");
+            Err(first)
+        }
+    }
 }
 
 /// Who writes the scalars of the run; those of a run that goes on stand where the checkpoint found them.
@@ -138,7 +148,7 @@ fn finish(
     record: &mut Record,
     run: &RunDir,
     args: &TrainArgs,
-) -> Result<(), Failure> {
+) -> Result<(), RunDirError> {
     let (outcome, why) = ending.describe();
     record.end(outcome, &why);
     record.costs(&trainer.costs());
@@ -158,5 +168,5 @@ fn finish(
     } else if !args.quiet {
         summary::print(trainer, ending, run);
     }
-    Ok(written?)
+    written
 }
