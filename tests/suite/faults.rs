@@ -1,11 +1,14 @@
-//! A disk that fails while a checkpoint is written: the error says so, the checkpoint before is whole and used.
+//! A disk that fails while a checkpoint is written: the error says so, the checkpoint before is whole and used. What a
+//! checkpoint counts on is on the disk before it.
 
 use crate::workbench::{Bench, RunFolder, program};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Stands between the program and the system: calls on files of the second checkpoint fail as the environment says.
+/// Stands between the program and the system: calls on some files fail as the environment says, and what makes files
+/// last is written down.
 const LAYER: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,17 +16,31 @@ const LAYER: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static int is_hit(int fd, const char *call) {
+static int is_path_hit(const char *path, const char *call) {
     const char *fault = getenv("FAULT"), *where = getenv("FAULT_IN");
-    char link[64], path[4096];
-    if (!fault || !where || strncmp(fault, call, strlen(call)) != 0) return 0;
+    return fault && where && strcmp(fault, call) == 0 && strstr(path, where) != NULL;
+}
+
+static const char *path_of(int fd, char *path, size_t room) {
+    char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    if (n < 0) return 0;
-    path[n] = 0;
-    return strstr(path, where) != NULL;
+    ssize_t n = readlink(link, path, room - 1);
+    path[n < 0 ? 0 : n] = 0;
+    return path;
+}
+
+static int is_hit(int fd, const char *call) {
+    char path[4096];
+    return is_path_hit(path_of(fd, path, sizeof path), call);
+}
+
+static void note(const char *call, const char *path) {
+    const char *name = getenv("FAULT_LOG");
+    FILE *log = name ? fopen(name, "a") : NULL;
+    if (log) { fprintf(log, "%s %s\n", call, path); fclose(log); }
 }
 
 ssize_t write(int fd, const void *bytes, size_t count) {
@@ -42,8 +59,25 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 int fsync(int fd) {
     static int (*real)(int);
     if (!real) real = dlsym(RTLD_NEXT, "fsync");
+    char path[4096];
     if (is_hit(fd, "sync-eio")) { errno = EIO; return -1; }
+    note("sync", path_of(fd, path, sizeof path));
     return real(fd);
+}
+
+int rename(const char *from, const char *to) {
+    static int (*real)(const char *, const char *);
+    if (!real) real = dlsym(RTLD_NEXT, "rename");
+    if (is_path_hit(to, "rename-eio")) { errno = EIO; return -1; }
+    note("rename", to);
+    return real(from, to);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    static int (*real)(const char *, mode_t);
+    if (!real) real = dlsym(RTLD_NEXT, "mkdir");
+    if (is_path_hit(path, "mkdir-eacces")) { errno = EACCES; return -1; }
+    return real(path, mode);
 }
 "#;
 
@@ -60,26 +94,28 @@ fn layer() -> &'static Path {
     })
 }
 
-fn train(bench: &Bench, fault: &str, file: &str) -> Output {
+fn train<K: AsRef<OsStr>>(bench: &Bench, environment: impl IntoIterator<Item = (K, K)>) -> Output {
     let mut command = Command::new(program());
     command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
     command.env_remove("LD_LIBRARY_PATH").env("LD_PRELOAD", layer());
-    command.env("FAULT", fault).env("FAULT_IN", format!("iter_0000004.{file}"));
-    command.output().unwrap()
+    command.envs(environment).output().unwrap()
 }
 
 #[test]
 fn a_disk_that_fails_in_a_checkpoint_ends_the_run_and_leaves_the_one_before() {
     // The temporary folder is `.iter_0000004.<pid>.tmp`: the process id stands between.
+    let second = "iter_0000004";
     let cases = [
-        ("write-enospc", "No space left on device"),
-        ("write-eio", "Input/output error"),
-        ("write-short", "No space left on device"),
-        ("sync-eio", "Input/output error"),
+        ("write-enospc", second, "No space left on device"),
+        ("write-eio", second, "Input/output error"),
+        ("write-short", second, "No space left on device"),
+        ("sync-eio", second, "Input/output error"),
+        ("rename-eio", second, "Input/output error"),
+        ("mkdir-eacces", second, "Permission denied"),
     ];
-    for (fault, words) in cases {
+    for (fault, file, words) in cases {
         let bench = Bench::new("");
-        let ran = train(&bench, fault, "");
+        let ran = train(&bench, [("FAULT", fault), ("FAULT_IN", file)]);
         let stderr = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(6), "{fault}: {stderr}");
         assert!(stderr.contains(words) && stderr.contains("iter_0000004"), "{fault}: {stderr}");
@@ -92,4 +128,36 @@ fn a_disk_that_fails_in_a_checkpoint_ends_the_run_and_leaves_the_one_before() {
         ran.expect(0);
         assert_eq!(run.record()["iter"], 4, "{fault}: the run went on from the checkpoint before");
     }
+}
+
+#[test]
+fn metrics_and_event_files_are_on_the_disk_before_a_checkpoint_that_counts_on_them() {
+    let bench = Bench::new(
+        "[default_hooks]\nlogger = { interval = 1 }\n[[custom_hooks]]\ntype = \"Gallery\"\n",
+    );
+    let log = bench.path("log");
+    let ran = train(&bench, [("FAULT_LOG", log.to_str().unwrap())]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let log = bench.read("log");
+    let lines: Vec<_> = log.lines().collect();
+    let mut begin = 0;
+    for checkpoint in ["iter_0000002", "iter_0000004"] {
+        let is_it = |line: &&str| line.starts_with("rename ") && line.ends_with(checkpoint);
+        let end = begin + lines[begin..].iter().position(is_it).unwrap();
+        for file in ["/metrics.json", "/tb/events.out.tfevents."] {
+            let is_synced = |line: &&str| line.starts_with("sync ") && line.contains(file);
+            assert!(lines[begin..end].iter().any(is_synced), "{file} {checkpoint}:\n{log}");
+        }
+        begin = end;
+    }
+}
+
+#[test]
+fn metrics_that_do_not_come_to_the_disk_end_the_run_without_a_checkpoint_that_counts_on_them() {
+    let bench = Bench::new("");
+    let ran = train(&bench, [("FAULT", "sync-eio"), ("FAULT_IN", "/metrics.json")]);
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(6), "{stderr}");
+    assert!(stderr.contains("could not sync ") && stderr.contains("metrics.json"), "{stderr}");
+    assert_eq!(RunFolder { path: bench.path("run") }.checkpoints(), [""; 0]);
 }

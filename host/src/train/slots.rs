@@ -60,7 +60,8 @@ impl Trainer {
         let asked_by = self.context.requests.borrow_mut().take_savers();
         let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
         let rules = self.context.requests.borrow().rules().to_vec();
-        self.background.begin(&folder, snapshot, rules)?;
+        let files = self.context.writers.borrow().files()?;
+        self.background.begin(&folder, snapshot, rules, files)?;
         self.saved_at = Some(checkpoint.facts.position.iter);
         self.fire(P::AfterSaveCheckpoint)
     }

@@ -41,11 +41,15 @@ impl Writer for MetricsJson {
         Ok(file.len().into())
     }
 
+    fn file(&self) -> Option<(&Path, &File)> {
+        Some((&self.path, &self.file))
+    }
+
     fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
         let file = self.file.metadata().map_err(RunDirError::io("look at", &self.path))?;
         let (length, mark) = (file.len(), mark.and_then(Json::as_u64).unwrap_or(0));
         if length < mark {
-            // Only a machine that went down loses what was written: the checkpoint was synced, this file was not.
+            // It was synced before the checkpoint was in its place: somebody has cut it, or the disk lied.
             let path = self.path.display();
             tracing::warn!(
                 "{path} has lost its last {} bytes: some lines are missing",

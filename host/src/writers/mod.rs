@@ -20,6 +20,7 @@ use crate::events::EventStorage;
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::{Map, Value as Json};
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 /// Somewhere that what a run shows is written.
@@ -50,6 +51,12 @@ pub trait Writer {
     /// What it writes to cannot be looked at.
     fn mark(&mut self) -> Result<Json, RunDirError> {
         Ok(Json::Null)
+    }
+
+    /// The file that [`mark`](Self::mark) is about. It is synced before a checkpoint with that mark is in its place, by
+    /// the thread that writes it.
+    fn file(&self) -> Option<(&Path, &File)> {
+        None
     }
 
     /// Goes back to a mark and drops what was written after it; without one, goes back to the beginning. A run that is
@@ -171,6 +178,18 @@ impl Writers {
     pub fn marks(&mut self) -> Result<Map<String, Json>, RunDirError> {
         let named = self.all.iter_mut().filter(|writer| !writer.name().is_empty());
         named.map(|writer| Ok((writer.name().to_owned(), writer.mark()?))).collect()
+    }
+
+    /// The files that the marks are about, for who syncs them.
+    ///
+    /// # Errors
+    /// The system has no more handles.
+    pub fn files(&self) -> Result<Vec<(PathBuf, File)>, RunDirError> {
+        let files = self.all.iter().filter_map(|writer| writer.file());
+        let again = |(path, file): (&Path, &File)| {
+            Ok((path.to_owned(), file.try_clone().map_err(RunDirError::io("open", path))?))
+        };
+        files.map(again).collect()
     }
 
     /// Has each go back to its mark, or to the beginning where it has none; those too that are opened from now on.

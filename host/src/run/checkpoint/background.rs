@@ -4,7 +4,8 @@ use super::retention::Rule;
 use super::settle::settle;
 use super::snapshot::{Buffers, Snapshot};
 use super::write::write;
-use crate::run::RunDirError;
+use crate::run::{RunDirError, atomic};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
@@ -23,7 +24,8 @@ impl Background {
         std::mem::take(&mut self.spare)
     }
 
-    /// Begins to write a snapshot; `rules` say which checkpoints stay after it. [`Self::wait`] has been called: there is never more than one on its way.
+    /// Begins to write a snapshot; `rules` say which checkpoints stay after it, `files` what must be on the disk before
+    /// it. [`Self::wait`] has been called: there is never more than one on its way.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -32,12 +34,16 @@ impl Background {
         folder: &Path,
         snapshot: Snapshot,
         rules: Vec<Rule>,
+        files: Vec<(PathBuf, File)>,
     ) -> Result<(), RunDirError> {
         self.wait()?;
         let to = folder.to_owned();
         let work = move || {
             // Save first, then mark the best and let go of what nobody wants.
-            let written = write(&to, &snapshot)
+            let written = files
+                .iter()
+                .try_for_each(|(path, file)| sync(path, file))
+                .and_then(|()| write(&to, &snapshot))
                 .and_then(|path| settle(&to, snapshot.about.iter, &rules).map(|()| path));
             (written, snapshot.into_buffers())
         };
@@ -69,6 +75,12 @@ impl Background {
         tracing::info!(path = %path.display(), "checkpoint written");
         Ok(())
     }
+}
+
+/// Puts a file on the disk, and its name too.
+fn sync(path: &Path, file: &File) -> Result<(), RunDirError> {
+    file.sync_all().map_err(RunDirError::io("sync", path))?;
+    path.parent().map_or(Ok(()), atomic::sync_folder)
 }
 
 impl Drop for Background {

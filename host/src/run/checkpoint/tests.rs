@@ -198,11 +198,11 @@ fn a_write_that_fails_is_told_and_leaves_the_one_before() {
     // A file where the folder must go.
     let blocked = folder.path().join("blocked");
     fs::write(&blocked, "").unwrap();
-    background.begin(&blocked, snapshot(), Vec::new()).unwrap();
+    background.begin(&blocked, snapshot(), Vec::new(), Vec::new()).unwrap();
     let error = background.wait().unwrap_err().to_string();
     assert!(error.contains("blocked"), "{error}");
     assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
-    background.begin(folder.path(), snapshot(), Vec::new()).unwrap();
+    background.begin(folder.path(), snapshot(), Vec::new(), Vec::new()).unwrap();
     background.wait().unwrap();
     assert_eq!(newest_valid(folder.path()).unwrap().unwrap().1.facts.position.iter, 10);
 }
@@ -214,7 +214,7 @@ fn only_what_a_rule_wants_stays_and_best_is_named() {
     let rule = Rule { who: "c".into(), last: Some(2), ..Rule::default() };
     for iter in [10, 20, 30, 40] {
         let snapshot = Snapshot::take(&checkpoint(iter), vec!["c".into()], background.buffers());
-        background.begin(folder.path(), snapshot.unwrap(), vec![rule.clone()]).unwrap();
+        background.begin(folder.path(), snapshot.unwrap(), vec![rule.clone()], Vec::new()).unwrap();
         background.wait().unwrap();
     }
     let mut left: Vec<_> = fs::read_dir(folder.path())

@@ -186,6 +186,10 @@ impl Writer for TensorBoard {
         Ok(json!({ "step": self.step, "files": lengths }))
     }
 
+    fn file(&self) -> Option<(&Path, &File)> {
+        Some((&self.path, &self.file))
+    }
+
     fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
         let lengths = mark.and_then(|mark| mark.get("files"));
         for path in self.files()?.into_iter().filter(|path| *path != self.path) {
@@ -206,7 +210,9 @@ fn shorten(path: &Path, length: u64) -> Result<(), RunDirError> {
     let failed = || RunDirError::io("shorten", path);
     let file = OpenOptions::new().write(true).open(path).map_err(failed())?;
     let now = file.metadata().map_err(failed())?.len();
-    file.set_len(now.min(length)).map_err(failed())
+    file.set_len(now.min(length)).map_err(failed())?;
+    // The next checkpoint counts on it, and nobody else will have it open then.
+    file.sync_all().map_err(failed())
 }
 
 #[cfg(test)]
