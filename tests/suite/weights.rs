@@ -60,6 +60,31 @@ fn a_run_starts_from_the_weights_of_another_run() {
 }
 
 #[test]
+fn load_from_is_the_short_form_and_takes_a_run_a_checkpoint_or_a_file() {
+    let bench = Bench::new("");
+    let first = bench.trained("first", &[]);
+    let [run, checkpoint, file] = ["first", "first/checkpoints/iter_0000004", "w.safetensors"];
+    bench.run(["export", "first", "--to", file]).expect(0);
+    for (number, from) in [run, checkpoint, file].into_iter().enumerate() {
+        let load_from = format!("train.load_from=\"{from}\"");
+        let more: Vec<_> = STILL.iter().copied().chain(["-s", &load_from]).collect();
+        let name = format!("second{number}");
+        let (ran, second) = bench.train(&name, &more);
+        ran.expect(0).prints(&[&format!("{from}: 4 loaded\n")]);
+        assert_eq!(model(&first), model(&second), "{from}");
+        assert_eq!(second.record()["iter"], 2, "{from}: it begins at the first iteration");
+    }
+    // The first start of a command line that resumes is a fresh one: the weights are its.
+    let more = ["--resume", "-s", "train.load_from=\"first\"", "-s", "optimizer.lr=0"];
+    let (ran, third) = bench.train("third", &more);
+    ran.expect(0).prints(&["first: 4 loaded\n"]);
+    assert_eq!(model(&first), model(&third));
+    // A restart takes its checkpoint, and the file is not even looked for.
+    std::fs::remove_dir_all(&first.path).unwrap();
+    bench.train("third", &[&more[..], &["-s", "train.max_epochs=3"]].concat()).0.expect(0);
+}
+
+#[test]
 fn foreign_names_are_put_into_ours_and_the_rest_is_told() {
     let bench = Bench::new(FOREIGN);
     foreign_file(&bench);

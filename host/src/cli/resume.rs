@@ -38,9 +38,18 @@ pub(super) struct Start {
 }
 
 impl Place {
-    /// Whether the run begins with a checkpoint.
-    pub(super) fn resumes(&self) -> bool {
-        self.resume.is_some()
+    /// Whether the run begins with a checkpoint: `--resume` alone is a fresh start where there is none yet.
+    pub(super) fn resumes(&self, config: &ResolvedConfig) -> bool {
+        match &self.resume {
+            None => false,
+            Some(None) => checkpoint::is_any(&self.own(config).join("checkpoints")),
+            Some(Some(_)) => true,
+        }
+    }
+
+    /// The run's own folder.
+    fn own(&self, config: &ResolvedConfig) -> PathBuf {
+        self.run_dir.clone().unwrap_or_else(|| config.run.dir.join(&config.run.name))
     }
 
     /// Finds or makes the folder, and reads the checkpoint.
@@ -52,8 +61,7 @@ impl Place {
         match &self.resume {
             None => self.fresh(config, None),
             Some(None) => {
-                let own = config.run.dir.join(&config.run.name);
-                let run = RunDir::at(self.run_dir.as_deref().unwrap_or(&own))?;
+                let run = RunDir::at(&self.own(config))?;
                 let lock = RunLock::take(run.path())?;
                 checkpoint::clean(&run.checkpoints());
                 let checkpoint = checkpoint::newest_valid(&run.checkpoints())?;

@@ -53,7 +53,8 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     let job = args.source.job()?;
     let mut parts = Parts::build(&job.config)?;
     // A checkpoint has its own.
-    let weights = if args.place.resumes() { None } else { parts.load_weights(&job.config)? };
+    let resumes = args.place.resumes(&job.config);
+    let weights = if resumes { None } else { parts.load_weights(&job.config)? };
     let start = args.place.start(&job.config, &provenance(&job))?;
     let run = start.run.clone();
     let log_path = run.path().join("log.txt");

@@ -28,6 +28,9 @@ impl ConfigError {
             Self::TwoLimits { epochs, iters } => {
                 vec![label(iters, "a run has one limit"), label(epochs, "the other limit")]
             }
+            Self::TwoWeights { load_from, weights } => {
+                vec![label(load_from, "weights from here"), label(weights, "and from here")]
+            }
             Self::DuplicateName { at, first, .. } => {
                 vec![label(at, "needs a name of its own"), label(first, "first defined here")]
             }
@@ -47,6 +50,7 @@ impl ConfigError {
         match self {
             E::Unreadable { .. } | E::TooLarge { .. } => None,
             E::TwoLimits { iters: at, .. }
+            | E::TwoWeights { load_from: at, .. }
             | E::TwoProviders { second: at, .. }
             | E::NotUtf8 { at, .. }
             | E::Syntax { at, .. }
@@ -182,6 +186,9 @@ impl ConfigError {
                 Some("write the path out, or set it with `-s` and let the shell expand it".into())
             }
             Self::TwoLimits { .. } => Some("keep the one that should end the run".into()),
+            Self::TwoWeights { .. } => Some(
+                "`load_from` is short for [weights] with a path alone: keep one of them".into(),
+            ),
             Self::NoLimit { .. } => {
                 Some("add `max_epochs = …` or `max_iters = …` to [train]".into())
             }

@@ -110,6 +110,8 @@ pub enum ConfigError {
 
     #[error("both `train.max_epochs` and `train.max_iters` are set")]
     TwoLimits { epochs: Origin, iters: Origin },
+    #[error("both `train.load_from` and [weights] are set")]
+    TwoWeights { load_from: Origin, weights: Origin },
     #[error("neither `train.max_epochs` nor `train.max_iters` is set")]
     NoLimit { at: Origin },
     #[error("unknown level `{name}`")]

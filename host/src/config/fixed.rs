@@ -83,6 +83,10 @@ pub(super) fn train_params() -> Vec<Param> {
         number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
         number("clip_grad_norm_type", 2.0, 1.0, "which norm: 1, 2, any other number, or inf"),
         number("clip_grad_value", 0.0, 0.0, "largest number in a gradient; 0 does not clip"),
+        path(
+            "load_from",
+            "weights to start from, the short form of [weights]: a safetensors file, checkpoint or run",
+        ),
         patterns("freeze", "names of parameters that are not trained, such as \"layers.0.*\""),
         number("max_time", 0.0, 0.0, "seconds after which the run saves and ends; 0 for no limit"),
         count("threads", None, 1, "threads for arithmetic; default: one per core"),
@@ -233,6 +237,10 @@ fn type_param(kind: Kind) -> Param {
 
 fn text(name: &str, doc: &str) -> Param {
     param(name, ParamType::Str, Presence::Optional, doc)
+}
+
+fn path(name: &str, doc: &str) -> Param {
+    param(name, ParamType::Path, Presence::Optional, doc)
 }
 
 /// A key whose grammar is checked where it is read.

@@ -17,7 +17,7 @@ pub struct ResolvedConfig {
     pub run: RunSection,
     /// `[model]`
     pub model: Component,
-    /// `[weights]`
+    /// `[weights]`, or what `train.load_from` is short for.
     pub weights: Option<WeightsSection>,
     /// `[data]`
     pub data: DataSection,
@@ -66,6 +66,8 @@ pub struct RunSection {
 /// `[weights]`: values that training starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightsSection {
+    /// The key that names the file: `weights.path` or `train.load_from`.
+    pub key: &'static str,
     /// A file, or a directory of ours.
     pub path: PathBuf,
     /// Whether all of it must fit.
@@ -170,6 +172,8 @@ pub struct TrainSection {
     pub clip_grad_value: f64,
     /// Names of parameters that are not trained.
     pub freeze: Vec<String>,
+    /// Weights that training starts from; [`ResolvedConfig::weights`] has them too.
+    pub load_from: Option<PathBuf>,
     /// Seconds after which the run saves and ends; 0 for no limit.
     pub max_time: f64,
     /// Threads for arithmetic.

@@ -11,7 +11,7 @@ use crate::run::{RunDirError, checkpoint, safetensors_file};
 use tch::Tensor;
 
 impl Parts {
-    /// Puts the weights that `[weights]` names into the model; `None` where it names none.
+    /// Puts the weights that `[weights]` or `train.load_from` names into the model; `None` where neither is there.
     ///
     /// # Errors
     /// The file cannot be read, nothing in it fits, or, where the config is strict, not all of it does.
@@ -37,15 +37,17 @@ fn judge(
     report: &LoadReport,
     count: usize,
 ) -> Result<(), ConfigErrors> {
+    let is_short = section.key != "weights.path";
     let rename = "[[weights.rename]] puts names into the model's";
     if section.strict && !report.fits() {
         let why = format!("the weights do not fit the model: {report}");
-        let help = format!("write strict = false to take what fits; {rename}");
-        return Err(config.refuse("weights.path", why, help));
+        let place = if is_short { "name the path in [weights] and " } else { "" };
+        let help = format!("{place}write strict = false to take what fits; {rename}");
+        return Err(config.refuse(section.key, why, help));
     }
     if report.loaded == 0 {
         let why = format!("none of the {count} tensors fits the model: {report}");
-        return Err(config.refuse("weights.path", why, rename));
+        return Err(config.refuse(section.key, why, rename));
     }
     Ok(())
 }
@@ -58,7 +60,7 @@ fn read(
     let ignored = patterns(config, "weights.ignore", &section.ignore)?;
     let tensors = tensors(&section.path).map_err(|error| {
         let help = "name a safetensors file, or a checkpoint or run directory";
-        config.refuse("weights.path", error.to_string(), help)
+        config.refuse(section.key, error.to_string(), help)
     })?;
     let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
     let tensors = tensors.into_iter().filter(|(name, _)| kept(name));

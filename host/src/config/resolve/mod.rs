@@ -22,7 +22,7 @@ use super::file::ConfigFile;
 use super::fixed;
 use super::nearest::nearest;
 use super::origin::Origin;
-use super::resolved::{PluginsSection, ResolvedConfig, RunSection};
+use super::resolved::{PluginsSection, ResolvedConfig, RunSection, WeightsSection};
 use super::tree::{Item, Node, Table};
 
 /// Resolves a file against a catalogue.
@@ -86,17 +86,19 @@ impl<'a> Resolver<'a> {
         let mut tree = std::mem::take(&mut self.tree);
         tree.entries.sort_by_key(|entry| fixed::TOP_LEVEL.iter().position(|key| entry.key == *key));
         let (optimizer, param_groups) = optimizer?;
+        let train = train?;
+        let load_from = train.load_from.clone().map(WeightsSection::all_of);
         Some(ResolvedConfig {
             run: run?,
             model: model?,
-            weights: weights?,
+            weights: weights?.or(load_from),
             data: data?,
             loss: loss.map_or(Some(None), |loss| loss.map(Some))?,
             optimizer,
             param_groups,
             lr_scheduler: lr_scheduler?,
             schedule: schedule?,
-            train: train?,
+            train,
             plugins,
             hooks,
             metrics,

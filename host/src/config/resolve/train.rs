@@ -1,5 +1,7 @@
 //! `[train]`: how long and how to train.
 
+use std::path::PathBuf;
+
 use hookrack_plugin_api::from_value;
 
 use super::Resolver;
@@ -17,6 +19,7 @@ impl Resolver<'_> {
         let mut table =
             self.checker.table(section.table, section.at, &fixed::train_params(), &scope);
         self.one_limit(section.table, section.at);
+        self.one_source_of_weights(section.table);
         fill_threads(&mut table);
         let train = typed(&table);
         self.tree.push_node("train", Node::table(table, section.at.clone()));
@@ -31,6 +34,14 @@ impl Resolver<'_> {
             }
             (None, None) => self.checker.errors.push(ConfigError::NoLimit { at: at.clone() }),
             _ => {}
+        }
+    }
+
+    fn one_source_of_weights(&mut self, written: &Table) {
+        let load_from = written.entry("load_from").map(|entry| entry.key_origin.clone());
+        let weights = self.file.root.entry("weights").map(|entry| entry.key_origin.clone());
+        if let (Some(load_from), Some(weights)) = (load_from, weights) {
+            self.checker.errors.push(ConfigError::TwoWeights { load_from, weights });
         }
     }
 }
@@ -70,6 +81,7 @@ fn typed(table: &Table) -> Option<TrainSection> {
         clip_grad_norm_type: table.float("clip_grad_norm_type")?,
         clip_grad_value: table.float("clip_grad_value")?,
         freeze: table.strings("freeze"),
+        load_from: table.str("load_from").map(PathBuf::from),
         max_time: table.float("max_time")?,
         threads: count("threads")?,
     })

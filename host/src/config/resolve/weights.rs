@@ -1,4 +1,6 @@
-//! `[weights]`: values that training starts from.
+//! `[weights]`, or `train.load_from` for short: values that training starts from.
+
+use std::path::PathBuf;
 
 use super::Resolver;
 use crate::config::check::Scope;
@@ -22,6 +24,13 @@ impl Resolver<'_> {
     }
 }
 
+impl WeightsSection {
+    /// What `train.load_from` is short for: all of the weights of a file, as they are.
+    pub(super) fn all_of(path: PathBuf) -> Self {
+        Self { key: "train.load_from", path, strict: true, rename: Vec::new(), ignore: Vec::new() }
+    }
+}
+
 fn typed(table: &Table) -> Option<WeightsSection> {
     let rename = |table: &Table| {
         Some(RenameEntry {
@@ -31,6 +40,7 @@ fn typed(table: &Table) -> Option<WeightsSection> {
         })
     };
     Some(WeightsSection {
+        key: "weights.path",
         path: table.str("path")?.into(),
         strict: table.bool("strict")?,
         rename: table.tables("rename").map(rename).collect::<Option<_>>()?,

@@ -25,6 +25,11 @@ pub fn newest_valid(folder: &Path) -> Result<Option<(PathBuf, Checkpoint)>, RunD
     first.map_or(Ok(None), Err)
 }
 
+/// Whether a folder has checkpoints, whole or damaged.
+pub fn is_any(folder: &Path) -> bool {
+    candidates(folder).is_ok_and(|all| !all.is_empty())
+}
+
 /// The checkpoint that `path` means: itself, or the newest one of a run directory or of its checkpoint folder. No
 /// other stands in for it: who evaluates wants to know what.
 ///

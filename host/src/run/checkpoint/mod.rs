@@ -15,7 +15,7 @@ mod write;
 
 pub use background::Background;
 pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{newest_valid, of_epoch, open};
+pub use find::{is_any, newest_valid, of_epoch, open};
 pub use manifest::{About, Manifest, fingerprint};
 pub use read::read;
 pub use retention::{Actions, Best, Rule, decide};
