@@ -36,6 +36,9 @@ const REFUSED: [(&str, &str); 5] = [
     ("optimizer.type", "the optimizer's state is another's"),
 ];
 
+/// What changes nothing but the speed, in a section of the above.
+const HARMLESS: [&str; 2] = ["data.train.workers", "data.train.prefetch"];
+
 /// Where a run's files and libraries are says nothing about it.
 const UNTOLD: [&str; 2] = ["run", "plugins"];
 
@@ -60,8 +63,9 @@ pub fn differences(before: &Provenance, now: &Provenance) -> Vec<Difference> {
 
 fn difference(what: &str, before: &str, now: &str) -> Option<Difference> {
     let differs = before != now;
+    let is_refused = |section: &str| is_within(what, section) && !HARMLESS.contains(&what);
     let refused =
-        REFUSED.iter().find(|(section, _)| is_within(what, section)).map_or("", |(_, why)| *why);
+        REFUSED.iter().find(|(section, _)| is_refused(section)).map_or("", |(_, why)| *why);
     let (what, before, now) = (what.to_owned(), before.to_owned(), now.to_owned());
     differs.then_some(Difference { what, before, now, refused })
 }
@@ -171,5 +175,15 @@ mod tests {
             ["model.type", "train.seed"]
         );
         assert!(found.iter().all(|difference| !difference.refused.is_empty()));
+    }
+
+    #[test]
+    fn what_changes_only_the_speed_is_told_and_not_refused() {
+        let loader = |workers: u32| {
+            provenance(&format!("[data.train]\nworkers = {workers}\nprefetch = {workers}\n"), "")
+        };
+        let found = differences(&loader(0), &loader(4));
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|difference| difference.refused.is_empty()), "{found:?}");
     }
 }
