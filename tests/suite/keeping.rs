@@ -185,3 +185,16 @@ fn a_resume_is_proved_for_a_config_with_a_plugin() {
     );
     proved.expect(0).prints(&["the same: ", "bit for bit"]);
 }
+
+#[test]
+fn a_hook_that_forgets_what_it_counted_is_found_and_named() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"EMAIterHook\"\n[[custom_hooks]]\ntype = \"Forgetful\"\nname = \"counts\"\n",
+    );
+    let found = bench.run(["verify-resume", "config.toml", "--at", "2", "--steps", "2"]);
+    found.expect(5).says(&[
+        "the resumed run differs in ",
+        "the first is hook EMAIterHook average.layers.0.bias",
+        "; hooks of libraries that save no state: counts",
+    ]);
+}

@@ -6,6 +6,7 @@ use super::exit::Failure;
 use crate::run::RunDirError;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
 use clap::Args;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -59,10 +60,9 @@ fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
         say!("the same: {} tensors and values, bit for bit", whole.len() - restless.len());
         return Ok(ExitCode::SUCCESS);
     };
+    let (count, all, suspects) = (wrong.len(), whole.len(), trial.suspects("resumed")?);
     Err(Failure::training(format!(
-        "the resumed run differs in {} of {}; the first is {first}",
-        wrong.len(),
-        whole.len()
+        "the resumed run differs in {count} of {all}; the first is {first}{suspects}"
     )))
 }
 
@@ -104,6 +104,22 @@ impl Trial<'_> {
     fn whole(&self, name: &str) -> Result<Facts, Failure> {
         let run = self.folder.join(name);
         self.finish(&run, self.command(&run)?)
+    }
+
+    /// The hooks of libraries that a checkpoint has no state of: what they keep is lost.
+    fn suspects(&self, name: &str) -> Result<String, Failure> {
+        let path = self.folder.join(name).join("checkpoints").join(name_of(self.until));
+        let Checkpoint { hooks, facts, .. } = checkpoint::read(&path)?;
+        let text = |member: &Json, key: &str| member[key].as_str().unwrap_or_default().to_owned();
+        let members = facts.provenance.members.iter().filter(|member| !member["library"].is_null());
+        let names: Vec<_> = members
+            .map(|member| text(member, "name"))
+            .filter(|name| !hooks.contains_key(name))
+            .collect();
+        Ok(match names.as_slice() {
+            [] => String::new(),
+            names => format!("; hooks of libraries that save no state: {}", names.join(", ")),
+        })
     }
 
     fn resumed(&self, name: &str) -> Result<Facts, Failure> {
@@ -168,7 +184,7 @@ fn scalars(run: &Path, all: &mut Facts) -> Result<(), RunDirError> {
     let text = std::fs::read_to_string(&path).map_err(RunDirError::io("read", &path))?;
     let mut series: BTreeMap<String, String> = BTreeMap::new();
     for line in text.lines() {
-        let line: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
+        let line: serde_json::Map<String, Json> = serde_json::from_str(line)
             .map_err(|error| RunDirError::damaged(&path, error.to_string()))?;
         for (name, value) in line {
             let row = series.entry(format!("metrics.json {name}")).or_default();
