@@ -1,4 +1,5 @@
-//! What a hook call costs, what the host costs beside a hand-written loop, and how fast it starts.
+//! What a hook call costs, what the host costs beside a hand-written loop, what a checkpoint costs a step, and how fast
+//! the host starts.
 //!
 //! `cargo xtask bench` builds for release and runs this. `docs/performance.md` says what each line means.
 
@@ -9,6 +10,7 @@ mod error;
 mod handwritten;
 mod loader;
 mod report;
+mod resume;
 mod rounds;
 mod stall;
 mod startup;
@@ -17,7 +19,7 @@ mod subjects;
 
 use clap::{Parser, Subcommand};
 use error::BenchError;
-use report::Report;
+use report::{Report, Section};
 use std::process::ExitCode;
 
 /// Measures hook calls, training steps and startup, each against its target.
@@ -45,6 +47,10 @@ struct Args {
 enum Only {
     /// The loader's samples a second on Fashion-MNIST, as JSON; scripts/bench/loader.py compares them with PyTorch's
     Loader(loader::LoaderArgs),
+    /// How much longer a step is in which a checkpoint of 400 MB is taken; beside `torch.save` where a Python has torch
+    Stall,
+    /// How long a run takes to its next iteration that is taken up after ten million samples
+    Resume,
 }
 
 #[expect(
@@ -54,11 +60,14 @@ enum Only {
 )]
 fn main() -> ExitCode {
     let args = Args::parse();
+    hookrack::torch::start();
     let measured = match &args.only {
         Some(Only::Loader(only)) => loader::measure(only).map(|found| {
             println!("{found:#}");
             None
         }),
+        Some(Only::Stall) => stall::measure(if args.quick { 3 } else { 9 }).map(alone).map(Some),
+        Some(Only::Resume) => resume::measure(if args.quick { 3 } else { 9 }).map(alone).map(Some),
         None => measure(args.quick).map(Some),
     };
     let report = match measured {
@@ -77,8 +86,11 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(args.check && !report.holds()))
 }
 
+fn alone(section: Section) -> Report {
+    Report { sections: vec![section] }
+}
+
 fn measure(quick: bool) -> Result<Report, BenchError> {
-    hookrack::torch::start();
     let mut sections = calls::measure(if quick { 7 } else { 41 })?;
     sections.extend([
         allocations::measure(if quick { 200 } else { 1000 })?,
@@ -86,6 +98,7 @@ fn measure(quick: bool) -> Result<Report, BenchError> {
         stall::measure(if quick { 3 } else { 9 })?,
         default_hooks::measure(if quick { 3 } else { 15 })?,
         startup::measure(if quick { 3 } else { 9 })?,
+        resume::measure(if quick { 3 } else { 9 })?,
     ]);
     Ok(Report { sections })
 }

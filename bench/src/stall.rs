@@ -3,67 +3,135 @@
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use hookrack::run::checkpoint::{Buffers, Checkpoint, Snapshot};
+use crate::subjects::{job, workspace};
+use hookrack::hooks::CallbackHook;
+use hookrack::run::RunDir;
+use hookrack::train::{Ending, Interrupt, Parts, Trainer};
+use hookrack::writers::Writers;
+use hookrack_plugin_api::Point;
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
 
-/// Numbers in a tensor: 16 MiB of floats.
-const NUMBERS: i64 = 4 << 20;
-/// Tensors of the model; the optimizer has two more for each. Together 400 MiB.
-const MODEL: usize = 8;
-const OPTIMIZER: usize = 17;
+/// Iterations between two checkpoints: the one before is on the disk long before the next is taken.
+const PERIOD: usize = 30;
+/// Steps before a checkpoint that it is compared with.
+const BEFORE: usize = 5;
+/// One layer of 50 million weights, and their momentum: 400 MB.
+const SETTINGS: [&str; 5] = [
+    "model.hidden=[12288]",
+    "data.train.shape=[4096]",
+    "data.train.samples=1024",
+    "data.train.in_memory=false",
+    "train.batch_size=1",
+];
 
-fn tensors(prefix: &str, count: usize) -> Result<Vec<(String, Tensor)>, BenchError> {
-    let make = |index: usize| {
-        let tensor = Tensor::f_ones([NUMBERS], (Kind::Float, Device::Cpu))?;
-        Ok((format!("{prefix}.{index}"), tensor))
-    };
-    (0..count).map(make).collect()
-}
-
-/// Copies the state so many times, by plain copies and as a checkpoint does.
-pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
-    let checkpoint = Checkpoint {
-        model: tensors("layer", MODEL)?,
-        optimizer: tensors("layer.exp_avg", OPTIMIZER)?,
-        ..Checkpoint::default()
-    };
-    let all: Vec<&Tensor> =
-        checkpoint.model.iter().chain(&checkpoint.optimizer).map(|(_, tensor)| tensor).collect();
-    let bytes = all.iter().map(|tensor| tensor.numel() * 4).sum();
-    let mut row = vec![1_u8; bytes];
-    let mut buffers = Buffers::default();
-    let (mut plain, mut taken) = (Vec::new(), Vec::new());
+/// Takes so many checkpoints of a run, and copies its state so many times.
+pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
+    let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
+    let (steps, bytes) = steps(folder.path(), rounds + 1)?;
+    let waits: Vec<f64> = (1..=rounds + 1).map(|checkpoint| wait(&steps, checkpoint)).collect();
+    let copy = copy(bytes, rounds)?;
     // The first one gets its memory from the system; the others use it again.
-    let mut first = None;
-    for _ in 0..=rounds {
-        let began = Instant::now();
-        for (tensor, place) in all.iter().zip(row.chunks_exact_mut(bytes / all.len())) {
-            tensor.f_copy_data_u8(place, tensor.numel())?;
-        }
-        plain.push(began.elapsed().as_secs_f64() * 1e3);
-        let began = Instant::now();
-        let snapshot = Snapshot::take(&checkpoint, Vec::new(), buffers)?;
-        let time = began.elapsed().as_secs_f64() * 1e3;
-        buffers = snapshot.into_buffers();
-        if first.replace(first.unwrap_or(time)).is_some() {
-            taken.push(time);
-        }
-    }
-    let (copy, snapshot) = (median(&plain), median(&taken));
-    let first = first.unwrap_or(f64::NAN);
+    let (first, later) = (waits[0], median(&waits[1..]));
+    let mut lines = vec![
+        Line::new("a plain copy of the state", copy).to(1.0),
+        Line::new("the first checkpoint of a run", first).to(first / copy),
+        Line::new("any later one", later).to(later / copy).must(About::Ratio, Target::AtMost(1.5)),
+    ];
+    lines
+        .extend(torch_save(bytes, folder.path()).map(|save| {
+            Line::new("torch.save of the same state, in Python", save).to(save / copy)
+        }));
     Ok(Section {
         title: format!(
-            "what a step waits for when a checkpoint of 400 MiB is taken (medians of {rounds})"
+            "how much longer a step is in which a checkpoint of {} MB is taken (medians of {rounds})",
+            bytes / 1_000_000
         ),
         unit: "ms",
-        yardstick: "memcpy",
-        lines: vec![
-            Line::new("a plain copy of the state", copy),
-            Line::new("the first checkpoint of a run", first).to(first / copy),
-            Line::new("any later one", snapshot)
-                .to(snapshot / copy)
-                .must(About::Ratio, Target::AtMost(1.5)),
-        ],
+        yardstick: "x copy",
+        lines,
     })
+}
+
+/// The milliseconds of each step of a run that takes checkpoints, from 1 on, and the bytes of its state.
+fn steps(folder: &Path, checkpoints: usize) -> Result<(Vec<f64>, usize), BenchError> {
+    let iters = format!("train.max_iters={}", PERIOD * checkpoints + 1);
+    let saver = format!(
+        "default_hooks.checkpoint={{iter_period={PERIOD}, epoch_period=0, max_num_checkpoints=1}}"
+    );
+    let mut job = job(&[&SETTINGS[..], &[&iters, &saver]].concat())?;
+    let begun = Rc::new(RefCell::new(Vec::new()));
+    let times = Rc::clone(&begun);
+    let clock = CallbackHook::new("clock").at(Point::BeforeTrainIter, move |_| {
+        times.borrow_mut().push(Instant::now());
+        Ok(())
+    });
+    job.add(clock).map_err(|error| BenchError::Instance(error.to_string()))?;
+    let parts = Parts::build(&job.config)?;
+    // SGD keeps one number beside each weight.
+    let bytes = parts.engine.params().iter().map(|param| param.tensor.numel() * 8).sum();
+    let run = RunDir::at(&folder.join("run"))?;
+    let mut trainer =
+        Trainer::assemble(parts, &job, Writers::default(), Some(run), Interrupt::default())?;
+    match trainer.fit() {
+        Ending::Completed => {}
+        other => return Err(BenchError::Ending(other.describe().1)),
+    }
+    let millis = |pair: &[Instant]| pair[1].duration_since(pair[0]).as_secs_f64() * 1e3;
+    let steps = begun.borrow().windows(2).map(millis).collect();
+    Ok((steps, bytes))
+}
+
+/// How much longer the step of a checkpoint is than those before it.
+fn wait(steps: &[f64], checkpoint: usize) -> f64 {
+    let at = checkpoint * PERIOD - 1;
+    steps[at] - median(&steps[at - BEFORE..at])
+}
+
+/// The milliseconds of a plain copy of so many bytes, out of tensors as large as the model's.
+fn copy(bytes: usize, rounds: usize) -> Result<f64, BenchError> {
+    let numbers = i64::try_from(bytes / 8).unwrap_or(i64::MAX);
+    let tensor = || Tensor::f_ones([numbers], (Kind::Float, Device::Cpu));
+    let (model, momentum) = (tensor()?, tensor()?);
+    let mut row = vec![1_u8; bytes];
+    let mut times = Vec::new();
+    for _ in 0..=rounds {
+        let began = Instant::now();
+        let (first, second) = row.split_at_mut(bytes / 2);
+        model.f_copy_data_u8(first, model.numel())?;
+        momentum.f_copy_data_u8(second, momentum.numel())?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(median(&times[1..]))
+}
+
+/// The milliseconds of `torch.save`; `None` where no Python has torch (`HOOKRACK_PYTHON`, else `python3`).
+fn torch_save(bytes: usize, folder: &Path) -> Option<f64> {
+    let python = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let script = workspace().join("scripts/bench/torch_save.py");
+    let mut command = Command::new(python);
+    command.arg(script).args(["--bytes", &bytes.to_string(), "--folder"]).arg(folder);
+    let ran = command.output().ok().filter(|ran| ran.status.success())?;
+    let found: Json = serde_json::from_slice(&ran.stdout).ok()?;
+    found["save_ms"].as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_what_a_step_takes_longer_than_those_before_it() {
+        let mut steps = vec![10.0; 2 * PERIOD];
+        steps[PERIOD - 1] = 25.0;
+        // What follows a checkpoint is slower, and is not compared with.
+        steps[PERIOD] = 90.0;
+        assert!((wait(&steps, 1) - 15.0).abs() < 1e-9);
+        assert!(wait(&steps, 2).abs() < 1e-9);
+    }
 }

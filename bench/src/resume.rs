@@ -1,0 +1,69 @@
+//! How long a run takes that is taken up after ten million samples, beside one that begins: each to the end of one
+//! iteration.
+
+use crate::error::BenchError;
+use crate::report::{About, Line, Section, Target};
+use crate::rounds::median;
+use crate::subjects::{beside_this, workspace};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// Iterations before the run is taken up: ten million samples.
+const ITERS: u32 = 2000;
+/// Small samples, so that ten million of them are soon through; no epoch ends on the way.
+const SETTINGS: [&str; 6] = [
+    "data.train.samples=20000000",
+    "data.train.shape=[4]",
+    "data.train.in_memory=false",
+    "train.batch_size=5000",
+    "train.max_iters=4000",
+    "model.hidden=[8]",
+];
+
+/// How much longer a resume may take. It reads a checkpoint, and nothing else.
+const MOST: f64 = 1.2;
+
+/// Begins and takes up so many times, in turn.
+pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
+    let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
+    let old = folder.path().join("old");
+    seconds(&old, ITERS)?;
+    let (mut fresh, mut resumed) = (Vec::new(), Vec::new());
+    for round in 1..=rounds {
+        fresh.push(seconds(&folder.path().join(format!("new{round}")), 1)?);
+        resumed.push(seconds(&old, ITERS + round)?);
+    }
+    let ratios: Vec<_> =
+        resumed.iter().zip(&fresh).map(|(resumed, fresh)| resumed / fresh).collect();
+    Ok(Section {
+        title: format!(
+            "from the start of the program to the end of an iteration (medians of {rounds})"
+        ),
+        unit: "s",
+        yardstick: "x fresh",
+        lines: vec![
+            Line::new("a run that begins", median(&fresh)).to(1.0),
+            Line::new("a run that is taken up after 10 million samples", median(&resumed))
+                .to(median(&ratios))
+                .must(About::Ratio, Target::AtMost(MOST)),
+        ],
+    })
+}
+
+/// The seconds of a run, begun or taken up, until an iteration is done.
+fn seconds(run: &Path, until: u32) -> Result<f64, BenchError> {
+    let program = beside_this("hookrack")?;
+    let mut command = Command::new(&program);
+    command.args(["train", "bench/mlp.toml", "--resume", "--quiet", "--until", &until.to_string()]);
+    command.arg("--run-dir").arg(run).args(SETTINGS.iter().flat_map(|set| ["-s", set]));
+    command.current_dir(workspace());
+    let began = Instant::now();
+    let output = command.output().map_err(BenchError::file(program))?;
+    let time = began.elapsed().as_secs_f64();
+    if output.status.success() {
+        return Ok(time);
+    }
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(BenchError::Command { command: "train".to_owned(), why })
+}
