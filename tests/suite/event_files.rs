@@ -13,7 +13,9 @@ pub(crate) fn scalars(folder: &Path) -> Scalars {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         records(&bytes).for_each(|event| take_event(event, &mut found));
     }
-    found.values_mut().for_each(|row| row.sort_unstable());
+    for row in found.values_mut() {
+        row.sort_unstable();
+    }
     found
 }
 

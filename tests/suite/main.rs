@@ -24,6 +24,7 @@ mod graph;
 mod hooks;
 mod keeping;
 mod loader;
+mod mishaps;
 mod models;
 mod order;
 mod outside;

@@ -140,6 +140,26 @@ fn a_run_in_sixteen_bits_goes_on_bit_for_bit_with_its_loss_scale() {
 }
 
 #[test]
+fn a_run_goes_on_after_ten_million_samples_as_it_would_have() {
+    let bench = Bench::new("");
+    let many = ["-s", "data.train.samples=20000000", "-s", "train.batch_size=1000000"];
+    let until = |name: &str, more: &[&str]| {
+        let (ran, run) = bench.train(name, &[&many[..], more].concat());
+        ran.expect(0);
+        run
+    };
+    let whole = until("whole", &["--until", "11"]);
+    until("cut", &["--until", "10"]);
+    // That no sample is read on the way there is for the loader's own tests to count.
+    let run = until("cut", &["--until", "11", "--resume"]);
+    assert!(run.record()["resumed_from"].as_str().unwrap().ends_with("iter_0000010"));
+    assert_same(&whole, &run, "after ten million samples");
+    let state = run.text("checkpoints/iter_0000011/state.json");
+    let state: Json = serde_json::from_str(&state).unwrap();
+    assert_eq!(state["position"]["samples"], 11_000_000);
+}
+
+#[test]
 fn a_resumed_epoch_is_not_begun_again() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\n");
     let (at, how) = ("custom_hooks.bad.at=after_train_iter", "custom_hooks.bad.how=sigterm");

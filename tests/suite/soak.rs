@@ -134,8 +134,8 @@ fn wait_for(moment: Moment, child: &mut Child, checkpoints: &Path) -> bool {
 fn soak(precision: &str) -> f64 {
     let (kills, seed) = (number("HOOKRACK_SOAK_KILLS", 10), number("HOOKRACK_SOAK_SEED", 1));
     let began = Instant::now();
-    // 25 iterations each.
-    let soak = Soak::new(4 + 4 * kills, precision);
+    // 25 iterations each; a process that is killed comes to its second or third checkpoint, 7 iterations each.
+    let soak = Soak::new(4 + kills, precision);
     let whole = soak.whole();
     let run = RunFolder { path: soak.bench.path("killed") };
     let checkpoints = run.path.join("checkpoints");
