@@ -5,8 +5,8 @@ use crate::handwritten::{Data, HandWritten};
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::{median, quantile};
 use crate::subjects::job;
+use hookrack::engine::Engine;
 use hookrack::engine::data::Loader;
-use hookrack::engine::{Engine, Mode};
 use hookrack::job::Job;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::{MetricsJson, Writers};
@@ -103,12 +103,8 @@ fn step(loader: &mut Loader, engine: &mut Engine) -> Result<(), BenchError> {
         loader.begin(1, 0);
         return Ok(());
     };
-    let output = engine.forward(&batch.input, Mode::Train)?;
-    let loss = engine.loss(&output, &batch.label)?;
-    engine.backward(&loss, 1.0)?;
-    engine.optimizer_step()?;
-    engine.lr_step();
-    Ok(engine.zero_grad()?)
+    let _loss = engine.train_batch(&batch)?;
+    Ok(())
 }
 
 fn by_host(job: &Job, log: &Path) -> Result<f64, BenchError> {

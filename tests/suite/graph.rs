@@ -1,6 +1,7 @@
 //! `train.mode = "graph"`: the same numbers as eagerly, for every built-in model.
 
 use crate::workbench::Bench;
+use crate::workshop::repository;
 
 /// A hundred steps and an evaluation; the last batch of an epoch is smaller than the others.
 fn losses(bench: &Bench, mode: &str) -> Vec<(String, f64)> {
@@ -37,4 +38,31 @@ const DIGITS: &str = "[data.train]\ntype = \"Digits\"\n[data.val]\ntype = \"Digi
 fn an_mlp_with_dropout_learns_the_same_as_a_graph() {
     let model = "[model]\ntype = \"MLP\"\nhidden = [32, 32]\ndropout = 0.2\n";
     graph_equals_eager(&format!("{model}{DIGITS}"));
+}
+
+#[test]
+fn a_lenet_with_dropout_learns_the_same_as_a_graph() {
+    let model =
+        "[model]\ntype = \"LeNet\"\nkernel = 3\npadding = 1\nhidden = [32]\ndropout = 0.1\n";
+    graph_equals_eager(&format!("{model}{DIGITS}"));
+}
+
+#[test]
+fn a_resnet_learns_the_same_as_a_graph() {
+    let model = "[model]\ntype = \"ResNet\"\nstem = \"cifar\"\nwidth = 4\n";
+    graph_equals_eager(&format!("{model}{DIGITS}"));
+}
+
+#[test]
+fn a_gpt_with_dropout_learns_the_same_as_a_graph() {
+    let text = repository().join("docs/config.md");
+    let data = |split: &str| {
+        format!(
+            "[data.{split}]\ntype = \"Text\"\npath = \"{}\"\nsplit = \"{split}\"\ncontext = 16\n",
+            text.display()
+        )
+    };
+    let model = "[model]\ntype = \"GPT\"\nlayers = 2\nheads = 2\nwidth = 32\ndropout = 0.1\n\
+         [loss]\ntype = \"CrossEntropy\"\n";
+    graph_equals_eager(&format!("{model}{}{}", data("train"), data("val")));
 }

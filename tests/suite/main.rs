@@ -23,6 +23,7 @@ mod golden;
 mod graph;
 mod hooks;
 mod keeping;
+mod library;
 mod loader;
 mod mishaps;
 mod models;

@@ -2,55 +2,20 @@
 
 use tch::{Device, Tensor};
 
-use super::clip::{ClipLimits, GradClip};
-use super::data::DataSpec;
+use super::builder::{EngineBuilder, Parts};
+use super::clip::GradClip;
 use super::error::{EngineError, Result};
-use super::loss::{Criterion, LOSSES};
-use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
-use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
-use super::model::{MODELS, Mode, Model, ModelContext, Traced};
-use super::name_pattern::NamePattern;
+use super::loss::Criterion;
+use super::loss_scaler::{LossScaler, LossScaling};
+use super::lr::LrSchedule;
+use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
-use super::optimizer::{Group, GroupRules, OPTIMIZERS, Optimizer, ParamSet};
+use super::optimizer::{Group, Optimizer};
 use super::precision::Precision;
 use super::registry::Choice;
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
-use super::trainable;
+use crate::torch::TensorList;
 use crate::torch::autograd::{self, GradMode};
-use crate::torch::{self, TensorList, rng};
-
-/// What an engine is built from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EngineSpec {
-    /// `[model]`
-    pub model: Choice,
-    /// `[loss]`; `None` where whoever runs the model computes the loss too.
-    pub loss: Option<Choice>,
-    /// `[optimizer]`
-    pub optimizer: Choice,
-    /// How parameters are put into groups.
-    pub groups: GroupRules,
-    /// The names of parameters that are not trained.
-    pub freeze: Vec<NamePattern>,
-    /// `[lr_scheduler]`
-    pub lr_scheduler: Choice,
-    /// `[schedule]`
-    pub schedule: Choice,
-    /// Micro-batches per optimizer step.
-    pub accumulation: usize,
-    /// How far gradients may go.
-    pub clip: ClipLimits,
-    /// Arithmetic of the forward and backward pass.
-    pub precision: Precision,
-    /// Run the model as TorchScript graphs.
-    pub graph: bool,
-    /// How the loss is scaled in fp16.
-    pub loss_scaler: LossScalerSettings,
-    /// Seeds libtorch's random numbers before the model is made.
-    pub seed: u64,
-    /// How long the run is.
-    pub horizon: Horizon,
-}
 
 /// Model, loss, optimizer, learning rate and schedule of one run.
 pub struct Engine {
@@ -79,47 +44,31 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Seeds libtorch and builds every part for data of this kind.
-    pub fn build(spec: &EngineSpec, data: &DataSpec) -> Result<Self> {
-        torch::start();
-        rng::seed(spec.seed);
-        let device = Device::Cpu;
-        let context = ModelContext { data: data.clone(), device };
-        let model = spec.model.build("model", MODELS, &context)?;
-        let model = if spec.graph && !model.is_graph() {
-            Box::new(Traced::new(model, &context)?)
-        } else {
-            model
-        };
-        let criterion =
-            spec.loss.as_ref().map(|loss| loss.build("loss", LOSSES, data)).transpose()?;
-        trainable::freeze(model.params(), &spec.freeze)?;
-        let grouped = ParamSet::new(model.params(), spec.groups.clone())?;
-        let optimizer = spec.optimizer.build("optimizer", OPTIMIZERS, &grouped)?;
-        let lr_schedule = spec.lr_scheduler.build("lr scheduler", LR_SCHEDULES, &spec.horizon)?;
-        let context = ScheduleContext { accumulation: spec.accumulation };
-        let schedule = spec.schedule.build("schedule", SCHEDULES, &context)?;
-        let params = tensor_list(model.params());
-        let clip = GradClip::new(spec.clip);
-        let is_scaled = spec.precision == Precision::Fp16;
-        let loss_scaler = is_scaled.then(|| LossScaler::new(spec.loss_scaler));
+    /// Begins an engine: parts are given one by one, then built for a kind of data.
+    #[must_use]
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    pub(super) fn assemble(parts: Parts) -> Self {
+        let is_scaled = parts.precision == Precision::Fp16;
         let mut engine = Self {
-            model,
-            criterion,
-            optimizer,
-            lr_schedule,
-            schedule,
-            schedule_choice: spec.schedule.clone(),
-            clip,
-            precision: spec.precision,
-            loss_scaler,
-            device,
-            params,
+            params: tensor_list(parts.model.params()),
+            model: parts.model,
+            criterion: parts.criterion,
+            optimizer: parts.optimizer,
+            lr_schedule: parts.lr_schedule,
+            schedule: parts.schedule,
+            schedule_choice: parts.schedule_choice,
+            clip: GradClip::new(parts.clip),
+            precision: parts.precision,
+            loss_scaler: is_scaled.then(|| LossScaler::new(parts.loss_scaler)),
+            device: parts.device,
             lr_position: 0,
             told_at: None,
         };
         engine.set_lr_position(0);
-        Ok(engine)
+        engine
     }
 
     /// The model's output. Gradients are recorded in training, whatever the caller's mode is.
@@ -144,7 +93,7 @@ impl Engine {
     }
 
     /// What the mean of the loss is taken over, where rows do not count alike; see [`Criterion::counted`].
-    pub fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+    pub(super) fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
         self.criterion.as_ref().map_or(Ok(None), |criterion| criterion.counted(label))
     }
 
@@ -332,7 +281,7 @@ impl Engine {
     }
 
     /// How a batch is cut into micro-batches.
-    pub fn schedule(&self) -> &dyn Schedule {
+    pub(super) fn schedule(&self) -> &dyn Schedule {
         self.schedule.as_ref()
     }
 

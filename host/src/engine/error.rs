@@ -113,6 +113,12 @@ pub enum EngineError {
         "there is no [loss] in the config: add one, or have the hook that runs the model set the loss"
     )]
     NoLoss,
+    /// A part that no engine can do without.
+    #[error("an engine needs a {kind}: give the builder one")]
+    NoPart {
+        /// Model, optimizer, …
+        kind: &'static str,
+    },
     /// A parameter group that does not exist.
     #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
     NoGroup {

@@ -1,6 +1,7 @@
 //! The engine: model, loss, optimizer, learning rate, schedule and data, each chosen by `type =` and settings.
 
 mod assembly;
+mod builder;
 pub mod clip;
 pub mod data;
 mod error;
@@ -17,11 +18,13 @@ pub mod registry;
 pub mod rename;
 pub mod schedule;
 mod state;
+mod train_batch;
 mod trainable;
 pub mod tree;
 pub mod weights;
 
-pub use assembly::{Engine, EngineSpec};
+pub use assembly::Engine;
+pub use builder::EngineBuilder;
 pub use error::{EngineError, Result};
 pub use loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
 pub use model::Mode;

@@ -1,12 +1,10 @@
 //! Every metric gives scikit-learn's, PyTorch's or torchmetrics' value, through the tables that a plugin's would go through.
 
 use super::METRICS;
-use crate::engine::clip::ClipLimits;
 use crate::engine::data::{DATASETS, Dataset};
-use crate::engine::lr::Horizon;
-use crate::engine::optimizer::GroupRules;
-use crate::engine::{Choice, Engine, EngineSpec, LossScalerSettings, Precision};
+use crate::engine::{Choice, Engine};
 use crate::plugins::{Instance, MetricType, gather, give_back};
+use crate::torch::rng;
 use crate::train::Context;
 use crate::writers::Writers;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
@@ -21,25 +19,14 @@ const TOLERANCE: f64 = 1e-6;
 
 /// A run's context, around an engine that nothing here uses.
 fn context() -> Rc<Context> {
-    let spec = EngineSpec {
-        model: Choice::new("MLP", &[]),
-        loss: Some(Choice::new("CrossEntropy", &[])),
-        optimizer: Choice::new("SGD", &[]),
-        lr_scheduler: Choice::new("ConstantLR", &[]),
-        schedule: Choice::new("NoPipeline", &[]),
-        accumulation: 1,
-        groups: GroupRules::default(),
-        freeze: Vec::new(),
-        clip: ClipLimits::default(),
-        seed: 1,
-        horizon: Horizon { iters: 1, epochs: 1 },
-        precision: Precision::Fp32,
-        graph: false,
-        loss_scaler: LossScalerSettings::default(),
-    };
     let data: Arc<dyn Dataset> =
         Choice::new("Digits", &[]).build("data set", DATASETS, &()).unwrap().into();
-    let engine = Engine::build(&spec, &data.spec()).unwrap();
+    let _alone = rng::TEST_LOCK.lock();
+    let engine = Engine::builder()
+        .model(Choice::new("MLP", &[]))
+        .optimizer(Choice::new("SGD", &[]))
+        .build(&data.spec())
+        .unwrap();
     let context = Context::new(engine, Writers::default(), None);
     context.advance(|p| p.phase = Phase::Val.code());
     Rc::new(context)

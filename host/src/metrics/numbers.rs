@@ -82,12 +82,15 @@ fn on_cpu(t: &Trainer, tensor: Tensor) -> Result<Tensor> {
 /// The output with its scores along the last dimension, where they lie along the second: a class for each place of a
 /// picture.
 fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
-    let (scores, labels) = (output.view()?.shape().to_vec(), label.view()?.shape().to_vec());
-    let is_picture = scores.len() > 2
-        && scores.len() == labels.len() + 1
-        && scores[..labels.len()] != labels[..]
-        && scores[0] == labels[0]
-        && scores[2..] == labels[1..];
+    let is_picture = {
+        let (output, label) = (output.view()?, label.view()?);
+        let (scores, labels) = (output.shape(), label.shape());
+        scores.len() > 2
+            && scores.len() == labels.len() + 1
+            && &scores[..labels.len()] != labels
+            && scores[0] == labels[0]
+            && scores[2..] == labels[1..]
+    };
     if !is_picture {
         return Ok(output);
     }

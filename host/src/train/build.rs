@@ -14,7 +14,7 @@ use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Sha
 use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
-use crate::engine::{Choice, Engine, EngineError, EngineSpec};
+use crate::engine::{Choice, Engine, EngineError};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
@@ -267,27 +267,28 @@ fn refused_pattern<'a>(
 }
 
 fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigErrors> {
-    let spec = EngineSpec {
-        model: choice(&config.model),
-        loss: config.loss.as_ref().map(choice),
-        optimizer: choice(&config.optimizer),
-        groups: group_rules(config)?,
-        freeze: patterns(config, "train.freeze", &config.train.freeze)?,
-        lr_scheduler: choice(&config.lr_scheduler),
-        schedule: choice(&config.schedule),
-        accumulation: config.train.accumulation,
-        clip: ClipLimits {
+    let mut builder = Engine::builder()
+        .model(choice(&config.model))
+        .optimizer(choice(&config.optimizer))
+        .groups(group_rules(config)?)
+        .freeze(patterns(config, "train.freeze", &config.train.freeze)?)
+        .lr_scheduler(choice(&config.lr_scheduler))
+        .schedule(choice(&config.schedule))
+        .accumulation(config.train.accumulation)
+        .clip(ClipLimits {
             norm: config.train.clip_grad_norm,
             norm_type: config.train.clip_grad_norm_type,
             value: config.train.clip_grad_value,
-        },
-        precision: config.train.precision,
-        graph: config.train.mode == Mode::Graph,
-        loss_scaler: config.train.loss_scaler,
-        seed: config.train.seed,
-        horizon: horizon(config, loaders),
-    };
-    Engine::build(&spec, loaders.train.spec()).map_err(|error| {
+        })
+        .precision(config.train.precision)
+        .graph(config.train.mode == Mode::Graph)
+        .loss_scaler(config.train.loss_scaler)
+        .seed(config.train.seed)
+        .horizon(horizon(config, loaders));
+    if let Some(loss) = &config.loss {
+        builder = builder.loss(choice(loss));
+    }
+    builder.build(loaders.train.spec()).map_err(|error| {
         let section = match &error {
             EngineError::NoGraph { .. } => "train.mode",
             EngineError::NoMatch { pattern, .. }

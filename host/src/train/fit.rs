@@ -142,7 +142,8 @@ impl Trainer {
         let batch = self.loaders.train.next_batch();
         let Some(batch) = self.step(batch)? else { return Ok(false) };
         let (rows, data_time) = (batch.rows(), self.began.elapsed().as_secs_f64());
-        self.context.engine.borrow().schedule().split(rows, &mut self.micros);
+        let split = self.context.engine.borrow().split(&batch, &mut self.micros);
+        self.step(split)?;
         let (rows, micros) =
             (rows.unsigned_abs(), u32::try_from(self.micros.len()).unwrap_or(u32::MAX));
         self.context.advance(|p| {
@@ -154,7 +155,6 @@ impl Trainer {
         });
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         self.batch = Some(batch);
-        self.weigh()?;
         Ok(true)
     }
 

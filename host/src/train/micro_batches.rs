@@ -6,28 +6,6 @@ use hookrack_plugin_api::abi::{SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
 impl Trainer {
-    /// Corrects the parts' shares of the batch where the loss says that rows do not count alike.
-    pub(super) fn weigh(&mut self) -> Result<()> {
-        if self.micros.len() > 1 {
-            let weighed = self.weigh_parts();
-            self.step(weighed)?;
-        }
-        Ok(())
-    }
-
-    fn weigh_parts(&mut self) -> std::result::Result<(), EngineError> {
-        let Some(batch) = &self.batch else { return Ok(()) };
-        let engine = self.context.engine.borrow();
-        let Some(whole) = engine.counted(&batch.label)?.filter(|whole| *whole > 0.0) else {
-            return Ok(());
-        };
-        for part in &mut self.micros {
-            let label = batch.label.f_narrow(0, part.start, part.rows)?;
-            part.weight = engine.counted(&label)?.unwrap_or_default() / whole;
-        }
-        Ok(())
-    }
-
     /// Puts a micro-batch into the slots.
     pub(super) fn select(&mut self, micro: usize) -> Result<()> {
         let part = self.micros[micro];

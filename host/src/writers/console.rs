@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 /// Writes to standard output.
 pub struct Console {
     bar: Option<ProgressBar>,
-    began: Instant,
-    // Where the run was when it began: a resumed one has not done what is before that.
-    first_iter: Option<u64>,
+    // When the first line was written, and where the run was then: a resumed one has not done what is before that.
+    first: Option<(Instant, u64)>,
 }
 
 /// One line that is redrawn; what does not fit into the terminal's width is cut off.
@@ -30,7 +29,7 @@ impl Console {
     /// A console for a run that begins now.
     pub fn new() -> Self {
         let bar = std::io::stdout().is_terminal().then(bar);
-        Self { bar, began: Instant::now(), first_iter: None }
+        Self { bar, first: None }
     }
 
     fn print(&self, line: &str) {
@@ -42,9 +41,12 @@ impl Console {
     }
 
     fn eta(&mut self, progress: &HrProgress) -> Option<Duration> {
-        let first = *self.first_iter.get_or_insert(progress.iter.saturating_sub(1));
-        let done = progress.iter.saturating_sub(first);
-        left(self.began.elapsed(), done, progress.max_iters.saturating_sub(progress.iter))
+        let (began, first) = *self.first.get_or_insert_with(|| (Instant::now(), progress.iter));
+        let ahead = progress.max_iters.saturating_sub(progress.iter);
+        match progress.iter.saturating_sub(first) {
+            0 => left(Duration::try_from_secs_f64(progress.iter_time).ok()?, 1, ahead),
+            done => left(began.elapsed(), done, ahead),
+        }
     }
 
     /// Where training is.
@@ -77,7 +79,7 @@ impl Default for Console {
 /// How long the iterations that are left will take, if they are like those that are done.
 #[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
 fn left(spent: Duration, done: u64, left: u64) -> Option<Duration> {
-    let seconds = spent.as_secs_f64() * left as f64 / done.max(1) as f64;
+    let seconds = spent.as_secs_f64() * left as f64 / done as f64;
     // Nobody waits for less than a second.
     Duration::try_from_secs_f64(seconds.ceil()).ok().filter(|_| left > 0)
 }
@@ -177,12 +179,13 @@ mod tests {
             max_epochs,
             max_iters,
             batch_size: 8,
+            iter_time: 0.5,
             ..HrProgress::default()
         };
-        let mut console = Console { bar: None, began: Instant::now(), first_iter: Some(0) };
+        let mut console = Console { bar: None, first: None };
         assert_eq!(
             console.train_line(&events, &progress),
-            "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 1.0 s"
+            "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 5.0 s"
         );
     }
 
@@ -190,7 +193,7 @@ mod tests {
     fn time_left_follows_from_what_was_done_since_the_run_was_taken_up() {
         let minute = Duration::from_mins(1);
         assert_eq!(left(minute, 100, 300), Some(Duration::from_mins(3)));
-        assert_eq!(left(minute, 0, 2), Some(Duration::from_mins(2)));
+        assert_eq!(left(minute, 1, 2), Some(Duration::from_mins(2)));
         assert_eq!(left(minute, 100, 0), None);
     }
 

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use hookrack_plugin_api::Value;
 
 use super::*;
+use crate::engine::LossScalerSettings;
+use crate::engine::clip::ClipLimits;
 use crate::engine::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings};
-use crate::torch::{foreach, threads};
+use crate::engine::lr::Horizon;
+use crate::engine::name_pattern::NamePattern;
+use crate::torch::{foreach, rng, threads};
 
 fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
     let choice = Choice::new("Digits", &[("split", split.into())]);
@@ -15,48 +19,26 @@ fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
     Loader::new(dataset, &settings).unwrap()
 }
 
-fn spec(model: &[(&str, Value)], accumulation: usize, iters: u64) -> EngineSpec {
-    EngineSpec {
-        model: Choice::new("MLP", model),
-        loss: Some(Choice::new("CrossEntropy", &[])),
-        optimizer: Choice::new("AdamW", &[("lr", 0.005.into())]),
-        groups: GroupRules::default(),
-        freeze: Vec::new(),
-        lr_scheduler: Choice::new("CosineAnnealingWarmupLR", &[("warmup_steps", 20_i64.into())]),
-        schedule: Choice::new("NoPipeline", &[]),
-        accumulation,
-        clip: ClipLimits { norm: 5.0, ..ClipLimits::default() },
-        precision: Precision::Fp32,
-        graph: false,
-        loss_scaler: LossScalerSettings::default(),
-        seed: 1,
-        horizon: Horizon { iters, epochs: 1 },
-    }
+fn mlp(model: &[(&str, Value)], accumulation: usize, iters: u64) -> EngineBuilder {
+    Engine::builder()
+        .model(Choice::new("MLP", model))
+        .loss(Choice::new("CrossEntropy", &[]))
+        .optimizer(Choice::new("AdamW", &[("lr", 0.005.into())]))
+        .lr_scheduler(Choice::new("CosineAnnealingWarmupLR", &[("warmup_steps", 20_i64.into())]))
+        .accumulation(accumulation)
+        .clip(ClipLimits { norm: 5.0, ..ClipLimits::default() })
+        .seed(1)
+        .horizon(Horizon { iters, epochs: 1 })
 }
 
-fn engine(spec: &EngineSpec) -> Engine {
+fn engine(builder: EngineBuilder) -> Engine {
     // Small steps on a busy machine: threads that wait for each other cost more than they bring.
     threads::set_within_op(1).unwrap();
-    Engine::build(spec, &digits("train", 1, false).dataset().spec()).unwrap()
+    builder.build(&digits("train", 1, false).dataset().spec()).unwrap()
 }
 
 fn train_step(engine: &mut Engine, batch: &Batch) -> f64 {
-    engine.zero_grad().unwrap();
-    let mut parts = Vec::new();
-    engine.schedule().split(batch.rows(), &mut parts);
-    let mut total = 0.0;
-    for part in parts {
-        let micro = batch.narrow(part.start, part.rows).unwrap();
-        let output = engine.forward(&micro.input, Mode::Train).unwrap();
-        let loss = engine.loss(&output, &micro.label).unwrap();
-        engine.backward(&loss, part.weight).unwrap();
-        total += loss.double_value(&[]) * part.weight;
-    }
-    engine.unscale().unwrap();
-    engine.clip().unwrap();
-    engine.optimizer_step().unwrap();
-    engine.lr_step();
-    total
+    engine.train_batch(batch).unwrap().double_value(&[])
 }
 
 fn accuracy(engine: &Engine, loader: &mut Loader) -> f64 {
@@ -77,7 +59,7 @@ fn an_mlp_learns_handwritten_digits() {
     let _alone = rng::TEST_LOCK.lock();
     let mut train = digits("train", 64, true);
     let mut val = digits("val", 128, false);
-    let mut engine = engine(&spec(&[], 1, 20 * train.batches()));
+    let mut engine = engine(mlp(&[], 1, 20 * train.batches()));
     for epoch in 0..20 {
         train.begin(epoch, 0);
         while let Some(batch) = train.next_batch().unwrap() {
@@ -93,20 +75,19 @@ fn an_mlp_learns_handwritten_digits() {
 fn a_restored_engine_continues_bit_for_bit() {
     let _alone = rng::TEST_LOCK.lock();
     for precision in [Precision::Fp32, Precision::Fp16] {
-        continues_bit_for_bit(&EngineSpec {
-            precision,
-            // Overflows at first, and grows soon: the scale changes on both sides of the checkpoint.
-            loss_scaler: LossScalerSettings {
-                init_scale: 2_f64.powi(22),
-                growth_interval: 3,
-                ..LossScalerSettings::default()
-            },
-            ..spec(&[("dropout", 0.3.into())], 2, 40)
+        // Overflows at first, and grows soon: the scale changes on both sides of the checkpoint.
+        let loss_scaler = LossScalerSettings {
+            init_scale: 2_f64.powi(22),
+            growth_interval: 3,
+            ..LossScalerSettings::default()
+        };
+        continues_bit_for_bit(|| {
+            mlp(&[("dropout", 0.3.into())], 2, 40).precision(precision).loss_scaler(loss_scaler)
         });
     }
 }
 
-fn continues_bit_for_bit(spec: &EngineSpec) {
+fn continues_bit_for_bit(builder: impl Fn() -> EngineBuilder) {
     let run = |engine: &mut Engine, from: u64, to: u64| -> Vec<u64> {
         let mut loader = digits("train", 64, true);
         loader.begin(0, from);
@@ -114,7 +95,7 @@ fn continues_bit_for_bit(spec: &EngineSpec) {
             .map(|_| train_step(engine, &loader.next_batch().unwrap().unwrap()).to_bits())
             .collect()
     };
-    let mut whole = engine(spec);
+    let mut whole = engine(builder());
     run(&mut whole, 0, 8);
     let copy = |state: Vec<NamedTensor>| -> Vec<NamedTensor> {
         state.into_iter().map(|t| NamedTensor::new(t.name, t.tensor.detach().copy())).collect()
@@ -123,7 +104,7 @@ fn continues_bit_for_bit(spec: &EngineSpec) {
     let (position, random) = (whole.lr_position(), rng::state().unwrap());
     let rest = run(&mut whole, 8, 20);
 
-    let mut resumed = engine(spec);
+    let mut resumed = engine(builder());
     resumed.load_model_state(&saved.0).unwrap();
     resumed.load_optimizer_state(&saved.1).unwrap();
     resumed.set_lr_position(position);
@@ -140,8 +121,8 @@ fn graph_mode_equals_eager_also_in_16_bits() {
     // With 16 bits, a product and a quotient are rounded once more or less.
     for (precision, tolerance) in [(Precision::Fp32, 1e-6), (Precision::Bf16, 1e-3)] {
         let losses = |graph| -> Vec<f64> {
-            let spec = EngineSpec { precision, graph, ..spec(&[("dropout", 0.3.into())], 2, 40) };
-            let mut engine = engine(&spec);
+            let builder = mlp(&[("dropout", 0.3.into())], 2, 40);
+            let mut engine = engine(builder.precision(precision).graph(graph));
             let mut loader = digits("train", 64, true);
             (0..6)
                 .map(|_| train_step(&mut engine, &loader.next_batch().unwrap().unwrap()))
@@ -158,8 +139,7 @@ fn micro_batches_add_up_to_the_whole_batch() {
     let _alone = rng::TEST_LOCK.lock();
     let batch = digits("train", 50, true).next_batch().unwrap().unwrap();
     let gradient_norm = |accumulation| {
-        let spec = EngineSpec { clip: ClipLimits::default(), ..spec(&[], accumulation, 10) };
-        let mut engine = engine(&spec);
+        let mut engine = engine(mlp(&[], accumulation, 10).clip(ClipLimits::default()));
         train_step(&mut engine, &batch);
         assert!(engine.clip().unwrap().is_none());
         let norm = engine.grad_norm().unwrap().double_value(&[]);
@@ -171,11 +151,28 @@ fn micro_batches_add_up_to_the_whole_batch() {
 }
 
 #[test]
+fn micro_batches_add_up_also_where_labels_are_ignored() {
+    let _alone = rng::TEST_LOCK.lock();
+    let batch = digits("train", 48, true).next_batch().unwrap().unwrap();
+    // Most of the first quarter, all of the second, none of the others.
+    _ = batch.label.narrow(0, 0, 10).fill_(-100);
+    _ = batch.label.narrow(0, 12, 12).fill_(-100);
+    let step = |accumulation| {
+        let mut engine = engine(mlp(&[], accumulation, 10).clip(ClipLimits::default()));
+        let loss = train_step(&mut engine, &batch);
+        (loss, engine.grad_norm().unwrap().double_value(&[]))
+    };
+    let (whole, parts) = (step(1), step(4));
+    assert!((whole.0 - parts.0).abs() < 1e-6 * whole.0, "{whole:?} {parts:?}");
+    assert!((whole.1 - parts.1).abs() < 1e-5 * whole.1, "{whole:?} {parts:?}");
+}
+
+#[test]
 fn gradients_are_recorded_for_training_even_inside_a_no_grad_caller() {
     let _alone = rng::TEST_LOCK.lock();
     let _off = GradMode::set(false);
     let batch = digits("train", 8, true).next_batch().unwrap().unwrap();
-    let mut engine = engine(&spec(&[], 1, 10));
+    let mut engine = engine(mlp(&[], 1, 10));
     train_step(&mut engine, &batch);
     assert!(autograd::grad(&engine.params()[0].tensor).unwrap().is_some());
 }
@@ -184,18 +181,16 @@ fn gradients_are_recorded_for_training_even_inside_a_no_grad_caller() {
 fn a_wrong_part_is_refused_before_training() {
     let _alone = rng::TEST_LOCK.lock();
     let data = digits("train", 1, false).dataset().spec();
-    let text = |spec: EngineSpec| Engine::build(&spec, &data).unwrap_err().to_string();
+    let text = |builder: EngineBuilder| builder.build(&data).unwrap_err().to_string();
     let model = Choice::new("MPL", &[]);
-    assert_eq!(
-        text(EngineSpec { model, ..spec(&[], 1, 1) }),
-        "no model is named `MPL`: did you mean `MLP`?"
-    );
+    assert_eq!(text(mlp(&[], 1, 1).model(model)), "no model is named `MPL`: did you mean `MLP`?");
     let loss = Choice::new("MSE", &[]);
     assert_eq!(
-        text(EngineSpec { loss: Some(loss), ..spec(&[], 1, 1) }),
+        text(mlp(&[], 1, 1).loss(loss)),
         "loss `MSE`: the labels of this data set are classes: use CrossEntropy"
     );
-    assert!(text(spec(&[("hiden", vec![3_i64].into())], 1, 1)).contains("unknown field `hiden`"));
+    assert_eq!(text(Engine::builder()), "an engine needs a model: give the builder one");
+    assert!(text(mlp(&[("hiden", vec![3_i64].into())], 1, 1)).contains("unknown field `hiden`"));
 }
 
 fn one_step(engine: &mut Engine) {
@@ -213,14 +208,15 @@ fn changed(engine: &Engine, before: &[Tensor]) -> Vec<bool> {
     engine.params().iter().zip(before).map(|(param, before)| param.tensor != *before).collect()
 }
 
-fn frozen_spec() -> EngineSpec {
+fn half_frozen() -> EngineBuilder {
     let freeze = vec![NamePattern::parse("layers.0.*").unwrap()];
-    EngineSpec { freeze, ..spec(&[("hidden", vec![8_i64].into())], 1, 10) }
+    mlp(&[("hidden", vec![8_i64].into())], 1, 10).freeze(freeze)
 }
 
 #[test]
 fn frozen_parameters_stay_have_no_state_and_can_be_thawed() {
-    let mut engine = engine(&frozen_spec());
+    let _alone = rng::TEST_LOCK.lock();
+    let mut engine = engine(half_frozen());
     assert_eq!(engine.frozen(), ["layers.0.weight", "layers.0.bias"]);
     let before = copies(&engine);
     one_step(&mut engine);
@@ -238,10 +234,11 @@ fn frozen_parameters_stay_have_no_state_and_can_be_thawed() {
 
 #[test]
 fn what_was_thawed_in_a_run_is_thawed_when_it_resumes() {
-    let mut first = engine(&frozen_spec());
+    let _alone = rng::TEST_LOCK.lock();
+    let mut first = engine(half_frozen());
     first.set_trainable("layers.0.bias", true).unwrap();
     one_step(&mut first);
-    let mut second = engine(&frozen_spec());
+    let mut second = engine(half_frozen());
     second.load_model_state(&first.model_state()).unwrap();
     second.recall(&first.state()).unwrap();
     second.optimizer_mut().load_state(&first.optimizer().state()).unwrap();
@@ -256,7 +253,8 @@ fn what_was_thawed_in_a_run_is_thawed_when_it_resumes() {
 
 #[test]
 fn weights_from_elsewhere_are_taken_where_they_fit() {
-    let mut engine = engine(&spec(&[("hidden", vec![4_i64].into())], 1, 10));
+    let _alone = rng::TEST_LOCK.lock();
+    let mut engine = engine(mlp(&[("hidden", vec![4_i64].into())], 1, 10));
     let source = || {
         vec![
             NamedTensor::new("layers.0.bias", Tensor::from_slice(&[1.0_f64, 2.0, 3.0, 4.0])),

@@ -1,0 +1,65 @@
+//! One iteration without hooks: a batch in micro-batches, their gradients added up, one step of the optimizer.
+
+use tch::Tensor;
+
+use super::assembly::Engine;
+use super::data::Batch;
+use super::error::Result;
+use super::model::Mode;
+use super::schedule::MicroBatch;
+
+impl Engine {
+    /// Cuts a batch into micro-batches whose gradients add up to those of the whole, also where the loss says that
+    /// rows do not count alike. Refills `out`.
+    pub fn split(&self, batch: &Batch, out: &mut Vec<MicroBatch>) -> Result<()> {
+        self.schedule().split(batch.rows(), out);
+        if out.len() < 2 {
+            return Ok(());
+        }
+        let Some(whole) = self.counted(&batch.label)?.filter(|whole| *whole > 0.0) else {
+            return Ok(());
+        };
+        for part in out {
+            let label = batch.label.f_narrow(0, part.start, part.rows)?;
+            part.weight = self.counted(&label)?.unwrap_or_default() / whole;
+        }
+        Ok(())
+    }
+
+    /// Trains on one batch and gives its loss, as a 0-dim tensor whose value nobody has waited for. For loops of the
+    /// caller's own: the trainer goes through the same steps with hooks in between. A schedule that goes by epochs is
+    /// the caller's to move, by [`lr_step`](Self::lr_step).
+    pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
+        let mut parts = Vec::new();
+        self.split(batch, &mut parts)?;
+        self.zero_grad()?;
+        let loss = match parts.as_slice() {
+            [_] => self.train_part(batch, 1.0)?,
+            parts => self.train_parts(batch, parts)?,
+        };
+        self.unscale()?;
+        self.clip()?;
+        self.optimizer_step()?;
+        if !self.lr_by_epoch() {
+            self.lr_step();
+        }
+        Ok(loss)
+    }
+
+    fn train_parts(&self, batch: &Batch, parts: &[MicroBatch]) -> Result<Tensor> {
+        let mut sum = Tensor::f_zeros([], (tch::Kind::Float, batch.input.device()))?;
+        // A part without a single label that counts has no loss.
+        for part in parts.iter().filter(|part| part.weight > 0.0) {
+            let loss = self.train_part(&batch.narrow(part.start, part.rows)?, part.weight)?;
+            sum = sum.f_add(&loss.f_mul_scalar(part.weight)?)?;
+        }
+        Ok(sum)
+    }
+
+    fn train_part(&self, batch: &Batch, weight: f64) -> Result<Tensor> {
+        let output = self.forward(&batch.input, Mode::Train)?;
+        let loss = self.loss(&output, &batch.label)?;
+        self.backward(&loss, weight)?;
+        Ok(loss.f_detach()?)
+    }
+}
