@@ -5,6 +5,7 @@
 
 mod allocations;
 mod calls;
+mod data_wait;
 mod default_hooks;
 mod error;
 mod handwritten;
@@ -95,6 +96,7 @@ fn measure(quick: bool) -> Result<Report, BenchError> {
     sections.extend([
         allocations::measure(if quick { 200 } else { 1000 })?,
         steps::measure(if quick { 5 } else { 25 })?,
+        data_wait::measure(if quick { 3 } else { 9 })?,
         stall::measure(if quick { 3 } else { 9 })?,
         default_hooks::measure(if quick { 3 } else { 15 })?,
         startup::measure(if quick { 3 } else { 9 })?,

@@ -95,6 +95,7 @@ pub fn train(epochs: u64) -> Result<f64, EngineError> {
     accuracy(&engine, &mut held_out)
 }
 
+#[expect(clippy::print_stdout, reason = "what the example has to say")]
 fn main() -> Result<(), EngineError> {
     println!("{:.2} % of the digits held out are right", 100.0 * train(15)?);
     Ok(())

@@ -80,6 +80,7 @@ def many(name, scores, classes, sizes):
     entropy = F.cross_entropy(logits, wanted)
     case(name, "CategoricalCrossEntropy", scores, classes, entropy, sizes)
     case(name, "Perplexity", scores, classes, entropy.exp(), sizes)
+    case(name, "BitsPerToken", scores, classes, entropy / math.log(2), sizes)
     places = (np.argsort(-scores, axis=1, kind="stable") == classes[:, None]).argmax(1) + 1
     case(name, "MeanRank", scores, classes, places.mean(), sizes)
     case(name, "MeanReciprocalRank", scores, classes, (1 / places).mean(), sizes)
@@ -196,10 +197,10 @@ for metric in ["MSE", "MAE", "RMSE", "R2", "Pearson", "Spearman", "BinaryCrossEn
     case("no sample", metric, found[:0], wanted[:0], math.nan)
 broken = scores.copy()
 broken[3, 1] = math.nan
-for metric in ["AUROC", "AveragePrecision", "CategoricalCrossEntropy", "Perplexity"]:
+for metric in ["AUROC", "AveragePrecision", "CategoricalCrossEntropy", "Perplexity", "BitsPerToken"]:
     case("a NaN among outputs", metric, broken, classes, math.nan, (17, 0))
 for metric in ["Accuracy", "Precision", "Recall", "F1", "AUROC", "AveragePrecision", "ConfusionMatrix",
-               "CategoricalCrossEntropy", "Perplexity", "MeanRank", "MeanReciprocalRank", "RecallAtK"]:
+               "CategoricalCrossEntropy", "Perplexity", "BitsPerToken", "MeanRank", "MeanReciprocalRank", "RecallAtK"]:
     case("no sample", metric, scores[:0], classes[:0], math.nan)
 # As `argmax` has it, a NaN is the largest.
 case("a NaN among outputs", "Accuracy", broken, classes,

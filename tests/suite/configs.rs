@@ -2,7 +2,7 @@
 //! repeats the run, and the schema knows the plugins.
 
 use crate::bad_configs::configs;
-use crate::workbench::{Bench, run_in};
+use crate::workbench::{Bench, RunFolder, run_in};
 use crate::workshop::repository;
 use serde_json::Value as Json;
 use std::fs;
@@ -21,6 +21,41 @@ fn every_shipped_config_resolves() {
         let command = if needs_data { "config" } else { "check" };
         run_in(&bench.path(""), [command.as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()])
             .expect(0);
+    }
+}
+
+#[test]
+fn the_small_configs_train_to_what_they_are_there_for() {
+    let bench = Bench::bare();
+    let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
+    for (config, scalar, wanted) in [
+        ("quickstart", "val/Accuracy", 0.95..=1.0),
+        ("torchscript", "val/Accuracy", 0.95..=1.0),
+        ("every_scheduler", "val/loss", 0.0..=0.5),
+        ("regression", "val/loss", 0.0..=0.1),
+    ] {
+        let file = repository().join(format!("configs/{config}.toml"));
+        let run = bench.path(config);
+        let args = ["train".as_ref(), file.as_os_str(), "-s".as_ref(), dirs.as_ref()];
+        run_in(&bench.path(""), args.into_iter().chain(["--run-dir".as_ref(), run.as_os_str()]))
+            .expect(0);
+        let found = RunFolder { path: run }.scalar(scalar);
+        assert!(wanted.contains(&found), "{config}: {scalar} is {found}");
+    }
+}
+
+#[test]
+fn every_schedule_that_every_scheduler_has_in_a_comment_is_one() {
+    let bench = Bench::bare();
+    let text = fs::read_to_string(repository().join("configs/every_scheduler.toml")).unwrap();
+    let (before, after) = text.split_once("[lr_scheduler]").unwrap();
+    let before = before.replace("_base_ =", "# _base_ =");
+    let lines: Vec<_> = after.lines().filter_map(|line| line.strip_prefix("#   { ")).collect();
+    assert!(lines.len() > 30, "{} schedules", lines.len());
+    for line in lines {
+        let config = format!("lr_scheduler = {{ {line}\n{before}");
+        bench.write("config.toml", &config);
+        bench.run(["config", "config.toml", "--plot-lr", "lr.svg"]).expect(0);
     }
 }
 

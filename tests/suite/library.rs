@@ -1,6 +1,6 @@
 //! hookrack as a library: the example does what it says.
 
-#[expect(dead_code, reason = "`main` is for the program")]
+#[expect(dead_code, unreachable_pub, reason = "it is a program of its own")]
 #[path = "../../host/examples/library.rs"]
 mod example;
 

@@ -102,7 +102,7 @@ fn loss_scaler() -> Param {
 
 /// `[weights]`
 pub(super) fn weights_params() -> Vec<Param> {
-    let path = "a safetensors file, or a checkpoint or run directory of ours";
+    let path = "a safetensors file, the index of one that is split, or a checkpoint or run directory of ours";
     let strict = "refuse weights that lack a tensor, have one more, or one of another shape";
     let rename = "from names in the file to names in the model; the first that matches wins";
     let transpose = "turn matrices, for libraries that keep them the other way round";

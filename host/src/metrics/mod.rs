@@ -6,6 +6,7 @@ mod accuracy;
 mod auroc;
 mod average_precision;
 mod binary_cross_entropy;
+mod bits_per_token;
 mod bleu;
 mod board;
 mod categorical_cross_entropy;
@@ -52,6 +53,7 @@ pub static METRICS: &[MetricBase] = &[
     metric_table!(auroc::Auroc as "AUROC"),
     metric_table!(average_precision::AveragePrecision as "AveragePrecision"),
     metric_table!(binary_cross_entropy::BinaryCrossEntropy as "BinaryCrossEntropy"),
+    metric_table!(bits_per_token::BitsPerToken as "BitsPerToken"),
     metric_table!(bleu::Bleu as "BLEU"),
     metric_table!(categorical_cross_entropy::CategoricalCrossEntropy as "CategoricalCrossEntropy"),
     metric_table!(confusion_matrix::ConfusionMatrix as "ConfusionMatrix"),

@@ -11,6 +11,7 @@ mod lock;
 mod predictions;
 mod record;
 pub mod safetensors_file;
+pub mod safetensors_shards;
 pub mod torch_file;
 
 pub use differences::{Difference, differences};

@@ -154,8 +154,23 @@ pub(super) fn refused<'a>(
     config: &'a ResolvedConfig,
     section: &'a str,
 ) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
-    move |error| {
-        config.refuse(section, error.to_string(), "change the setting, or choose another type")
+    move |error| config.refuse(section, error.to_string(), help(&error))
+}
+
+/// What to do about an engine's refusal.
+fn help(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::Data(_) => {
+            "look at what this section names; `hookrack config CONFIG` prints every path as it was read"
+        }
+        EngineError::Pattern { .. }
+        | EngineError::NoMatch { .. }
+        | EngineError::Shadowed { .. }
+        | EngineError::AllFrozen { .. } => {
+            "in a pattern `*` is any run of letters, dots too; correct it, or take it out"
+        }
+        EngineError::Weights(_) => "each tensor needs a name of its own in the model",
+        _ => "change the setting, or choose another type",
     }
 }
 
@@ -176,6 +191,7 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
         remainder: Remainder::Keep,
         workers: split.workers,
         prefetch: split.prefetch,
+        endless: key == "data.train",
     };
     Loader::transformed(Arc::from(dataset), chain, &settings).map_err(refused(config, key))
 }
@@ -191,7 +207,10 @@ fn beside(
     let loader = loader(config, key, split)?;
     match loader.spec().unlike(train.spec()) {
         None => Ok(Some(loader)),
-        Some(why) => Err(refused(config, key)(EngineError::Data(why))),
+        Some(why) => {
+            let help = "all splits need samples of one shape and as many classes as data.train";
+            Err(config.refuse(key, why, help))
+        }
     }
 }
 
@@ -257,13 +276,7 @@ fn refused_pattern<'a>(
         (_, Some(index)) => format!("optimizer.groups.{index}.match"),
         (frozen, None) => format!("train.freeze.{}", frozen.unwrap_or_default()),
     };
-    move |error| {
-        config.refuse(
-            &place,
-            error.to_string(),
-            "in a pattern `*` is any run of letters, dots too; correct it, or take it out",
-        )
-    }
+    move |error| config.refuse(&place, error.to_string(), help(&error))
 }
 
 fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigErrors> {

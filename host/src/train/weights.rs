@@ -7,7 +7,7 @@ use crate::config::{ConfigErrors, RenameEntry, ResolvedConfig, WeightsSection};
 use crate::engine::NamedTensor;
 use crate::engine::rename::Rename;
 use crate::engine::weights::LoadReport;
-use crate::run::{RunDirError, checkpoint, safetensors_file};
+use crate::run::{RunDirError, checkpoint, safetensors_file, safetensors_shards};
 use tch::Tensor;
 
 impl Parts {
@@ -59,7 +59,7 @@ fn read(
 ) -> Result<Vec<NamedTensor>, ConfigErrors> {
     let ignored = patterns(config, "weights.ignore", &section.ignore)?;
     let tensors = tensors(&section.path).map_err(|error| {
-        let help = "name a safetensors file, or a checkpoint or run directory";
+        let help = "name a safetensors file, its index, or a checkpoint or run directory";
         config.refuse(section.key, error.to_string(), help)
     })?;
     let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
@@ -67,9 +67,14 @@ fn read(
     Ok(tensors.map(|(name, tensor)| NamedTensor { name, tensor }).collect())
 }
 
-/// The tensors that a path means: a file's, or those of the model in the checkpoint that it leads to.
+/// The tensors that a path means: a file's, those of all files of an index, or those of the model in the checkpoint that
+/// it leads to.
 fn tensors(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
-    if path.is_dir() { Ok(checkpoint::open(path)?.1.model) } else { safetensors_file::read(path) }
+    match path {
+        _ if path.is_dir() => Ok(checkpoint::open(path)?.1.model),
+        _ if safetensors_shards::is_index(path) => safetensors_shards::read(path),
+        _ => safetensors_file::read(path),
+    }
 }
 
 fn renames(config: &ResolvedConfig, entries: &[RenameEntry]) -> Result<Vec<Rename>, ConfigErrors> {

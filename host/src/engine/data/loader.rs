@@ -29,6 +29,8 @@ pub struct LoaderSettings {
     pub workers: usize,
     /// How many batches are made ahead at most.
     pub prefetch: usize,
+    /// Whether threads go on into the next epoch while this one ends: for loaders that walk one epoch after another.
+    pub endless: bool,
 }
 
 impl LoaderSettings {
@@ -43,6 +45,7 @@ impl LoaderSettings {
             remainder: Remainder::Keep,
             workers: 0,
             prefetch: 1,
+            endless: false,
         }
     }
 }
@@ -161,7 +164,7 @@ impl Loader {
         (self.epoch, self.next) = (epoch, position);
         self.order = self.sampler.order(epoch);
         if let Some(workers) = &self.workers {
-            workers.begin(&self.order, epoch, position, self.batches);
+            workers.begin(epoch, position);
         }
     }
 
@@ -186,9 +189,9 @@ impl Loader {
 
     fn workers(&mut self) -> Result<&Workers> {
         if self.workers.is_none() {
-            let LoaderSettings { workers, prefetch, .. } = self.settings;
-            let started = Workers::start(&self.maker, workers, prefetch)?;
-            started.begin(&self.order, self.epoch, self.next, self.batches);
+            let walk = (&self.sampler, self.batches);
+            let started = Workers::start(&self.maker, walk, &self.settings)?;
+            started.begin(self.epoch, self.next);
             self.workers = Some(started);
         }
         self.workers.as_ref().ok_or_else(|| EngineError::Data("no worker was started".into()))

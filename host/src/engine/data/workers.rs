@@ -1,4 +1,6 @@
 //! Threads that make batches ahead: at most so many, handed out in order, and gone with the loader.
+//!
+//! Batches are numbered through all epochs, so that the end of one is no place to wait at.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,14 +8,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use super::collate::Filled;
-use super::loader::Maker;
-use super::sampler::Order;
+use super::loader::{LoaderSettings, Maker};
+use super::sampler::Sampler;
 use crate::engine::error::{EngineError, Result};
 
 /// The threads of a loader.
 pub(super) struct Workers {
     desk: Arc<Desk>,
     threads: Vec<JoinHandle<()>>,
+    /// Batches in an epoch.
+    batches: u64,
+    /// Whether the first batches of the next epoch are made in this one.
+    is_endless: bool,
 }
 
 /// What the threads and the loader share.
@@ -26,14 +32,12 @@ struct Desk {
 }
 
 struct State {
-    order: Option<Order>,
-    epoch: u64,
-    /// Grows with each `begin`: what was made for an earlier one is thrown away.
+    /// Grows when the walk goes on elsewhere: what was made for the old place is thrown away.
     round: u64,
-    /// The next batch that a thread makes, and the next one that is handed out.
+    /// The next batch that a thread makes, the next one that is handed out, and the first one that nobody wants.
     to_make: u64,
     to_give: u64,
-    batches: u64,
+    end: u64,
     /// Batch `n` waits at place `n % prefetch`.
     ready: Vec<Option<Result<Filled>>>,
     is_over: bool,
@@ -43,28 +47,25 @@ impl State {
     /// The next batch to make, unless enough were made ahead.
     fn task(&mut self) -> Option<Task> {
         let ahead = self.to_make - self.to_give;
-        if self.to_make >= self.batches || ahead >= self.ready.len() as u64 {
+        if self.to_make >= self.end || ahead >= self.ready.len() as u64 {
             return None;
         }
-        let order = self.order.clone()?;
-        let task = Task { order, epoch: self.epoch, round: self.round, number: self.to_make };
+        let task = Task { round: self.round, serial: self.to_make };
         self.to_make += 1;
         Some(task)
     }
 
-    fn place(&mut self, number: u64) -> &mut Option<Result<Filled>> {
+    fn place(&mut self, serial: u64) -> &mut Option<Result<Filled>> {
         let room = self.ready.len() as u64;
         #[expect(clippy::cast_possible_truncation, reason = "below `room`, which is a usize")]
-        let place = (number % room) as usize;
+        let place = (serial % room) as usize;
         &mut self.ready[place]
     }
 }
 
 struct Task {
-    order: Order,
-    epoch: u64,
     round: u64,
-    number: u64,
+    serial: u64,
 }
 
 impl Desk {
@@ -89,7 +90,7 @@ impl Desk {
     fn hand_in(&self, task: &Task, made: Result<Filled>) {
         let mut state = self.lock();
         if state.round == task.round {
-            *state.place(task.number) = Some(made);
+            *state.place(task.serial) = Some(made);
             self.made.notify_one();
         }
     }
@@ -97,24 +98,30 @@ impl Desk {
 
 impl Workers {
     /// Starts the threads; they wait for [`begin`](Self::begin).
-    pub(super) fn start(maker: &Arc<Maker>, count: usize, prefetch: usize) -> Result<Self> {
+    pub(super) fn start(
+        maker: &Arc<Maker>,
+        walk: (&Sampler, u64),
+        settings: &LoaderSettings,
+    ) -> Result<Self> {
+        let (count, (sampler, batches)) = (settings.workers, walk);
         let state = State {
-            order: None,
-            epoch: 0,
             round: 0,
             to_make: 0,
             to_give: 0,
-            batches: 0,
-            ready: (0..prefetch.max(1)).map(|_| None).collect(),
+            end: 0,
+            ready: (0..settings.prefetch.max(1)).map(|_| None).collect(),
             is_over: false,
         };
         let (work, made) = (Condvar::new(), Condvar::new());
         let desk = Arc::new(Desk { state: Mutex::new(state), work, made });
-        let mut workers = Self { desk, threads: Vec::with_capacity(count) };
+        let threads = Vec::with_capacity(count);
+        let mut workers = Self { desk, threads, batches, is_endless: settings.endless };
         for number in 0..count {
             let (desk, maker) = (Arc::clone(&workers.desk), Arc::clone(maker));
-            let thread =
-                Builder::new().name(format!("data-{number}")).spawn(move || serve(&desk, &maker));
+            let sampler = sampler.clone();
+            let thread = Builder::new()
+                .name(format!("data-{number}"))
+                .spawn(move || serve(&desk, &maker, &sampler, batches));
             let thread = thread.map_err(|error| {
                 EngineError::Data(format!("no thread for workers = {count}: {error}"))
             })?;
@@ -123,14 +130,17 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Goes to a batch of an epoch; what was made ahead for another place is thrown away.
-    pub(super) fn begin(&self, order: &Order, epoch: u64, position: u64, batches: u64) {
+    /// Goes to a batch of an epoch. What was made ahead is thrown away, unless it is what comes next.
+    pub(super) fn begin(&self, epoch: u64, position: u64) {
         let mut state = self.desk.lock();
-        state.order = Some(order.clone());
-        state.round += 1;
-        (state.epoch, state.batches) = (epoch, batches);
-        (state.to_make, state.to_give) = (position, position);
-        state.ready.iter_mut().for_each(|place| *place = None);
+        let first = epoch.saturating_mul(self.batches);
+        let here = first.saturating_add(position);
+        state.end = if self.is_endless { u64::MAX } else { first.saturating_add(self.batches) };
+        if here != state.to_give {
+            state.round += 1;
+            (state.to_make, state.to_give) = (here, here);
+            state.ready.iter_mut().for_each(|place| *place = None);
+        }
         self.desk.work.notify_all();
     }
 
@@ -138,8 +148,8 @@ impl Workers {
     pub(super) fn next(&self) -> Result<Filled> {
         let mut state = self.desk.lock();
         loop {
-            let number = state.to_give;
-            if let Some(made) = state.place(number).take() {
+            let serial = state.to_give;
+            if let Some(made) = state.place(serial).take() {
                 state.to_give += 1;
                 self.desk.work.notify_one();
                 return made;
@@ -162,17 +172,15 @@ impl Drop for Workers {
 }
 
 /// What a thread does all its life. It calls no libtorch: it fills memory.
-fn serve(desk: &Desk, maker: &Maker) {
+fn serve(desk: &Desk, maker: &Maker, sampler: &Sampler, batches: u64) {
     let mut scratch = maker.scratch();
     while let Some(task) = desk.next_task() {
-        let attempt = || maker.make(&task.order, task.epoch, task.number, &mut scratch);
+        let (epoch, number) = (task.serial / batches, task.serial % batches);
+        let attempt = || maker.make(&sampler.order(epoch), epoch, number, &mut scratch);
         // A panic must not leave the training thread waiting.
         let made = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
-            let why = format!(
-                "a thread of the loader panicked at batch {}: {}",
-                task.number,
-                text(&*panic)
-            );
+            let why =
+                format!("a thread of the loader panicked at batch {number}: {}", text(&*panic));
             Err(EngineError::Data(why))
         });
         desk.hand_in(&task, made);

@@ -115,6 +115,25 @@ fn threads_give_the_same_batches_in_the_same_order() {
 }
 
 #[test]
+fn an_endless_loader_makes_the_next_epoch_while_this_one_ends() {
+    let (data, mut alone) = (count(40), loader(40, 4, false).unwrap());
+    let settings = LoaderSettings { workers: 2, prefetch: 3, endless: true, ..settings(4, false) };
+    let mut ahead = Loader::new(Arc::clone(&data) as Arc<dyn Dataset>, &settings).unwrap();
+    rest(&mut ahead);
+    // Three batches of the next epoch; nobody has begun it.
+    while data.reads.load(Ordering::Relaxed) < 40 + 12 {
+        std::thread::yield_now();
+    }
+    for epoch in 1..4 {
+        ahead.begin(epoch, 0);
+        alone.begin(epoch, 0);
+        assert_eq!(rest(&mut ahead), rest(&mut alone));
+    }
+    // Nothing was made twice: four epochs, and what was made ahead after them.
+    assert!(data.reads.load(Ordering::Relaxed) <= 4 * 40 + 12);
+}
+
+#[test]
 fn what_a_thread_cannot_read_is_told_when_its_turn_comes() {
     let none = usize::MAX;
     let cases =

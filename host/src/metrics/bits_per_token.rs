@@ -1,0 +1,35 @@
+//! `BitsPerToken`: how many bits the model needs for a token.
+
+use super::categorical_cross_entropy::entropy;
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::classified;
+use hookrack_plugin_api::prelude::*;
+use std::f64::consts::LN_2;
+
+/// The mean cross entropy of logits against classes, in bits: of a text in bytes, bits per byte.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BitsPerToken {
+    #[serde(skip)]
+    mean: Mean,
+}
+
+#[metric(better = "lower", unit = "bit", aliases = "BitsPerByte")]
+impl Metric for BitsPerToken {
+    fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let (sum, count) = classified(t, entropy)?;
+        self.mean.add(sum, count);
+        Ok(())
+    }
+
+    fn compute(&self) -> f64 {
+        self.mean.value() / LN_2
+    }
+
+    fn step_value(&self) -> Option<f64> {
+        self.mean.last().map(|nats| nats / LN_2)
+    }
+
+    gathered!(mean);
+}
