@@ -48,7 +48,7 @@ fn the_small_configs_train_to_what_they_are_there_for() {
 fn every_schedule_that_every_scheduler_has_in_a_comment_is_one() {
     let bench = Bench::bare();
     let text = fs::read_to_string(repository().join("configs/every_scheduler.toml")).unwrap();
-    let (before, after) = text.split_once("[lr_scheduler]").unwrap();
+    let (before, after) = text.split_once("\n[lr_scheduler]\n").unwrap();
     let before = before.replace("_base_ =", "# _base_ =");
     let lines: Vec<_> = after.lines().filter_map(|line| line.strip_prefix("#   { ")).collect();
     assert!(lines.len() > 30, "{} schedules", lines.len());
