@@ -1,6 +1,6 @@
 //! From a config file to everything that a run needs, before a single tensor exists.
 
-use crate::config::{ConfigErrors, ConfigFile, ResolvedConfig};
+use crate::config::{ConfigErrors, ConfigFile, Phases, ResolvedConfig};
 use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, StaleRead, When, stale_reads};
 use crate::hooks::CallbackHook;
 use crate::inventory::{Inventory, InventoryError};
@@ -40,8 +40,8 @@ pub struct Member {
 pub enum Maker {
     /// A hook.
     Hook(HookType),
-    /// A metric.
-    Metric(MetricType),
+    /// A metric, and the phases that it is computed in.
+    Metric(MetricType, Phases),
     /// Closures of the program that uses the library.
     Callback(Rc<RefCell<CallbackHook>>),
 }
@@ -162,7 +162,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         members.push(Member {
             seat,
             settings: entry.settings.clone(),
-            maker: Maker::Metric(metric.clone()),
+            maker: Maker::Metric(metric.clone(), entry.phases),
         });
     }
     Ok(members)

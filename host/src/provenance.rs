@@ -42,7 +42,7 @@ pub fn libraries(job: &Job) -> Vec<Json> {
 fn member(member: &Member) -> Json {
     let kind = match member.maker {
         Maker::Hook(_) | Maker::Callback(_) => "hook",
-        Maker::Metric(_) => "metric",
+        Maker::Metric(..) => "metric",
     };
     json!({
         "kind": kind,

@@ -87,7 +87,8 @@ impl Seat {
         let all = METRICS.iter().map(|table| MetricType::built_in(table).unwrap());
         let metric = all.into_iter().find(|metric| metric.name() == name).unwrap();
         let settings = settings(&case["settings"]);
-        let instance = Instance::metric(&metric, &name, &settings, context).unwrap();
+        let instance =
+            Instance::metric(&metric, &name, Phase::Val.into(), &settings, context).unwrap();
         Self { context: Rc::clone(context), instance, name }
     }
 
@@ -183,7 +184,8 @@ fn two_metrics_of_one_type_have_values_of_their_own() {
     let metric = metric.into_iter().find(|metric| metric.name() == "RecallAtK").unwrap();
     for (name, k) in [("top", 1i64), ("all", 5)] {
         let settings = Value::Table([("k".to_owned(), k.into())].into_iter().collect());
-        let instance = Instance::metric(&metric, name, &settings, &context).unwrap();
+        let instance =
+            Instance::metric(&metric, name, Phase::Val.into(), &settings, &context).unwrap();
         let mut seat = Seat { context: Rc::clone(&context), instance, name: name.to_owned() };
         seat.update_all(batches);
         seat.value();

@@ -3,6 +3,7 @@
 use super::metric_seat::MetricSeat;
 use super::services::{Desk, handle_for};
 use super::{HookType, MetricType};
+use crate::config::Phases;
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     HrStateReader, HrStateWriter, HrStatus, HrValue, TrainerHandle, WireTree,
@@ -63,19 +64,22 @@ impl Instance {
         })
     }
 
-    /// Makes an instance of a metric, which is called at the points of the phases that it is computed in.
+    /// Makes an instance of a metric, which has an object for each phase that it is computed in.
     ///
     /// # Errors
     /// The metric's own words, when it does not accept its settings or panics.
     pub fn metric(
         metric: &MetricType,
         name: &str,
+        phases: Phases,
         settings: &Value,
         context: &Rc<Context>,
     ) -> Result<Self, String> {
         let (desk, handle) = handle_for(name, false, context);
-        let object = create(metric.table.create, handle, desk, settings)?;
-        let seat = MetricSeat::new(metric.table, object, name, metric.manifest.better, context);
+        let mut seat = MetricSeat::new(metric.table, name, metric.manifest.better, context);
+        for phase in phases.iter() {
+            seat.add(phase, create(metric.table.create, handle, desk, settings)?);
+        }
         Ok(Self {
             object: Box::into_raw(Box::new(seat)).cast(),
             on_point: metric_on_point,
@@ -176,10 +180,7 @@ unsafe extern "C" fn metric_save_state(
     writer: *const HrStateWriter,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live writer.
-    unsafe {
-        let seat = seat(object);
-        (seat.table.save_state)(seat.object, writer)
-    }
+    unsafe { seat(object).save_state(&*writer) }
 }
 
 unsafe extern "C" fn metric_load_state(
@@ -187,16 +188,10 @@ unsafe extern "C" fn metric_load_state(
     reader: *const HrStateReader,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live reader.
-    unsafe {
-        let seat = seat(object);
-        (seat.table.load_state)(seat.object, reader)
-    }
+    unsafe { seat(object).load_state(&*reader) }
 }
 
 unsafe extern "C" fn metric_destroy(object: *mut c_void) {
     // SAFETY: made by `Box::into_raw` in `Instance::metric`; not used again.
-    unsafe {
-        let seat = Box::from_raw(object.cast::<MetricSeat>());
-        (seat.table.destroy)(seat.object);
-    }
+    drop(unsafe { Box::from_raw(object.cast::<MetricSeat>()) });
 }

@@ -11,6 +11,7 @@ pub mod loader;
 mod metric_seat;
 mod services;
 mod state_io;
+mod state_scope;
 
 pub use instance::{Instance, StateFailure};
 pub use loader::{

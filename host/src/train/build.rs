@@ -135,8 +135,8 @@ fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError
     let seat = member.seat.clone();
     let (what, made) = match &member.maker {
         Maker::Hook(hook) => ("hook", Instance::hook(hook, &seat.name, &member.settings, context)),
-        Maker::Metric(metric) => {
-            ("metric", Instance::metric(metric, &seat.name, &member.settings, context))
+        Maker::Metric(metric, phases) => {
+            ("metric", Instance::metric(metric, &seat.name, *phases, &member.settings, context))
         }
         Maker::Callback(hook) => ("hook", Ok(Instance::callback(hook, context))),
     };
