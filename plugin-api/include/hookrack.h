@@ -33,6 +33,9 @@
 // The id of the extension whose table is CheckpointTable.
 #define HR_CHECKPOINTS "hookrack.checkpoints/1"
 
+// The id of the extension whose table is ConsoleTable.
+#define HR_CONSOLE "hookrack.console/1"
+
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
 
@@ -41,6 +44,12 @@
 
 // The id of the extension whose table is ParamTable.
 #define HR_PARAMS "hookrack.params/1"
+
+// The id of the extension whose table is PassTable.
+#define HR_PASS "hookrack.pass/1"
+
+// The id of the extension whose table is PrecisionTable.
+#define HR_PRECISION "hookrack.precision/1"
 
 // The id of the extension whose table is ProfilerTable.
 #define HR_PROFILER "hookrack.profiler/1"
@@ -230,6 +239,15 @@
 
 // The value over all batches since the last reset.
 #define HR_METRIC_EPOCH 1
+
+// 32-bit floats.
+#define HR_PRECISION_FP32 0
+
+// Brain floats where they are safe.
+#define HR_PRECISION_BF16 1
+
+// Half floats where they are safe, with a scaled loss.
+#define HR_PRECISION_FP16 2
 
 // Record the shapes of inputs.
 #define HR_PROFILE_SHAPES 1
@@ -837,6 +855,17 @@ typedef struct CheckpointTable {
   HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
 } CheckpointTable;
 
+// The progress line of the console. A run that prints none takes both calls and does nothing.
+typedef struct ConsoleTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Says which scalars the line shows, in their order; a name without a slash is one of training.
+  // [train-thread] [borrowed until return]
+  HrStatus (*show)(void *host, const struct HrStr *names, size_t count);
+  // Draws the line anew, on a terminal. Elsewhere a line is printed only when the writers write. [train-thread]
+  HrStatus (*redraw)(void *host);
+} ConsoleTable;
+
 // What a run shows beside scalars. Names are scoped like those of scalars.
 typedef struct MediaTable {
   // Who made this table.
@@ -885,6 +914,32 @@ typedef struct ParamTable {
   // Sets it. [train-thread]
   HrStatus (*set_weight_decay)(void *host, size_t group, double value);
 } ParamTable;
+
+// A hook's own pass over data, beside that of the run, which it leaves where it is. One at a time.
+typedef struct PassTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Begins at the first batch of a phase's data, and says how many there are; HR_ABSENT where the phase has no data.
+  // [train-thread]
+  HrStatus (*begin)(void *host, uint32_t phase, uint64_t *batches);
+  // The next batch; HR_ABSENT after the last. [train-thread] [owned by the caller: both handles]
+  HrStatus (*next)(void *host, HrTensor *input, HrTensor *label);
+  // Runs the model on an input without recording gradients: as in training (1), which moves running statistics, or
+  // as in an evaluation (0), whatever the phase of the run is. [train-thread] [owned by the caller: the output]
+  HrStatus (*forward)(void *host, HrTensor input, uint32_t training, HrTensor *output);
+} PassTable;
+
+// The arithmetic of forward and backward passes.
+typedef struct PrecisionTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Chooses one of `HR_PRECISION_*` in place of the config's. Call it at `before_run`: what a checkpoint keeps of loss
+  // scaling is put back after that point. [train-thread]
+  HrStatus (*set_precision)(void *host, uint32_t precision);
+  // Begins loss scaling anew: the first scale, the factors by which it grows and shrinks, and how many good steps in
+  // a row it grows after. An error unless the precision is HR_PRECISION_FP16. [train-thread]
+  HrStatus (*set_loss_scaling)(void *host, double scale, double growth, double backoff, uint64_t interval);
+} PrecisionTable;
 
 // What the calls of one operator cost in a profile.
 typedef struct HrOpCost {

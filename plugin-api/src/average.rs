@@ -80,6 +80,13 @@ impl WeightAverage {
 
     /// Leaves the averaged model in the run directory, as `<instance>.safetensors`.
     pub fn export(&self, t: &mut Trainer) -> Result<()> {
+        let mut buffers = TensorList::default();
+        t.buffers().iter().try_for_each(|buffer| buffers.push(buffer))?;
+        self.export_with(t, &buffers)
+    }
+
+    /// As [`export`](Self::export), with buffers of its own: statistics that were gathered for the average.
+    pub fn export_with(&self, t: &mut Trainer, buffers: &TensorList) -> Result<()> {
         // A failed run may have failed on the weights themselves; its last checkpoint has the average.
         let failed = t.outcome() == Some(Outcome::Failed);
         if self.updates == 0 || failed || t.rank() != 0 || t.run_dir().is_none() {
@@ -88,7 +95,7 @@ impl WeightAverage {
         let mut names = self.names.clone();
         let mut tensors = TensorList::default();
         names.extend(t.buffer_names()?);
-        for tensor in self.shadow.iter().chain(t.buffers().iter()) {
+        for tensor in self.shadow.iter().chain(buffers.iter()) {
             tensors.push(tensor)?;
         }
         let file = format!("{}.safetensors", t.instance());

@@ -6,7 +6,7 @@ use super::builder::{EngineBuilder, Parts};
 use super::clip::GradClip;
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
-use super::loss_scaler::{LossScaler, LossScaling};
+use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
 use super::lr::LrSchedule;
 use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
@@ -27,6 +27,7 @@ pub struct Engine {
     schedule_choice: Choice,
     clip: GradClip,
     precision: Precision,
+    scaling: LossScalerSettings,
     loss_scaler: Option<LossScaler>,
     device: Device,
     params: TensorList,
@@ -51,7 +52,7 @@ impl Engine {
     }
 
     pub(super) fn assemble(parts: Parts) -> Self {
-        let is_scaled = parts.precision == Precision::Fp16;
+        let precision = parts.precision;
         let mut engine = Self {
             params: tensor_list(parts.model.params()),
             model: parts.model,
@@ -61,12 +62,14 @@ impl Engine {
             schedule: parts.schedule,
             schedule_choice: parts.schedule_choice,
             clip: GradClip::new(parts.clip),
-            precision: parts.precision,
-            loss_scaler: is_scaled.then(|| LossScaler::new(parts.loss_scaler)),
+            precision,
+            scaling: parts.loss_scaler,
+            loss_scaler: None,
             device: parts.device,
             lr_position: 0,
             told_at: None,
         };
+        engine.set_precision(precision);
         engine.set_lr_position(0);
         engine
     }
@@ -75,6 +78,26 @@ impl Engine {
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let _mode = GradMode::set(mode == Mode::Train);
         self.precision.forward(self.device, || self.model.forward(input, mode))
+    }
+
+    /// The model's output without gradients being recorded, in either mode.
+    pub fn infer(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let _mode = GradMode::set(false);
+        self.precision.forward(self.device, || self.model.forward(input, mode))
+    }
+
+    /// Chooses the arithmetic of forward and backward passes; loss scaling begins anew where it needs any.
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.precision = precision;
+        let is_scaled = precision == Precision::Fp16;
+        self.loss_scaler = is_scaled.then(|| LossScaler::new(self.scaling));
+    }
+
+    /// Begins loss scaling anew, by another rule.
+    pub fn set_loss_scaling(&mut self, scaling: LossScalerSettings) -> Result<()> {
+        let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
+        (self.scaling, *scaler) = (scaling, LossScaler::new(scaling));
+        Ok(())
     }
 
     /// What somebody who chose this precision should know about this machine.

@@ -108,6 +108,9 @@ pub enum EngineError {
          itself is not finite; lower the learning rate, or train with precision = \"bf16\" or \"fp32\""
     )]
     LossScale,
+    /// Loss scaling was to change in a run without.
+    #[error("the loss is not scaled in this precision: choose fp16 first")]
+    NotScaled,
     /// The loss was asked for, and none is configured.
     #[error(
         "there is no [loss] in the config: add one, or have the hook that runs the model set the loss"

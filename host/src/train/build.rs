@@ -4,6 +4,7 @@ use super::context::Context;
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
+use super::own_pass::OwnPass;
 use crate::config::{
     Component, ConfigErrors, DataSplit, GroupEntry, Limit, Mode, ParamGroups, ResolvedConfig,
 };
@@ -102,6 +103,7 @@ impl Trainer {
         let Parts { loaders, engine, horizon } = parts;
         let run_path = run.as_ref().map(|run| run.path().to_owned());
         let context = Rc::new(Context::new(engine, writers, run_path));
+        context.own_pass.replace(OwnPass::beside(&loaders));
         context.advance(|p| {
             (p.max_epochs, p.max_iters, p.seed) =
                 (horizon.epochs, horizon.iters, job.config.train.seed);

@@ -5,6 +5,7 @@
 
 use super::arena::{Arena, Lease};
 use super::current::Current;
+use super::own_pass::OwnPass;
 use super::phase_clock::PhaseClock;
 use super::requests::Requests;
 use crate::engine::{Engine, EngineError, LossScaling, Mode};
@@ -52,6 +53,8 @@ pub struct Context {
     pub fixed: FixedHandles,
     /// Handles of the gradients, made when somebody asks.
     pub grads: RefCell<Vec<HrTensor>>,
+    /// A hook's own pass over data.
+    pub own_pass: RefCell<OwnPass>,
     /// The part of the batch that the micro-batch in progress has.
     pub micro_weight: Cell<f64>,
     /// Names of the scalars about loss scaling, looked up once.
@@ -98,6 +101,7 @@ impl Context {
             run_dir,
             fixed,
             grads: RefCell::default(),
+            own_pass: RefCell::default(),
             micro_weight: Cell::new(1.0),
             scaling_keys: OnceCell::new(),
         }

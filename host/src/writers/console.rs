@@ -7,7 +7,8 @@ use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Writes to standard output.
@@ -15,7 +16,35 @@ pub struct Console {
     bar: Option<ProgressBar>,
     // When the first line was written, and where the run was then: a resumed one has not done what is before that.
     first: Option<(Instant, u64)>,
+    // The scalars that the line shows.
+    shown: Vec<String>,
 }
+
+/// The line on the terminal, for whoever else writes there.
+static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn set_line(bar: Option<ProgressBar>) {
+    *LINE.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
+/// Standard error, above the progress line where there is one: a log line does not end up in the middle of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StderrAbove;
+
+impl Write for StderrAbove {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let print = || io::stderr().write_all(bytes).map(|()| bytes.len());
+        let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        line.map_or_else(print, |line| line.suspend(print))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// What the line shows unless a hook says otherwise.
+const SHOWN: [&str; 2] = ["loss", "lr"];
 
 /// One line that is redrawn; what does not fit into the terminal's width is cut off.
 fn bar() -> ProgressBar {
@@ -28,15 +57,16 @@ fn bar() -> ProgressBar {
 impl Console {
     /// A console for a run that begins now.
     pub fn new() -> Self {
-        let bar = std::io::stdout().is_terminal().then(bar);
-        Self { bar, first: None }
+        let bar = io::stdout().is_terminal().then(bar);
+        set_line(bar.clone());
+        Self { bar, first: None, shown: SHOWN.map(str::to_owned).into() }
     }
 
     fn print(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
             // A closed pipe is no reason to end a training run.
-            None => _ = writeln!(std::io::stdout(), "{line}"),
+            None => _ = writeln!(io::stdout(), "{line}"),
         }
     }
 
@@ -54,9 +84,9 @@ impl Console {
         let (epoch, iter) = (progress.epoch, progress.iter);
         let mut line =
             format!("epoch {epoch}/{}  iter {iter}/{}", progress.max_epochs, progress.max_iters);
-        for name in ["loss", "lr"] {
-            let series = events.named(&format!("train/{name}"));
-            if let Some(value) = series.and_then(crate::events::Series::shown) {
+        for name in &self.shown {
+            let scoped = if name.contains('/') { name } else { &format!("train/{name}") };
+            if let Some(value) = events.named(scoped).and_then(crate::events::Series::shown) {
                 _ = write!(line, "  {name} {}", short(value));
             }
         }
@@ -109,6 +139,12 @@ fn eval_line(events: &EventStorage, progress: &HrProgress, phase: Phase) -> Opti
     (line.len() > empty).then_some(line)
 }
 
+/// How far an evaluation or a prediction is.
+fn pass_line(progress: &HrProgress, phase: Phase) -> String {
+    let (epoch, name) = (progress.epoch, phase.name());
+    format!("epoch {epoch}  {name} {}/{}", progress.inner_iter, progress.inner_len)
+}
+
 /// A text under its name.
 fn titled(name: &str, text: &str) -> String {
     let indented = text.lines().map(|line| format!("  {line}"));
@@ -131,21 +167,38 @@ impl Writer for Console {
         if events.pending().next().is_none() {
             return Ok(());
         }
-        let line = self.train_line(events, progress);
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(progress.max_iters);
-                bar.set_position(progress.iter);
-                bar.set_message(line);
-            }
-            None => self.print(&line),
+        if self.bar.is_some() {
+            self.redraw(events, progress);
+        } else {
+            let line = self.train_line(events, progress);
+            self.print(&line);
         }
         Ok(())
+    }
+
+    fn show(&mut self, names: &[String]) {
+        names.clone_into(&mut self.shown);
+    }
+
+    fn redraw(&mut self, events: &EventStorage, progress: &HrProgress) {
+        if self.bar.is_none() {
+            return;
+        }
+        let line = match Phase::from_code(progress.phase) {
+            Phase::Train => self.train_line(events, progress),
+            phase => pass_line(progress, phase),
+        };
+        if let Some(bar) = &self.bar {
+            bar.set_message(line);
+            bar.set_length(progress.max_iters);
+            bar.set_position(progress.iter);
+        }
     }
 
     fn finish(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+            set_line(None);
         }
     }
 }
@@ -182,10 +235,16 @@ mod tests {
             iter_time: 0.5,
             ..HrProgress::default()
         };
-        let mut console = Console { bar: None, first: None };
+        let shown = SHOWN.map(str::to_owned).into();
+        let mut console = Console { bar: None, first: None, shown };
         assert_eq!(
             console.train_line(&events, &progress),
             "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 5.0 s"
+        );
+        console.show(&["train/grad_norm".to_owned(), "nothing".to_owned()]);
+        assert_eq!(
+            console.train_line(&events, &progress),
+            "epoch 1/2  iter 10/20  train/grad_norm 3.0000  2000 samples/s  eta 5.0 s"
         );
     }
 
@@ -210,6 +269,13 @@ mod tests {
             "epoch 3  val  loss 0.5000  Accuracy 0.8750"
         );
         assert_eq!(eval_line(&events, &progress, Phase::Test), None);
+    }
+
+    #[test]
+    fn a_pass_without_learning_says_how_far_it_is() {
+        let (epoch, inner_iter, inner_len) = (3, 7, 15);
+        let progress = HrProgress { epoch, inner_iter, inner_len, ..HrProgress::default() };
+        assert_eq!(pass_line(&progress, Phase::Val), "epoch 3  val 7/15");
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! `metrics.json`: one JSON object a line, appended. `jq -r '[.iter, ."train/loss"] | @tsv' metrics.json` reads it.
 
-use super::{Writer, json_lines};
+use super::{RunFacts, Writer, json_lines};
 use crate::events::EventStorage;
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::Value as Json;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Appends scalars to `metrics.json`.
 pub struct MetricsJson {
+    name: &'static str,
     path: PathBuf,
     file: File,
 }
@@ -18,9 +19,21 @@ pub struct MetricsJson {
 impl MetricsJson {
     /// Opens the file for appending; a resumed run goes on where it was.
     pub fn open(path: &Path) -> Result<Self, RunDirError> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        Ok(Self { path: path.to_owned(), file: file.map_err(RunDirError::io("open", path))? })
+        Self::named("metrics.json", path)
     }
+
+    fn named(name: &'static str, path: &Path) -> Result<Self, RunDirError> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(RunDirError::io("open", path))?;
+        Ok(Self { name, path: path.to_owned(), file })
+    }
+}
+
+/// The same lines once more, under the name that they have in iMIX's runs.
+pub(super) fn open_status(folder: &Path, _: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
+    fs::create_dir_all(folder).map_err(RunDirError::io("create", folder))?;
+    let name = "training_status.json";
+    Ok(Box::new(MetricsJson::named(name, &folder.join(name))?))
 }
 
 impl Writer for MetricsJson {
@@ -33,7 +46,7 @@ impl Writer for MetricsJson {
     }
 
     fn name(&self) -> &'static str {
-        "metrics.json"
+        self.name
     }
 
     fn mark(&mut self) -> Result<Json, RunDirError> {
@@ -83,13 +96,13 @@ mod tests {
         (1..=3).for_each(|iter| put(&mut writer, iter));
         let mark = writer.mark().unwrap();
         (4..=5).for_each(|iter| put(&mut writer, iter));
-        let whole = std::fs::read_to_string(&path).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
 
         let mut writer = MetricsJson::open(&path).unwrap();
         writer.rewind(Some(&mark)).unwrap();
         (4..=5).for_each(|iter| put(&mut writer, iter));
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
         writer.rewind(None).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+        assert_eq!(fs::metadata(&path).unwrap().len(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Writers pull what a run shows out of the event storage and put it where people look.
 //!
-//! Hooks decide: `PeriodicLogger` says when all of them write, and a hook that is about a writer (`TensorboardHook`)
-//! has it opened by its kind. What is written is the writer's own affair.
+//! Hooks decide: `PeriodicLogger` says when all of them write, a hook that is about a writer (`TensorboardHook`)
+//! has it opened by its kind, and `ProgressBar` says what the console's line shows. What is written is the writer's own affair.
 
 mod console;
 mod duration;
@@ -10,7 +10,7 @@ mod json_lines;
 mod metrics_json;
 mod tensorboard;
 
-pub use console::Console;
+pub use console::{Console, StderrAbove};
 pub use duration::human;
 pub use error::OpenError;
 pub use json_lines::JsonLines;
@@ -35,6 +35,12 @@ pub trait Writer {
     fn takes_media(&self) -> bool {
         false
     }
+
+    /// Takes which scalars a line about training shows, in their order.
+    fn show(&mut self, _names: &[String]) {}
+
+    /// Draws what is redrawn in place anew, though nothing is to be written yet.
+    fn redraw(&mut self, _events: &EventStorage, _progress: &HrProgress) {}
 
     /// Nothing more comes.
     fn finish(&mut self) {}
@@ -89,7 +95,10 @@ struct Kind {
     open: Open,
 }
 
-static KINDS: &[Kind] = &[Kind { name: "tensorboard", folder: "tb", open: tensorboard::open }];
+static KINDS: &[Kind] = &[
+    Kind { name: "json", folder: "json", open: metrics_json::open_status },
+    Kind { name: "tensorboard", folder: "tb", open: tensorboard::open },
+];
 
 /// The kinds' names, for messages.
 fn kinds() -> String {
@@ -166,6 +175,16 @@ impl Writers {
         outcome
     }
 
+    /// Says which scalars a line about training shows.
+    pub fn show(&mut self, names: &[String]) {
+        self.all.iter_mut().for_each(|writer| writer.show(names));
+    }
+
+    /// Has what is redrawn in place drawn anew.
+    pub fn redraw(&mut self, events: &EventStorage, progress: &HrProgress) {
+        self.all.iter_mut().for_each(|writer| writer.redraw(events, progress));
+    }
+
     /// Nothing more comes.
     pub fn finish(&mut self) {
         self.all.iter_mut().for_each(|writer| writer.finish());
@@ -210,7 +229,7 @@ mod tests {
     #[test]
     fn an_unknown_kind_is_refused() {
         let error = Writers::default().open("wandb", "").unwrap_err().to_string();
-        assert_eq!(error, "there is no writer `wandb`; there are tensorboard");
+        assert_eq!(error, "there is no writer `wandb`; there are json, tensorboard");
     }
 
     #[test]

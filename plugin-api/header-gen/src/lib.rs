@@ -8,7 +8,7 @@ mod c_words;
 use c_words::CWords;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, CHECKPOINTS, HISTORY, MAGIC, MEDIA, PARAMS, PROFILER, STEP,
+    ARTIFACTS, CHECKPOINTS, CONSOLE, HISTORY, MAGIC, MEDIA, PARAMS, PASS, PRECISION, PROFILER, STEP,
 };
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,19 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 17] = [
+const SOURCES: [&str; 20] = [
     "artifacts",
     "checkpoints",
+    "console",
     "header",
     "history",
     "hook",
     "media",
     "metric",
     "params",
+    "pass",
     "plugin",
+    "precision",
     "profiler",
     "state",
     "status",
@@ -126,9 +129,12 @@ fn computed_constants() -> String {
     for (name, table, id) in [
         ("ARTIFACTS", "ArtifactTable", ARTIFACTS),
         ("CHECKPOINTS", "CheckpointTable", CHECKPOINTS),
+        ("CONSOLE", "ConsoleTable", CONSOLE),
         ("HISTORY", "HistoryTable", HISTORY),
         ("MEDIA", "MediaTable", MEDIA),
         ("PARAMS", "ParamTable", PARAMS),
+        ("PASS", "PassTable", PASS),
+        ("PRECISION", "PrecisionTable", PRECISION),
         ("PROFILER", "ProfilerTable", PROFILER),
         ("STEP", "StepTable", STEP),
     ] {

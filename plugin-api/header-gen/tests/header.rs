@@ -2,10 +2,10 @@
 
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
-    ArtifactTable, CheckpointTable, DLTensor, EngineTable, EventTable, HistoryTable, HookBase,
-    HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader,
-    HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, ProfilerTable, StateTable,
-    StepTable, TensorTable, TrainerHandle,
+    ArtifactTable, CheckpointTable, ConsoleTable, DLTensor, EngineTable, EventTable, HistoryTable,
+    HookBase, HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink,
+    HrStateReader, HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, PassTable,
+    PrecisionTable, ProfilerTable, StateTable, StepTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -55,6 +55,9 @@ fn layout() -> String {
         HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }
         ProfilerTable as "ProfilerTable" { prepare, start, stop, op_at }
         ParamTable as "ParamTable" { trainable, set_trainable, group_of, momentum, set_weight_decay }
+        ConsoleTable as "ConsoleTable" { show, redraw }
+        PassTable as "PassTable" { begin, next, forward }
+        PrecisionTable as "PrecisionTable" { set_precision, set_loss_scaling }
         StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
     }
 }

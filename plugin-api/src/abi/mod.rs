@@ -13,17 +13,20 @@
 mod artifacts;
 mod calls;
 mod checkpoints;
+mod console;
 mod header;
 mod history;
 mod hook;
 mod media;
 mod metric;
 mod params;
+mod pass;
 #[expect(
     clippy::expl_impl_clone_on_copy,
     reason = "abi_stable's derive writes it so for a prefix type"
 )]
 mod plugin;
+mod precision;
 mod profiler;
 mod state;
 mod status;
@@ -37,16 +40,19 @@ mod value;
 pub use artifacts::{ARTIFACTS, ArtifactTable};
 pub use calls::Host;
 pub use checkpoints::{CHECKPOINTS, CheckpointTable};
+pub use console::{CONSOLE, ConsoleTable};
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
 pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;
 pub use media::{MEDIA, MediaTable};
 pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
 pub use params::{PARAMS, ParamTable};
+pub use pass::{PASS, PassTable};
 pub use plugin::{
     ENTRY_SYMBOL, HrPlugin, HrPluginPtr, PluginRoot, PluginRootRef, TableLayout, library_header,
     plugin_root, root_result,
 };
+pub use precision::{PRECISION, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, PrecisionTable};
 pub use profiler::{
     HrOpCost, PROFILE_FLOPS, PROFILE_MEMORY, PROFILE_SHAPES, PROFILER, ProfilerTable,
 };

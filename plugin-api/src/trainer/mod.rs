@@ -1,11 +1,14 @@
 //! The trainer as a hook sees it.
 
 mod checkpoints;
+mod console;
 mod events;
 mod files;
 mod history;
 mod media;
 mod params;
+mod pass;
+mod precision;
 mod profiler;
 mod progress;
 mod requests;
@@ -16,6 +19,7 @@ mod tensors;
 pub use checkpoints::{Keep, Load};
 pub use events::{MetricReading, ScalarKey, ScalarReading};
 pub use history::ScalarPoint;
+pub use precision::{Arithmetic, LossScaling};
 pub use profiler::{OpCost, ProfileOptions};
 
 use crate::abi::Host;

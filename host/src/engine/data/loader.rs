@@ -144,6 +144,23 @@ impl Loader {
         })
     }
 
+    /// Another walk over the same samples, before the first batch of epoch 0, without threads of its own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self {
+            maker: Arc::clone(&self.maker),
+            sampler: self.sampler.clone(),
+            batches: self.batches,
+            epoch: 0,
+            order: self.sampler.order(0),
+            next: 0,
+            shapes: Shapes::new(self.spec()),
+            scratch: self.maker.scratch(),
+            settings: LoaderSettings { workers: 0, ..self.settings.clone() },
+            workers: None,
+        }
+    }
+
     /// Batches in an epoch; the same in every epoch.
     pub fn batches(&self) -> u64 {
         self.batches

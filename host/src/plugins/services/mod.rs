@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod checkpoints;
+mod console;
 mod desk;
 mod engine;
 mod events;
@@ -13,6 +14,8 @@ mod history;
 mod media;
 mod ops;
 mod params;
+mod pass;
+mod precision;
 mod profiler;
 mod states;
 mod step;

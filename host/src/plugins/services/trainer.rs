@@ -2,13 +2,14 @@
 
 use super::desk::Desk;
 use super::{
-    artifacts, checkpoints, engine, events, history, media, params, profiler, states, step, tensors,
+    artifacts, checkpoints, console, engine, events, history, media, params, pass, precision,
+    profiler, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, CHECKPOINTS, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO,
-    LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
-    STEP, TrainerHandle,
+    ARTIFACTS, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR,
+    LOG_INFO, LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PASS, PRECISION, PROFILER, REQUEST_SAVE,
+    REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
 };
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -61,9 +62,12 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
     match unsafe { id.to_lossy() }.as_ref() {
         ARTIFACTS => (&raw const artifacts::TABLE).cast(),
         CHECKPOINTS => (&raw const checkpoints::TABLE).cast(),
+        CONSOLE => (&raw const console::TABLE).cast(),
         HISTORY => (&raw const history::TABLE).cast(),
         MEDIA => (&raw const media::TABLE).cast(),
         PARAMS => (&raw const params::TABLE).cast(),
+        PASS => (&raw const pass::TABLE).cast(),
+        PRECISION => (&raw const precision::TABLE).cast(),
         PROFILER => (&raw const profiler::TABLE).cast(),
         STEP => (&raw const step::TABLE).cast(),
         _ => std::ptr::null(),

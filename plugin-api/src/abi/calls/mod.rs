@@ -1,12 +1,15 @@
 //! Calls from a plugin into the host, each wrapped once: the safe half of the crate is built on these.
 
 mod checkpoints;
+mod console;
 mod engine;
 mod events;
 mod files;
 mod history;
 mod media;
 mod params;
+mod pass;
+mod precision;
 mod profiler;
 mod step;
 mod tensors;

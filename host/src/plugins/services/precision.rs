@@ -1,0 +1,50 @@
+//! The arithmetic of a run, for plugins.
+
+use super::desk::Desk;
+use crate::engine::{LossScalerSettings, Precision};
+use hookrack_plugin_api::abi::{
+    HrHeader, HrStatus, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, PrecisionTable,
+};
+use std::ffi::c_void;
+
+/// The host's precision table.
+pub(super) static TABLE: PrecisionTable =
+    PrecisionTable { header: HrHeader::of::<PrecisionTable>(0), set_precision, set_loss_scaling };
+
+unsafe extern "C" fn set_precision(host: *mut c_void, precision: u32) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    let desk = unsafe { Desk::of(host) };
+    desk.answer(|context| {
+        let precision = match precision {
+            PRECISION_FP32 => Precision::Fp32,
+            PRECISION_BF16 => Precision::Bf16,
+            PRECISION_FP16 => Precision::Fp16,
+            _ => return Err(format!("this host knows no precision {precision}")),
+        };
+        let mut engine = context.engine.borrow_mut();
+        engine.set_precision(precision);
+        if let Some(caution) = engine.caution() {
+            tracing::warn!("{}: {caution}", desk.name);
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn set_loss_scaling(
+    host: *mut c_void,
+    scale: f64,
+    growth: f64,
+    backoff: f64,
+    interval: u64,
+) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.answer(|context| {
+        let settings = LossScalerSettings {
+            init_scale: scale,
+            growth_factor: growth,
+            backoff_factor: backoff,
+            growth_interval: i64::try_from(interval).unwrap_or(i64::MAX),
+        };
+        context.engine.borrow_mut().set_loss_scaling(settings)
+    })
+}

@@ -1,0 +1,17 @@
+//! The progress line.
+
+use super::Trainer;
+use crate::error::Result;
+
+/// The progress line: the extension `hookrack.console/1`, which an older host answers with an error.
+impl Trainer {
+    /// Says which scalars the progress line shows, in their order. A name without a slash is one of training.
+    pub fn show_progress(&mut self, names: &[String]) -> Result<()> {
+        self.host.show_progress(names)
+    }
+
+    /// Has the progress line drawn anew, where there is a terminal to draw it on.
+    pub fn redraw_progress(&mut self) -> Result<()> {
+        self.host.redraw_progress()
+    }
+}
