@@ -325,3 +325,52 @@ fn a_summary_has_parameters_and_the_operations_of_a_forward_pass() {
     // Two products: 2 * 4 * (4 * 8 + 8 * 3) operations.
     assert!(flops.contains("448.000 FLOP") && flops.contains("112.000 FLOP a sample"), "{flops}");
 }
+
+#[test]
+fn writers_are_opened_by_their_hooks_and_write_what_metrics_json_has() {
+    let (run, _) = logged("JSONLoggerHook", "");
+    assert_eq!(run.text("json/training_status.json"), run.text("metrics.json"));
+    assert!(!run.text("metrics.json").is_empty());
+    let (run, _) = logged("TensorboardLoggerHook", "work_dir = \"./runs\"\n");
+    let files: Vec<_> = std::fs::read_dir(run.path.join("runs")).unwrap().flatten().collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let events = std::fs::read(files[0].path()).unwrap();
+    let has = |name: &str| events.windows(name.len()).any(|part| part == name.as_bytes());
+    assert!(has("train/loss") && has("val/loss"));
+}
+
+#[test]
+fn the_momentum_moves_from_one_value_to_the_other() {
+    let settings = "start = 0.5\nend = 0.8\n[default_hooks.logger]\ninterval = 1\n";
+    let (run, _) = logged("MomentumSchedulerHook", settings);
+    let lines = run.scalars();
+    let moved: Vec<_> = lines.iter().filter_map(|line| line["train/momentum"].as_f64()).collect();
+    assert_eq!(moved.len(), 4, "{lines:?}");
+    for (found, wanted) in moved.iter().zip([0.5, 0.6, 0.7, 0.8]) {
+        assert!((found - wanted).abs() < 1e-12, "{moved:?}");
+    }
+    // One that stays is the optimizer's own setting, bit for bit.
+    let (held, _) = logged("MomentumSchedulerHook", "start = 0.5\nend = 0.5\n");
+    let by_config = Bench::new("");
+    let plain = by_config.trained("run", &["-s", "optimizer.betas=[0.5, 0.999]"]);
+    assert_eq!(weights(&held), weights(&plain));
+    assert_ne!(weights(&held), weights(&run));
+
+    let without = bench("MomentumSchedulerHook", "");
+    let (ran, _) = without.train("run", &["-s", "optimizer.type=Adagrad"]);
+    ran.expect(4).says(&["no momentum to move"]);
+}
+
+#[test]
+fn checkpoints_go_to_the_folder_of_choice_and_a_resume_finds_them() {
+    let bench = Bench::new("[default_hooks.checkpoint]\ncheckpoint_dir = \"./ckpt\"\n");
+    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    assert!(bench.path("ckpt/iter_0000002/model.safetensors").is_file());
+    for resume in ["run", "run/checkpoints/iter_0000002"] {
+        bench.run(["train", "config.toml", "--resume", resume]).expect(0);
+        assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"], "{resume}");
+    }
+    let args = ["train", "config.toml", "--resume", "run"];
+    let elsewhere = ["-s", "default_hooks.checkpoint.checkpoint_dir=other", "--force"];
+    bench.run(args.iter().chain(&elsewhere)).expect(4).says(&["leave checkpoint_dir as it was"]);
+}

@@ -66,6 +66,50 @@ fn sixteen_bits_stay_close_to_thirty_two() {
     }
 }
 
+/// The hook in place of `train.precision`.
+fn by_hook(settings: &str) -> Bench {
+    Bench::new(&format!("[[custom_hooks]]\ntype = \"Fp16OptimizerHook\"\n{settings}"))
+}
+
+#[test]
+fn the_fp16_hook_trains_as_the_config_does_bit_for_bit() {
+    let rule = "{init_scale=1e12, backoff_factor=0.25, growth_interval=3}";
+    let mut more = EVERY_ITERATION.to_vec();
+    more.extend(["-s", "train.max_epochs=10"]);
+    let with_hook =
+        by_hook(&format!("grad_scaler_config = {rule}\ngrad_clip = {{ max_norm = 0.5 }}\n"));
+    let hook = with_hook.trained("run", &more);
+    let by_config = format!("train.loss_scaler={rule}");
+    more.extend(["-s", "train.precision=fp16", "-s", &by_config, "-s", "train.clip_grad_norm=0.5"]);
+    let without = Bench::new("");
+    let config = without.trained("run", &more);
+    let scales = series(&hook, "train/loss_scale");
+    assert_eq!(scales, series(&config, "train/loss_scale"));
+    let skipped = series(&hook, "train/skipped_steps");
+    assert!(skipped[19] >= 2.0, "the first scales overflow: {skipped:?}");
+    assert!(scales.windows(2).any(|pair| pair[1] > pair[0]), "and it grows again: {scales:?}");
+    assert_eq!(weights(&hook, 20), weights(&config, 20));
+    assert!(series(&hook, "train/grad_norm").iter().all(|norm| norm.is_finite()));
+}
+
+#[test]
+fn a_fixed_scale_stays_and_a_checkpoint_keeps_one_that_moved() {
+    let bench = by_hook("loss_scale = 512.0\n");
+    let fixed = bench.trained("run", &EVERY_ITERATION);
+    assert_eq!(series(&fixed, "train/loss_scale"), [512.0; 4]);
+
+    let bench = by_hook("grad_scaler_config = { init_scale = 1e12, backoff_factor = 0.25 }\n");
+    let whole = bench.trained("whole", &EVERY_ITERATION);
+    let mut more = EVERY_ITERATION.to_vec();
+    more.extend(["--until", "2"]);
+    bench.trained("cut", &more);
+    more.truncate(2);
+    more.push("--resume");
+    let cut = bench.trained("cut", &more);
+    assert_eq!(series(&cut, "train/loss_scale"), series(&whole, "train/loss_scale"));
+    assert_eq!(weights(&cut, 4), weights(&whole, 4));
+}
+
 #[test]
 fn the_number_of_threads_is_in_the_record_of_the_run() {
     let bench = Bench::new("");

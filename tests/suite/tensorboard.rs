@@ -146,6 +146,77 @@ fn a_hook_cannot_have_an_unknown_writer_opened_or_one_outside_the_run_directory(
         let (ran, _) = bench.train("run", &[]);
         ran.expect(4).says(&["Gallery", why]);
     };
-    refused("writer = \"wandb\"", "there is no writer `wandb`; there are tensorboard");
+    refused("writer = \"wandb\"", "there is no writer `wandb`; there are json, tensorboard");
     refused("folder = \"../elsewhere\"", "give a folder inside the run directory");
+}
+
+/// The hooks of a run that is looked at in TensorBoard.
+const WATCHED: &str = "[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n\
+                       [[custom_hooks]]\ntype = \"WeightHistogramHook\"\nbins = 8\n\
+                       [default_hooks]\nlogger = { interval = 1 }\n";
+
+#[test]
+fn histograms_of_weights_are_those_of_the_checkpoint() {
+    let Some(python) = python() else { return };
+    let bench = Bench::new(WATCHED);
+    let run = bench.trained("run", &[]);
+    let found = read(python, &run);
+    for (epoch, iter) in [2, 4].into_iter().enumerate() {
+        for (name, values) in run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"))
+        {
+            let all = found["histograms"][format!("params/{name}")].as_array().unwrap();
+            assert_eq!(all.len(), 2, "{name}");
+            let shown: Vec<f64> = (1..6).map(|at| all[epoch][at].as_f64().unwrap()).collect();
+            let values = values.iter().map(|value| f64::from(*value));
+            let wanted = [
+                values.clone().fold(f64::INFINITY, f64::min),
+                values.clone().fold(f64::NEG_INFINITY, f64::max),
+                values.clone().map(|_| 1.0).sum(),
+                values.clone().sum(),
+                values.map(|value| value * value).sum(),
+            ];
+            assert_eq!(all[epoch][0], iter, "{name}");
+            for (shown, wanted) in shown.iter().zip(wanted) {
+                assert!((shown - wanted).abs() < 1e-4, "{name}: {shown} {wanted}");
+            }
+            let counts: f64 =
+                all[epoch][7].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).sum();
+            assert!((counts - wanted[2]).abs() < 1e-9, "{name}");
+            assert!(found["histograms"][format!("grads/{name}")].is_array(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_and_resumed_has_each_step_once_in_tensorboard() {
+    let Some(python) = python() else { return };
+    // It runs after the writers of the iteration.
+    let killer = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"killer\"\nlevel = 60\n\
+                  at = \"after_train_iter\"\nhow = \"sigkill\"\niter = 100\nfile = \"calls\"\n";
+    let bench = Bench::new(&format!("{killer}{WATCHED}"));
+    let epochs = ["-s", "train.max_epochs=3"];
+    let whole = read(python, &bench.trained("whole", &epochs));
+    // After the fifth step was written and before it was saved. The second checkpoint has waited for the first.
+    let cut = [&epochs[..], &["-s", "custom_hooks.killer.iter=5"]].concat();
+    let (ran, run) = bench.train("run", &cut);
+    assert!(ran.code.is_none() && !run.checkpoints().is_empty(), "{ran:?}");
+    assert_eq!(read(python, &run)["scalars"]["train/loss"].as_array().unwrap().len(), 5);
+    bench.trained("run", &["--resume", "-s", "train.max_epochs=3"]);
+    let resumed = read(python, &run);
+    let steps = |found: &Json, name: &str| -> Vec<u64> {
+        let all = found["scalars"][name].as_array().unwrap();
+        all.iter().map(|one| one[0].as_u64().unwrap()).collect()
+    };
+    assert_eq!(steps(&resumed, "train/loss"), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(steps(&resumed, "val/loss"), [2, 4, 6]);
+    for kind in ["scalars", "histograms"] {
+        let (resumed, whole) =
+            (resumed[kind].as_object().unwrap(), whole[kind].as_object().unwrap());
+        let names =
+            |all: &serde_json::Map<String, Json>| -> Vec<String> { all.keys().cloned().collect() };
+        assert_eq!(names(resumed), names(whole));
+        for (name, all) in whole.iter().filter(|(name, _)| !name.contains("time")) {
+            assert_eq!(resumed[name], *all, "{name}");
+        }
+    }
 }

@@ -129,8 +129,8 @@ impl Place {
     }
 }
 
-/// The run directory of a checkpoint, where it stands in one.
+/// The run directory of a checkpoint, where it stands in one; also where `checkpoints` leads elsewhere.
 fn run_of(checkpoint: &Path) -> Option<PathBuf> {
-    let folder = checkpoint.canonicalize().ok()?.parent()?.to_owned();
+    let folder = std::path::absolute(checkpoint).ok()?.parent()?.to_owned();
     folder.ends_with("checkpoints").then(|| folder.parent().map(Path::to_owned)).flatten()
 }

@@ -1,6 +1,7 @@
 //! `CheckPointHook`: says when a checkpoint is due and which ones stay; the loop has the slot for it, after validation.
 
 use super::best_checkpointer::BestSoFar;
+use super::checkpoint_folder;
 use super::monitored::{self, Mode};
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
@@ -38,6 +39,9 @@ pub(super) struct CheckPointHook {
     #[serde(default = "one")]
     #[param(min = 1)]
     top_k: u64,
+    /// A folder for the checkpoints, to which the run directory's own then leads. Runs that share one share what stays in it.
+    #[serde(default)]
+    checkpoint_dir: String,
     #[serde(skip)]
     best: BestSoFar,
     #[serde(skip)]
@@ -82,6 +86,15 @@ impl CheckPointHook {
     on_error = "abort"
 )]
 impl Hook for CheckPointHook {
+    fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        match t.run_dir() {
+            Some(run) if !self.checkpoint_dir.is_empty() => {
+                checkpoint_folder::lead(&run, &self.checkpoint_dir)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.saved = Some(Instant::now());
         let known = match self.save_best.as_str() {

@@ -4,14 +4,18 @@ mod autograd_anomaly_detect;
 mod best_checkpointer;
 mod callback;
 mod check_point;
+mod checkpoint_folder;
 mod common_metric_logger;
 mod early_stopping;
 mod evaluate;
+mod fp16_optimizer;
 mod freeze_unfreeze;
+mod grad_clip;
 mod grad_norm;
 mod gradient_accumulation_scheduler;
 mod gradual_unfreezing;
 mod iteration_timer;
+mod json_logger;
 mod learning_rate_monitor;
 mod load_checkpoint;
 mod log_memory_by_epoch;
@@ -23,11 +27,14 @@ mod lr_finder;
 mod lr_scheduler;
 mod main_hook;
 mod model_summary;
+mod momentum_scheduler;
 mod monitored;
 mod nan_guard;
 mod optimizer;
 mod periodic_logger;
 mod prediction_writer;
+mod progress_bar;
+mod tensorboard_logger;
 mod text_logger;
 mod throughput;
 mod timer;
@@ -46,11 +53,13 @@ pub static HOOKS: &[HookBase] = &[
     hook_table!(early_stopping::EarlyStoppingHook as "EarlyStoppingHook"),
     hook_table!(load_checkpoint::LoadCheckpointHook as "LoadCheckpointHook"),
     hook_table!(evaluate::EvaluateHook as "EvaluateHook"),
+    hook_table!(fp16_optimizer::Fp16OptimizerHook as "Fp16OptimizerHook"),
     hook_table!(freeze_unfreeze::FreezeUnfreezeHook as "FreezeUnfreezeHook"),
     hook_table!(gradient_accumulation_scheduler::GradientAccumulationScheduler as "GradientAccumulationScheduler"),
     hook_table!(grad_norm::GradNormHook as "GradNormHook"),
     hook_table!(gradual_unfreezing::GradualUnfreezing as "GradualUnfreezing"),
     hook_table!(iteration_timer::IterationTimerHook as "IterationTimerHook"),
+    hook_table!(json_logger::JsonLoggerHook as "JSONLoggerHook"),
     hook_table!(learning_rate_monitor::LearningRateMonitor as "LearningRateMonitor"),
     hook_table!(log_memory_by_epoch::LogMemoryByEpochHook as "LogMemoryByEpochHook"),
     hook_table!(log_metric_by_epoch::LogMetricByEpochHook as "LogMetricByEpochHook"),
@@ -61,10 +70,13 @@ pub static HOOKS: &[HookBase] = &[
     hook_table!(lr_scheduler::LrSchedulerHook as "LRSchedulerHook"),
     hook_table!(main_hook::MainHook as "MainHook"),
     hook_table!(model_summary::ModelSummary as "ModelSummary"),
+    hook_table!(momentum_scheduler::MomentumSchedulerHook as "MomentumSchedulerHook"),
     hook_table!(nan_guard::NanGuard as "NaNGuard"),
     hook_table!(optimizer::OptimizerHook as "OptimizerHook"),
     hook_table!(periodic_logger::PeriodicLogger as "PeriodicLogger"),
     hook_table!(prediction_writer::PredictionWriter as "PredictionWriter"),
+    hook_table!(progress_bar::ProgressBar as "ProgressBar"),
+    hook_table!(tensorboard_logger::TensorboardLoggerHook as "TensorboardLoggerHook"),
     hook_table!(text_logger::TextLoggerHook as "TextLoggerHook"),
     hook_table!(throughput::ThroughputHook as "ThroughputHook"),
     hook_table!(timer::Timer as "Timer"),

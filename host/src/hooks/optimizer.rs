@@ -1,15 +1,7 @@
 //! `OptimizerHook`: clips the gradients, puts their norm and steps the optimizer.
 
+use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
-
-static NORMS: CachedOp = CachedOp::new("aten::_foreach_norm.Scalar");
-static STACK: CachedOp = CachedOp::new("aten::stack");
-static NORM: CachedOp = CachedOp::new("aten::linalg_vector_norm");
-static ADD: CachedOp = CachedOp::new("aten::add.Scalar");
-static RECIPROCAL: CachedOp = CachedOp::new("aten::reciprocal");
-static MUL: CachedOp = CachedOp::new("aten::mul.Scalar");
-static CLAMP: CachedOp = CachedOp::new("aten::clamp_max");
-static SCALE: CachedOp = CachedOp::new("aten::_foreach_mul_.Tensor");
 
 /// Clips the norm of all gradients, puts `train/grad_norm` as it was before, and steps the optimizer.
 #[derive(Deserialize)]
@@ -21,51 +13,6 @@ pub(super) struct OptimizerHook {
     key: Option<ScalarKey>,
 }
 
-/// How gradients are clipped.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GradClip {
-    /// The largest norm.
-    #[param(min = 0)]
-    max_norm: f64,
-    /// Which norm: 2, 1, `inf`.
-    #[serde(default = "two")]
-    #[param(min = 0)]
-    norm_type: f64,
-}
-
-fn two() -> f64 {
-    2.0
-}
-
-/// The gradients that are there.
-fn present(t: &Trainer) -> Result<TensorList> {
-    let mut list = TensorList::default();
-    for grad in t.grads().iter().filter(|grad| !grad.is_absent()) {
-        list.push(grad)?;
-    }
-    Ok(list)
-}
-
-/// The norm of all gradients together, as a tensor: nobody waits for its value.
-fn norm(t: &Trainer, grads: &TensorList, norm_type: f64) -> Result<Tensor> {
-    let each = t.call(&NORMS, &[Arg::list(grads), Arg::from(norm_type)])?.tensors()?;
-    let each = t.call(&STACK, &[Arg::list(&each)])?.tensor()?;
-    t.call(&NORM, &[Arg::from(&each), Arg::from(norm_type)])?.tensor()
-}
-
-/// Scales gradients so that their norm is at most the limit, as `torch.nn.utils.clip_grad_norm_` does.
-fn clip(t: &Trainer, clip: &GradClip) -> Result<Tensor> {
-    let grads = present(t)?;
-    let norm = norm(t, &grads, clip.norm_type)?;
-    let factor = t.call(&ADD, &[Arg::from(&norm), Arg::from(1e-6)])?.tensor()?;
-    let factor = t.call(&RECIPROCAL, &[Arg::from(&factor)])?.tensor()?;
-    let factor = t.call(&MUL, &[Arg::from(&factor), Arg::from(clip.max_norm)])?.tensor()?;
-    let factor = t.call(&CLAMP, &[Arg::from(&factor), Arg::from(1.0)])?.tensor()?;
-    t.call(&SCALE, &[Arg::list(&grads), Arg::from(&factor)])?;
-    Ok(norm)
-}
-
 #[hook(level = HIGHEST, mutates = "params, grads", writes = "events")]
 impl Hook for OptimizerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
@@ -74,12 +21,8 @@ impl Hook for OptimizerHook {
     }
 
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
-        let norm = match &self.grad_clip {
-            Some(how) => clip(t, how)?,
-            None => t.grad_norm()?,
-        };
-        let value = norm.item()?;
-        self.key.map_or(Ok(()), |key| t.put(key, value))
+        let norm = clipped(t, self.grad_clip.as_ref())?;
+        self.key.map_or(Ok(()), |key| t.put(key, norm))
     }
 
     fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {

@@ -1,0 +1,56 @@
+//! Checkpoints in a folder of the user's choice: the run directory's own is a link to it, so that whoever looks there finds them.
+
+use hookrack_plugin_api::prelude::*;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::{Path, absolute};
+
+/// Has `checkpoints` of a run directory lead to `folder`, which is made where it does not exist. A relative one is
+/// relative to where the program was started.
+pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
+    let failed =
+        |error: std::io::Error| Error::new(format!("checkpoint_dir = \"{folder}\": {error}"));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let (link, folder) = (run_dir.join("checkpoints"), absolute(folder).map_err(failed)?);
+    match fs::read_link(&link) {
+        Ok(now) if now == folder => return Ok(()),
+        Ok(now) => bail!(
+            "this run's checkpoints are in {} already: leave checkpoint_dir as it was",
+            now.display()
+        ),
+        // A folder that is not a link, or nothing: only an empty one is replaced.
+        Err(_) => match fs::remove_dir(&link) {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => bail!(
+                "this run has checkpoints in {} already: begin a new run to keep them elsewhere",
+                link.display()
+            ),
+            _ => {}
+        },
+    }
+    symlink(&folder, &link).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_s_folder_leads_to_the_chosen_one_and_no_checkpoint_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, chosen, other) =
+            (dir.path().join("run"), dir.path().join("a/b"), dir.path().join("c"));
+        fs::create_dir_all(run.join("checkpoints")).unwrap();
+        let lead = |folder: &Path| lead(&run, folder.to_str().unwrap());
+        lead(&chosen).unwrap();
+        lead(&chosen).unwrap();
+        fs::write(chosen.join("latest"), "x").unwrap();
+        assert_eq!(fs::read(run.join("checkpoints/latest")).unwrap(), b"x");
+        assert!(lead(&other).unwrap_err().to_string().contains("leave checkpoint_dir as it was"));
+        fs::remove_file(run.join("checkpoints")).unwrap();
+        fs::create_dir(run.join("checkpoints")).unwrap();
+        fs::write(run.join("checkpoints/latest"), "own").unwrap();
+        assert!(lead(&other).unwrap_err().to_string().contains("begin a new run"));
+        assert_eq!(fs::read(run.join("checkpoints/latest")).unwrap(), b"own");
+    }
+}

@@ -1,0 +1,127 @@
+//! `Fp16OptimizerHook`: trains in 16 bits with a scaled loss, and does what `OptimizerHook` does.
+
+use super::grad_clip::{GradClip, clipped};
+use hookrack_plugin_api::prelude::*;
+
+/// Has the run computed in fp16 with a scaled loss, as `train.precision = "fp16"` does; clips the gradients at their own size, puts `train/grad_norm`, and steps the optimizer unless a gradient is not finite.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Fp16OptimizerHook {
+    /// The largest norm that is left; without one nothing is clipped.
+    grad_clip: Option<GradClip>,
+    /// How the scale moves; PyTorch's defaults.
+    #[serde(default)]
+    grad_scaler_config: GradScaler,
+    /// A scale that stays as it is, in place of one that moves.
+    #[param(min = 1.0)]
+    loss_scale: Option<f64>,
+    #[serde(skip)]
+    key: Option<ScalarKey>,
+}
+
+/// The settings of `torch.amp.GradScaler`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GradScaler {
+    /// The scale at the beginning.
+    #[serde(default = "init_scale")]
+    #[param(min = 1.0)]
+    init_scale: f64,
+    /// The scale grows by this factor; 1 keeps it.
+    #[serde(default = "growth_factor")]
+    #[param(min = 1.0)]
+    growth_factor: f64,
+    /// The scale shrinks by this factor when gradients are not finite.
+    #[serde(default = "backoff_factor")]
+    #[param(min = 0.001, max = 1.0)]
+    backoff_factor: f64,
+    /// Good steps in a row before the scale grows.
+    #[serde(default = "growth_interval")]
+    #[param(min = 1)]
+    growth_interval: u64,
+}
+
+fn init_scale() -> f64 {
+    65536.0
+}
+fn growth_factor() -> f64 {
+    2.0
+}
+fn backoff_factor() -> f64 {
+    0.5
+}
+fn growth_interval() -> u64 {
+    2000
+}
+
+impl Default for GradScaler {
+    fn default() -> Self {
+        Self {
+            init_scale: init_scale(),
+            growth_factor: growth_factor(),
+            backoff_factor: backoff_factor(),
+            growth_interval: growth_interval(),
+        }
+    }
+}
+
+impl Fp16OptimizerHook {
+    fn scaling(&self) -> LossScaling {
+        let moving = &self.grad_scaler_config;
+        match self.loss_scale {
+            Some(scale) => LossScaling { scale, growth: 1.0, backoff: 1.0, interval: 1 },
+            None => LossScaling {
+                scale: moving.init_scale,
+                growth: moving.growth_factor,
+                backoff: moving.backoff_factor,
+                interval: moving.growth_interval,
+            },
+        }
+    }
+}
+
+#[hook(level = HIGHEST, mutates = "params, grads", writes = "events", on_error = "abort")]
+impl Hook for Fp16OptimizerHook {
+    fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        t.set_precision(Arithmetic::Fp16)?;
+        t.set_loss_scaling(&self.scaling())
+    }
+
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.key = Some(t.scalar_key("train/grad_norm", true)?);
+        Ok(())
+    }
+
+    fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let norm = clipped(t, self.grad_clip.as_ref())?;
+        match self.key {
+            // The norm of a step that is left out says nothing but that it is.
+            Some(key) if norm.is_finite() => t.put(key, norm),
+            _ => Ok(()),
+        }
+    }
+
+    fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        t.optimizer_step()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_scale_stays_and_another_moves() {
+        let mut hook = Fp16OptimizerHook {
+            grad_clip: None,
+            grad_scaler_config: GradScaler::default(),
+            loss_scale: Some(512.0),
+            key: None,
+        };
+        let fixed = LossScaling { scale: 512.0, growth: 1.0, backoff: 1.0, interval: 1 };
+        assert_eq!(hook.scaling(), fixed);
+        hook.loss_scale = None;
+        let pytorch = LossScaling { scale: 65536.0, growth: 2.0, backoff: 0.5, interval: 2000 };
+        assert_eq!(hook.scaling(), pytorch);
+    }
+}

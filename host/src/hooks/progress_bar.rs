@@ -1,0 +1,59 @@
+//! `ProgressBar`: what the progress line shows, and how often it is drawn.
+
+use hookrack_plugin_api::prelude::*;
+use std::time::{Duration, Instant};
+
+/// People see no more pictures a second than these.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// Says which scalars the console's progress line shows, and draws it after each iteration, also of evaluations; without it, it is drawn when the writers write.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProgressBar {
+    /// Iterations between two drawings; there are at most ten a second.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    refresh_rate: u64,
+    /// The scalars that the line shows; a name without a slash is one of training.
+    #[serde(default = "loss_and_rate")]
+    scalars: Vec<String>,
+    #[serde(skip)]
+    drawn: Option<Instant>,
+}
+
+fn one() -> u64 {
+    1
+}
+fn loss_and_rate() -> Vec<String> {
+    ["loss", "lr"].map(str::to_owned).into()
+}
+
+impl ProgressBar {
+    fn draw(&mut self, t: &mut Trainer, count: u64) -> Result<()> {
+        let is_soon = self.drawn.is_some_and(|drawn| drawn.elapsed() < SHORTEST);
+        if is_soon || !count.is_multiple_of(self.refresh_rate) {
+            return Ok(());
+        }
+        self.drawn = Some(Instant::now());
+        t.redraw_progress()
+    }
+}
+
+#[hook(level = 53, reads = "events")]
+impl Hook for ProgressBar {
+    fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        t.show_progress(&self.scalars)
+    }
+
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.draw(t, t.iter())
+    }
+
+    fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.draw(t, t.inner_iter())
+    }
+
+    fn after_pred_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.draw(t, t.inner_iter())
+    }
+}
