@@ -2,16 +2,14 @@
 
 use crate::workbench::{Bench, RunFolder};
 use crate::workshop::repository;
+use std::fs;
 
-/// Trains one of `configs/seeds/` with the bundled plugins.
-fn trained(name: &str, more: &[&str]) -> (Bench, RunFolder) {
-    let bench = Bench::bare();
+/// Trains one of `configs/seeds/` with the bundled plugins, in the folder of the bench.
+fn trained(bench: &Bench, name: &str) -> RunFolder {
     let config = repository().join("configs/seeds").join(name);
     let dirs = format!("plugins.dirs=[\"{}\"]", bench.path("plugins").display());
-    let args = ["train", config.to_str().unwrap(), "--run-dir", "run", "-s", &dirs];
-    bench.run(args.iter().chain(more)).expect(0);
-    let run = RunFolder { path: bench.path("run") };
-    (bench, run)
+    bench.run(["train", config.to_str().unwrap(), "--run-dir", name, "-s", &dirs]).expect(0);
+    RunFolder { path: bench.path(name) }
 }
 
 /// Where lines of the log with all of these words are.
@@ -43,7 +41,8 @@ fn planned(run: &RunFolder, point: &str) -> Vec<String> {
 
 #[test]
 fn imix_s_custom_hooks_run_at_their_levels_between_its_defaults() {
-    let (_bench, run) = trained("imix.toml", &[]);
+    let bench = Bench::bare();
+    let run = trained(&bench, "imix.toml");
     let order = planned(&run, "after_train_iter").join("\n");
     let place = |hook: &str| order.find(hook).unwrap_or_else(|| panic!("no {hook} in\n{order}"));
     assert!(place("IterationTimerHook") < place("EMAIterHook"), "{order}");
@@ -65,4 +64,61 @@ fn imix_s_custom_hooks_run_at_their_levels_between_its_defaults() {
     }
     assert_eq!(lines(&run, &["EMAEpochHook", "evaluates with its weights"]).len(), 1);
     assert_eq!(run.checkpoints().len(), 2);
+}
+
+#[test]
+fn colossalai_s_eight_hooks_log_each_epoch_and_go_on_from_a_checkpoint() {
+    let bench = Bench::bare();
+    let first = trained(&bench, "colossalai_first.toml");
+    // Every fifth epoch has a checkpoint, in the folder that the list names and where anybody would look.
+    assert_eq!(first.checkpoints().len(), 4);
+    let fifth = first.checkpoints().remove(0);
+    assert!(bench.path("ckpt").join(&fifth).join("model.safetensors").is_file());
+
+    let run = trained(&bench, "colossalai.toml");
+    assert_eq!((run.record()["epoch"].as_u64(), run.checkpoints().len()), (Some(25), 5));
+    // The epochs from 21 on, and each thing once for each.
+    let by_metric = lines(&run, &["LogMetricByEpochHook", "val: "]);
+    assert_eq!(by_metric.len(), 5, "{by_metric:?}");
+    for (line, epoch) in by_metric.iter().zip(21..) {
+        let has_all = ["loss = ", "Accuracy = "].iter().all(|part| line.contains(part));
+        assert!(has_all && line.contains(&format!("epoch {epoch}, val: ")), "{line}");
+    }
+    assert_eq!(lines(&run, &["LogTimingByEpochHook: epoch ", "train: "]).len(), 5);
+    assert_eq!(
+        lines(&run, &["LogMemoryByEpochHook: after ", "epoch 25"]).len(),
+        2,
+        "train and val"
+    );
+    assert!(run.scalar("val/Accuracy") > 0.9 && run.scalar("train/loss") < 0.5);
+    let events: Vec<_> = fs::read_dir(run.path.join("tfb_logs")).unwrap().flatten().collect();
+    assert_eq!(events.len(), 1, "{events:?}");
+    let written = fs::read(events[0].path()).unwrap();
+    let has = |name: &str| written.windows(name.len()).any(|part| part == name.as_bytes());
+    assert!(has("train/loss") && has("val/Accuracy"));
+}
+
+#[test]
+fn libai_s_default_hooks_count_in_iterations() {
+    let bench = Bench::bare();
+    let run = trained(&bench, "libai.toml");
+    // The writer writes every 20 iterations, and each evaluation is in what it writes; an epoch ends after 23.
+    let lines_of = run.scalars();
+    let mut iters: Vec<_> = lines_of.iter().filter_map(|line| line["iter"].as_u64()).collect();
+    iters.dedup();
+    assert_eq!(iters, [20, 23, 40, 46, 60]);
+    let accuracies = lines_of.iter().filter(|line| line["val/Accuracy"].is_f64()).count();
+    assert_eq!(accuracies, 3);
+    for name in ["train/loss", "train/lr", "train/time", "train/data_time", "val/loss"] {
+        assert!(run.scalar(name).is_finite(), "{name}");
+    }
+    assert_eq!(run.checkpoints(), ["iter_0000020", "iter_0000040", "iter_0000060"]);
+    assert!(run.checkpoints().contains(&run.text("checkpoints/best").trim().to_owned()));
+    let speed = lines(&run, &["IterationTimer", "a second"]);
+    assert_eq!(speed.len(), 1, "{speed:?}");
+    let order = planned(&run, "after_train_iter").join("\n");
+    let place = |hook: &str| order.find(hook).unwrap_or_else(|| panic!("no {hook} in\n{order}"));
+    assert!(place("IterationTimer") < place("EvalHook"), "{order}");
+    assert!(place("EvalHook") < place("PeriodicCheckpointer"), "{order}");
+    assert!(place("PeriodicCheckpointer") < place("PeriodicWriter"), "{order}");
 }
