@@ -1,5 +1,6 @@
 //! `SWAHook`: what happens at which point.
 
+use crate::norms::Norms;
 use crate::schedule;
 use hookrack_plugin_api::prelude::*;
 
@@ -20,8 +21,16 @@ pub struct SwaHook {
     /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
     #[serde(default = "yes")]
     evaluate: bool,
+    /// Gathers the statistics of batch norms anew for the average, by a pass over the training data: for evaluations, and for the file at the end.
+    #[serde(default = "yes", alias = "update_bn")]
+    update_norms: bool,
+    /// Batches of that pass; 0 for all.
+    #[serde(default)]
+    norm_batches: u64,
     #[serde(skip)]
     average: WeightAverage,
+    #[serde(skip)]
+    norms: Norms,
     #[serde(skip)]
     lr_before: Option<f64>,
 }
@@ -38,6 +47,35 @@ fn yes() -> bool {
 impl SwaHook {
     fn first_epoch(&self, t: &Trainer) -> u64 {
         schedule::first_epoch(self.start, t.max_epochs())
+    }
+
+    /// Puts the average into the model, with statistics of its own.
+    fn lend(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.lend(t)?;
+        let updates = self.average.updates();
+        if self.update_norms && updates > 0 {
+            self.norms.lend(t, updates, self.norm_batches)?;
+        }
+        Ok(())
+    }
+
+    fn take_back(&mut self, t: &Trainer) -> Result<()> {
+        self.norms.take_back(t)?;
+        self.average.take_back(t)
+    }
+
+    /// Leaves the average in the run directory. Nobody waits for a pass over the data after a signal or a failure.
+    fn export(&mut self, t: &mut Trainer) -> Result<()> {
+        if matches!(t.outcome(), Some(Outcome::Completed | Outcome::Stopped))
+            && t.run_dir().is_some()
+        {
+            self.lend(t)?;
+            self.take_back(t)?;
+        }
+        match self.norms.gathered(self.average.updates()) {
+            Some(buffers) => self.average.export_with(t, buffers),
+            None => self.average.export(t),
+        }
     }
 
     /// Holds the rate, whatever the schedule has set for the iteration.
@@ -75,36 +113,36 @@ impl Hook for SwaHook {
     }
 
     fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { self.average.lend(t) } else { Ok(()) }
+        if self.evaluate { self.lend(t) } else { Ok(()) }
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.take_back(t)
     }
 
     fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { self.average.lend(t) } else { Ok(()) }
+        if self.evaluate { self.lend(t) } else { Ok(()) }
     }
 
     fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.take_back(t)
     }
 
     fn before_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.take_back(t)
     }
 
     fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.take_back(t)
     }
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)?;
-        self.average.export(t)
+        self.take_back(t)?;
+        self.export(t)
     }
 
     fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)?;
+        self.take_back(t)?;
         if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
     }
 

@@ -9,10 +9,10 @@
 //! lr = 0.01
 //! ```
 //!
-//! [`schedule`] has the arithmetic, [`hook`] what happens at which point. Statistics of batch norms are the model's own:
-//! they are not gathered anew for the average.
+//! [`schedule`] has the arithmetic, [`norms`] the statistics of batch norms, [`hook`] what happens at which point.
 
 pub mod hook;
+pub mod norms;
 pub mod schedule;
 
 use hook::SwaHook;

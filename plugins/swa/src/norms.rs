@@ -1,0 +1,106 @@
+//! Statistics of batch norms for the averaged weights: gathered anew over the training data, since no epoch has seen them.
+
+use hookrack_plugin_api::prelude::*;
+
+static FILL: CachedOp = CachedOp::new("aten::fill_.Scalar");
+static MUL: CachedOp = CachedOp::new("aten::mul_.Scalar");
+static MEAN: CachedOp = CachedOp::new("aten::mean");
+
+/// So far from any batch's statistics that what a batch adds to it does not count.
+const FAR: f64 = 1e15;
+
+/// The model's own buffers while those of the average are in their place, and the last ones that were gathered.
+#[derive(Default)]
+pub struct Norms {
+    own: Option<TensorList>,
+    gathered: TensorList,
+    // After how many updates of the average they were gathered.
+    updates: u64,
+}
+
+/// The buffers whose names end so, as handles to the model's own.
+fn ending(t: &Trainer, ends: &[&str]) -> Result<TensorList> {
+    let mut list = TensorList::default();
+    for (name, buffer) in t.buffer_names()?.iter().zip(t.buffers().iter()) {
+        if ends.iter().any(|end| name.ends_with(end)) {
+            list.push(buffer)?;
+        }
+    }
+    Ok(list)
+}
+
+fn fill(t: &Trainer, tensors: &TensorList, value: f64) -> Result<()> {
+    tensors.iter().try_for_each(|one| t.call(&FILL, &[Arg::from(&one), Arg::from(value)]).map(drop))
+}
+
+/// The part of a batch's statistics that one forward pass puts into each running one: found by a pass from far away, so
+/// that any kind of model will do.
+fn momenta(t: &mut Trainer, running: &TensorList, input: &Tensor) -> Result<Vec<f64>> {
+    fill(t, running, FAR)?;
+    t.forward_in(input, true)?;
+    let part = |one: Tensor| {
+        let left = t.call(&MEAN, &[Arg::from(&one)])?.tensor()?.item()?;
+        Ok(1.0 - left / FAR)
+    };
+    running.iter().map(part).collect()
+}
+
+/// Gives each batch of the training data, or the first so many, the same weight in the running statistics, as
+/// `torch.optim.swa_utils.update_bn` does. Says how many batches that were.
+fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
+    let running = ending(t, &["running_mean", "running_var"])?;
+    let counters = ending(t, &["num_batches_tracked"])?;
+    let sums = running.clone_detached()?;
+    sums.zero_()?;
+    let (mut parts, mut count) = (Vec::new(), 0);
+    t.begin_pass(Phase::Train)?;
+    while most == 0 || count < most {
+        let Some((input, _)) = t.next_of_pass()? else { break };
+        if parts.is_empty() {
+            counters.zero_()?;
+            parts = momenta(t, &running, &input)?;
+        }
+        running.zero_()?;
+        counters.zero_()?;
+        t.forward_in(&input, true)?;
+        sums.add_(&running)?;
+        count += 1;
+    }
+    running.copy_(&sums)?;
+    for (one, part) in running.iter().zip(parts) {
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer batches than 2^53")]
+        let factor = 1.0 / (part * count as f64);
+        t.call(&MUL, &[Arg::from(&one), Arg::from(factor)])?;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "there are far fewer batches than 2^53")]
+    fill(t, &counters, count as f64)?;
+    Ok(count)
+}
+
+impl Norms {
+    /// Puts statistics of the weights that are in the model now into it; they are gathered where the average has moved
+    /// since they last were. `most` batches are looked at, 0 for all.
+    pub fn lend(&mut self, t: &mut Trainer, updates: u64, most: u64) -> Result<()> {
+        if self.own.is_some() || ending(t, &["running_mean"])?.is_empty() {
+            return Ok(());
+        }
+        self.own = Some(t.buffers().clone_detached()?);
+        if self.updates == updates {
+            return t.buffers().copy_(&self.gathered);
+        }
+        let count = gather(t, most)?;
+        debug!("gathered the statistics of batch norms over {count} batches");
+        (self.gathered, self.updates) = (t.buffers().clone_detached()?, updates);
+        Ok(())
+    }
+
+    /// Puts the model's own statistics back, if others are in their place.
+    pub fn take_back(&mut self, t: &Trainer) -> Result<()> {
+        self.own.take().map_or(Ok(()), |own| t.buffers().copy_(&own))
+    }
+
+    /// What was gathered after so many updates of the average; `None` where nothing was.
+    pub fn gathered(&self, updates: u64) -> Option<&TensorList> {
+        (self.updates == updates && updates > 0).then_some(&self.gathered)
+    }
+}
