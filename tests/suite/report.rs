@@ -79,3 +79,27 @@ fn a_pipe_gets_plain_lines_quiet_none_and_json_one_object_a_line() {
     assert_eq!((&last["outcome"], &last["iter"]), (&"completed".into(), &4.into()));
     assert!(last["metrics"]["val/Accuracy"]["best"]["value"].is_number());
 }
+
+#[test]
+fn with_json_log_lines_and_failures_are_objects_too() {
+    let bench =
+        Bench::new("[[custom_hooks]]\ntype = \"TextLoggerHook\"\ntext = \"a \\\"word\\\"\"\n");
+    let objects = |stderr: &str| -> Vec<Json> {
+        stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (ran, run) = bench.train("run", &["--json"]);
+    let lines = objects(&ran.expect(0).stderr);
+    let said = |line: &&Json| line["message"] == "TextLoggerHook: after epoch 2: a \"word\"";
+    let line = lines.iter().find(said).unwrap_or_else(|| panic!("{lines:?}"));
+    assert_eq!((&line["level"], &line["target"]), (&"info".into(), &"plugin".into()));
+    // The file of the run stays for people.
+    assert!(run.text("log.txt").contains("INFO"));
+
+    let (ran, _) = bench.train("bad", &["--json", "-s", "train.max_epochs=none"]);
+    let lines = objects(&ran.expect(2).stderr);
+    assert_eq!(
+        (lines.len(), &lines[0]["level"], &lines[0]["code"]),
+        (1, &"error".into(), &2.into())
+    );
+    assert!(lines[0]["message"].as_str().unwrap().contains("train.max_epochs"), "{lines:?}");
+}

@@ -7,6 +7,7 @@ use crate::new_plugin::NewPluginError;
 use crate::plugins::LoadError;
 use crate::run::RunDirError;
 use crate::train::{BuildError, Ending, TrainError};
+use serde_json::json;
 use std::fmt::Display;
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -57,9 +58,14 @@ impl Failure {
         }
     }
 
-    /// Prints the message and gives the code.
-    pub(super) fn report(&self) -> ExitCode {
-        eprintln!("{}", self.message.trim_end());
+    /// Prints the message, as an object of JSON where a program reads it, and gives the code.
+    pub(super) fn report(&self, json: bool) -> ExitCode {
+        let message = self.message.trim_end();
+        if json {
+            eprintln!("{}", json!({ "level": "error", "message": message, "code": self.code }));
+        } else {
+            eprintln!("{message}");
+        }
         ExitCode::from(self.code)
     }
 }

@@ -1,12 +1,19 @@
-//! Log lines: warnings to standard error, information to the run's `log.txt`.
+//! Log lines: warnings to standard error, as text or as JSON, information to the run's `log.txt`.
 
+use crate::writers::StderrAbove;
+use serde_json::{Map, Value as Json};
+use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// A log file that is named once the run directory is known; lines before that go to standard error alone.
@@ -41,8 +48,48 @@ impl<'a> MakeWriter<'a> for LogFile {
     }
 }
 
-/// Starts logging; `verbose` is how often `-v` was given.
-pub(super) fn start(verbose: u8) -> LogFile {
+/// A log line for a program: one JSON object.
+struct JsonLine;
+
+impl<S, N> FormatEvent<S, N> for JsonLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let about = event.metadata();
+        let mut line = Fields(Map::new());
+        line.0.insert("level".into(), about.level().as_str().to_lowercase().into());
+        line.0.insert("target".into(), about.target().into());
+        event.record(&mut line);
+        writeln!(writer, "{}", Json::Object(line.0))
+    }
+}
+
+/// The fields of a log line.
+struct Fields(Map<String, Json>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+/// Starts logging; `verbose` is how often `-v` was given, `json` whether standard error is for a program.
+pub(super) fn start(verbose: u8, json: bool) -> LogFile {
     let level = match verbose {
         0 => LevelFilter::WARN,
         1 => LevelFilter::INFO,
@@ -51,10 +98,11 @@ pub(super) fn start(verbose: u8) -> LogFile {
     };
     let file = LogFile::default();
     let to_stderr = fmt::layer()
-        .with_writer(io::stderr)
+        .with_writer(StderrAbove::default)
         .with_ansi(io::stderr().is_terminal())
         .without_time()
         .with_target(verbose > 0);
+    let to_stderr = if json { to_stderr.event_format(JsonLine).boxed() } else { to_stderr.boxed() };
     let to_file = fmt::layer().with_writer(file.clone()).with_ansi(false);
     // What a plugin has to say is for the person who turned it on.
     let shown =

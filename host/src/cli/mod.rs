@@ -98,7 +98,8 @@ impl ConfigSource {
 /// Runs what was typed.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let log = logging::start(cli.verbose);
+    let json = matches!(&cli.command, Command::Train(args) if args.json);
+    let log = logging::start(cli.verbose, json);
     let outcome = match cli.command {
         Command::Train(args) => train::run(&args, &log),
         Command::Eval(args) => eval::run(&args),
@@ -116,6 +117,6 @@ pub fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => code,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(json),
     }
 }

@@ -44,9 +44,9 @@ pub(super) struct TrainArgs {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print progress and outcome as JSON, one object a line
+    /// Print progress and outcome as JSON, one object a line; log lines on standard error too
     #[arg(long, conflicts_with = "quiet")]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
