@@ -82,7 +82,8 @@ impl Matrix {
         let width = format!("{widest:.0}").len().max(3);
         let mut out = String::from("| is \\ said |");
         (0..self.classes).for_each(|class| _ = write!(out, " {class:>width$} |"));
-        _ = write!(out, "\n|---:|{}", format!("{}:|", "-".repeat(width + 1)).repeat(self.classes));
+        let rule = format!("{}:|", "-".repeat(width + 1)).repeat(self.classes);
+        _ = write!(out, "\n|----------:|{rule}");
         for (class, row) in self.rows().enumerate() {
             _ = write!(out, "\n| {class:>9} |");
             for count in row {
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!((matrix.share(), matrix.last), (0.75, Some(0.75)));
         assert_eq!(
             matrix.table(),
-            "| is \\ said |   0 |   1 |\n|---:|----:|----:|\n|         0 |   2 |   0 |\n|         1 |   1 |   1 |"
+            "| is \\ said |   0 |   1 |\n|----------:|----:|----:|\n|         0 |   2 |   0 |\n|         1 |   1 |   1 |"
         );
         let (pixels, side) = matrix.pixels();
         assert_eq!((side, pixels.len()), (256, 256 * 256));
