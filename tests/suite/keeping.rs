@@ -154,6 +154,56 @@ fn runs_are_listed_with_state_iteration_and_best() {
 }
 
 #[test]
+fn a_run_that_was_killed_or_is_alive_is_listed_with_what_it_has_reached() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"before_save_checkpoint\"\niter = 3\n\
+         how = \"sigkill\"\n",
+    );
+    let (ran, run) = bench.train("runs/cut", &[]);
+    assert_eq!(ran.code, None, "it was killed");
+    let listed = |state: &str| {
+        let out = bench.run(["runs"]).expect(0).stdout.clone();
+        let words: Vec<_> = out.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(words[..4], ["cut", state, "4", "val/Accuracy"], "{out}");
+    };
+    listed("killed");
+    let lock = std::fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    listed("running");
+}
+
+#[test]
+fn the_two_best_stay_beside_the_newest() {
+    let bench = Bench::new(
+        "[default_hooks]\ncheckpoint = { max_num_checkpoints = 1, save_best = \"val/Loss\", top_k = 2 }\n\
+         [[metrics]]\ntype = \"Loss\"\n",
+    );
+    let run = bench.trained("run", &EPOCHS);
+    let scalars = run.scalars();
+    let point =
+        |line: &serde_json::Value| Some((line.get("val/Loss")?.as_f64()?, line["iter"].as_u64()?));
+    let mut values: Vec<_> = scalars.iter().filter_map(point).collect();
+    assert_eq!(values.len(), 5);
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut expected: Vec<_> = values[..2].iter().map(|(_, iter)| *iter).chain([10]).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let names: Vec<_> = expected.iter().map(|iter| format!("iter_{iter:07}")).collect();
+    assert_eq!(run.checkpoints(), names);
+    assert_eq!(run.text("checkpoints/best"), format!("iter_{:07}\n", values[0].1));
+}
+
+#[test]
+fn a_checkpoint_may_be_due_by_time() {
+    let bench =
+        Bench::new("[default_hooks]\ncheckpoint = { epoch_period = 0, time_period = 1e-6 }\n");
+    let all = bench.trained("run", &[]).checkpoints();
+    assert_eq!(all, ["iter_0000001", "iter_0000002", "iter_0000003", "iter_0000004"]);
+    let hours = bench.trained("hours", &["-s", "default_hooks.checkpoint.time_period=3600"]);
+    assert_eq!(hours.checkpoints(), ["iter_0000004"], "the end of training");
+}
+
+#[test]
 fn a_checkpoint_is_shown_without_its_tensors() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
     bench.trained("run", &[]);

@@ -1,8 +1,9 @@
 //! `hookrack runs`: what is in a folder of runs, and which of them are alive.
 
 use super::exit::Failure;
-use crate::run::{RunDirError, RunLock};
+use crate::run::{RunDirError, RunLock, checkpoint};
 use clap::Args;
+use hookrack_plugin_api::Phase;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,12 +48,26 @@ fn row(path: &Path) -> Option<[String; 4]> {
         ("running", false) => "killed",
         (outcome, false) => outcome,
     };
-    let iter = record["iter"].as_u64().or_else(|| last_iter(path)).unwrap_or(0);
     let name = path.file_name()?.to_string_lossy().into_owned();
-    Some([name, state.to_owned(), iter.to_string(), best(&record)])
+    let (iter, best) = reached(path, &record);
+    Some([name, state.to_owned(), iter.to_string(), best])
 }
 
-/// The last iteration of `metrics.json`, for a run that has no end in its record.
+/// How far a run came and its best values: by its record, or, where that has no end yet, by what it has left so far.
+fn reached(path: &Path, record: &Json) -> (u64, String) {
+    if let Some(iter) = record["iter"].as_u64() {
+        return (iter, recorded_best(record));
+    }
+    let saved = checkpoint::newest_facts(&path.join("checkpoints")).unwrap_or_default();
+    let iter = saved.position.iter.max(last_iter(path).unwrap_or(0));
+    let best = saved.metrics.iter().filter_map(|reading| {
+        let phase = Phase::from_code(reading.phase).name();
+        Some((format!("{phase}/{}", reading.name), reading.best?))
+    });
+    (iter, of_validation(best))
+}
+
+/// The last iteration of `metrics.json`.
 fn last_iter(path: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(path.join("metrics.json")).ok()?;
     let lines = text.lines().rev();
@@ -61,12 +76,15 @@ fn last_iter(path: &Path) -> Option<u64> {
         .find_map(|line| line["iter"].as_u64())
 }
 
-/// The best values of the metrics of validation.
-fn best(record: &Json) -> String {
+fn recorded_best(record: &Json) -> String {
     let metrics = record["metrics"].as_object().into_iter().flatten();
-    let best = metrics.filter(|(name, _)| name.starts_with("val/")).filter_map(|(name, value)| {
-        let best = value["best"]["value"].as_f64()?;
-        Some(format!("{name} {best:.4}"))
-    });
-    best.collect::<Vec<_>>().join(", ")
+    of_validation(
+        metrics.filter_map(|(name, value)| Some((name.clone(), value["best"]["value"].as_f64()?))),
+    )
+}
+
+/// The best values of the metrics of validation, in one line.
+fn of_validation(best: impl Iterator<Item = (String, f64)>) -> String {
+    let shown = best.filter(|(name, _)| name.starts_with("val/"));
+    shown.map(|(name, value)| format!("{name} {value:.4}")).collect::<Vec<_>>().join(", ")
 }

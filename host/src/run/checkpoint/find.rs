@@ -1,8 +1,8 @@
 //! Which checkpoint a run is taken up from: the newest that is whole.
 
 use super::manifest::Manifest;
-use super::read::read;
-use super::{Checkpoint, MANIFEST, iter_of, name_of};
+use super::read::{read, read_facts};
+use super::{Checkpoint, Facts, MANIFEST, iter_of, name_of};
 use crate::run::RunDirError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,11 @@ pub fn newest_valid(folder: &Path) -> Result<Option<(PathBuf, Checkpoint)>, RunD
         }
     }
     first.map_or(Ok(None), Err)
+}
+
+/// What the newest checkpoint of a folder knows beside its tensors; `None` where none can be read.
+pub fn newest_facts(folder: &Path) -> Option<Facts> {
+    candidates(folder).ok()?.iter().find_map(|path| read_facts(path).ok())
 }
 
 /// Whether a folder has checkpoints, whole or damaged.

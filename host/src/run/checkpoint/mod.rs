@@ -15,9 +15,9 @@ mod write;
 
 pub use background::Background;
 pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{is_any, newest_valid, of_epoch, open};
+pub use find::{is_any, newest_facts, newest_valid, of_epoch, open};
 pub use manifest::{About, Manifest, fingerprint};
-pub use read::read;
+pub use read::{read, read_facts};
 pub use retention::{Actions, Best, Rule, decide};
 pub use snapshot::{Buffers, Snapshot};
 pub use write::{clean, point_latest_at, write};

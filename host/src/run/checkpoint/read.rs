@@ -23,16 +23,12 @@ pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
         optimizer: tensors(OPTIMIZER)?,
         ..Checkpoint::default()
     };
-    let state_path = path.join(STATE);
-    let damaged = |why: String| RunDirError::damaged(&state_path, why);
-    let state = manifest.read_file(path, STATE)?;
-    let mut state: Json = serde_json::from_slice(&state).map_err(|e| damaged(e.to_string()))?;
+    let state = state(path, &manifest)?;
     for (hook, values) in state["hooks"].as_object().into_iter().flatten() {
         take_values(checkpoint.hooks.entry(hook.clone()).or_default(), values);
     }
     take_values(&mut checkpoint.engine, &state["engine"]);
-    checkpoint.facts =
-        serde_json::from_value::<Facts>(state.take()).map_err(|e| damaged(e.to_string()))?;
+    checkpoint.facts = facts_in(path, state)?;
     for (name, tensor) in tensors(HOOKS)? {
         if let Some((hook, key)) = name.split_once('/') {
             let state = checkpoint.hooks.entry(hook.to_owned()).or_default();
@@ -44,6 +40,25 @@ pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
     }
     check_name(path, &checkpoint)?;
     Ok(checkpoint)
+}
+
+/// Reads what a checkpoint knows beside its tensors.
+///
+/// # Errors
+/// Its manifest or `state.json` is missing or not as it was written.
+pub fn read_facts(path: &Path) -> Result<Facts, RunDirError> {
+    facts_in(path, state(path, &Manifest::read(path)?)?)
+}
+
+fn state(path: &Path, manifest: &Manifest) -> Result<Json, RunDirError> {
+    let bytes = manifest.read_file(path, STATE)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| RunDirError::damaged(&path.join(STATE), error.to_string()))
+}
+
+fn facts_in(path: &Path, state: Json) -> Result<Facts, RunDirError> {
+    serde_json::from_value(state)
+        .map_err(|error| RunDirError::damaged(&path.join(STATE), error.to_string()))
 }
 
 fn take_values(state: &mut SavedState, values: &Json) {
