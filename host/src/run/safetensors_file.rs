@@ -49,17 +49,7 @@ pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), RunDirErro
 /// Fills `buffer` with the bytes of a file of these tensors. Each tensor's memory is copied once, and memory that the
 /// buffer has already is used again.
 pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
-    let wrong = |name: &str, why| RunDirError::Tensor { doing: "save", name: name.to_owned(), why };
-    let mut placed = Vec::with_capacity(tensors.len());
-    for (name, tensor) in tensors {
-        placed.push(place(name, tensor).map_err(|why| wrong(name, why))?);
-    }
-    // Wide numbers first: then each tensor begins at a multiple of its width.
-    placed.sort_by(|a, b| {
-        (b.kind.elt_size_in_bytes(), a.name).cmp(&(a.kind.elt_size_in_bytes(), b.name))
-    });
-    let header = header(&placed);
-    let total = 8 + header.len() + placed.iter().map(|p| p.bytes).sum::<usize>();
+    let (placed, header, total) = plan(tensors)?;
     if buffer.capacity() < total {
         *buffer = fresh(total)?;
     }
@@ -76,8 +66,32 @@ pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
+/// The bytes of a file of these tensors.
+pub fn size(tensors: &[(String, Tensor)]) -> Result<usize, RunDirError> {
+    plan(tensors).map(|(_, _, total)| total)
+}
+
+fn wrong(name: &str, why: String) -> RunDirError {
+    RunDirError::Tensor { doing: "save", name: name.to_owned(), why }
+}
+
+/// What is where: the tensors in the order of the file, its header, and how long it is.
+fn plan(tensors: &[(String, Tensor)]) -> Result<(Vec<Placed<'_>>, String, usize), RunDirError> {
+    let mut placed = Vec::with_capacity(tensors.len());
+    for (name, tensor) in tensors {
+        placed.push(place(name, tensor).map_err(|why| wrong(name, why))?);
+    }
+    // Wide numbers first: then each tensor begins at a multiple of its width.
+    placed.sort_by(|a, b| {
+        (b.kind.elt_size_in_bytes(), a.name).cmp(&(a.kind.elt_size_in_bytes(), b.name))
+    });
+    let header = header(&placed);
+    let total = 8 + header.len() + placed.iter().map(|p| p.bytes).sum::<usize>();
+    Ok((placed, header, total))
+}
+
 /// So many zeros, or an error where the system has not so much memory.
-fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
+pub fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
     let asked = Vec::<u8>::new().try_reserve_exact(total);
     asked.map_err(|_| RunDirError::NoMemory { bytes: total })?;
     // Fresh memory comes zeroed from the system: nobody writes zeros that are written over.

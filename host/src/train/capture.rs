@@ -10,7 +10,7 @@ use crate::torch::rng;
 use std::collections::BTreeMap;
 use tch::Tensor;
 
-fn pairs(tensors: Vec<NamedTensor>) -> Vec<(String, Tensor)> {
+pub(super) fn pairs(tensors: Vec<NamedTensor>) -> Vec<(String, Tensor)> {
     tensors.into_iter().map(|named| (named.name, named.tensor)).collect()
 }
 

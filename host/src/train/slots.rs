@@ -1,8 +1,9 @@
 //! The slots of the loop in which validation and checkpoints happen, when somebody asked for them.
 
+use super::capture::pairs;
 use super::fit::{Result, Trainer};
-use crate::run::RunDir;
 use crate::run::checkpoint::Snapshot;
+use crate::run::{RunDir, safetensors_file};
 use hookrack_plugin_api::{Phase, Point as P};
 
 impl Trainer {
@@ -20,12 +21,26 @@ impl Trainer {
     /// Writes a checkpoint, if somebody asked and the run leaves anything; tells if the last one could not be written.
     pub(super) fn save_if_asked(&mut self) -> Result<()> {
         self.background.poll()?;
+        self.reserve_memory()?;
         self.heed_save_at();
         let requests = self.context.requests.borrow();
         // After a validation that was cut short the run ends, and saves what is still to be done.
         let due = !requests.savers().is_empty() && !requests.validate;
         drop(requests);
         if due { self.save() } else { Ok(()) }
+    }
+
+    /// Gets memory for the first copy of model and optimizer ahead, once, where a hook says what it wants kept.
+    fn reserve_memory(&mut self) -> Result<()> {
+        let is_wanted = self.run.is_some() && !self.context.requests.borrow().rules().is_empty();
+        if !self.background.wants_reserve() || !is_wanted {
+            return Ok(());
+        }
+        let engine = self.context.engine.borrow();
+        let parts = [pairs(engine.model_state()), pairs(engine.optimizer_state())];
+        let sizes = parts.iter().map(|tensors| safetensors_file::size(tensors));
+        self.background.reserve(sizes.collect::<std::result::Result<_, _>>()?);
+        Ok(())
     }
 
     /// A run that was asked to end early leaves a checkpoint, unless it has just written one.

@@ -16,11 +16,31 @@ type Outcome = (Result<PathBuf, RunDirError>, Buffers);
 pub struct Background {
     in_flight: Option<JoinHandle<Outcome>>,
     spare: Buffers,
+    // The memory of the first snapshot, on its way.
+    reserve: Option<JoinHandle<Buffers>>,
+    is_reserved: bool,
 }
 
 impl Background {
-    /// The memory of the last snapshot that was written.
+    /// Whether [`reserve`](Self::reserve) is of use: neither that nor a snapshot was asked for yet.
+    pub fn wants_reserve(&self) -> bool {
+        !self.is_reserved
+    }
+
+    /// Has a thread get memory of these sizes for the first snapshot, while training goes on.
+    pub fn reserve(&mut self, sizes: Vec<usize>) {
+        self.is_reserved = true;
+        let thread = std::thread::Builder::new().name("checkpoint-memory".to_owned());
+        // Without one, the first snapshot gets its memory itself.
+        self.reserve = thread.spawn(move || Buffers::touched(&sizes)).ok();
+    }
+
+    /// The memory of the last snapshot that was written, or what was reserved for the first.
     pub fn buffers(&mut self) -> Buffers {
+        self.is_reserved = true;
+        if let Some(reserved) = self.reserve.take().and_then(|thread| thread.join().ok()) {
+            self.spare = reserved;
+        }
         std::mem::take(&mut self.spare)
     }
 

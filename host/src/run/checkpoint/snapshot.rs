@@ -19,6 +19,24 @@ pub struct Snapshot {
 #[derive(Default)]
 pub struct Buffers(Vec<Vec<u8>>);
 
+impl Buffers {
+    /// Memory of these sizes, each page of it in use: the system hands it out when it is first written to, page by page,
+    /// which takes longer than the copy that it is for.
+    pub(super) fn touched(sizes: &[usize]) -> Self {
+        let touched = |size: &usize| {
+            let mut buffer = safetensors_file::fresh(*size).unwrap_or_default();
+            buffer.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+            buffer
+        };
+        Self(sizes.iter().map(touched).collect())
+    }
+
+    #[cfg(test)]
+    pub(super) fn places(&self) -> Vec<*const u8> {
+        self.0.iter().map(Vec::as_ptr).collect()
+    }
+}
+
 impl Snapshot {
     /// Copies everything that a checkpoint keeps. One pass over each tensor's memory.
     ///

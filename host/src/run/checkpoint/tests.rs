@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::events::{Sample, SavedSeries};
+use crate::run::safetensors_file;
 use crate::saved_state::SavedState;
 use std::collections::BTreeMap;
 use std::fs;
@@ -78,6 +79,23 @@ fn a_snapshot_uses_the_memory_of_the_one_before() {
     let before = place(&first);
     let second = Snapshot::take(&checkpoint(2), Vec::new(), first.into_buffers()).unwrap();
     assert_eq!(place(&second), before);
+}
+
+#[test]
+fn the_first_snapshot_uses_memory_that_was_reserved_for_it() {
+    let mut background = Background::default();
+    assert!(background.wants_reserve());
+    let one = checkpoint(1);
+    let sizes =
+        [&one.model, &one.optimizer].map(|tensors| safetensors_file::size(tensors).unwrap());
+    background.reserve(sizes.to_vec());
+    assert!(!background.wants_reserve());
+    let buffers = background.buffers();
+    let places = buffers.places();
+    let snapshot = Snapshot::take(&one, Vec::new(), buffers).unwrap();
+    let used: Vec<_> = snapshot.files[..2].iter().map(|(_, bytes)| bytes.as_ptr()).collect();
+    assert_eq!(used, places);
+    assert_eq!(snapshot.files[0].1.len(), sizes[0]);
 }
 
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
