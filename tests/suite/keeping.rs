@@ -155,16 +155,19 @@ fn runs_are_listed_with_state_iteration_and_best() {
 
 #[test]
 fn a_run_that_was_killed_or_is_alive_is_listed_with_what_it_has_reached() {
-    let bench = Bench::new(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"before_save_checkpoint\"\niter = 3\n\
-         how = \"sigkill\"\n",
-    );
+    // In the third iteration, when the checkpoint of the second is in its place.
+    let command =
+        "until test -e runs/cut/checkpoints/latest; do sleep 0.01; done; kill -KILL $PPID";
+    let bench = Bench::new(&format!(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
+         how = \"shell\"\ncommand = \"{command}\"\n"
+    ));
     let (ran, run) = bench.train("runs/cut", &[]);
     assert_eq!(ran.code, None, "it was killed");
     let listed = |state: &str| {
         let out = bench.run(["runs"]).expect(0).stdout.clone();
         let words: Vec<_> = out.lines().last().unwrap().split_whitespace().collect();
-        assert_eq!(words[..4], ["cut", state, "4", "val/Accuracy"], "{out}");
+        assert_eq!(words[..4], ["cut", state, "2", "val/Accuracy"], "{out}");
     };
     listed("killed");
     let lock = std::fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
