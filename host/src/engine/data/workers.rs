@@ -55,6 +55,11 @@ impl State {
         Some(task)
     }
 
+    /// Whether threads that sleep should be woken. Not for each batch: a wake is a system call.
+    fn is_half_empty(&self) -> bool {
+        self.to_make - self.to_give <= self.ready.len() as u64 / 2
+    }
+
     fn place(&mut self, serial: u64) -> &mut Option<Result<Filled>> {
         let room = self.ready.len() as u64;
         #[expect(clippy::cast_possible_truncation, reason = "below `room`, which is a usize")]
@@ -151,7 +156,9 @@ impl Workers {
             let serial = state.to_give;
             if let Some(made) = state.place(serial).take() {
                 state.to_give += 1;
-                self.desk.work.notify_one();
+                if state.is_half_empty() {
+                    self.desk.work.notify_all();
+                }
                 return made;
             }
             state = self.desk.made.wait(state).unwrap_or_else(PoisonError::into_inner);
