@@ -22,6 +22,28 @@ const NOTHING: f64 = 1.0;
 /// Hooks at the crowded point.
 const MANY: u32 = 10;
 
+/// Copies of the loop around a call that is measured alone. By where the compiler happens to put a loop, a call into a
+/// library costs one cycle more or less; the mean over many places does not depend on that.
+const SITES: usize = 8;
+
+/// The same case in [`SITES`] loops, each with a call instruction of its own: one that has had a single target is
+/// predicted faster than one that has had several.
+macro_rules! at_every_site {
+    ($case:ident::<$kind:literal> $arguments:tt) => {{
+        let cases: [Case; SITES] = [
+            $case::<$kind, 0> $arguments,
+            $case::<$kind, 1> $arguments,
+            $case::<$kind, 2> $arguments,
+            $case::<$kind, 3> $arguments,
+            $case::<$kind, 4> $arguments,
+            $case::<$kind, 5> $arguments,
+            $case::<$kind, 6> $arguments,
+            $case::<$kind, 7> $arguments,
+        ];
+        cases
+    }};
+}
+
 /// Measures all calls in one run, in turn.
 pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     let (kinds, context) = (Kinds::load()?, context()?);
@@ -30,11 +52,6 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     let kinds = [("built in", &kinds.built_in), ("Rust .so", &kinds.rust), ("C .so", &kinds.c)];
     let idle = rack(kinds[0].1, 1, &context)?;
     let mut cases = vec![empty_loop(), through_rack("idle", 1, Point::AfterBackward, idle)];
-    cases.push(trait_object(&context));
-    let [built_in, rust, c] = kinds;
-    cases.push(table_call::<0>(built_in.0, instance(built_in.1, &context)?));
-    cases.push(table_call::<1>(rust.0, instance(rust.1, &context)?));
-    cases.push(table_call::<2>(c.0, instance(c.1, &context)?));
     cases.extend([row_of_trait_objects(&context), row_of_plugins(row)]);
     for count in [1, MANY] {
         cases.push(timed_trait_objects(count, &context));
@@ -42,14 +59,20 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
             cases.push(through_rack(name, count, POINT, rack(kind, count, &context)?));
         }
     }
+    let lone = cases.len();
+    let [built_in, rust, c] = kinds;
+    cases.extend(at_every_site!(trait_object::<0>(&context)));
+    cases.extend(at_every_site!(table_call::<1>(built_in.0, instance(built_in.1, &context)?)));
+    cases.extend(at_every_site!(table_call::<2>(rust.0, instance(rust.1, &context)?)));
+    cases.extend(at_every_site!(table_call::<3>(c.0, instance(c.1, &context)?)));
     let best = best_of(rounds, &mut cases)?;
     let found: Vec<_> = cases.iter().map(|case| case.name.as_str()).zip(best).collect();
 
     let title = format!(
-        "one call of a hook that counts its calls, alone in a loop (best of {rounds} interleaved rounds)"
+        "one call of a hook that counts its calls, alone in a loop (best of {rounds} interleaved rounds, mean of {SITES} loops)"
     );
     let (empty, idle) = (found[0].1, found[1].1);
-    let mut bare = compared(title, &found[2..6]);
+    let mut bare = judged(title, &found[lone..].chunks(SITES).map(mean).collect::<Vec<_>>());
     // Not taken off: the loop's few instructions run beside the call, and an empty loop takes one cycle or two by how
     // the build happens to lay it out.
     bare.lines.push(Line::new("the same loop without a call", empty));
@@ -59,30 +82,32 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
         bare,
         judged(
             "hooks of three types in a row, as a run has them: each of them".to_owned(),
-            &found[6..8],
+            &found[2..4],
         ),
         judged(
             "the same through the rack, always timed: 1 hook at the point".to_owned(),
-            &found[8..12],
+            &found[4..8],
         ),
-        judged(format!("and {MANY} hooks at the point: each of them"), &found[12..16]),
+        judged(format!("and {MANY} hooks at the point: each of them"), &found[8..lone]),
     ])
+}
+
+/// One figure for the same case in several loops.
+#[expect(clippy::cast_precision_loss, reason = "there are few loops")]
+fn mean<'a>(sites: &[(&'a str, f64)]) -> (&'a str, f64) {
+    let name = sites.first().map_or("", |site| site.0);
+    (name, sites.iter().map(|site| site.1).sum::<f64>() / sites.len() as f64)
 }
 
 /// The first one is the yardstick; the others have a target.
 fn judged(title: String, found: &[(&str, f64)]) -> Section {
-    let mut section = compared(title, found);
-    let others = section.lines.split_off(1);
-    let judge = |line: Line| line.must(About::Ratio, Target::AtMost(MOST));
-    section.lines.extend(others.into_iter().map(judge));
-    section
-}
-
-/// The first one is the yardstick.
-fn compared(title: String, found: &[(&str, f64)]) -> Section {
     let yardstick = found.first().map_or(f64::NAN, |first| first.1);
-    let lines = found.iter().map(|(name, best)| Line::new(*name, *best).to(best / yardstick));
-    Section { title, unit: "ns", yardstick: "x Box<dyn>", lines: lines.collect() }
+    let compared = |(name, best): &(&str, f64)| Line::new(*name, *best).to(best / yardstick);
+    let mut lines: Vec<_> = found.iter().map(compared).collect();
+    for line in lines.iter_mut().skip(1) {
+        line.target = Some((About::Ratio, Target::AtMost(MOST)));
+    }
+    Section { title, unit: "ns", yardstick: "x Box<dyn>", lines }
 }
 
 fn empty_loop() -> Case {
@@ -96,10 +121,11 @@ fn empty_loop() -> Case {
     })
 }
 
-fn trait_object(context: &Rc<Context>) -> Case {
+fn trait_object<const KIND: u32, const SITE: u32>(context: &Rc<Context>) -> Case {
     let mut hook: Box<dyn Plain> = Box::new(Counter::<1>::default());
     let context = Rc::clone(context);
     Case::new("Box<dyn Trait>", 1, move |passes| {
+        black_box((KIND, SITE));
         let mut failures = 0;
         for _ in 0..passes {
             let result = black_box(&mut hook).on_point(black_box(POINT), &context);
@@ -162,11 +188,9 @@ fn timed_trait_objects(count: u32, context: &Rc<Context>) -> Case {
     })
 }
 
-/// Each `SITE` is code of its own: a call instruction that has had one target is predicted faster than one that has had
-/// several, and the yardstick's has had one.
-fn table_call<const SITE: u32>(name: &str, mut instance: Instance) -> Case {
+fn table_call<const KIND: u32, const SITE: u32>(name: &str, mut instance: Instance) -> Case {
     Case::new(name, 1, move |passes| {
-        black_box(SITE);
+        black_box((KIND, SITE));
         let mut failures = 0;
         for _ in 0..passes {
             let status = black_box(&mut instance).on_point(black_box(POINT));
