@@ -1,6 +1,7 @@
 //! The loader alone and with threads, over samples that are their own numbers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::super::{Slot, Target, size};
 use super::*;
@@ -120,8 +121,10 @@ fn an_endless_loader_makes_the_next_epoch_while_this_one_ends() {
     let settings = LoaderSettings { workers: 2, prefetch: 3, endless: true, ..settings(4, false) };
     let mut ahead = Loader::new(Arc::clone(&data) as Arc<dyn Dataset>, &settings).unwrap();
     rest(&mut ahead);
-    // Three batches of the next epoch; nobody has begun it.
-    while data.reads.load(Ordering::Relaxed) < 40 + 12 {
+    // Two batches of the next epoch at least, more than half of what may be made ahead; nobody has begun it.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while data.reads.load(Ordering::Relaxed) < 40 + 8 {
+        assert!(Instant::now() < deadline, "the threads wait for the next epoch to begin");
         std::thread::yield_now();
     }
     for epoch in 1..4 {
