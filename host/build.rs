@@ -50,17 +50,21 @@ fn compile_shim(libtorch: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Links the two libraries that the shim calls, and lets the programs of this package find them: first
+/// Links the libraries that the shim calls, and those that put CUDA into libtorch where it has it; lets the programs of this package find them: first
 /// in a released layout (`bin/` beside `lib/`), then where they were built against.
 fn link(libtorch: &Path) {
     let lib = libtorch.join("lib");
     println!("cargo:rustc-link-search=native={}", lib.display());
-    for name in ["torch_cpu", "c10"] {
+    let called = ["torch_cpu", "c10"];
+    for name in called {
         println!("cargo:rustc-link-lib=dylib={name}");
     }
+    // Nobody calls these: they are there once they are loaded.
+    let cuda = ["torch_cuda", "c10_cuda"];
+    let has_cuda = |name: &&str| lib.join(format!("lib{name}.so")).is_file();
     // `--disable-new-dtags` writes RPATH, not RUNPATH: libtorch's own dependencies are found by it too.
     println!("cargo:rustc-link-arg=-Wl,--no-as-needed,--disable-new-dtags");
-    for name in ["torch_cpu", "c10"] {
+    for name in called.into_iter().chain(cuda.into_iter().filter(has_cuda)) {
         println!("cargo:rustc-link-arg=-l{name}");
     }
     println!("cargo:rustc-link-arg=-Wl,-rpath,$ORIGIN/../lib");

@@ -1,7 +1,7 @@
 // What belongs to libtorch as a whole: start-up, backward, random state, threads, raw views, versions.
 #include "shim.h"
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <ATen/core/grad_mode.h>
@@ -89,6 +89,12 @@ at::Tensor copy_of(const View& view) {
   return at::from_blob(view.data, sizes, at::IntArrayRef(view.strides, dims), options).clone();
 }
 
+// The default generator of a CUDA device; below 0 that of the CPU.
+at::Generator generator_of(int cuda) {
+  auto device = cuda < 0 ? at::Device(at::kCPU) : at::Device(at::kCUDA, static_cast<int8_t>(cuda));
+  return at::globalContext().defaultGenerator(device);
+}
+
 }  // namespace
 
 extern "C" {
@@ -109,17 +115,17 @@ char* hrt_backward(const at::Tensor* loss, const at::Tensor* grad, bool keep_gra
   });
 }
 
-char* hrt_rng_state(at::Tensor** out) {
+char* hrt_rng_state(int cuda, at::Tensor** out) {
   return guarded([&] {
-    auto generator = at::detail::getDefaultCPUGenerator();
+    auto generator = generator_of(cuda);
     std::lock_guard<std::mutex> lock(generator.mutex());
     *out = new at::Tensor(generator.get_state());
   });
 }
 
-char* hrt_rng_set_state(const at::Tensor* state) {
+char* hrt_rng_set_state(int cuda, const at::Tensor* state) {
   return guarded([&] {
-    auto generator = at::detail::getDefaultCPUGenerator();
+    auto generator = generator_of(cuda);
     std::lock_guard<std::mutex> lock(generator.mutex());
     generator.set_state(*state);
   });

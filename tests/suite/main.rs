@@ -14,6 +14,7 @@ mod configs;
 mod console;
 mod data;
 mod dataflow;
+mod device;
 mod ema;
 mod endings;
 mod event_files;

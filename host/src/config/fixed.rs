@@ -77,6 +77,12 @@ pub(super) fn train_params() -> Vec<Param> {
         count("max_iters", None, 1, "iterations after which the run is complete; or max_epochs"),
         count("batch_size", Some(64), 1, "samples in a batch"),
         count("seed", Some(0), 0, "every source of randomness is derived from it"),
+        default(
+            "device",
+            ParamType::Str,
+            Value::Str("cpu".into()),
+            "where model and batches are: cpu, cuda or cuda:1",
+        ),
         choice("precision", &["fp32", "bf16", "fp16"], "arithmetic of forward and backward pass"),
         choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
         count("accumulation", Some(1), 1, "parts that each batch is cut into, one after the other"),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use hookrack_plugin_api::Value;
+use tch::Device;
 
 use super::entries::{HookEntry, MetricEntry};
 use super::error::{ConfigError, ConfigErrors};
@@ -156,6 +157,8 @@ pub struct TrainSection {
     pub batch_size: usize,
     /// Every source of randomness is derived from it.
     pub seed: u64,
+    /// Where the model and the batches are.
+    pub device: Device,
     /// Arithmetic of the forward and backward pass.
     pub precision: Precision,
     /// How the loss is scaled in fp16.

@@ -100,6 +100,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Where the model is.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
     /// What somebody who chose this precision should know about this machine.
     pub fn caution(&self) -> Option<String> {
         self.precision.caution(self.device)

@@ -5,6 +5,7 @@ use tch::Device;
 use super::assembly::Engine;
 use super::clip::ClipLimits;
 use super::data::DataSpec;
+use super::device;
 use super::error::{EngineError, Result};
 use super::loss::{Criterion, LOSSES};
 use super::loss_scaler::LossScalerSettings;
@@ -32,6 +33,7 @@ pub struct EngineBuilder {
     accumulation: usize,
     clip: ClipLimits,
     precision: Precision,
+    device: Device,
     graph: bool,
     loss_scaler: LossScalerSettings,
     seed: u64,
@@ -95,6 +97,7 @@ impl Default for EngineBuilder {
             accumulation: 1,
             clip: ClipLimits::default(),
             precision: Precision::Fp32,
+            device: Device::Cpu,
             graph: false,
             loss_scaler: LossScalerSettings::default(),
             seed: 0,
@@ -225,6 +228,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Where the model is; its batches come from a loader that puts them there too.
+    #[must_use]
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = device;
+        self
+    }
+
     /// How the loss is scaled in fp16.
     #[must_use]
     pub fn loss_scaler(mut self, settings: LossScalerSettings) -> Self {
@@ -256,12 +266,12 @@ impl EngineBuilder {
     /// Seeds libtorch and builds every part for data of this kind.
     ///
     /// # Errors
-    /// A part is missing, or cannot take its settings, or does not go with the others.
+    /// A part is missing, or cannot take its settings, or does not go with the others, or the device is not there.
     pub fn build(self, data: &DataSpec) -> Result<Engine> {
         torch::start();
+        device::check(self.device)?;
         rng::seed(self.seed);
-        let device = Device::Cpu;
-        let context = ModelContext { data: data.clone(), device };
+        let context = ModelContext { data: data.clone(), device: self.device };
         let model = self.model.ok_or(EngineError::NoPart { kind: "model" })?;
         let model = model.build("model", MODELS, &context)?;
         let model = if self.graph && !model.is_graph() {
@@ -287,7 +297,7 @@ impl EngineBuilder {
             clip: self.clip,
             precision: self.precision,
             loss_scaler: self.loss_scaler,
-            device,
+            device: self.device,
         }))
     }
 }

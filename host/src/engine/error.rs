@@ -102,6 +102,14 @@ pub enum EngineError {
         /// What tracing said.
         why: String,
     },
+    /// A device that cannot be used here.
+    #[error("{device} cannot be used: {why}")]
+    Device {
+        /// Which one.
+        device: String,
+        /// What is missing.
+        why: String,
+    },
     /// Loss scaling has no scale left to try.
     #[error(
         "the gradients have not been finite for so many steps that the loss scale fell to nothing: the loss \

@@ -1,6 +1,6 @@
 //! Rows that a model of tokens goes on with: each token is drawn by the scores that the model gives after those before it.
 
-use tch::Tensor;
+use tch::{Device, Tensor};
 
 use super::data::Prng;
 use super::error::{EngineError, Result};
@@ -34,9 +34,10 @@ pub fn generate(
     let _no_grad = GradMode::set(false);
     let (mut row, mut random) = (prompt.to_vec(), Prng::new(&[drawing.seed]));
     let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+    let device = model.params().first().map_or(Device::Cpu, |param| param.tensor.device());
     for _ in 0..count {
         let seen = &row[row.len().saturating_sub(longest)..];
-        let input = Tensor::f_from_slice(seen)?.f_unsqueeze(0)?;
+        let input = Tensor::f_from_slice(seen)?.f_unsqueeze(0)?.f_to_device(device)?;
         let scores = model.forward(&input, Mode::Eval)?.f_select(0, 0)?.f_select(0, -1)?;
         let scores = Vec::<f64>::try_from(scores.f_to_kind(tch::Kind::Double)?)?;
         row.push(draw(scores, drawing, &mut random)?);
@@ -83,7 +84,6 @@ mod tests {
     use crate::engine::model::{MODELS, ModelContext};
     use crate::engine::registry::Choice;
     use crate::torch::rng;
-    use tch::Device;
 
     const WARM: Drawing = Drawing { temperature: 1.0, top_k: 0, seed: 5 };
 

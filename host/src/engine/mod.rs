@@ -4,6 +4,7 @@ mod assembly;
 mod builder;
 pub mod clip;
 pub mod data;
+pub mod device;
 mod error;
 pub mod generate;
 pub mod loss;

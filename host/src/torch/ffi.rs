@@ -183,8 +183,8 @@ unsafe extern "C" {
         grad: *const C_tensor,
         keep_graph: bool,
     ) -> *mut c_char;
-    pub(super) fn hrt_rng_state(out: *mut *mut C_tensor) -> *mut c_char;
-    pub(super) fn hrt_rng_set_state(state: *const C_tensor) -> *mut c_char;
+    pub(super) fn hrt_rng_state(cuda: c_int, out: *mut *mut C_tensor) -> *mut c_char;
+    pub(super) fn hrt_rng_set_state(cuda: c_int, state: *const C_tensor) -> *mut c_char;
     pub(super) fn hrt_set_threads(within_op: c_int, between_ops: c_int) -> *mut c_char;
     pub(super) fn hrt_threads_within_op() -> c_int;
     pub(super) fn hrt_threads_between_ops() -> c_int;

@@ -171,6 +171,9 @@ fn help(error: &EngineError) -> &'static str {
         | EngineError::AllFrozen { .. } => {
             "in a pattern `*` is any run of letters, dots too; correct it, or take it out"
         }
+        EngineError::Device { .. } => {
+            "write \"cpu\"; docs/config.md says how a host with CUDA is built"
+        }
         EngineError::Weights(_) => "each tensor needs a name of its own in the model",
         _ => "change the setting, or choose another type",
     }
@@ -194,6 +197,7 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
         workers: split.workers,
         prefetch: split.prefetch,
         endless: key == "data.train",
+        device: config.train.device,
     };
     Loader::transformed(Arc::from(dataset), chain, &settings).map_err(refused(config, key))
 }
@@ -295,6 +299,7 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
             norm_type: config.train.clip_grad_norm_type,
             value: config.train.clip_grad_value,
         })
+        .device(config.train.device)
         .precision(config.train.precision)
         .graph(config.train.mode == Mode::Graph)
         .loss_scaler(config.train.loss_scaler)
@@ -306,6 +311,7 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
     builder.build(loaders.train.spec()).map_err(|error| {
         let section = match &error {
             EngineError::NoGraph { .. } => "train.mode",
+            EngineError::Device { .. } => "train.device",
             EngineError::NoMatch { pattern, .. }
             | EngineError::Shadowed { pattern }
             | EngineError::AllFrozen { pattern } => {

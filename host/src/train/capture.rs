@@ -19,7 +19,8 @@ impl Trainer {
     pub(super) fn capture(&mut self) -> Result<Checkpoint> {
         let facts = self.facts()?;
         let hooks = self.hook_states()?;
-        let rng = rng::state().map_err(crate::engine::EngineError::from);
+        let device = self.context.engine.borrow().device();
+        let rng = rng::state(device).map_err(crate::engine::EngineError::from);
         let rng = self.step(rng)?;
         let engine = self.context.engine.borrow();
         Ok(Checkpoint {

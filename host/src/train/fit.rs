@@ -14,6 +14,7 @@ use crate::engine::schedule::MicroBatch;
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Provenance, Stage};
 use crate::torch::autograd::GradMode;
+use crate::torch::rng::RngState;
 use hookrack_plugin_api::{Phase, Point as P};
 use std::rc::Rc;
 use std::time::Instant;
@@ -34,7 +35,7 @@ pub struct Trainer {
     pub(super) loss: Option<tch::Tensor>,
     pub(super) provenance: Provenance,
     pub(super) resume: Option<Resume>,
-    pub(super) rng: Option<Vec<u8>>,
+    pub(super) rng: Option<RngState>,
     // How much of the epoch in progress is done.
     pub(super) stage: Stage,
     pub(super) background: Background,

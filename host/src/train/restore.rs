@@ -45,7 +45,8 @@ impl Trainer {
     /// to do. Comes after `before_train`, whose hooks may have drawn random numbers once more.
     pub(super) fn take_up(&mut self) -> Result<()> {
         let Some(rng) = self.rng.take() else { return Ok(()) };
-        let set = rng::set_state(&rng).map_err(EngineError::from);
+        let device = self.context.engine.borrow().device();
+        let set = rng::set_state(&rng, device).map_err(EngineError::from);
         self.step(set)?;
         if self.stage == Stage::Iterations {
             self.validate_if_asked()?;

@@ -11,6 +11,7 @@ use crate::config::fixed;
 use crate::config::origin::Origin;
 use crate::config::resolved::{Limit, Mode, Precision, TrainSection};
 use crate::config::tree::{Entry, Item, Node, Table};
+use crate::engine::device;
 
 impl Resolver<'_> {
     pub(super) fn train(&mut self) -> Option<TrainSection> {
@@ -20,6 +21,7 @@ impl Resolver<'_> {
             self.checker.table(section.table, section.at, &fixed::train_params(), &scope);
         self.one_limit(section.table, section.at);
         self.one_source_of_weights(section.table);
+        self.known_device(&table);
         fill_threads(&mut table);
         let train = typed(&table);
         self.tree.push_node("train", Node::table(table, section.at.clone()));
@@ -34,6 +36,18 @@ impl Resolver<'_> {
             }
             (None, None) => self.checker.errors.push(ConfigError::NoLimit { at: at.clone() }),
             _ => {}
+        }
+    }
+
+    fn known_device(&mut self, table: &Table) {
+        let Some(node) = table.node("device") else { return };
+        if node.as_str().is_some_and(|name| device::named(name).is_none()) {
+            self.checker.errors.push(ConfigError::Refused {
+                at: node.origin.clone(),
+                key: "train.device".into(),
+                why: "no device has this name".into(),
+                help: "write \"cpu\", \"cuda\", or \"cuda:1\" for the second of several".into(),
+            });
         }
     }
 
@@ -69,6 +83,7 @@ fn typed(table: &Table) -> Option<TrainSection> {
         },
         batch_size: count("batch_size")?,
         seed: whole("seed")?,
+        device: device::named(table.str("device")?)?,
         precision: match table.str("precision")? {
             "bf16" => Precision::Bf16,
             "fp16" => Precision::Fp16,

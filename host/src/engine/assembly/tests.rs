@@ -101,14 +101,14 @@ fn continues_bit_for_bit(builder: impl Fn() -> EngineBuilder) {
         state.into_iter().map(|t| NamedTensor::new(t.name, t.tensor.detach().copy())).collect()
     };
     let saved = (copy(whole.model_state()), copy(whole.optimizer_state()));
-    let (position, random) = (whole.lr_position(), rng::state().unwrap());
+    let (position, random) = (whole.lr_position(), rng::state(Device::Cpu).unwrap());
     let rest = run(&mut whole, 8, 20);
 
     let mut resumed = engine(builder());
     resumed.load_model_state(&saved.0).unwrap();
     resumed.load_optimizer_state(&saved.1).unwrap();
     resumed.set_lr_position(position);
-    rng::set_state(&random).unwrap();
+    rng::set_state(&random, Device::Cpu).unwrap();
     assert_eq!(run(&mut resumed, 8, 20), rest);
     for (left, right) in whole.params().iter().zip(resumed.params()) {
         assert_eq!(left.tensor, right.tensor, "{}", left.name);

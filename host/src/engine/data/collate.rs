@@ -3,6 +3,8 @@
 use std::slice::ChunksExactMut;
 use std::sync::Arc;
 
+use tch::{Device, Tensor};
+
 use super::prng::Prng;
 use super::slot::{Row, Slot};
 use super::spec::{DataSpec, elements};
@@ -40,16 +42,18 @@ pub(super) struct Shapes {
     label: Vec<i64>,
     has_tokens: bool,
     has_int_labels: bool,
+    device: Device,
 }
 
 impl Shapes {
-    pub(super) fn new(spec: &DataSpec) -> Self {
+    pub(super) fn new(spec: &DataSpec, device: Device) -> Self {
         let with_rows = |sides: &[i64]| [&[0], sides].concat();
         Self {
             input: with_rows(&spec.input),
             label: with_rows(&spec.label_shape()),
             has_tokens: spec.has_tokens(),
             has_int_labels: spec.has_int_labels(),
+            device,
         }
     }
 
@@ -57,8 +61,14 @@ impl Shapes {
     pub(super) fn batch(&mut self, filled: Filled) -> Result<Batch> {
         let Filled { input, label, rows } = filled;
         (self.input[0], self.label[0]) = (size(rows), size(rows));
-        let tensor = |block: Box<Block>, is_int: bool, shape: &[i64]| {
-            if is_int { block.into_tensor::<i64>(shape) } else { block.into_tensor::<f32>(shape) }
+        let tensor = |block: Box<Block>, is_int: bool, shape: &[i64]| -> Result<Tensor> {
+            let filled = if is_int {
+                block.into_tensor::<i64>(shape)?
+            } else {
+                block.into_tensor::<f32>(shape)?
+            };
+            let is_there = self.device == Device::Cpu;
+            Ok(if is_there { filled } else { filled.f_to_device(self.device)? })
         };
         Ok(Batch {
             input: tensor(input, self.has_tokens, &self.input)?,
@@ -141,7 +151,7 @@ pub(super) fn batch<D: Dataset + ?Sized>(dataset: &D, indices: &[usize]) -> Resu
     let chain = Chain::none(dataset.spec(), dataset.brightest());
     let job = Job { indices: indices.iter().copied(), seed: 0, epoch: 0, number: 0 };
     let filled = fill(dataset, &chain, &Pool::new(0), &mut chain.scratch(), job)?;
-    Shapes::new(chain.spec()).batch(filled)
+    Shapes::new(chain.spec(), Device::Cpu).batch(filled)
 }
 
 /// The error for a sample that is not there.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tch::Device;
+
 use super::collate::{Filled, Job, Shapes, fill};
 use super::sampler::{Order, Remainder, Sampler, Shard};
 use super::transform::{Chain, Scratch};
@@ -31,6 +33,8 @@ pub struct LoaderSettings {
     pub prefetch: usize,
     /// Whether threads go on into the next epoch while this one ends: for loaders that walk one epoch after another.
     pub endless: bool,
+    /// Where batches are.
+    pub device: Device,
 }
 
 impl LoaderSettings {
@@ -46,6 +50,7 @@ impl LoaderSettings {
             workers: 0,
             prefetch: 1,
             endless: false,
+            device: Device::Cpu,
         }
     }
 }
@@ -131,7 +136,7 @@ impl Loader {
         let pool = Pool::new(2 * (settings.prefetch + settings.workers + 2));
         let maker = Arc::new(Maker { dataset, chain, pool, batch_size, seed });
         Ok(Self {
-            shapes: Shapes::new(maker.chain.spec()),
+            shapes: Shapes::new(maker.chain.spec(), settings.device),
             scratch: maker.scratch(),
             order: sampler.order(0),
             maker,
@@ -154,7 +159,7 @@ impl Loader {
             epoch: 0,
             order: self.sampler.order(0),
             next: 0,
-            shapes: Shapes::new(self.spec()),
+            shapes: Shapes::new(self.spec(), self.settings.device),
             scratch: self.maker.scratch(),
             settings: LoaderSettings { workers: 0, ..self.settings.clone() },
             workers: None,

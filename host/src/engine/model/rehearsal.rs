@@ -16,12 +16,12 @@ const ROWS: i64 = 2;
 
 /// Runs a model on samples that look like the data, all zeros, in train and in eval mode; gives the last output's shape.
 pub(super) fn rehearse(model: &dyn Model, context: &ModelContext) -> Result<Vec<i64>> {
-    let random = rng::state()?;
+    let random = rng::state(context.device)?;
     let buffers = tensor_list(model.buffers());
     let kept = foreach::clone_detached(&buffers)?;
     let outcome = both_modes(model, context);
     foreach::copy_(&buffers, &kept)?;
-    rng::set_state(&random)?;
+    rng::set_state(&random, context.device)?;
     outcome
 }
 

@@ -3,6 +3,7 @@
 use crate::events::SavedSeries;
 use crate::metrics::SavedReading;
 use crate::saved_state::SavedState;
+use crate::torch::rng::RngState;
 use hookrack_plugin_api::abi::HrProgress;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -21,7 +22,7 @@ pub struct Checkpoint {
     /// The states of hooks and metrics by instance name.
     pub hooks: BTreeMap<String, SavedState>,
     /// The state of libtorch's random numbers.
-    pub rng: Vec<u8>,
+    pub rng: RngState,
     /// All that is no tensor.
     pub facts: Facts,
 }

@@ -73,7 +73,8 @@ fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<()
         why: e.to_string(),
     };
     match name.split_once('/') {
-        Some(("rng", "cpu")) => to.rng = Vec::try_from(tensor).map_err(wrong)?,
+        Some(("rng", "cpu")) => to.rng.cpu = Vec::try_from(tensor).map_err(wrong)?,
+        Some(("rng", "cuda")) => to.rng.cuda = Some(Vec::try_from(tensor).map_err(wrong)?),
         Some(("engine", key)) => {
             to.engine.tensors.insert(key.to_owned(), tensor);
         }

@@ -106,9 +106,14 @@ fn run_tensors(checkpoint: &Checkpoint) -> Result<Vec<(String, Tensor)>, RunDirE
         name: name.to_owned(),
         why: why.to_string(),
     };
-    let length = i64::try_from(checkpoint.rng.len()).unwrap_or(i64::MAX);
-    let rng = Tensor::f_from_data_size(&checkpoint.rng, &[length], Kind::Uint8);
-    let mut tensors = vec![("rng/cpu".to_owned(), rng.map_err(|e| wrong("rng/cpu", e))?)];
+    let mut tensors = Vec::new();
+    let of_cpu = ("rng/cpu", &checkpoint.rng.cpu);
+    let of_cuda = checkpoint.rng.cuda.as_ref().map(|state| ("rng/cuda", state));
+    for (name, state) in [of_cpu].into_iter().chain(of_cuda) {
+        let length = i64::try_from(state.len()).unwrap_or(i64::MAX);
+        let state = Tensor::f_from_data_size(state, &[length], Kind::Uint8);
+        tensors.push((name.to_owned(), state.map_err(|e| wrong(name, e))?));
+    }
     for (key, tensor) in &checkpoint.engine.tensors {
         tensors.push((format!("engine/{key}"), tensor.shallow_clone()));
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::events::{Sample, SavedSeries};
 use crate::run::safetensors_file;
 use crate::saved_state::SavedState;
+use crate::torch::rng::RngState;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ fn checkpoint(iter: u64) -> Checkpoint {
         optimizer: vec![("w.exp_avg".into(), Tensor::from_slice(&[0.5_f32, 0.5]))],
         engine,
         hooks: BTreeMap::from([("EMAIterHook".to_owned(), ema)]),
-        rng: vec![1, 2, 3],
+        rng: RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) },
         facts: Facts { position, events: vec![series], ..Facts::default() },
     }
 }
@@ -50,7 +51,7 @@ fn a_checkpoint_comes_back_as_it_was() {
     let expected = checkpoint(10);
     assert_eq!(back.facts.position, expected.facts.position);
     assert_eq!(back.model[0].1, expected.model[0].1);
-    assert_eq!(back.rng, [1, 2, 3]);
+    assert_eq!(back.rng, RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) });
     assert_eq!(back.engine.values["scale"], 65536.0.into());
     let ema = &back.hooks["EMAIterHook"];
     assert_eq!(ema.values["updates"], 7i64.into());

@@ -1,0 +1,25 @@
+//! `train.device`: what is there is used, what is not is refused where it stands.
+
+use crate::workbench::Bench;
+
+#[test]
+fn a_device_that_is_not_there_is_refused_before_any_training() {
+    let bench = Bench::new("");
+    let (ran, run) = bench.train("run", &["-s", "train.device=cuda:99"]);
+    ran.expect(2).says(&["`train.device`: cuda:99 cannot be used", "help: write \"cpu\""]);
+    assert!(!run.path.exists(), "nothing is left on disk");
+    bench.run(["check", "config.toml", "-s", "train.device=cuda:99"]).expect(2);
+}
+
+/// Trains where there is a card, and says what is missing where there is none.
+#[test]
+fn a_run_on_cuda_learns_or_says_why_it_cannot() {
+    let bench = Bench::new("");
+    let (ran, run) = bench.train("run", &["-s", "train.device=cuda", "-s", "train.precision=fp16"]);
+    if ran.code == Some(0) {
+        assert!(run.scalar("train/loss").is_finite());
+        bench.trained("run", &["-s", "train.device=cuda", "-s", "train.max_epochs=3", "--resume"]);
+    } else {
+        ran.expect(2).says(&["`train.device`: cuda:0 cannot be used"]);
+    }
+}
