@@ -74,14 +74,17 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
     Vec::try_from(tensor.detach().flatten(0, -1).to_kind(Kind::Double)).unwrap()
 }
 
-/// The largest difference, relative to the number itself in doubles; in floats to the tensor's largest number,
-/// because a number near zero has lost digits on its way there.
-fn difference(found: &[f64], wanted: &[f64], kind: Kind) -> f64 {
+/// PyTorch lacks these: their golden numbers are of plain operators, which round in another order than lists do.
+const NOT_PYTORCHS: [&str; 2] = ["LAMB", "LARS"];
+
+/// The largest difference, relative to the number itself; in floats of what PyTorch lacks to the tensor's largest number,
+/// because one near zero has lost digits on its way there.
+fn difference(found: &[f64], wanted: &[f64], by_number: bool) -> f64 {
     let largest = wanted.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     let pairs = found.iter().zip(wanted);
     pairs.fold(0.0, |worst, (found, wanted)| {
         assert!(found.is_finite());
-        let scale = if kind == Kind::Double { wanted.abs() } else { largest };
+        let scale = if by_number { wanted.abs() } else { largest };
         f64::max(worst, (found - wanted).abs() / scale)
     })
 }
@@ -93,13 +96,15 @@ fn fifty_steps_are_pytorchs() {
             [(Kind::Double, 1e-10, &case.float64), (Kind::Float, 1e-6, &case.float32)]
         {
             let params = start(kind);
+            let by_number = kind == Kind::Double || !NOT_PYTORCHS.contains(&&*case.r#type);
             let mut optimizer = build(&case.r#type, &case.settings.0, &params);
             let mut done = 0;
             for (step, wanted) in kept {
                 run(optimizer.as_mut(), &params, done + 1..=*step);
                 done = *step;
                 for param in &params {
-                    let worst = difference(&numbers(&param.tensor), &wanted[&param.name], kind);
+                    let worst =
+                        difference(&numbers(&param.tensor), &wanted[&param.name], by_number);
                     assert!(
                         worst < tolerance,
                         "{} {:?} {kind:?}: {} is off by {worst:e} at step {step}",
