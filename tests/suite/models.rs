@@ -146,9 +146,32 @@ fn gpt_bytes_trains_on_any_text_and_writes_on_from_a_prompt() {
     assert!(text.starts_with("the quick") && text.len() >= "the quick".len() + 20, "{text:?}");
     assert_eq!(text, write_on(&["--seed", "0"]));
     assert_ne!(text, write_on(&["--seed", "1"]));
+    bench
+        .run(["predict", config, "--checkpoint", "run", "--prompt", ""].iter().chain(&sets))
+        .expect(2);
     bench.write("images.toml", &self::config(LENET));
     let images = ["predict", "images.toml", "--checkpoint", "run", "--prompt", "x"];
     bench.run(images).expect(2).says(&["a prompt is for a model"]);
+}
+
+#[test]
+fn a_prompt_is_gone_on_with_by_the_averaged_weights_where_there_are_any() {
+    let bench = Bench::bare();
+    bench.write("text.txt", &"abcdefgh".repeat(100));
+    let ema = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 1.0\nwarmup = false\n";
+    let job = "plugins.dirs = [\"plugins\"]\n\n[train]\nmax_iters = 60\nbatch_size = 8\nthreads = 1\n\n\
+               [model]\ntype = \"GPT\"\nlayers = 1\nwidth = 32\nheads = 2\n\n[loss]\ntype = \"CrossEntropy\"\n\n\
+               [optimizer]\ntype = \"AdamW\"\nlr = 0.02\n\n[data.train]\ntype = \"Text\"\npath = \"text.txt\"\ncontext = 8\n\n";
+    bench.write("averaged.toml", &format!("{job}{ema}"));
+    bench.write("plain.toml", job);
+    bench.run(["train", "averaged.toml", "--run-dir", "run"]).expect(0);
+    let written = |config: &str| {
+        let likeliest = ["--prompt", "abc", "--tokens", "5", "--temperature", "0"];
+        let args = ["predict", config, "--checkpoint", "run"].into_iter().chain(likeliest);
+        bench.run(args).expect(0).stdout.clone()
+    };
+    assert_eq!(written("plain.toml"), "abcdefgh\n");
+    assert_ne!(written("averaged.toml"), "abcdefgh\n", "the average has never left the start");
 }
 
 #[test]

@@ -39,9 +39,8 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
     let job = args.source.job()?;
     if let Some(prompt) = &args.sample.prompt {
-        let parts = Parts::build(&job.config)?;
         let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
-        return args.sample.run(prompt, &job, parts, checkpoint);
+        return args.sample.run(prompt, &job, checkpoint);
     }
     if job.config.data.pred.is_none() {
         let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";

@@ -1,14 +1,15 @@
 //! `hookrack predict --prompt`: a text that a model of tokens goes on with.
 
-use super::exit::Failure;
-use crate::engine::generate::{Drawing, generate};
-use crate::engine::{EngineError, NamedTensor};
+use super::exit::{Failure, code_of};
+use crate::engine::generate::Drawing;
 use crate::job::Job;
 use crate::run::checkpoint::Checkpoint;
-use crate::train::Parts;
+use crate::train::{Interrupt, Parts, Resume, Trainer};
+use crate::writers::Writers;
 use clap::Args;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// How a prompt is gone on with.
 #[derive(Args)]
@@ -35,38 +36,44 @@ pub(super) struct SampleArgs {
 }
 
 impl SampleArgs {
-    /// Prints the prompt and what the checkpoint's weights make of it.
+    /// Prints the prompt and what the checkpoint makes of it.
     pub(super) fn run(
         &self,
         prompt: &str,
         job: &Job,
-        mut parts: Parts,
         checkpoint: Checkpoint,
     ) -> Result<ExitCode, Failure> {
-        let wrong = |error: EngineError| {
-            let help =
-                "a prompt is for a model and a checkpoint of text, in the characters of that text";
-            Failure::from(job.config.refuse("model", error.to_string(), help))
+        let wrong = |why: &str| {
+            let help = "a prompt is for a model of text, in the characters of that text";
+            Failure::from(job.config.refuse("model", why, help))
         };
-        let saved = checkpoint.model.into_iter();
-        let saved: Vec<_> = saved.map(|(name, tensor)| NamedTensor { name, tensor }).collect();
-        parts.engine.load_model_state(&saved).map_err(wrong)?;
-        let known = parts.loaders.train.dataset().vocabulary();
-        let prompt = encode(prompt, known).map_err(|why| wrong(EngineError::Data(why)))?;
+        let parts = Parts::build(&job.config)?;
+        let (data, is_text) = (Arc::clone(parts.loaders.train.dataset()), parts.takes_tokens());
+        if !is_text {
+            return Err(wrong("this model does not take rows of tokens"));
+        }
+        let known = data.vocabulary();
+        let prompt = encode(prompt, known).map_err(|why| wrong(&why))?;
         let Self { temperature, top_k, seed, .. } = *self;
+        let interrupt = Interrupt::listen().map_err(Failure::usage)?;
+        let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
+        trainer.resume_from(Resume { checkpoint, force: false });
         let drawing = Drawing { temperature, top_k, seed };
-        let model = parts.engine.model();
-        let tokens = generate(model, &prompt, self.tokens, &drawing).map_err(wrong)?;
+        let (ending, tokens) = trainer.generate(&prompt, self.tokens, &drawing);
+        let code = code_of(ending)?;
         let text = decode(&[prompt, tokens].concat(), known);
         // A reader that has gone away is no error.
         let mut out = std::io::stdout();
         let _ = out.write_all(&text).and_then(|()| out.write_all(b"\n"));
-        Ok(ExitCode::SUCCESS)
+        Ok(code)
     }
 }
 
 /// The tokens of a text: numbers of characters, or its bytes where there are no characters.
 fn encode(text: &str, known: &[char]) -> Result<Vec<i64>, String> {
+    if text.is_empty() {
+        return Err("an empty prompt: give at least one token".into());
+    }
     if known.is_empty() {
         return Ok(text.bytes().map(i64::from).collect());
     }
@@ -97,6 +104,7 @@ mod tests {
         assert_eq!(encode("béa", &known), Ok(vec![1, 2, 0]));
         assert_eq!(decode(&[1, 2, 0], &known), "béa".as_bytes());
         assert!(encode("c", &known).unwrap_err().contains("'c'"));
+        assert!(encode("", &[]).unwrap_err().contains("empty"));
         assert_eq!(encode("é", &[]), Ok(vec![0xC3, 0xA9]));
         assert_eq!(decode(&[0xC3, 0xA9], &[]), "é".as_bytes());
     }

@@ -86,6 +86,11 @@ impl Parts {
         }
         Ok(Self { loaders, engine, horizon })
     }
+
+    /// Whether the model takes rows of tokens: a model of text.
+    pub fn takes_tokens(&self) -> bool {
+        self.loaders.train.spec().has_tokens() && self.engine.model().input_shape().len() == 1
+    }
 }
 
 impl Trainer {

@@ -3,6 +3,7 @@
 use super::ending::Ending;
 use super::fit::{Result, Trainer};
 use crate::engine::data::Loader;
+use crate::engine::generate::{Drawing, generate};
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
 use hookrack_plugin_api::{Phase, Point as P};
 use tch::Tensor;
@@ -107,18 +108,48 @@ impl Trainer {
         }
     }
 
-    /// One pass over a phase's data; false when a signal cut it short. Where training was is put back afterwards.
+    /// One pass over a phase's data; false when a signal cut it short.
     pub(super) fn pass(&mut self, phase: Phase) -> Result<bool> {
         let Some(points) = EvalPass::of(phase) else { return Ok(true) };
         let Some(loader) = self.loader(phase) else { return Ok(true) };
         loader.begin(0, 0);
         let inner_len = loader.batches();
+        self.aside(phase, inner_len, |t| t.batches(phase, points))
+    }
+
+    /// Goes on with a row of tokens, between the points of a prediction that has no batch: a hook that puts averaged weights
+    /// in for one does so here too.
+    pub fn generate(
+        &mut self,
+        prompt: &[i64],
+        count: usize,
+        drawing: &Drawing,
+    ) -> (Ending, Vec<i64>) {
+        let mut tokens = Vec::new();
+        let ending = self.run(|t| {
+            t.aside(Phase::Pred, 0, |t| {
+                t.fire_each(PRED.begin)?;
+                let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
+                tokens = t.step(made)?;
+                t.fire_each(PRED.end)
+            })
+        });
+        (ending, tokens)
+    }
+
+    /// Something of another phase; where training was is put back afterwards.
+    fn aside<T>(
+        &mut self,
+        phase: Phase,
+        inner_len: u64,
+        body: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let before = self.context.progress.get();
         self.context.advance(|p| {
             p.phase = phase.code();
             (p.inner_iter, p.inner_len, p.micro, p.micros) = (0, inner_len, 0, 1);
         });
-        let outcome = self.batches(phase, points);
+        let outcome = body(self);
         self.context.advance(|p| {
             (p.phase, p.inner_iter, p.inner_len) =
                 (before.phase, before.inner_iter, before.inner_len);
