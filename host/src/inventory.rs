@@ -38,6 +38,7 @@ impl Inventory {
     fn fill_catalog(&mut self) -> Result<(), CatalogError> {
         let catalog = &mut self.catalog;
         add_all(catalog, Kind::Model, model::MODELS)?;
+        add_all(catalog, Kind::Layer, model::LAYERS)?;
         add_all(catalog, Kind::Loss, loss::LOSSES)?;
         add_all(catalog, Kind::Optimizer, optimizer::OPTIMIZERS)?;
         add_all(catalog, Kind::LrScheduler, lr::LR_SCHEDULES)?;

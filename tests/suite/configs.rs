@@ -112,6 +112,24 @@ fn what_config_prints_as_toml_is_a_config_that_means_the_same() {
 }
 
 #[test]
+fn the_schema_has_the_parameters_of_every_layer() {
+    let ran = Bench::new("").run(["config", "--schema"]);
+    let schema: Json = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let titled = |all: &Json, title: &str| {
+        let found = all.as_array().unwrap().iter().find(|one| one["title"] == title);
+        found.unwrap_or_else(|| panic!("no {title} in {all}")).clone()
+    };
+    let layers = &schema["$defs"]["layer"]["anyOf"];
+    assert!(titled(layers, "conv")["properties"]["kernel"].is_object());
+    let layer = serde_json::json!({ "$ref": "#/$defs/layer" });
+    let model = titled(&schema["$defs"]["model"]["oneOf"], "Sequential");
+    assert_eq!(model["properties"]["layers"]["items"], layer);
+    assert_eq!(titled(layers, "residual")["properties"]["layers"]["items"], layer);
+    let gpt = titled(&schema["$defs"]["model"]["oneOf"], "GPT");
+    assert_eq!(gpt["properties"]["layers"]["type"], "integer");
+}
+
+#[test]
 fn the_schema_has_the_parameters_of_the_plugins_hooks_and_metrics() {
     let bench = Bench::new("");
     let ran = bench.run(["config", "--schema"]);

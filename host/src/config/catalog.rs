@@ -15,6 +15,8 @@ use super::fixed;
 pub enum Kind {
     /// `[model]`
     Model,
+    /// `[[model.layers]]`
+    Layer,
     /// `[loss]`
     Loss,
     /// `[optimizer]`
@@ -38,6 +40,7 @@ impl Kind {
     pub fn noun(self) -> &'static str {
         match self {
             Self::Model => "model",
+            Self::Layer => "layer",
             Self::Loss => "loss",
             Self::Optimizer => "optimizer",
             Self::LrScheduler => "lr scheduler",

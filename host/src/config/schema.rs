@@ -21,6 +21,9 @@ const DEFINITIONS: [(&str, Kind); 8] = [
     ("metric", Kind::Metric),
 ];
 
+/// The definition of a model's layer, which may have layers of its own.
+const LAYER: &str = "layer";
+
 /// The schema (draft 2020-12) of a whole config file.
 pub fn json_schema(catalog: &Catalog) -> Value {
     json!({
@@ -51,11 +54,13 @@ fn top_level(catalog: &Catalog) -> Map<String, Value> {
     properties
 }
 
-/// One definition per kind: the tables that may build on a base.
+/// One definition per kind: the tables that may build on a base, and a layer.
 fn definitions(catalog: &Catalog) -> Map<String, Value> {
     let defined =
         DEFINITIONS.into_iter().map(|(name, kind)| (name.to_owned(), mergeable(catalog, kind)));
-    defined.collect()
+    // Layers have layers: the one definition that refers to itself.
+    let layer = (LAYER.to_owned(), list(catalog, Kind::Layer)["items"].take());
+    defined.chain([layer]).collect()
 }
 
 fn reference(definition: &str) -> Value {
@@ -183,6 +188,9 @@ fn alternative(
     );
     properties.extend(special_keys(catalog, kind));
     properties.extend(param_schemas(&entry.params));
+    if matches!(kind, Kind::Model | Kind::Layer) {
+        describe_layers(entry, &mut properties);
+    }
     if merges {
         properties.insert(DELETE.into(), delete_schema());
     }
@@ -196,6 +204,15 @@ fn alternative(
         schema["required"] = json!(required);
     }
     schema
+}
+
+/// A list of layers has entries by `type`, which the parameter alone does not know.
+fn describe_layers(entry: &CatalogEntry, properties: &mut Map<String, Value>) {
+    let described = |param: &&Param| param.name == "layers" && param.ty == ParamType::Any;
+    if let Some(layers) = entry.params.iter().find(described) {
+        let schema = &mut properties[&layers.name];
+        (schema["type"], schema["items"]) = (json!("array"), reference(LAYER));
+    }
 }
 
 /// The reserved keys that have a grammar of their own.

@@ -48,11 +48,7 @@ fn mlp() -> CatalogEntry {
 }
 
 fn sequential() -> CatalogEntry {
-    let layer = ParamType::Table(vec![
-        param("type", ParamType::Str, Presence::Required),
-        param("out", ParamType::Int, Presence::Optional),
-    ]);
-    entry("Sequential", vec![param("layers", ParamType::List(Box::new(layer)), Presence::Required)])
+    entry("Sequential", vec![param("layers", ParamType::Any, Presence::Required)])
 }
 
 fn idx_images() -> CatalogEntry {
@@ -74,6 +70,7 @@ fn components() -> Vec<(Kind, CatalogEntry)> {
     vec![
         (Kind::Model, mlp()),
         (Kind::Model, sequential()),
+        (Kind::Layer, entry("linear", vec![param("out", ParamType::Int, Presence::Optional)])),
         (Kind::Loss, entry("CrossEntropy", vec![float("label_smoothing", 0.0, 0.0)])),
         (Kind::Loss, entry("MSE", vec![])),
         (Kind::Optimizer, entry("SGD", vec![float("lr", 0.1, 0.0), float("momentum", 0.0, 0.0)])),

@@ -22,6 +22,7 @@ pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
 pub use resnet::ResNetSettings;
 pub use roster::{Roster, Tensors};
+pub(crate) use sequential::LAYERS;
 pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
 pub use traced::Traced;

@@ -36,7 +36,7 @@ pub struct SequentialSettings {
 }
 
 /// Every layer that a config can name.
-static LAYERS: &[Entry<Site, Plan>] = &[
+pub(crate) static LAYERS: &[Entry<Site, Plan>] = &[
     Entry::of::<linear::LinearLayer>(),
     Entry::of::<conv::ConvLayer>(),
     Entry::of::<norm::NormLayer>(),

@@ -75,7 +75,7 @@ pub(super) type Check<T> = std::result::Result<T, String>;
 
 /// Where a layer stands and what comes in.
 #[derive(Debug, Clone)]
-pub(super) struct Site {
+pub(crate) struct Site {
     /// Its key below `[model]`, and the name in front of those of its tensors.
     pub(super) path: String,
     /// What comes in.
@@ -85,7 +85,7 @@ pub(super) struct Site {
 type Make = Box<dyn FnOnce(&mut Roster) -> Result<Box<dyn Layer>>>;
 
 /// A layer whose shapes are known, yet to be made.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// What comes out.
     pub(super) output: Flow,
     make: Make,
