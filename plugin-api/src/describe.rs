@@ -336,4 +336,35 @@ mod tests {
             Average { momentum: 0.99, shape: Shape::HalfCosine, widths: None, shadow: Vec::new() };
         assert_eq!(from_value::<Average>(value), Ok(expected));
     }
+
+    /// What two hooks have in common.
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Pace {
+        /// Steps between two looks.
+        #[serde(rename = "interval", default = "pace")]
+        steps: u32,
+    }
+    fn pace() -> u32 {
+        7
+    }
+
+    /// Looks now and then.
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Watch {
+        #[serde(flatten)]
+        pace: Pace,
+        #[serde(default)]
+        loud: bool,
+    }
+
+    #[test]
+    fn flattened_settings_stand_beside_the_others() {
+        let names: Vec<_> = Watch::params().into_iter().map(|param| param.name).collect();
+        assert_eq!(names, ["interval", "loud"]);
+        let given = Value::Table(vec![("interval".into(), 3.into()), ("loud".into(), true.into())]);
+        let watch = from_value::<Watch>(given.clone()).unwrap();
+        assert_eq!(watch, Watch { pace: Pace { steps: 3 }, loud: true });
+        assert_eq!(crate::describe::Setting::to_value(&watch), Some(given));
+        assert_eq!(from_value::<Watch>(Value::empty()).unwrap().pace.steps, 7);
+    }
 }

@@ -54,11 +54,23 @@ impl<C: ?Sized, B: ?Sized> Entry<C, B> {
 }
 
 fn build<C: ?Sized, B: ?Sized, T: Component<C, B>>(settings: Value, context: &C) -> Result<Box<B>> {
-    for param in T::params() {
+    let params = T::params();
+    check_names(&params, &settings).map_err(T::refuse)?;
+    for param in params {
         check_range(&param, settings.field(&param.name)).map_err(T::refuse)?;
     }
     let component: T = from_value(settings).map_err(|error| T::refuse(error.to_string()))?;
     component.build(context)
+}
+
+/// Serde alone lets a name pass that nobody knows where settings are made of several structs.
+fn check_names(params: &[Param], settings: &Value) -> std::result::Result<(), String> {
+    let Value::Table(fields) = settings else { return Ok(()) };
+    let known: Vec<_> = params.iter().flat_map(Param::keys).collect();
+    match fields.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some((key, _)) => Err(format!("unknown field `{key}`: {}", nearest(key, &known))),
+    }
 }
 
 fn check_range(param: &Param, value: Option<&Value>) -> std::result::Result<(), String> {
@@ -111,28 +123,27 @@ impl Choice {
         let answers = |entry: &&Entry<C, B>| {
             entry.name == self.name || entry.aliases.contains(&self.name.as_str())
         };
-        match entries.iter().find(answers) {
-            Some(entry) => (entry.build)(self.settings.clone(), context),
-            None => Err(unknown(kind, &self.name, entries.iter().map(|entry| entry.name))),
+        if let Some(entry) = entries.iter().find(answers) {
+            return (entry.build)(self.settings.clone(), context);
         }
+        let known: Vec<_> = entries.iter().map(|entry| entry.name).collect();
+        let (name, hint) = (self.name.clone(), nearest(&self.name, &known));
+        Err(EngineError::UnknownType { kind, name, hint })
     }
 }
 
-fn unknown(
-    kind: &'static str,
-    name: &str,
-    known: impl Iterator<Item = &'static str> + Clone,
-) -> EngineError {
+/// What was meant instead of a name, or all that could be.
+fn nearest(name: &str, known: &[&str]) -> String {
     let distance =
         |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
-    let nearest = known.clone().map(|other| (distance(other), other)).min();
-    let hint = match nearest {
+    let nearest = known.iter().map(|other| (distance(other), other)).min();
+    match nearest {
         Some((distance, other)) if distance <= 1 + name.len() / 4 => {
             format!("did you mean `{other}`?")
         }
-        _ => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
-    };
-    EngineError::UnknownType { kind, name: name.to_owned(), hint }
+        Some(_) => format!("there are {}", known.join(", ")),
+        None => "there are none".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -183,6 +194,9 @@ mod tests {
         assert_eq!(text("Zebra", "value", 0.5), "no number is named `Zebra`: there are Number");
         assert_eq!(text("Number", "value", 2.0), "number `Number`: value = 2 is more than 1");
         assert_eq!(text("Number", "value", f64::NAN), "number `Number`: value is not a number");
-        assert!(text("Number", "valu", 0.5).contains("unknown field `valu`"));
+        assert_eq!(
+            text("Number", "valu", 0.5),
+            "number `Number`: unknown field `valu`: did you mean `value`?"
+        );
     }
 }

@@ -179,6 +179,13 @@ fn value_of_field(field: &Field) -> syn::Result<TokenStream> {
         return Ok(TokenStream::new());
     }
     let (ident, ty, key) = (&field.ident, &field.ty, key_of(field)?);
+    if has_word(&entries(&field.attrs, "serde")?, "flatten") {
+        return Ok(quote! {
+            if let ::core::option::Option::Some(api::Value::Table(inner)) = api::Setting::to_value(&self.#ident) {
+                fields.extend(inner);
+            }
+        });
+    }
     Ok(quote! {
         if let ::core::option::Option::Some(value) = (&&api::Ask::<#ty>::new()).to_value(&self.#ident) {
             fields.push((::std::string::String::from(#key), value));

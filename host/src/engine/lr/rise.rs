@@ -41,11 +41,22 @@ pub(super) enum Method {
 }
 
 /// The warm-up of OneFlow and iMIX: the schedule runs from step 0 on, the rise hides its beginning.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct Rise {
+    /// What the rise begins with, as a factor.
+    #[serde(rename = "warmup_factor", default = "factor")]
+    #[param(min = 0.0)]
     pub(super) factor: f64,
+    /// Steps of the rise.
+    #[serde(rename = "warmup_iter", default)]
     pub(super) steps: u64,
+    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
+    #[serde(rename = "warmup_method", default)]
     pub(super) method: Method,
+}
+
+fn factor() -> f64 {
+    0.001
 }
 
 impl Rise {

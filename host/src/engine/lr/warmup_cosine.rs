@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::{Method, Rise};
+use super::rise::Rise;
 use super::rule::rule;
 use super::shape::{cosine, share};
 use super::{Horizon, LrSchedule};
@@ -14,22 +14,13 @@ use crate::engine::registry::Component;
 /// `base ((1 - alpha) (1 + cos(π t / T)) / 2 + alpha)` from `warmup_iter` on; the rise goes to the value there, and the
 /// cosine is not shifted. iMIX's scheduler of this name is `warmup_method = "scaled_linear"` or `"scaled_constant"`.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupCosineLr {
     /// The share of the rate that is left at the end.
     #[serde(default)]
     #[param(min = 0.0, max = 1.0)]
     alpha: f64,
-    /// What the rise begins with, as a factor.
-    #[serde(default = "warmup_factor")]
-    #[param(min = 0.0)]
-    warmup_factor: f64,
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_iter: u64,
-    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(default)]
-    warmup_method: Method,
+    #[serde(flatten)]
+    rise: Rise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -39,29 +30,16 @@ pub(super) struct WarmupCosineLr {
 ///
 /// `eta_min + (base - eta_min) (1 + cos(π t / T)) / 2` from `warmup_iter` on; the rise goes to the value there.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupCosineAnnealingLr {
     /// The rate at the end.
     #[serde(default)]
     #[param(min = 0.0)]
     eta_min: f64,
-    /// What the rise begins with, as a factor.
-    #[serde(default = "warmup_factor")]
-    #[param(min = 0.0)]
-    warmup_factor: f64,
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_iter: u64,
-    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(default)]
-    warmup_method: Method,
+    #[serde(flatten)]
+    rise: Rise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
-}
-
-fn warmup_factor() -> f64 {
-    0.001
 }
 
 impl Component<Horizon, dyn LrSchedule> for WarmupCosineLr {
@@ -70,14 +48,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmupCosineLr {
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = horizon.steps(self.by_epoch);
-        let rise = Rise {
-            factor: self.warmup_factor,
-            steps: self.warmup_iter,
-            method: self.warmup_method,
-        };
         Ok(rule(
             self.by_epoch,
-            rise.over(move |base, step| cosine(base, self.alpha * base, share(step, total))),
+            self.rise.over(move |base, step| cosine(base, self.alpha * base, share(step, total))),
         ))
     }
 }
@@ -88,14 +61,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmupCosineAnnealingLr {
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = horizon.steps(self.by_epoch);
-        let rise = Rise {
-            factor: self.warmup_factor,
-            steps: self.warmup_iter,
-            method: self.warmup_method,
-        };
         Ok(rule(
             self.by_epoch,
-            rise.over(move |base, step| cosine(base, self.eta_min, share(step, total))),
+            self.rise.over(move |base, step| cosine(base, self.eta_min, share(step, total))),
         ))
     }
 }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::{Method, Rise};
+use super::rise::Rise;
 use super::rule::rule;
 use super::shape::{polynomial, real, share};
 use super::{Horizon, LrSchedule};
@@ -14,7 +14,6 @@ use crate::engine::registry::Component;
 /// `(base - end) (1 - t / T)^power + end` from `warmup_iter` on; the rise goes to the value there. With `cycle`, `T` grows
 /// to the next multiple past the end, and step 0 counts as 1, as in OneFlow.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupPolynomialLr {
     /// The rate at the end.
     #[serde(default = "end")]
@@ -30,23 +29,11 @@ pub(super) struct WarmupPolynomialLr {
     /// Fall again past the end, from a lower top.
     #[serde(default)]
     cycle: bool,
-    /// What the rise begins with, as a factor.
-    #[serde(default = "warmup_factor")]
-    #[param(min = 0.0)]
-    warmup_factor: f64,
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_iter: u64,
-    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(default)]
-    warmup_method: Method,
+    #[serde(flatten)]
+    rise: Rise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
-}
-
-fn warmup_factor() -> f64 {
-    0.001
 }
 
 fn end() -> f64 {
@@ -69,14 +56,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmupPolynomialLr {
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = self.max_iter.unwrap_or(horizon.steps(self.by_epoch));
-        let rise = Rise {
-            factor: self.warmup_factor,
-            steps: self.warmup_iter,
-            method: self.warmup_method,
-        };
         Ok(rule(
             self.by_epoch,
-            rise.over(move |base, step| {
+            self.rise.over(move |base, step| {
                 let done = if self.cycle { share_of_multiples } else { share };
                 polynomial(base, self.end_learning_rate, self.power, done(step, total))
             }),

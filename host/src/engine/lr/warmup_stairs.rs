@@ -3,7 +3,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::{Method, Rise};
+use super::rise::Rise;
 use super::rule::rule;
 use super::shape::{decayed, in_order, stairs};
 use super::{Horizon, LrSchedule};
@@ -12,7 +12,6 @@ use crate::engine::registry::Component;
 
 /// Rises into a stair that goes down by `gamma` every `step_size` steps, counted from the start of the run.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupStepLr {
     /// Steps between two falls.
     #[param(min = 1)]
@@ -21,16 +20,8 @@ pub(super) struct WarmupStepLr {
     #[serde(default = "gamma")]
     #[param(min = 0.0)]
     gamma: f64,
-    /// What the rise begins with, as a factor.
-    #[serde(default = "warmup_factor")]
-    #[param(min = 0.0)]
-    warmup_factor: f64,
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_iter: u64,
-    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(default)]
-    warmup_method: Method,
+    #[serde(flatten)]
+    rise: Rise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -41,7 +32,6 @@ pub(super) struct WarmupStepLr {
 /// iMIX's scheduler of this name is `warmup_method = "scaled_linear"` or `"scaled_constant"`; as long as the rise ends
 /// before the first milestone, `linear` is the same curve.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupMultiStepLr {
     /// The steps at which the rate goes down, from the smallest to the largest.
     milestones: Vec<u64>,
@@ -49,16 +39,8 @@ pub(super) struct WarmupMultiStepLr {
     #[serde(default = "gamma")]
     #[param(min = 0.0)]
     gamma: f64,
-    /// What the rise begins with, as a factor.
-    #[serde(default = "warmup_factor")]
-    #[param(min = 0.0)]
-    warmup_factor: f64,
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_iter: u64,
-    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(default)]
-    warmup_method: Method,
+    #[serde(flatten)]
+    rise: Rise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -66,28 +48,15 @@ pub(super) struct WarmupMultiStepLr {
 
 /// Rises into a rate that is multiplied by `gamma` at each step from the start of the run.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupExponentialLr {
     /// The factor.
     #[param(min = 0.0)]
     gamma: f64,
-    /// What the rise begins with, as a factor.
-    #[serde(default = "warmup_factor")]
-    #[param(min = 0.0)]
-    warmup_factor: f64,
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_iter: u64,
-    /// The form of the rise; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(default)]
-    warmup_method: Method,
+    #[serde(flatten)]
+    rise: Rise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
-}
-
-fn warmup_factor() -> f64 {
-    0.001
 }
 
 fn gamma() -> f64 {
@@ -99,14 +68,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmupStepLr {
     const NAME: &'static str = "WarmupStepLR";
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let rise = Rise {
-            factor: self.warmup_factor,
-            steps: self.warmup_iter,
-            method: self.warmup_method,
-        };
         Ok(rule(
             self.by_epoch,
-            rise.over(move |base, step| decayed(base, self.gamma, step / self.step_size)),
+            self.rise.over(move |base, step| decayed(base, self.gamma, step / self.step_size)),
         ))
     }
 }
@@ -117,14 +81,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmupMultiStepLr {
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         in_order("milestones", &self.milestones).map_err(Self::refuse)?;
-        let rise = Rise {
-            factor: self.warmup_factor,
-            steps: self.warmup_iter,
-            method: self.warmup_method,
-        };
         Ok(rule(
             self.by_epoch,
-            rise.over(move |base, step| stairs(base, self.gamma, &self.milestones, step)),
+            self.rise.over(move |base, step| stairs(base, self.gamma, &self.milestones, step)),
         ))
     }
 }
@@ -134,11 +93,6 @@ impl Component<Horizon, dyn LrSchedule> for WarmupExponentialLr {
     const NAME: &'static str = "WarmupExponentialLR";
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let rise = Rise {
-            factor: self.warmup_factor,
-            steps: self.warmup_iter,
-            method: self.warmup_method,
-        };
-        Ok(rule(self.by_epoch, rise.over(move |base, step| decayed(base, self.gamma, step))))
+        Ok(rule(self.by_epoch, self.rise.over(move |base, step| decayed(base, self.gamma, step))))
     }
 }

@@ -1,10 +1,59 @@
 //! What `Adam` and `AdamW` share: moments in lists of our own, stepped by libtorch's fused kernels.
 
+use hookrack_plugin_api::prelude::Deserialize;
+
 use super::state::{Start, fresh, named};
-use super::{Group, Optimizer, ParamSet};
+use super::{Group, Optimizer, ParamSet, betas};
 use crate::engine::error::Result;
 use crate::engine::named_tensor::{NamedTensor, load};
 use crate::torch::optim::{AdamHyper, AdamState, Scratch, Unscale, adam_step};
+
+/// What both forms of Adam can be told alike; PyTorch's defaults.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct AdamKnobs {
+    /// Learning rate.
+    #[serde(default = "lr")]
+    #[param(min = 0.0)]
+    lr: f64,
+    /// Decay of the first and the second moment.
+    #[serde(default = "default_betas")]
+    betas: Vec<f64>,
+    /// Added to the denominator.
+    #[serde(default = "eps")]
+    #[param(min = 0.0)]
+    eps: f64,
+    /// Divide by the largest second moment so far.
+    #[serde(default)]
+    amsgrad: bool,
+    /// Go up, not down.
+    #[serde(default)]
+    maximize: bool,
+}
+
+fn lr() -> f64 {
+    1e-3
+}
+
+fn default_betas() -> Vec<f64> {
+    vec![0.9, 0.999]
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+impl AdamKnobs {
+    /// The kernel's numbers; `decoupled_decay` takes the decay off the weights and not through the gradient.
+    pub(super) fn hyper(
+        self,
+        weight_decay: f64,
+        decoupled_decay: bool,
+    ) -> std::result::Result<AdamHyper, String> {
+        let [beta1, beta2] = betas::pair(&self.betas)?;
+        let Self { lr, eps, amsgrad, maximize, .. } = self;
+        Ok(AdamHyper { lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled_decay })
+    }
+}
 
 /// Adam in both forms; `hyper` says which.
 #[derive(Debug)]
