@@ -302,11 +302,20 @@ mod tests {
         momentum: f64,
         shape: Shape,
         widths: Option<Vec<u32>>,
+        /// Steps between two updates.
+        #[serde(alias = "interval")]
+        #[param(default = 10, min = 1)]
+        period: u32,
+        #[param(default = "ema", check = is_word)]
+        file: String,
         #[serde(skip)]
         shadow: Vec<u8>,
     }
     fn momentum() -> f64 {
         0.99
+    }
+    fn is_word(text: &str) -> std::result::Result<(), String> {
+        if text.contains(' ') { Err(format!("`{text}` has a space")) } else { Ok(()) }
     }
 
     #[test]
@@ -314,7 +323,7 @@ mod tests {
         assert_eq!(Average::DOC, "Keeps an average of something.");
         let params = Average::params();
         let names: Vec<_> = params.iter().map(|p| p.name.as_str()).collect();
-        assert_eq!(names, ["momentum", "shape", "widths"]);
+        assert_eq!(names, ["momentum", "shape", "widths", "period", "file"]);
         assert_eq!(
             params[0],
             Param {
@@ -331,10 +340,22 @@ mod tests {
         assert_eq!(params[1].presence, Presence::Required);
         assert_eq!(params[2].ty, ParamType::List(Box::new(ParamType::Int)));
         assert_eq!(params[2].presence, Presence::Optional);
+        assert_eq!(params[3].presence, Presence::Default(10_i64.into()));
+        assert_eq!((params[3].aliases.len(), params[3].min), (1, Some(1.0)));
+        assert_eq!(params[4].presence, Presence::Default("ema".into()));
         let value = Value::Table(vec![("shape".into(), "half_cosine".into())]);
-        let expected =
-            Average { momentum: 0.99, shape: Shape::HalfCosine, widths: None, shadow: Vec::new() };
+        let expected = Average {
+            momentum: 0.99,
+            shape: Shape::HalfCosine,
+            widths: None,
+            period: 10,
+            file: "ema".to_owned(),
+            shadow: Vec::new(),
+        };
         assert_eq!(from_value::<Average>(value), Ok(expected));
+        let value = [("shape".into(), "linear".into()), ("file".into(), "a b".into())];
+        let error = from_value::<Average>(Value::Table(value.into())).unwrap_err();
+        assert!(error.to_string().contains("file: `a b` has a space"), "{error}");
     }
 
     /// What two hooks have in common.

@@ -14,19 +14,11 @@ pub(super) struct AutogradAnomalyDetectHook {
     #[serde(default)]
     always: bool,
     /// Iterations between two looks; each one waits for the device.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     /// Looks at the norm of the gradients too, not at the loss alone.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     grads: bool,
-}
-
-fn one() -> u64 {
-    1
-}
-fn yes() -> bool {
-    true
 }
 
 /// The function of libtorch's message, such as `LogSoftmaxBackward0`.

@@ -8,36 +8,25 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct EarlyStoppingHook {
     /// What is watched: `val/loss`, `val/Accuracy`, any scalar.
-    #[serde(default = "val_loss")]
+    #[param(default = "val/loss")]
     monitor: String,
     /// Whether a better value is a lower or a higher one.
     #[serde(default, alias = "rule")]
     mode: Mode,
     /// Looks without a better value before training ends.
-    #[serde(default = "five")]
-    #[param(min = 1)]
+    #[param(default = 5, min = 1)]
     patience: u64,
     /// What a value must be better by to count.
     #[serde(default, alias = "threshold")]
     #[param(min = 0)]
     min_delta: f64,
     /// Ends training at once when the value is infinite or NaN.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     check_finite: bool,
     /// Ends training at once when the value is this good.
     stopping_threshold: Option<f64>,
     #[serde(skip)]
     patient: Patient,
-}
-
-fn val_loss() -> String {
-    "val/loss".to_owned()
-}
-fn five() -> u64 {
-    5
-}
-fn yes() -> bool {
-    true
 }
 
 /// The best value so far, and how many looks ago it was.

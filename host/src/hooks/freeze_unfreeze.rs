@@ -10,18 +10,13 @@ pub(super) struct FreezeUnfreezeHook {
     #[serde(default)]
     params: Vec<String>,
     /// The first epoch in which they are frozen.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     freeze_at_epoch: u64,
     /// The epoch in which they learn again; 0 for never.
     #[serde(default)]
     unfreeze_at_epoch: u64,
     #[serde(skip)]
     frozen: Option<bool>,
-}
-
-fn one() -> u64 {
-    1
 }
 
 /// What is due in an epoch: to freeze, to free again, or nothing.

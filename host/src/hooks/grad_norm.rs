@@ -7,8 +7,7 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct GradNormHook {
     /// Iterations between two readings; each one waits for the device.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     /// Puts `hook/<name>/<parameter>` for each parameter too; these norms are after clipping.
     #[serde(default)]
@@ -17,10 +16,6 @@ pub(super) struct GradNormHook {
     key: Option<ScalarKey>,
     #[serde(skip)]
     param_keys: Vec<ScalarKey>,
-}
-
-fn one() -> u64 {
-    1
 }
 
 static NORMS: CachedOp = CachedOp::new("aten::linalg_vector_norm");

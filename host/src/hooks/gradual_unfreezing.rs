@@ -7,22 +7,13 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct GradualUnfreezing {
     /// Layers that learn in the first epoch.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     layers: usize,
     /// Epochs from one freed layer to the next.
-    #[serde(default = "one_epoch")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     #[serde(skip)]
     free: Option<usize>,
-}
-
-fn one() -> usize {
-    1
-}
-fn one_epoch() -> u64 {
-    1
 }
 
 /// A parameter's layer: its name without the last part.

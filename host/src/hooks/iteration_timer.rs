@@ -9,7 +9,7 @@ use std::time::Instant;
 #[serde(deny_unknown_fields)]
 pub(super) struct IterationTimerHook {
     /// First iterations that do not count: they include one-off work.
-    #[serde(default = "warmup")]
+    #[param(default = 3)]
     warmup_iter: u64,
     #[serde(skip)]
     keys: Option<[ScalarKey; 2]>,
@@ -19,10 +19,6 @@ pub(super) struct IterationTimerHook {
     seconds: f64,
     #[serde(skip)]
     epoch_began: Option<Instant>,
-}
-
-fn warmup() -> u64 {
-    3
 }
 
 #[hook(level = 16, aliases = "IterationTimer", reads = "time", writes = "events")]

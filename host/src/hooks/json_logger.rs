@@ -7,12 +7,9 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct JsonLoggerHook {
     /// The folder of the run directory that the file goes to.
-    #[serde(default = "json", alias = "work_dir")]
+    #[serde(alias = "work_dir")]
+    #[param(default = "json")]
     log_dir: String,
-}
-
-fn json() -> String {
-    "json".to_owned()
 }
 
 #[hook(level = HIGHEST, on_error = "abort")]

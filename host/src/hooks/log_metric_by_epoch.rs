@@ -7,13 +7,8 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct LogMetricByEpochHook {
     /// Epochs between two lines.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
-}
-
-fn one() -> u64 {
-    1
 }
 
 /// The values of a phase in one line.

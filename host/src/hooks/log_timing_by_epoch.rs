@@ -8,11 +8,10 @@ use std::time::Instant;
 #[serde(deny_unknown_fields)]
 pub(super) struct LogTimingByEpochHook {
     /// Epochs between two lines.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     /// Whether evaluations are timed too.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     log_eval: bool,
     /// First training iterations that do not count: they include one-off work.
     #[serde(default)]
@@ -21,13 +20,6 @@ pub(super) struct LogTimingByEpochHook {
     train: Timers,
     #[serde(skip)]
     eval: Timers,
-}
-
-fn one() -> u64 {
-    1
-}
-fn yes() -> bool {
-    true
 }
 
 /// Seconds of something that happens again and again.

@@ -8,8 +8,7 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct LossHook {
     /// Iterations between two readings of the training loss; each one waits for the device.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     #[serde(skip)]
     key: Option<ScalarKey>,
@@ -32,10 +31,6 @@ impl Mean {
         self.sum += value * samples as f64;
         self.samples += samples as f64;
     }
-}
-
-fn one() -> u64 {
-    1
 }
 
 #[hook(level = 12, reads = "loss", writes = "events")]

@@ -8,22 +8,15 @@ use std::fmt::Write as _;
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelSummary {
     /// Rows of the table; more are counted, not shown.
-    #[serde(default = "rows")]
+    #[param(default = 100)]
     max_rows: usize,
     /// Profiles the first forward pass to count its floating point operations.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     flops: bool,
     #[serde(skip)]
     is_counting: bool,
     #[serde(skip)]
     is_done: bool,
-}
-
-fn rows() -> usize {
-    100
-}
-fn yes() -> bool {
-    true
 }
 
 /// A parameter or buffer.

@@ -7,12 +7,10 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct MomentumSchedulerHook {
     /// The momentum of the first iteration.
-    #[serde(default = "start")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.85, min = 0.0, max = 1.0)]
     start: f64,
     /// The momentum that it goes to.
-    #[serde(default = "end")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.95, min = 0.0, max = 1.0)]
     end: f64,
     /// Iterations on the way; 0 for the whole run.
     #[serde(default)]
@@ -33,13 +31,6 @@ enum Shape {
     Linear,
     /// Slow at both ends.
     Cosine,
-}
-
-fn start() -> f64 {
-    0.85
-}
-fn end() -> f64 {
-    0.95
 }
 
 /// The momentum of an iteration; the first is 1.

@@ -7,16 +7,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct NanGuard {
     /// Iterations between two looks; each one waits for the device.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     /// Looks at the norm of the gradients too.
     #[serde(default)]
     grads: bool,
-}
-
-fn one() -> u64 {
-    1
 }
 
 fn check(what: &str, value: f64, t: &Trainer) -> Result<()> {

@@ -7,13 +7,9 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct PeriodicLogger {
     /// Iterations between two lines.
-    #[serde(default = "twenty", alias = "period")]
-    #[param(min = 1)]
+    #[serde(alias = "period")]
+    #[param(default = 20, min = 1)]
     interval: u64,
-}
-
-fn twenty() -> u64 {
-    20
 }
 
 #[hook(level = 52, aliases = "PeriodicWriter", reads = "events, metrics")]

@@ -9,17 +9,12 @@ static CAT: CachedOp = CachedOp::new("aten::cat");
 #[serde(deny_unknown_fields)]
 pub(super) struct PredictionWriter {
     /// Epochs between two files of validations; the last file of a phase replaces the one before.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     #[serde(skip)]
     outputs: TensorList,
     #[serde(skip)]
     labels: TensorList,
-}
-
-fn one() -> u64 {
-    1
 }
 
 impl PredictionWriter {

@@ -11,18 +11,13 @@ const SHORTEST: Duration = Duration::from_millis(100);
 #[serde(deny_unknown_fields)]
 pub(super) struct ProgressBar {
     /// Iterations between two drawings; there are at most ten a second.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     refresh_rate: u64,
     /// The scalars that the line shows; a name without a slash is one of training.
     #[serde(default = "loss_and_rate")]
     scalars: Vec<String>,
     #[serde(skip)]
     drawn: Option<Instant>,
-}
-
-fn one() -> u64 {
-    1
 }
 fn loss_and_rate() -> Vec<String> {
     ["loss", "lr"].map(str::to_owned).into()

@@ -7,12 +7,8 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct TextLoggerHook {
     /// What is logged.
-    #[serde(default = "hello")]
+    #[param(default = "hello from TextLoggerHook")]
     text: String,
-}
-
-fn hello() -> String {
-    "hello from TextLoggerHook".to_owned()
 }
 
 #[hook(level = NORMAL)]

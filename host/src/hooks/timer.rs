@@ -8,7 +8,7 @@ use std::time::Instant;
 #[serde(deny_unknown_fields)]
 pub(super) struct Timer {
     /// How long training may take: `"90s"`, `"30m"`, `"1h30m"`, `"2d"`, `"HH:MM:SS"` or `"DD:HH:MM:SS"`.
-    #[serde(default = "day")]
+    #[param(default = "1d")]
     max_time: String,
     #[serde(skip)]
     limit: f64,
@@ -16,10 +16,6 @@ pub(super) struct Timer {
     earlier: f64,
     #[serde(skip)]
     began: Option<Instant>,
-}
-
-fn day() -> String {
-    "1d".to_owned()
 }
 
 /// Seconds in a text such as `1h30m` or `00:12:00:00`.

@@ -7,28 +7,16 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct WeightHistogramHook {
     /// Epochs between two histograms.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     /// Ranges of a histogram.
-    #[serde(default = "bins")]
-    #[param(min = 1)]
+    #[param(default = 64, min = 1)]
     bins: usize,
     /// Puts the gradients of the epoch's last iteration too.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     grads: bool,
     #[serde(skip)]
     names: Vec<String>,
-}
-
-fn one() -> u64 {
-    1
-}
-fn bins() -> usize {
-    64
-}
-fn yes() -> bool {
-    true
 }
 
 impl WeightHistogramHook {

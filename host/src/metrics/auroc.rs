@@ -10,16 +10,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct Auroc {
     /// The most samples of a pass: every score is kept until its end.
-    #[serde(default = "ten_million")]
-    #[param(min = 1)]
+    #[param(default = 10_000_000, min = 1)]
     limit: usize,
     #[serde(skip)]
     kept: KeptScores,
 }
-fn ten_million() -> usize {
-    10_000_000
-}
-
 /// The share of pairs of a sample of the class and one of another that stand in the right order; equal scores are half
 /// right. `None` where there is no such pair.
 fn area(ranking: &[(f64, bool)]) -> Option<f64> {

@@ -10,16 +10,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct AveragePrecision {
     /// The most samples of a pass: every score is kept until its end.
-    #[serde(default = "ten_million")]
-    #[param(min = 1)]
+    #[param(default = 10_000_000, min = 1)]
     limit: usize,
     #[serde(skip)]
     kept: KeptScores,
 }
-fn ten_million() -> usize {
-    10_000_000
-}
-
 /// The precision at each score, weighed by what is found there; `None` where nothing is to be found.
 fn precision(ranking: &[(f64, bool)]) -> Option<f64> {
     let (mut found, mut seen, mut sum) = (0.0, 0.0, 0.0);

@@ -10,15 +10,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct BinaryCrossEntropy {
     /// Whether outputs are logits; else they are probabilities.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     logits: bool,
     #[serde(skip)]
     mean: Mean,
 }
-fn yes() -> bool {
-    true
-}
-
 /// Of a logit: what stays finite however large it is.
 fn of_logit(x: f64, y: f64) -> f64 {
     x.max(0.0) - x * y + (-x.abs()).exp().ln_1p()

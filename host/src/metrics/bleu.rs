@@ -13,8 +13,7 @@ const LONGEST: usize = 4;
 #[serde(deny_unknown_fields)]
 pub(super) struct Bleu {
     /// The longest runs of tokens that are compared.
-    #[serde(default = "four")]
-    #[param(min = 1, max = 4)]
+    #[param(default = LONGEST, min = 1, max = 4)]
     max_n: usize,
     /// The token that fills a sample up; it belongs to neither output nor label.
     #[serde(default)]
@@ -22,10 +21,6 @@ pub(super) struct Bleu {
     #[serde(skip)]
     counts: Counts,
 }
-fn four() -> usize {
-    LONGEST
-}
-
 /// Sums over all samples of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {

@@ -15,8 +15,7 @@ const SIDE: usize = 256;
 #[serde(deny_unknown_fields)]
 pub(super) struct ConfusionMatrix {
     /// The most classes; the matrix has their square.
-    #[serde(default = "thousand")]
-    #[param(min = 2)]
+    #[param(default = 1000, min = 2)]
     limit: usize,
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
     #[serde(default)]
@@ -24,10 +23,6 @@ pub(super) struct ConfusionMatrix {
     #[serde(skip)]
     matrix: Matrix,
 }
-fn thousand() -> usize {
-    1000
-}
-
 /// A row for each class, a column for each that it was taken for.
 #[derive(Default)]
 struct Matrix {

@@ -11,15 +11,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct KlDivergence {
     /// Whether outputs are logits; else they are log-probabilities.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     logits: bool,
     #[serde(skip)]
     mean: Mean,
 }
-fn yes() -> bool {
-    true
-}
-
 /// One term. What has no weight does not count, however unlikely the output finds it.
 fn term(log_q: f64, p: f64) -> f64 {
     if p == 0.0 && !log_q.is_nan() { 0.0 } else { p * (p.ln() - log_q) }

@@ -10,15 +10,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct Poisson {
     /// Whether outputs are logarithms of the expected count.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     log_input: bool,
     #[serde(skip)]
     mean: Mean,
 }
-fn yes() -> bool {
-    true
-}
-
 /// As in PyTorch, an expected count of 0 is taken for a very small one.
 fn of_count(x: f64, y: f64) -> f64 {
     x - y * (x + 1e-8).ln()

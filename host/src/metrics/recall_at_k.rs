@@ -11,16 +11,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct RecallAtK {
     /// How many of the first outputs count.
-    #[serde(default = "five")]
-    #[param(min = 1)]
+    #[param(default = 5, min = 1)]
     k: usize,
     #[serde(skip)]
     mean: Mean,
 }
-fn five() -> usize {
-    5
-}
-
 #[metric(better = "higher")]
 impl Metric for RecallAtK {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {

@@ -10,16 +10,11 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct Spearman {
     /// The most samples of a pass: every output and label is kept until its end.
-    #[serde(default = "ten_million")]
-    #[param(min = 1)]
+    #[param(default = 10_000_000, min = 1)]
     limit: usize,
     #[serde(skip)]
     kept: Pairs,
 }
-fn ten_million() -> usize {
-    10_000_000
-}
-
 /// All outputs and labels of a pass.
 #[derive(Default)]
 struct Pairs {

@@ -4,7 +4,9 @@ use crate::attributes::{doc_line, entries, expr_of, has_word, text_of, texts_of}
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, FieldsNamed, LitStr};
+use syn::{
+    Attribute, Data, DataEnum, DeriveInput, Expr, ExprLit, Field, Fields, FieldsNamed, Lit, LitStr,
+};
 
 /// The implementation for one struct or enum.
 pub(crate) fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
@@ -53,10 +55,9 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
     let name = &input.ident;
     let doc = doc_line(&input.attrs);
     let container = serde_attrs(&input.attrs);
-    let twin_fields = fields.named.iter().map(|f| {
-        let (attrs, ident, ty) = (serde_attrs(&f.attrs), &f.ident, &f.ty);
-        quote!(#(#attrs)* #ident: #ty)
-    });
+    let twin_fields = fields.named.iter().map(twin_field).collect::<syn::Result<Vec<_>>>()?;
+    let defaults = fields.named.iter().map(default_fn).collect::<syn::Result<Vec<_>>>()?;
+    let checks = fields.named.iter().map(check).collect::<syn::Result<Vec<_>>>()?;
     let moved = fields.named.iter().map(|f| {
         let ident = &f.ident;
         quote!(#ident: twin.#ident)
@@ -74,11 +75,14 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
             #(#container)*
             struct Twin { #(#twin_fields),* }
 
+            #(#defaults)*
+
             impl<'de> api::serde::de::Deserialize<'de> for #name {
                 fn deserialize<D: api::serde::de::Deserializer<'de>>(
                     deserializer: D,
                 ) -> ::core::result::Result<Self, D::Error> {
                     let twin = <Twin as api::serde::de::Deserialize>::deserialize(deserializer)?;
+                    #(#checks)*
                     ::core::result::Result::Ok(Self { #(#moved),* })
                 }
             }
@@ -108,6 +112,54 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
     })
 }
 
+/// The field of the twin, with serde's attributes and the default that `#[param(default = …)]` gives it.
+fn twin_field(field: &Field) -> syn::Result<TokenStream> {
+    let (attrs, ident, ty) = (serde_attrs(&field.attrs), &field.ident, &field.ty);
+    let default = own_default(field)?.map(|(name, _)| {
+        let name = name.to_string();
+        quote!(#[serde(default = #name)])
+    });
+    Ok(quote!(#(#attrs)* #default #ident: #ty))
+}
+
+/// The function that gives a field's own default, where it has one.
+fn default_fn(field: &Field) -> syn::Result<Option<TokenStream>> {
+    let ty = &field.ty;
+    Ok(own_default(field)?.map(|(name, value)| quote!(fn #name() -> #ty { #value })))
+}
+
+/// What `#[param(default = …)]` says: the name of the function that gives it, and its value.
+fn own_default(field: &Field) -> syn::Result<Option<(syn::Ident, TokenStream)>> {
+    let param = entries(&field.attrs, "param")?;
+    let Some(value) = expr_of(&param, "default") else { return Ok(None) };
+    let serde = entries(&field.attrs, "serde")?;
+    if has_word(&serde, "default") || text_of(&serde, "default").is_some() {
+        return Err(syn::Error::new_spanned(value, "serde gives this field a default already"));
+    }
+    let ty = &field.ty;
+    let value = match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => quote!(<#ty>::from(#text)),
+        value => value.to_token_stream(),
+    };
+    let own = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();
+    Ok(Some((format_ident!("default_{own}"), value)))
+}
+
+/// Has the function of `#[param(check = …)]` look at a field's value, where it has one.
+fn check(field: &Field) -> syn::Result<Option<TokenStream>> {
+    let param = entries(&field.attrs, "param")?;
+    let (key, ident) = (key_of(field)?, &field.ident);
+    Ok(expr_of(&param, "check").map(|check| {
+        quote! {
+            if let ::core::result::Result::Err(why) = (#check)(&twin.#ident) {
+                return ::core::result::Result::Err(<D::Error as api::serde::de::Error>::custom(
+                    ::std::format!("{}: {}", #key, why),
+                ));
+            }
+        }
+    }))
+}
+
 /// The key under which a field is written.
 fn key_of(field: &Field) -> syn::Result<String> {
     let renamed = text_of(&entries(&field.attrs, "serde")?, "rename");
@@ -132,7 +184,9 @@ fn describe_field(field: &Field) -> syn::Result<TokenStream> {
         return Ok(quote!(params.extend(<#ty as api::Describe>::params());));
     }
     let (key, doc) = (key_of(field)?, doc_line(&field.attrs));
-    let presence = if let Some(path) = text_of(&serde, "default") {
+    let presence = if let Some((name, _)) = own_default(field)? {
+        default_presence(&quote!(#name()), ty)
+    } else if let Some(path) = text_of(&serde, "default") {
         let path: syn::Path = LitStr::new(&path, proc_macro2::Span::call_site()).parse()?;
         default_presence(&quote!(#path()), ty)
     } else if has_word(&serde, "default") {

@@ -11,17 +11,16 @@ use hookrack_plugin_api::prelude::*;
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct AutogradProfilerHook {
     /// Iterations to let pass first.
-    #[serde(default = "ten")]
+    #[param(default = 10)]
     wait: u64,
     /// Iterations to get ready in.
-    #[serde(default = "one")]
+    #[param(default = 1)]
     warmup: u64,
     /// Iterations to record; a trace takes about 300 bytes for each operator.
-    #[serde(default = "three")]
-    #[param(min = 1)]
+    #[param(default = 3, min = 1)]
     active: u64,
     /// How often all of that is done; 0 for as long as the run goes on.
-    #[serde(default = "one")]
+    #[param(default = 1)]
     repeat: u64,
     /// Records the shapes of inputs.
     #[serde(default)]
@@ -33,26 +32,13 @@ pub struct AutogradProfilerHook {
     #[serde(default)]
     with_flops: bool,
     /// Rows of the table.
-    #[serde(default = "rows")]
+    #[param(default = 20)]
     row_limit: usize,
     #[serde(skip)]
     seen: u64,
     #[serde(skip)]
     is_recording: bool,
 }
-fn ten() -> u64 {
-    10
-}
-fn one() -> u64 {
-    1
-}
-fn three() -> u64 {
-    3
-}
-fn rows() -> usize {
-    20
-}
-
 impl AutogradProfilerHook {
     fn window(&self) -> Window {
         let Self { wait, warmup, active, repeat, .. } = *self;

@@ -9,24 +9,16 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub struct PrometheusHook {
     /// The port on the loopback interface; 0 takes any free one and logs it.
-    #[serde(default = "port")]
+    #[param(default = 9464)]
     port: u16,
     /// Iterations between two refreshes of the page.
-    #[serde(default = "ten")]
-    #[param(min = 1)]
+    #[param(default = 10, min = 1)]
     interval: u64,
     #[serde(skip)]
     server: Option<Server>,
     #[serde(skip)]
     run: String,
 }
-fn port() -> u16 {
-    9464
-}
-fn ten() -> u64 {
-    10
-}
-
 #[expect(clippy::cast_precision_loss, reason = "a run has far fewer samples than 2^53")]
 fn gauges(t: &Trainer) -> Vec<(&'static str, &'static str, f64)> {
     vec![

@@ -17,13 +17,8 @@ static NEG: CachedOp = CachedOp::new("aten::neg");
 #[serde(deny_unknown_fields)]
 pub struct FocalLoss {
     /// How little; 0 is cross entropy.
-    #[serde(default = "gamma")]
-    #[param(min = 0.0)]
+    #[param(default = 2.0, min = 0.0)]
     pub gamma: f64,
-}
-
-fn gamma() -> f64 {
-    2.0
 }
 
 impl FocalLoss {

@@ -7,13 +7,8 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub struct IterRule {
     /// Iterations of the rise.
-    #[serde(default = "warmup_iters")]
-    #[param(min = 1)]
+    #[param(default = 100, min = 1)]
     pub warmup_iters: u64,
-}
-
-fn warmup_iters() -> u64 {
-    100
 }
 
 impl IterRule {

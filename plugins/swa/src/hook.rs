@@ -9,20 +9,21 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub struct SwaHook {
     /// Where averaging begins: a part of the epochs below 1, an epoch from 1 on.
-    #[serde(default = "start", alias = "swa_epoch_start")]
-    #[param(min = 0)]
+    #[serde(alias = "swa_epoch_start")]
+    #[param(default = 0.75, min = 0)]
     start: f64,
     /// The learning rate while averaging; without one the schedule's own goes on.
     #[serde(alias = "swa_lrs")]
     lr: Option<f64>,
     /// Epochs in which the rate goes from the schedule's to this one.
-    #[serde(default = "ten")]
+    #[param(default = 10)]
     anneal_epochs: u64,
     /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     evaluate: bool,
     /// Gathers the statistics of batch norms anew for the average, by a pass over the training data: for evaluations, and for the file at the end.
-    #[serde(default = "yes", alias = "update_bn")]
+    #[serde(alias = "update_bn")]
+    #[param(default = true)]
     update_norms: bool,
     /// Batches of that pass; 0 for all.
     #[serde(default)]
@@ -34,16 +35,6 @@ pub struct SwaHook {
     #[serde(skip)]
     lr_before: Option<f64>,
 }
-fn start() -> f64 {
-    0.75
-}
-fn ten() -> u64 {
-    10
-}
-fn yes() -> bool {
-    true
-}
-
 impl SwaHook {
     fn first_epoch(&self, t: &Trainer) -> u64 {
         schedule::first_epoch(self.start, t.max_epochs())

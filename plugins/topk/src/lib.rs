@@ -23,18 +23,13 @@ static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 #[serde(deny_unknown_fields)]
 pub struct TopK {
     /// How many of the largest outputs count.
-    #[serde(default = "five")]
-    #[param(min = 1)]
+    #[param(default = 5, min = 1)]
     k: usize,
     #[serde(skip)]
     pass: Count,
     #[serde(skip)]
     batch: Option<Count>,
 }
-fn five() -> usize {
-    5
-}
-
 /// The same tensor where its memory can be read as `T`; a copy on the CPU where it cannot (another device, another
 /// precision, a transposed view).
 fn readable<T: Element>(t: &Trainer, tensor: Tensor, dtype: &str) -> Result<Tensor> {

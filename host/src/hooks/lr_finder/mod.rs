@@ -13,23 +13,19 @@ use std::path::Path;
 #[serde(deny_unknown_fields)]
 pub(super) struct LrFinder {
     /// The rate of the first iteration.
-    #[serde(default = "min_lr")]
-    #[param(min = 1e-12)]
+    #[param(default = 1e-7, min = 1e-12)]
     min_lr: f64,
     /// The rate of the last one.
-    #[serde(default = "max_lr")]
-    #[param(min = 1e-12)]
+    #[param(default = 1.0, min = 1e-12)]
     max_lr: f64,
     /// Iterations of the test; a run that is shorter tests a smaller range.
-    #[serde(default = "num_iters")]
-    #[param(min = 2)]
+    #[param(default = 100, min = 2)]
     num_iters: u64,
     /// Raises the rate by a factor at each iteration, or by a sum.
     #[serde(default)]
     mode: Mode,
     /// Ends the test when the smoothed loss is this many times its best; 0 for never.
-    #[serde(default = "four")]
-    #[param(min = 0)]
+    #[param(default = 4.0, min = 0)]
     early_stop_threshold: f64,
     #[serde(skip)]
     curve: Curve,
@@ -46,19 +42,6 @@ enum Mode {
     Exponential,
     /// By the same sum each time.
     Linear,
-}
-
-fn min_lr() -> f64 {
-    1e-7
-}
-fn max_lr() -> f64 {
-    1.0
-}
-fn num_iters() -> u64 {
-    100
-}
-fn four() -> f64 {
-    4.0
 }
 
 /// The rate of an iteration; the first is 1.
