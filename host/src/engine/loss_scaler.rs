@@ -3,61 +3,13 @@
 //! The rule is that of `torch.amp.GradScaler`: a step whose gradients are not finite is skipped and the scale
 //! shrinks; after enough good steps in a row it grows.
 
-use hookrack_plugin_api::prelude::Deserialize;
+// The settings are one struct for the config, for hooks and for the engine.
+pub use hookrack_plugin_api::LossScaling as LossScalerSettings;
 use tch::{Kind, Tensor};
 
 use super::error::{EngineError, Result};
 use super::named_tensor::NamedTensor;
 use crate::torch::{TensorList, amp, autograd};
-
-/// How the loss is scaled with `precision = "fp16"`; PyTorch's defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LossScalerSettings {
-    /// The scale at the beginning.
-    #[serde(default = "init_scale")]
-    #[param(min = 1.0)]
-    pub init_scale: f64,
-    /// The scale grows by this factor; 1 keeps it.
-    #[serde(default = "growth_factor")]
-    #[param(min = 1.0)]
-    pub growth_factor: f64,
-    /// The scale shrinks by this factor when gradients are not finite.
-    #[serde(default = "backoff_factor")]
-    #[param(min = 0.001, max = 1.0)]
-    pub backoff_factor: f64,
-    /// Good steps in a row before the scale grows.
-    #[serde(default = "growth_interval")]
-    #[param(min = 1)]
-    pub growth_interval: i64,
-}
-
-fn init_scale() -> f64 {
-    65536.0
-}
-
-fn growth_factor() -> f64 {
-    2.0
-}
-
-fn backoff_factor() -> f64 {
-    0.5
-}
-
-fn growth_interval() -> i64 {
-    2000
-}
-
-impl Default for LossScalerSettings {
-    fn default() -> Self {
-        Self {
-            init_scale: init_scale(),
-            growth_factor: growth_factor(),
-            backoff_factor: backoff_factor(),
-            growth_interval: growth_interval(),
-        }
-    }
-}
 
 /// What loss scaling did in an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,7 +43,7 @@ impl LossScaler {
     pub fn new(settings: LossScalerSettings) -> Self {
         Self {
             settings,
-            scale: narrow(settings.init_scale),
+            scale: narrow(settings.scale),
             good_steps: 0,
             skipped: false,
             skipped_steps: 0,
@@ -122,13 +74,13 @@ impl LossScaler {
         if found_inf {
             self.skipped_steps += 1;
             self.good_steps = 0;
-            self.scale = narrow(scale * self.settings.backoff_factor);
+            self.scale = narrow(scale * self.settings.backoff);
             return if self.scale.is_normal() { Ok(()) } else { Err(EngineError::LossScale) };
         }
         self.good_steps += 1;
-        if self.good_steps >= self.settings.growth_interval {
+        if self.good_steps.unsigned_abs() >= self.settings.interval {
             self.good_steps = 0;
-            let grown = narrow(scale * self.settings.growth_factor);
+            let grown = narrow(scale * self.settings.growth);
             if grown.is_finite() {
                 self.scale = grown;
             }
@@ -197,9 +149,8 @@ mod tests {
     }
 
     fn settings(golden: &[f64; 4]) -> LossScalerSettings {
-        let [init_scale, growth_factor, backoff_factor, growth_interval] = *golden;
-        let growth_interval = whole(growth_interval);
-        LossScalerSettings { init_scale, growth_factor, backoff_factor, growth_interval }
+        let [scale, growth, backoff, interval] = *golden;
+        LossScalerSettings { scale, growth, backoff, interval: whole(interval).unsigned_abs() }
     }
 
     /// A step of plain gradient descent, as the golden script makes it.
@@ -264,8 +215,8 @@ mod tests {
     #[test]
     fn a_scale_at_the_end_of_its_range_stays() {
         let top = LossScalerSettings {
-            init_scale: f64::from(f32::MAX),
-            growth_interval: 1,
+            scale: f64::from(f32::MAX),
+            interval: 1,
             ..LossScalerSettings::default()
         };
         let mut scaler = LossScaler::new(top);

@@ -11,7 +11,7 @@ pub(super) struct Fp16OptimizerHook {
     grad_clip: Option<GradClip>,
     /// How the scale moves; PyTorch's defaults.
     #[serde(default)]
-    grad_scaler_config: GradScaler,
+    grad_scaler_config: LossScaling,
     /// A scale that stays as it is, in place of one that moves.
     #[param(min = 1.0)]
     loss_scale: Option<f64>,
@@ -19,63 +19,11 @@ pub(super) struct Fp16OptimizerHook {
     key: Option<ScalarKey>,
 }
 
-/// The settings of `torch.amp.GradScaler`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GradScaler {
-    /// The scale at the beginning.
-    #[serde(default = "init_scale")]
-    #[param(min = 1.0)]
-    init_scale: f64,
-    /// The scale grows by this factor; 1 keeps it.
-    #[serde(default = "growth_factor")]
-    #[param(min = 1.0)]
-    growth_factor: f64,
-    /// The scale shrinks by this factor when gradients are not finite.
-    #[serde(default = "backoff_factor")]
-    #[param(min = 0.001, max = 1.0)]
-    backoff_factor: f64,
-    /// Good steps in a row before the scale grows.
-    #[serde(default = "growth_interval")]
-    #[param(min = 1)]
-    growth_interval: u64,
-}
-
-fn init_scale() -> f64 {
-    65536.0
-}
-fn growth_factor() -> f64 {
-    2.0
-}
-fn backoff_factor() -> f64 {
-    0.5
-}
-fn growth_interval() -> u64 {
-    2000
-}
-
-impl Default for GradScaler {
-    fn default() -> Self {
-        Self {
-            init_scale: init_scale(),
-            growth_factor: growth_factor(),
-            backoff_factor: backoff_factor(),
-            growth_interval: growth_interval(),
-        }
-    }
-}
-
 impl Fp16OptimizerHook {
     fn scaling(&self) -> LossScaling {
-        let moving = &self.grad_scaler_config;
         match self.loss_scale {
             Some(scale) => LossScaling { scale, growth: 1.0, backoff: 1.0, interval: 1 },
-            None => LossScaling {
-                scale: moving.init_scale,
-                growth: moving.growth_factor,
-                backoff: moving.backoff_factor,
-                interval: moving.growth_interval,
-            },
+            None => self.grad_scaler_config,
         }
     }
 }
@@ -89,7 +37,7 @@ impl Hook for Fp16OptimizerHook {
 
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/grad_norm", true)?);
-        Ok(())
+        self.grad_clip.as_mut().map_or(Ok(()), |clip| clip.prepare(t))
     }
 
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
@@ -114,14 +62,13 @@ mod tests {
     fn a_given_scale_stays_and_another_moves() {
         let mut hook = Fp16OptimizerHook {
             grad_clip: None,
-            grad_scaler_config: GradScaler::default(),
+            grad_scaler_config: LossScaling::PYTORCH,
             loss_scale: Some(512.0),
             key: None,
         };
         let fixed = LossScaling { scale: 512.0, growth: 1.0, backoff: 1.0, interval: 1 };
         assert_eq!(hook.scaling(), fixed);
         hook.loss_scale = None;
-        let pytorch = LossScaling { scale: 65536.0, growth: 2.0, backoff: 0.5, interval: 2000 };
-        assert_eq!(hook.scaling(), pytorch);
+        assert_eq!(hook.scaling(), LossScaling::PYTORCH);
     }
 }

@@ -11,6 +11,9 @@ static MUL: CachedOp = CachedOp::new("aten::mul.Scalar");
 static CLAMP: CachedOp = CachedOp::new("aten::clamp_max");
 static SCALE: CachedOp = CachedOp::new("aten::_foreach_mul_.Tensor");
 
+/// What the module that embeds a question is called in the models that iMIX trains.
+const QUESTION: &str = "question_embedding";
+
 /// How gradients are clipped.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,13 +23,28 @@ pub(super) struct GradClip {
     #[param(min = 0)]
     max_norm: f64,
     /// Which norm: 2, 1, `inf`.
-    #[serde(default = "two")]
-    #[param(min = 0)]
+    #[param(default = 2.0, min = 0)]
     norm_type: f64,
+    /// Whose gradients count and are clipped: all, or those of a `question_embedding`.
+    #[serde(default)]
+    clip_norm_mode: ClipMode,
+    /// Taken either way: with a scaled loss, gradients have their own size again before they are clipped.
+    #[param(default = true)]
+    use_scale: bool,
+    // Places among the parameters; `None` for all of them.
+    #[serde(skip)]
+    chosen: Option<Vec<usize>>,
 }
 
-fn two() -> f64 {
-    2.0
+/// Whose gradients are clipped.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ClipMode {
+    /// Those of every parameter.
+    #[default]
+    All,
+    /// Those of the parameters with `question_embedding` in their name.
+    Question,
 }
 
 /// Clips where that is wanted, and gives the norm as it was before. Waits for the device.
@@ -39,9 +57,23 @@ pub(super) fn clipped(t: &mut Trainer, clip: Option<&GradClip>) -> Result<f64> {
 }
 
 impl GradClip {
+    /// Finds out whose gradients are clipped. Called before the first step.
+    pub(super) fn prepare(&mut self, t: &Trainer) -> Result<()> {
+        if self.clip_norm_mode == ClipMode::All {
+            return Ok(());
+        }
+        let chosen = asked_about(&t.param_names()?);
+        ensure!(
+            !chosen.is_empty(),
+            "clip_norm_mode = \"question\": no parameter has `{QUESTION}` in its name; write \"all\""
+        );
+        self.chosen = Some(chosen);
+        Ok(())
+    }
+
     /// Scales gradients so that their norm is at most the limit, as `torch.nn.utils.clip_grad_norm_` does.
     fn apply(&self, t: &Trainer) -> Result<Tensor> {
-        let grads = present(t)?;
+        let grads = self.present(t)?;
         let norm = norm(t, &grads, self.norm_type)?;
         let factor = t.call(&ADD, &[Arg::from(&norm), Arg::from(1e-6)])?.tensor()?;
         let factor = t.call(&RECIPROCAL, &[Arg::from(&factor)])?.tensor()?;
@@ -50,15 +82,23 @@ impl GradClip {
         t.call(&SCALE, &[Arg::list(&grads), Arg::from(&factor)])?;
         Ok(norm)
     }
+
+    /// The gradients that are there, of those that count.
+    fn present(&self, t: &Trainer) -> Result<TensorList> {
+        let counts = |index: &usize| self.chosen.as_ref().is_none_or(|some| some.contains(index));
+        let mut list = TensorList::default();
+        for (_, grad) in t.grads().iter().enumerate().filter(|(index, _)| counts(index)) {
+            if !grad.is_absent() {
+                list.push(grad)?;
+            }
+        }
+        Ok(list)
+    }
 }
 
-/// The gradients that are there.
-fn present(t: &Trainer) -> Result<TensorList> {
-    let mut list = TensorList::default();
-    for grad in t.grads().iter().filter(|grad| !grad.is_absent()) {
-        list.push(grad)?;
-    }
-    Ok(list)
+/// The places of the parameters that embed a question.
+fn asked_about(names: &[String]) -> Vec<usize> {
+    (0..names.len()).filter(|index| names[*index].contains(QUESTION)).collect()
 }
 
 /// The norm of all gradients together, as a tensor: nobody waits for its value.
@@ -66,4 +106,16 @@ fn norm(t: &Trainer, grads: &TensorList, norm_type: f64) -> Result<Tensor> {
     let each = t.call(&NORMS, &[Arg::list(grads), Arg::from(norm_type)])?.tensors()?;
     let each = t.call(&STACK, &[Arg::list(&each)])?.tensor()?;
     t.call(&NORM, &[Arg::from(&each), Arg::from(norm_type)])?.tensor()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asked_about;
+
+    #[test]
+    fn a_question_s_parameters_are_found_by_name() {
+        let names = ["image.weight", "question_embedding.weight", "q.question_embedding.bias"];
+        assert_eq!(asked_about(&names.map(str::to_owned)), [1, 2]);
+        assert!(asked_about(&["fc.weight".to_owned()]).is_empty());
+    }
 }

@@ -17,7 +17,7 @@ pub(super) struct OptimizerHook {
 impl Hook for OptimizerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/grad_norm", true)?);
-        Ok(())
+        self.grad_clip.as_mut().map_or(Ok(()), |clip| clip.prepare(t))
     }
 
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::Trainer;
 use crate::abi::{PRECISION_BF16, PRECISION_FP16, PRECISION_FP32};
 use crate::error::Result;
+use hookrack_plugin_macros::Deserialize;
 
 /// The arithmetic of forward and backward passes. What a model gives out has 32 bits in each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +16,39 @@ pub enum Arithmetic {
     Fp16,
 }
 
-/// How a loss is scaled in [`Arithmetic::Fp16`]: the rule of `torch.amp.GradScaler`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How the loss is scaled in fp16; PyTorch's rule and defaults.
+///
+/// As settings of a hook or of the config it has the keys of `torch.amp.GradScaler`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LossScaling {
-    /// The first scale.
+    /// The scale at the beginning.
+    #[serde(rename = "init_scale")]
+    #[param(default = LossScaling::PYTORCH.scale, min = 1.0)]
     pub scale: f64,
     /// The scale grows by this factor; 1 keeps it.
+    #[serde(rename = "growth_factor")]
+    #[param(default = LossScaling::PYTORCH.growth, min = 1.0)]
     pub growth: f64,
     /// The scale shrinks by this factor when gradients are not finite; 1 keeps it.
+    #[serde(rename = "backoff_factor")]
+    #[param(default = LossScaling::PYTORCH.backoff, min = 0.001, max = 1.0)]
     pub backoff: f64,
-    /// Good steps in a row before it grows.
+    /// Good steps in a row before the scale grows.
+    #[serde(rename = "growth_interval")]
+    #[param(default = LossScaling::PYTORCH.interval, min = 1)]
     pub interval: u64,
+}
+
+impl LossScaling {
+    /// What `torch.amp.GradScaler` does unless it is told otherwise.
+    pub const PYTORCH: Self = Self { scale: 65536.0, growth: 2.0, backoff: 0.5, interval: 2000 };
+}
+
+impl Default for LossScaling {
+    fn default() -> Self {
+        Self::PYTORCH
+    }
 }
 
 /// Arithmetic: the extension `hookrack.precision/1`, which an older host answers with an error.

@@ -77,8 +77,8 @@ fn a_restored_engine_continues_bit_for_bit() {
     for precision in [Precision::Fp32, Precision::Fp16] {
         // Overflows at first, and grows soon: the scale changes on both sides of the checkpoint.
         let loss_scaler = LossScalerSettings {
-            init_scale: 2_f64.powi(22),
-            growth_interval: 3,
+            scale: 2_f64.powi(22),
+            interval: 3,
             ..LossScalerSettings::default()
         };
         continues_bit_for_bit(|| {

@@ -39,12 +39,7 @@ unsafe extern "C" fn set_loss_scaling(
 ) -> HrStatus {
     // SAFETY: the caller's handle is ours.
     unsafe { Desk::of(host) }.answer(|context| {
-        let settings = LossScalerSettings {
-            init_scale: scale,
-            growth_factor: growth,
-            backoff_factor: backoff,
-            growth_interval: i64::try_from(interval).unwrap_or(i64::MAX),
-        };
+        let settings = LossScalerSettings { scale, growth, backoff, interval };
         context.engine.borrow_mut().set_loss_scaling(settings)
     })
 }
