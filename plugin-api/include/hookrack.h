@@ -30,6 +30,9 @@
 // The id of the extension whose table is ArtifactTable.
 #define HR_ARTIFACTS "hookrack.artifacts/1"
 
+// The id of the extension whose table is CheckpointNameTable.
+#define HR_CHECKPOINT_NAMES "hookrack.checkpoint_names/1"
+
 // The id of the extension whose table is CheckpointTable.
 #define HR_CHECKPOINTS "hookrack.checkpoints/1"
 
@@ -38,6 +41,9 @@
 
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
+
+// The id of the extension whose table is LrTable.
+#define HR_LR "hookrack.lr/1"
 
 // The id of the extension whose table is MediaTable.
 #define HR_MEDIA "hookrack.media/1"
@@ -854,6 +860,35 @@ typedef struct CheckpointTable {
   // alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
   HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
 } CheckpointTable;
+
+// What checkpoints are called beside their own names.
+typedef struct CheckpointNameTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Gives the checkpoints that this hook asks for a second name, in place of the pattern that it gave before; empty
+  // for none. `{iter}` and `{epoch}` stand for the checkpoint's. A pattern without either is the name of one
+  // checkpoint at a time: of the best by what the hook said to `keep`, else of the newest. [train-thread]
+  // [borrowed until return]
+  HrStatus (*give)(void *host, struct HrStr pattern);
+  // As `load` of `hookrack.checkpoints/1`, out of those with a second name that ends in `suffix`. [train-thread]
+  // [borrowed until return]
+  HrStatus (*load)(void *host,
+                   struct HrStr path,
+                   int64_t epoch,
+                   struct HrStr suffix,
+                   uint32_t weights,
+                   uint32_t strict);
+} CheckpointNameTable;
+
+// The learning rate schedule.
+typedef struct LrTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Has the schedule count epochs (`by_epoch` 1) or iterations (0) as its steps, in place of what the config says;
+  // the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another
+  // way to count. [train-thread]
+  HrStatus (*count_by_epoch)(void *host, uint32_t by_epoch);
+} LrTable;
 
 // The progress line of the console. A run that prints none takes both calls and does nothing.
 typedef struct ConsoleTable {

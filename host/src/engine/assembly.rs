@@ -7,7 +7,7 @@ use super::clip::GradClip;
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
 use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
-use super::lr::LrSchedule;
+use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
 use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::{Group, Optimizer};
@@ -23,6 +23,7 @@ pub struct Engine {
     criterion: Option<Box<dyn Criterion>>,
     optimizer: Box<dyn Optimizer>,
     lr_schedule: Box<dyn LrSchedule>,
+    lr_choice: Option<(Choice, Horizon)>,
     schedule: Box<dyn Schedule>,
     schedule_choice: Choice,
     clip: GradClip,
@@ -59,6 +60,7 @@ impl Engine {
             criterion: parts.criterion,
             optimizer: parts.optimizer,
             lr_schedule: parts.lr_schedule,
+            lr_choice: parts.lr_choice,
             schedule: parts.schedule,
             schedule_choice: parts.schedule_choice,
             clip: GradClip::new(parts.clip),
@@ -232,6 +234,22 @@ impl Engine {
     /// Whether the learning rate schedule steps by epoch; else by iteration.
     pub fn lr_by_epoch(&self) -> bool {
         self.lr_schedule.by_epoch()
+    }
+
+    /// Has the learning rate schedule step by epoch or by iteration, whatever its settings say.
+    ///
+    /// # Errors
+    /// It has begun already, it is not one that a config names, or its parts count otherwise.
+    pub fn count_lr_by_epoch(&mut self, by_epoch: bool) -> Result<()> {
+        if self.lr_by_epoch() == by_epoch {
+            return Ok(());
+        }
+        let choice = self.lr_choice.as_mut().filter(|_| self.lr_position == 0);
+        let (choice, horizon) = choice.ok_or(EngineError::LrCount)?;
+        choice.set("by_epoch", by_epoch.into());
+        self.lr_schedule = choice.build("lr scheduler", LR_SCHEDULES, horizon)?;
+        self.set_lr_position(0);
+        Ok(())
     }
 
     /// The learning rate of the first parameter group.

@@ -52,6 +52,14 @@ enum Recipe<C: ?Sized, B: ?Sized> {
 type Own<C, B> = Box<dyn FnOnce(&C) -> Result<Box<B>>>;
 
 impl<C: ?Sized, B: ?Sized> Recipe<C, B> {
+    /// The name and settings, where it has any.
+    fn choice(&self) -> Option<&Choice> {
+        match self {
+            Self::Named(choice) => Some(choice),
+            Self::Own(_) => None,
+        }
+    }
+
     /// Makes the part.
     fn build(self, kind: &'static str, entries: &[Entry<C, B>], context: &C) -> Result<Box<B>> {
         match self {
@@ -76,6 +84,7 @@ pub(super) struct Parts {
     pub criterion: Option<Box<dyn Criterion>>,
     pub optimizer: Box<dyn Optimizer>,
     pub lr_schedule: Box<dyn LrSchedule>,
+    pub lr_choice: Option<(Choice, Horizon)>,
     pub schedule: Box<dyn Schedule>,
     pub schedule_choice: Choice,
     pub clip: ClipLimits,
@@ -284,6 +293,7 @@ impl EngineBuilder {
         let grouped = ParamSet::new(model.params(), self.groups)?;
         let optimizer = self.optimizer.ok_or(EngineError::NoPart { kind: "optimizer" })?;
         let optimizer = optimizer.build("optimizer", OPTIMIZERS, &grouped)?;
+        let lr_choice = self.lr_scheduler.choice().map(|choice| (choice.clone(), self.horizon));
         let lr_schedule = self.lr_scheduler.build("lr scheduler", LR_SCHEDULES, &self.horizon)?;
         let context = ScheduleContext { accumulation: self.accumulation };
         let schedule = self.schedule.build("schedule", SCHEDULES, &context)?;
@@ -292,6 +302,7 @@ impl EngineBuilder {
             criterion,
             optimizer,
             lr_schedule,
+            lr_choice,
             schedule,
             schedule_choice: self.schedule,
             clip: self.clip,

@@ -11,6 +11,11 @@ pub enum EngineError {
     /// libtorch refused.
     #[error(transparent)]
     Torch(#[from] TorchError),
+    /// A learning rate schedule that cannot be had another way.
+    #[error(
+        "what the learning rate schedule counts cannot be changed: it has begun, or is the program's own"
+    )]
+    LrCount,
     /// A `type =` that no registry has.
     #[error("no {kind} is named `{name}`: {hint}")]
     UnknownType {

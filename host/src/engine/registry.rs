@@ -101,6 +101,15 @@ impl Choice {
         Self { name: name.to_owned(), settings: Value::Table(fields.collect()) }
     }
 
+    /// Changes a setting, or adds it.
+    pub fn set(&mut self, key: &str, value: Value) {
+        let Value::Table(settings) = &mut self.settings else { return };
+        match settings.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => *old = value,
+            None => settings.push((key.to_owned(), value)),
+        }
+    }
+
     /// A choice within settings: a table with a `type`, or what is wrong with it.
     pub fn from_table(kind: &str, table: Value) -> std::result::Result<Self, String> {
         let Value::Table(mut settings) = table else {

@@ -1,5 +1,6 @@
 //! `BestCheckpointer`: a checkpoint whenever a value is better than ever, and only the best ones stay.
 
+use super::checkpoint_name;
 use super::monitored::{self, Mode};
 use hookrack_plugin_api::prelude::*;
 
@@ -13,15 +14,23 @@ pub(super) struct BestCheckpointer {
     #[serde(default)]
     mode: Mode,
     /// How many of the best stay.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     top_k: u64,
+    /// Looks only at validations after a multiple of so many iterations, and at the last; 0 for all of them.
+    #[serde(default)]
+    eval_period: u64,
+    /// A second name for the best: with `model_best` that leads to the best checkpoint, whichever it is.
+    #[serde(default, alias = "prefix")]
+    #[param(check = checkpoint_name::is_part)]
+    file_prefix: String,
     #[serde(skip)]
     best: BestSoFar,
 }
 
-fn one() -> u64 {
-    1
+impl BestCheckpointer {
+    fn looks_at(&self, iter: u64, last: u64) -> bool {
+        self.eval_period == 0 || iter.is_multiple_of(self.eval_period) || iter == last
+    }
 }
 
 /// The best value so far.
@@ -55,6 +64,9 @@ impl BestSoFar {
 #[hook(level = 43, on_error = "abort")]
 impl Hook for BestCheckpointer {
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
+        if !self.looks_at(t.iter(), t.max_iters()) {
+            return Ok(());
+        }
         let Some(reading) = monitored::read(t, &self.val_metric, self.mode)? else {
             warn!("there is no `{}` to choose the best checkpoint by", self.val_metric);
             return Ok(());
@@ -68,6 +80,7 @@ impl Hook for BestCheckpointer {
                 top: self.top_k,
                 ..Keep::default()
             })?;
+            t.name_checkpoints(&self.file_prefix)?;
             t.request_checkpoint()?;
         }
         Ok(())

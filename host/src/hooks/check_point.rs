@@ -1,8 +1,8 @@
 //! `CheckPointHook`: says when a checkpoint is due and which ones stay; the loop has the slot for it, after validation.
 
 use super::best_checkpointer::BestSoFar;
-use super::checkpoint_folder;
 use super::monitored::{self, Mode};
+use super::{checkpoint_folder, checkpoint_name, weights_file};
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,24 @@ use std::time::{Duration, Instant};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckPointHook {
-    /// Epochs between two checkpoints; 0 for none by epoch.
-    #[serde(default = "one", alias = "interval")]
-    epoch_period: u64,
+    /// Epochs between two checkpoints; 0 for none by epoch, -1 for 1.
+    #[serde(alias = "interval")]
+    #[param(default = 1, min = -1)]
+    epoch_period: i64,
     /// Iterations between two checkpoints; 0 for none by iteration.
-    #[serde(default, alias = "period")]
+    #[serde(default)]
     iter_period: u64,
+    /// Iterations between two checkpoints, with none by epoch: the two above do not count then.
+    #[param(min = 1)]
+    period: Option<u64>,
+    /// False where `interval` counts iterations.
+    #[param(default = true)]
+    by_epoch: bool,
+    /// True where `interval` counts iterations.
+    #[serde(default)]
+    save_by_iter: bool,
+    /// Saves after this iteration too.
+    max_iter: Option<u64>,
     /// Seconds between two checkpoints; 0 for none by time.
     #[serde(default)]
     #[param(min = 0)]
@@ -36,20 +48,32 @@ pub(super) struct CheckPointHook {
     #[serde(default)]
     mode: Mode,
     /// How many of the best stay.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     top_k: u64,
     /// A folder for the checkpoints, to which the run directory's own then leads. Runs that share one share what stays in it.
     #[serde(default)]
     checkpoint_dir: String,
+    /// Begins a second name for each checkpoint: with `model`, `model_0000020` leads to `iter_0000020`.
+    #[serde(default, alias = "file_prefix")]
+    #[param(check = checkpoint_name::is_part)]
+    prefix: String,
+    /// Ends that second name, or where there is no prefix one of its own: `iter_0000020-a`.
+    #[serde(default)]
+    #[param(check = checkpoint_name::is_part)]
+    suffix: String,
+    /// Folder and second name in one: `ckpt/{epoch}-{iter}` leads to a checkpoint as `epoch=2-iter=0000020`.
+    #[serde(default)]
+    #[param(check = checkpoint_name::is_filepath)]
+    filepath: String,
+    /// Writes `weights/<name>.safetensors`, the model alone, in place of a checkpoint; a run cannot be resumed from one.
+    #[serde(default)]
+    save_weights_only: bool,
+    #[serde(skip)]
+    weights_at: u64,
     #[serde(skip)]
     best: BestSoFar,
     #[serde(skip)]
     saved: Option<Instant>,
-}
-
-fn one() -> u64 {
-    1
 }
 
 fn is_due(count: u64, period: u64) -> bool {
@@ -57,7 +81,29 @@ fn is_due(count: u64, period: u64) -> bool {
 }
 
 impl CheckPointHook {
+    /// Epochs and iterations between two checkpoints; 0 for none.
+    fn periods(&self) -> (u64, u64) {
+        let interval = u64::try_from(self.epoch_period).unwrap_or(1);
+        match self.period {
+            Some(iters) => (0, iters),
+            None if self.by_epoch && !self.save_by_iter => (interval, self.iter_period),
+            None => (0, interval),
+        }
+    }
+
+    /// The folder that is wanted, and the pattern of a second name.
+    fn place(&self) -> (&str, String) {
+        let own = checkpoint_name::pattern(&self.prefix, &self.suffix);
+        match checkpoint_name::of_filepath(&self.filepath) {
+            ("", name) if name.is_empty() => (&self.checkpoint_dir, own),
+            (folder, name) => (folder, name),
+        }
+    }
+
     fn keep(&self, t: &mut Trainer, higher_is_better: Option<bool>) -> Result<()> {
+        if self.save_weights_only {
+            return Ok(());
+        }
         t.keep_checkpoints(&Keep {
             last: (self.max_num_checkpoints > 0).then_some(self.max_num_checkpoints),
             every_epochs: self.keep_every_epochs,
@@ -65,7 +111,22 @@ impl CheckPointHook {
             metric: if higher_is_better.is_some() { &self.save_best } else { "" },
             higher_is_better: higher_is_better.unwrap_or_default(),
             top: self.top_k,
-        })
+        })?;
+        t.name_checkpoints(&self.place().1)
+    }
+
+    /// Asks for a checkpoint, or writes the weights at once.
+    fn save(&mut self, t: &mut Trainer) -> Result<()> {
+        if !self.save_weights_only {
+            return t.request_checkpoint();
+        }
+        if std::mem::replace(&mut self.weights_at, t.iter()) == t.iter() {
+            return Ok(());
+        }
+        let (_, pattern) = self.place();
+        let pattern = if pattern.is_empty() { "iter_{iter}" } else { &pattern };
+        let name = pattern.replace("{iter}", &format!("{:07}", t.iter()));
+        weights_file::save(t, &name.replace("{epoch}", &t.epoch().to_string()))
     }
 
     /// Whether so much time has passed since the last one.
@@ -87,9 +148,9 @@ impl CheckPointHook {
 )]
 impl Hook for CheckPointHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
-        match t.run_dir() {
-            Some(run) if !self.checkpoint_dir.is_empty() => {
-                checkpoint_folder::lead(&run, &self.checkpoint_dir)
+        match (t.run_dir(), self.place().0) {
+            (Some(run), folder) if !folder.is_empty() && !self.save_weights_only => {
+                checkpoint_folder::lead(&run, folder)
             }
             _ => Ok(()),
         }
@@ -105,17 +166,14 @@ impl Hook for CheckPointHook {
     }
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        let is_due = is_due(t.iter(), self.iter_period) || self.is_time();
-        if is_due { t.request_checkpoint() } else { Ok(()) }
+        let is_due = is_due(t.iter(), self.periods().1) || self.max_iter == Some(t.iter());
+        if is_due || self.is_time() { self.save(t) } else { Ok(()) }
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         let is_last = t.epoch() >= t.max_epochs() || t.iter() >= t.max_iters();
-        if is_last || is_due(t.epoch(), self.epoch_period) {
-            t.request_checkpoint()
-        } else {
-            Ok(())
-        }
+        let is_due = is_last || is_due(t.epoch(), self.periods().0);
+        if is_due { self.save(t) } else { Ok(()) }
     }
 
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
@@ -129,7 +187,7 @@ impl Hook for CheckPointHook {
         self.keep(t, Some(reading.higher_is_better))?;
         let improves = self.best.improves(reading.value, reading.higher_is_better);
         if improves || (self.top_k > 1 && reading.value.is_finite()) {
-            t.request_checkpoint()?;
+            self.save(t)?;
         }
         Ok(())
     }
@@ -141,5 +199,32 @@ impl Hook for CheckPointHook {
     fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
         self.best.load(state);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::from_value;
+
+    fn periods(settings: &[(&str, Value)]) -> (u64, u64) {
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let hook: CheckPointHook = from_value(Value::Table(settings.collect())).unwrap();
+        hook.periods()
+    }
+
+    #[test]
+    fn each_seed_s_period_means_what_it_means_there() {
+        assert_eq!(periods(&[]), (1, 0));
+        // iMIX counts both, LiBai iterations alone.
+        assert_eq!(periods(&[("iter_period", 20_i64.into())]), (1, 20));
+        assert_eq!(periods(&[("period", 20_i64.into())]), (0, 20));
+        // ColossalAI and Orca have one number and say what it counts.
+        assert_eq!(periods(&[("interval", (-1_i64).into())]), (1, 0));
+        let interval =
+            |by: &'static str, value: bool| [("interval", 5_i64.into()), (by, value.into())];
+        assert_eq!(periods(&interval("by_epoch", true)), (5, 0));
+        assert_eq!(periods(&interval("by_epoch", false)), (0, 5));
+        assert_eq!(periods(&interval("save_by_iter", true)), (0, 5));
     }
 }

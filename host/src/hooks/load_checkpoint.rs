@@ -10,8 +10,7 @@ pub(super) struct LoadCheckpointHook {
     #[serde(default)]
     checkpoint_dir: String,
     /// The epoch whose checkpoint it is; -1 for the newest.
-    #[serde(default = "newest")]
-    #[param(min = -1)]
+    #[param(default = -1, min = -1)]
     epoch: i64,
     /// Takes the weights alone and begins at the first epoch; else the run goes on where the other was.
     #[serde(default)]
@@ -19,10 +18,9 @@ pub(super) struct LoadCheckpointHook {
     /// Every tensor must fit; else those of the weights that do are taken.
     #[serde(default)]
     strict: bool,
-}
-
-fn newest() -> i64 {
-    -1
+    /// Out of those with a second name that ends so, which `SaveCheckpointHook` gives by its `suffix`.
+    #[serde(default)]
+    suffix: String,
 }
 
 #[hook(level = HIGHEST, mutates = "params", on_error = "abort")]
@@ -32,11 +30,15 @@ impl Hook for LoadCheckpointHook {
             info!("the run goes on from its own checkpoint: nothing is loaded");
             return Ok(());
         }
-        t.load_checkpoint(&Load {
+        let load = Load {
             path: &self.checkpoint_dir,
             epoch: u64::try_from(self.epoch).ok(),
             weights_only: self.finetune,
             strict: self.strict,
-        })
+        };
+        match self.suffix.as_str() {
+            "" => t.load_checkpoint(&load),
+            suffix => t.load_checkpoint_named(&load, suffix),
+        }
     }
 }

@@ -6,19 +6,21 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LrSchedulerHook {
+    /// Whether a step of the schedule is an epoch, else it is an iteration; as `[lr_scheduler]` says where it is not given.
+    by_epoch: Option<bool>,
     /// Shares the rate as `lr`, for other hooks.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     store_lr_in_state: bool,
     #[serde(skip)]
     key: Option<ScalarKey>,
 }
 
-fn yes() -> bool {
-    true
-}
-
 #[hook(level = HIGH, aliases = "LRScheduler", mutates = "lr", reads = "lr", writes = "events")]
 impl Hook for LrSchedulerHook {
+    fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        self.by_epoch.map_or(Ok(()), |by_epoch| t.count_lr_by_epoch(by_epoch))
+    }
+
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/lr", false)?);
         Ok(())

@@ -5,6 +5,7 @@ mod best_checkpointer;
 mod callback;
 mod check_point;
 mod checkpoint_folder;
+mod checkpoint_name;
 mod common_metric_logger;
 mod early_stopping;
 mod evaluate;
@@ -39,6 +40,7 @@ mod text_logger;
 mod throughput;
 mod timer;
 mod weight_histogram;
+mod weights_file;
 
 pub use callback::{Callback, CallbackHook};
 use hookrack_plugin_api::abi::HookBase;

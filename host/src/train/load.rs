@@ -3,7 +3,8 @@
 use super::fit::{Result, Trainer};
 use super::restore::{Resume, named};
 use crate::engine::{EngineError, NamedTensor};
-use crate::run::{RunDirError, checkpoint};
+use crate::run::RunDirError;
+use crate::run::checkpoint::{self, Wanted};
 use hookrack_plugin_api::Point;
 use std::path::PathBuf;
 
@@ -12,8 +13,8 @@ use std::path::PathBuf;
 pub struct LoadRequest {
     /// A checkpoint or a run directory; empty for the run's own.
     pub path: PathBuf,
-    /// The epoch whose checkpoint it is; `None` for the newest.
-    pub epoch: Option<u64>,
+    /// Which of the run's; the newest of them is loaded.
+    pub wanted: Wanted,
     /// The model alone.
     pub weights_only: bool,
     /// Every tensor must fit.
@@ -27,10 +28,7 @@ impl Trainer {
         let own = self.run.as_ref().map(|run| run.path().to_owned());
         let path = if request.path.as_os_str().is_empty() { own } else { Some(request.path) };
         let path = path.ok_or_else(|| RunDirError::NoCheckpoint { path: PathBuf::new() })?;
-        let checkpoint = match request.epoch {
-            Some(epoch) => checkpoint::of_epoch(&path, epoch)?,
-            None => checkpoint::open(&path)?.1,
-        };
+        let checkpoint = checkpoint::choose(&path, &request.wanted)?;
         if !request.weights_only {
             self.resume_from(Resume { checkpoint, force: false });
             return self.restore();

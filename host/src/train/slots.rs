@@ -66,18 +66,19 @@ impl Trainer {
     /// for the checkpoint before where that is not written yet.
     fn save(&mut self) -> Result<()> {
         let Some(folder) = self.run.as_ref().map(RunDir::checkpoints) else {
-            self.context.requests.borrow_mut().take_savers();
+            self.context.requests.borrow_mut().take_savers(0);
             return Ok(());
         };
         self.fire(P::BeforeSaveCheckpoint)?;
         self.background.wait()?;
         let checkpoint = self.capture()?;
-        let asked_by = self.context.requests.borrow_mut().take_savers();
+        let iter = checkpoint.facts.position.iter;
+        let asked_by = self.context.requests.borrow_mut().take_savers(iter);
         let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
         let rules = self.context.requests.borrow().rules().to_vec();
         let files = self.context.writers.borrow().files()?;
         self.background.begin(&folder, snapshot, rules, files)?;
-        self.saved_at = Some(checkpoint.facts.position.iter);
+        self.saved_at = Some(iter);
         self.fire(P::AfterSaveCheckpoint)
     }
 }

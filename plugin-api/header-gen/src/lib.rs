@@ -8,7 +8,8 @@ mod c_words;
 use c_words::CWords;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, CHECKPOINTS, CONSOLE, HISTORY, MAGIC, MEDIA, PARAMS, PASS, PRECISION, PROFILER, STEP,
+    ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, LR, MAGIC, MEDIA, PARAMS, PASS,
+    PRECISION, PROFILER, STEP,
 };
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,13 +18,15 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 22] = [
     "artifacts",
+    "checkpoint_names",
     "checkpoints",
     "console",
     "header",
     "history",
     "hook",
+    "lr",
     "media",
     "metric",
     "params",
@@ -128,9 +131,11 @@ fn computed_constants() -> String {
     );
     for (name, table, id) in [
         ("ARTIFACTS", "ArtifactTable", ARTIFACTS),
+        ("CHECKPOINT_NAMES", "CheckpointNameTable", CHECKPOINT_NAMES),
         ("CHECKPOINTS", "CheckpointTable", CHECKPOINTS),
         ("CONSOLE", "ConsoleTable", CONSOLE),
         ("HISTORY", "HistoryTable", HISTORY),
+        ("LR", "LrTable", LR),
         ("MEDIA", "MediaTable", MEDIA),
         ("PARAMS", "ParamTable", PARAMS),
         ("PASS", "PassTable", PASS),

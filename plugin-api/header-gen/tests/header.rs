@@ -2,10 +2,11 @@
 
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
-    ArtifactTable, CheckpointTable, ConsoleTable, DLTensor, EngineTable, EventTable, HistoryTable,
-    HookBase, HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink,
-    HrStateReader, HrStateWriter, HrStr, HrValue, MediaTable, MetricBase, ParamTable, PassTable,
-    PrecisionTable, ProfilerTable, StateTable, StepTable, TensorTable, TrainerHandle,
+    ArtifactTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor, EngineTable,
+    EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress,
+    HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, LrTable, MediaTable,
+    MetricBase, ParamTable, PassTable, PrecisionTable, ProfilerTable, StateTable, StepTable,
+    TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -51,6 +52,8 @@ fn layout() -> String {
         HrScalarPoint as "HrScalarPoint" { iter, samples, value }
         HistoryTable as "HistoryTable" { mean, global_mean, recent, enter_scope, leave_scope }
         CheckpointTable as "CheckpointTable" { keep, load }
+        CheckpointNameTable as "CheckpointNameTable" { give, load }
+        LrTable as "LrTable" { count_by_epoch }
         MediaTable as "MediaTable" { is_wanted, put_image, put_histogram, put_text, open_writer }
         HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }
         ProfilerTable as "ProfilerTable" { prepare, start, stop, op_at }

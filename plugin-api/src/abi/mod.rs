@@ -12,11 +12,13 @@
 
 mod artifacts;
 mod calls;
+mod checkpoint_names;
 mod checkpoints;
 mod console;
 mod header;
 mod history;
 mod hook;
+mod lr;
 mod media;
 mod metric;
 mod params;
@@ -39,11 +41,13 @@ mod value;
 
 pub use artifacts::{ARTIFACTS, ArtifactTable};
 pub use calls::Host;
+pub use checkpoint_names::{CHECKPOINT_NAMES, CheckpointNameTable};
 pub use checkpoints::{CHECKPOINTS, CheckpointTable};
 pub use console::{CONSOLE, ConsoleTable};
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
 pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;
+pub use lr::{LR, LrTable};
 pub use media::{MEDIA, MediaTable};
 pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
 pub use params::{PARAMS, ParamTable};

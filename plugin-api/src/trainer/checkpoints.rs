@@ -45,4 +45,16 @@ impl Trainer {
     pub fn load_checkpoint(&mut self, load: &Load<'_>) -> Result<()> {
         self.host.load_checkpoint(load)
     }
+
+    /// Gives the checkpoints that this hook asks for a second name: a link beside them. `{iter}` and `{epoch}` stand for
+    /// the checkpoint's; a name without either moves on to the best by what was said to
+    /// [`keep_checkpoints`](Self::keep_checkpoints), else to the newest. An empty one gives none.
+    pub fn name_checkpoints(&mut self, pattern: &str) -> Result<()> {
+        self.host.name_checkpoints(pattern)
+    }
+
+    /// As [`load_checkpoint`](Self::load_checkpoint), out of those with a second name that ends in `suffix`.
+    pub fn load_checkpoint_named(&mut self, load: &Load<'_>, suffix: &str) -> Result<()> {
+        self.host.load_checkpoint_named(load, suffix)
+    }
 }

@@ -37,6 +37,12 @@ impl Trainer {
         self.host.lr_step()
     }
 
+    /// Has the configured schedule count epochs or iterations as its steps, in place of what the config says. Call it at
+    /// `before_run`; a host of plugin-api 1.0 cannot, and says so.
+    pub fn count_lr_by_epoch(&mut self, by_epoch: bool) -> Result<()> {
+        self.host.count_lr_by_epoch(by_epoch)
+    }
+
     /// Gives the output.
     pub fn set_output(&mut self, output: &Tensor) -> Result<()> {
         self.host.set_slot(SLOT_OUTPUT, output.id())

@@ -1,7 +1,7 @@
 //! Which checkpoints hooks want kept, and which one they want loaded.
 
 use super::desk::Desk;
-use crate::run::checkpoint::{Best, Rule};
+use crate::run::checkpoint::{Best, Rule, Wanted};
 use crate::train::LoadRequest;
 use hookrack_plugin_api::abi::{CheckpointTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
@@ -28,6 +28,7 @@ unsafe extern "C" fn keep(
         every_epochs,
         every_iters,
         best: (!best.metric.is_empty()).then_some(best),
+        ..Rule::default()
     };
     desk.answer(|context| {
         context.requests.borrow_mut().keep(rule);
@@ -45,12 +46,8 @@ unsafe extern "C" fn load(
     // SAFETY: the caller's handle is ours; it lends the path until this returns.
     let (desk, path) = unsafe { (Desk::of(host), path.to_lossy()) };
     let (weights_only, strict) = (weights != 0, strict != 0);
-    let request = LoadRequest {
-        path: path.as_ref().into(),
-        epoch: u64::try_from(epoch).ok(),
-        weights_only,
-        strict,
-    };
+    let wanted = Wanted { epoch: u64::try_from(epoch).ok(), ..Wanted::default() };
+    let request = LoadRequest { path: path.as_ref().into(), wanted, weights_only, strict };
     desk.answer(|context| {
         context.requests.borrow_mut().load = Some(request);
         Ok::<_, String>(())

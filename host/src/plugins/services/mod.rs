@@ -5,12 +5,14 @@
 //! is called.
 
 mod artifacts;
+mod checkpoint_names;
 mod checkpoints;
 mod console;
 mod desk;
 mod engine;
 mod events;
 mod history;
+mod lr;
 mod media;
 mod ops;
 mod params;

@@ -2,14 +2,14 @@
 
 use super::desk::Desk;
 use super::{
-    artifacts, checkpoints, console, engine, events, history, media, params, pass, precision,
-    profiler, states, step, tensors,
+    artifacts, checkpoint_names, checkpoints, console, engine, events, history, lr, media, params,
+    pass, precision, profiler, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR,
-    LOG_INFO, LOG_TRACE, LOG_WARN, MEDIA, PARAMS, PASS, PRECISION, PROFILER, REQUEST_SAVE,
-    REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
+    ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr,
+    LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LR, MEDIA, PARAMS, PASS, PRECISION,
+    PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
 };
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -61,9 +61,11 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
     // SAFETY: the caller lends the id until this returns.
     match unsafe { id.to_lossy() }.as_ref() {
         ARTIFACTS => (&raw const artifacts::TABLE).cast(),
+        CHECKPOINT_NAMES => (&raw const checkpoint_names::TABLE).cast(),
         CHECKPOINTS => (&raw const checkpoints::TABLE).cast(),
         CONSOLE => (&raw const console::TABLE).cast(),
         HISTORY => (&raw const history::TABLE).cast(),
+        LR => (&raw const lr::TABLE).cast(),
         MEDIA => (&raw const media::TABLE).cast(),
         PARAMS => (&raw const params::TABLE).cast(),
         PASS => (&raw const pass::TABLE).cast(),

@@ -1,6 +1,7 @@
 //! Which checkpoint a run is taken up from: the newest that is whole.
 
 use super::manifest::Manifest;
+use super::names;
 use super::read::{read, read_facts};
 use super::{Checkpoint, Facts, MANIFEST, iter_of, name_of};
 use crate::run::RunDirError;
@@ -54,19 +55,47 @@ pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
     Err(RunDirError::NoCheckpoint { path: path.to_owned() })
 }
 
-/// The newest checkpoint of an epoch, in a run directory or in its checkpoint folder.
+/// Which checkpoint of a run is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The epoch that it was taken in; `None` for any.
+    pub epoch: Option<u64>,
+    /// What one of its second names ends with; empty for any.
+    pub suffix: String,
+}
+
+impl Wanted {
+    fn is(&self, path: &Path) -> bool {
+        let is_of_epoch = || match self.epoch {
+            Some(epoch) => Manifest::read(path).is_ok_and(|found| found.about.epoch == epoch),
+            None => true,
+        };
+        (self.suffix.is_empty() || names::has(path, &self.suffix)) && is_of_epoch()
+    }
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let epoch = self.epoch.map(|epoch| format!("epoch {epoch}"));
+        let suffix = (!self.suffix.is_empty()).then(|| format!("named …{}", self.suffix));
+        out.write_str(&[epoch, suffix].into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The newest checkpoint that is wanted, in a run directory or in its checkpoint folder.
 ///
 /// # Errors
 /// There is none, or it is damaged.
-pub fn of_epoch(path: &Path, epoch: u64) -> Result<Checkpoint, RunDirError> {
+pub fn choose(path: &Path, wanted: &Wanted) -> Result<Checkpoint, RunDirError> {
+    if *wanted == Wanted::default() {
+        return Ok(open(path)?.1);
+    }
     for folder in [path.join("checkpoints"), path.to_owned()] {
-        let mut all = candidates(&folder)?.into_iter();
-        let is_it = |path: &PathBuf| Manifest::read(path).is_ok_and(|m| m.about.epoch == epoch);
-        if let Some(found) = all.find(is_it) {
+        if let Some(found) = candidates(&folder)?.into_iter().find(|path| wanted.is(path)) {
             return read(&found);
         }
     }
-    Err(RunDirError::NoCheckpoint { path: path.join(format!("(epoch {epoch})")) })
+    Err(RunDirError::NoCheckpoint { path: path.join(format!("({wanted})")) })
 }
 
 /// The checkpoints of a folder, newest first, from the one on that `latest` names.

@@ -1,12 +1,14 @@
 //! Checkpoints: a directory that is there whole or not at all, with a manifest that says what belongs to it.
 //!
 //! `contents` is what is kept, `snapshot` its copy in memory, `write` and `read` the way to the disk and back, `find`
-//! which one a run is taken up from, `background` the thread that writes while training goes on.
+//! which one a run is taken up from, `names` what else they are called, `background` the thread that writes while training
+//! goes on.
 
 mod background;
 mod contents;
 mod find;
 mod manifest;
+mod names;
 mod read;
 mod retention;
 mod settle;
@@ -15,8 +17,9 @@ mod write;
 
 pub use background::Background;
 pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{is_any, newest_facts, newest_valid, of_epoch, open};
+pub use find::{Wanted, choose, is_any, newest_facts, newest_valid, open};
 pub use manifest::{About, Manifest, fingerprint};
+pub use names::check as check_name;
 pub use read::{read, read_facts};
 pub use retention::{Actions, Best, Rule, decide};
 pub use snapshot::{Buffers, Snapshot};

@@ -16,6 +16,8 @@ pub struct Rule {
     pub every_iters: u64,
     /// Those with the best values of a metric.
     pub best: Option<Best>,
+    /// The pattern of a second name for them; empty for none.
+    pub name: String,
 }
 
 /// Which checkpoints are the best.
@@ -44,7 +46,7 @@ fn count(number: u64) -> usize {
 
 impl Best {
     /// The iterations of the best, best first; of equals the older one. What has no such value is never among them.
-    fn of<'a>(&self, all: impl Iterator<Item = &'a About>) -> Vec<u64> {
+    pub(super) fn of<'a>(&self, all: impl Iterator<Item = &'a About>) -> Vec<u64> {
         let mut ranked: Vec<(f64, u64)> =
             all.filter_map(|about| Some((*about.metrics.get(&self.metric)?, about.iter))).collect();
         ranked.sort_by(|a, b| {

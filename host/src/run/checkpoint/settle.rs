@@ -1,6 +1,7 @@
-//! Does what was decided about checkpoints: `best` is named, what nobody wants goes.
+//! Does what was decided about checkpoints: `best` is named, second names are given, what nobody wants goes.
 
 use super::manifest::{About, Manifest};
+use super::names;
 use super::retention::{Actions, Rule, decide};
 use super::{iter_of, name_of};
 use crate::run::{RunDirError, atomic};
@@ -13,11 +14,15 @@ pub(super) fn settle(folder: &Path, newest: u64, rules: &[Rule]) -> Result<(), R
     if rules.is_empty() {
         return Ok(());
     }
-    let Actions { delete, best } = decide(rules, &abouts(folder, newest)?);
+    let all = abouts(folder, newest)?;
+    let Actions { delete, best } = decide(rules, &all);
     if let Some(iter) = best {
         atomic::write(&folder.join("best"), format!("{}\n", name_of(iter)).as_bytes())?;
     }
-    delete.into_iter().try_for_each(|iter| remove(folder, iter))
+    names::give(folder, &names::wanted(rules, &all));
+    delete.into_iter().try_for_each(|iter| remove(folder, iter))?;
+    names::sweep(folder);
+    Ok(())
 }
 
 fn abouts(folder: &Path, newest: u64) -> Result<Vec<About>, RunDirError> {

@@ -6,6 +6,7 @@ mod engine;
 mod events;
 mod files;
 mod history;
+mod lr;
 mod media;
 mod params;
 mod pass;

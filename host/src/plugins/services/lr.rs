@@ -1,0 +1,14 @@
+//! What the learning rate schedule counts, for plugins.
+
+use super::desk::Desk;
+use hookrack_plugin_api::abi::{HrHeader, HrStatus, LrTable};
+use std::ffi::c_void;
+
+/// The host's table of the learning rate schedule.
+pub(super) static TABLE: LrTable = LrTable { header: HrHeader::of::<LrTable>(0), count_by_epoch };
+
+unsafe extern "C" fn count_by_epoch(host: *mut c_void, by_epoch: u32) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    let desk = unsafe { Desk::of(host) };
+    desk.answer(|context| context.engine.borrow_mut().count_lr_by_epoch(by_epoch != 0))
+}

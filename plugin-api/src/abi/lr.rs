@@ -1,0 +1,20 @@
+//! The extension by which a hook says what the learning rate schedule counts.
+
+use super::{HrHeader, HrStatus};
+use abi_stable::StableAbi;
+use std::ffi::c_void;
+
+/// The id under which a host offers it.
+pub const LR: &str = "hookrack.lr/1";
+
+/// The learning rate schedule.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct LrTable {
+    /// Who made this table.
+    pub header: HrHeader,
+    /// Has the schedule count epochs (`by_epoch` 1) or iterations (0) as its steps, in place of what the config says;
+    /// the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another
+    /// way to count. [train-thread]
+    pub count_by_epoch: unsafe extern "C" fn(host: *mut c_void, by_epoch: u32) -> HrStatus,
+}
