@@ -69,8 +69,8 @@ fn a_failure_is_posted_and_a_receiver_that_is_gone_does_not_harm_the_run() {
         ["-s", &url, "-s", "custom_hooks.0.retries=0", "-s", "custom_hooks.0.events=[\"begun\"]"];
     let (ran, _) = bench.train("gone", &more);
     ran.expect(0).says(&["an event did not reach"]);
-    let (ran, _) = bench.train("https", &["-s", "custom_hooks.0.url=https://example.org/"]);
-    ran.expect(0).says(&["https is not spoken here", "switched off"]);
+    let https = ["check", "config.toml", "-s", "custom_hooks.0.url=https://example.org/"];
+    bench.run(https).expect(2).says(&["url: \"https://example.org/\"", "proxy on this machine"]);
 }
 
 #[test]

@@ -104,7 +104,6 @@ impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::Config(errors) => errors.into(),
-            error @ BuildError::Member { .. } => Self::new(CONFIG, error),
         }
     }
 }

@@ -93,7 +93,8 @@ impl ConfigError {
             | E::DuplicateName { at, .. }
             | E::SetTwice { at, .. }
             | E::UnknownDefaultHook { at, .. }
-            | E::Refused { at, .. } => Some(at),
+            | E::Refused { at, .. }
+            | E::NotMade { at, .. } => Some(at),
         }
     }
 

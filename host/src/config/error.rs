@@ -140,6 +140,8 @@ pub enum ConfigError {
     UnknownDefaultHook { at: Origin, key: String, nearest: Option<String>, valid: Vec<String> },
     #[error("`{key}`: {why}")]
     Refused { at: Origin, key: String, why: String, help: String },
+    #[error("{what} `{name}` ({library}) could not be made: {why}")]
+    NotMade { at: Origin, what: &'static str, name: String, library: String, why: String },
 }
 
 fn cadence_fault(fault: CadenceFault) -> &'static str {

@@ -228,6 +228,21 @@ impl ResolvedConfig {
         let (key, why, help) = (path.to_owned(), why.into(), help.into());
         ConfigErrors::from(ConfigError::Refused { at, key, why, help })
     }
+
+    /// The error of a hook or metric that does not take its settings, shown at its entry.
+    pub fn not_made(
+        &self,
+        what: &'static str,
+        name: String,
+        library: String,
+        why: String,
+    ) -> ConfigErrors {
+        let hooks = self.hooks.iter().map(|entry| (&entry.name, &entry.origin));
+        let metrics = self.metrics.iter().map(|entry| (&entry.name, &entry.origin));
+        let at = hooks.chain(metrics).find(|(known, _)| **known == name);
+        let at = at.map_or(Origin::Default, |(_, origin)| origin.clone());
+        ConfigErrors::from(ConfigError::NotMade { at, what, name, library, why })
+    }
 }
 
 fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {

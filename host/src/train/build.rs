@@ -47,18 +47,6 @@ pub enum BuildError {
     /// The config asks for something that this host cannot do.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// A hook or metric did not accept its settings.
-    #[error("{what} `{name}` ({source_name}) could not be made: {why}")]
-    Member {
-        /// Hook or metric.
-        what: &'static str,
-        /// The instance.
-        name: String,
-        /// Where it comes from.
-        source_name: String,
-        /// Its own words.
-        why: String,
-    },
 }
 
 /// Data and engine of a run: what can be refused before anything is left on disk.
@@ -113,7 +101,7 @@ impl Trainer {
             (p.max_epochs, p.max_iters, p.seed) =
                 (horizon.epochs, horizon.iters, job.config.train.seed);
         });
-        let hooks = job.members.iter().map(|member| attach(member, &context));
+        let hooks = job.members.iter().map(|member| attach(member, &job.config, &context));
         let hooks = hooks.collect::<Result<Vec<_>, _>>()?;
         let rack = Rack::new(hooks, &job.plan, Rc::clone(&context.progress));
         Ok(Self {
@@ -138,7 +126,11 @@ impl Trainer {
     }
 }
 
-fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError> {
+fn attach(
+    member: &Member,
+    config: &ResolvedConfig,
+    context: &Rc<Context>,
+) -> Result<Attached, BuildError> {
     let seat = member.seat.clone();
     let (what, made) = match &member.maker {
         Maker::Hook(hook) => ("hook", Instance::hook(hook, &seat.name, &member.settings, context)),
@@ -148,7 +140,7 @@ fn attach(member: &Member, context: &Rc<Context>) -> Result<Attached, BuildError
         Maker::Callback(hook) => ("hook", Ok(Instance::callback(hook, context))),
     };
     let (name, source_name) = (seat.name.clone(), seat.source());
-    let instance = made.map_err(|why| BuildError::Member { what, name, source_name, why })?;
+    let instance = made.map_err(|why| config.not_made(what, name, source_name, why))?;
     Ok(Attached { seat, instance, disabled: false })
 }
 

@@ -10,24 +10,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[serde(deny_unknown_fields)]
 pub struct WebhookHook {
     /// Where events are posted: `http://…`; for https post to a proxy on this machine.
+    #[param(check = |url: &str| Url::parse(url).map(drop))]
     url: String,
     /// Which events: `begun`, `epoch`, `validated`, `saved`, `failed`, `ended`.
     #[serde(default = "all")]
     events: Vec<Event>,
     /// Seconds that one post may take.
-    #[serde(default = "five")]
-    #[param(min = 0.01)]
+    #[param(default = 5.0, min = 0.01)]
     timeout: f64,
     /// Posts after the first one that failed.
-    #[serde(default = "three")]
+    #[param(default = 3)]
     retries: u32,
     /// Events that wait at most; more are dropped.
-    #[serde(default = "room")]
-    #[param(min = 1)]
+    #[param(default = 64, min = 1)]
     queue: usize,
     /// Seconds that the end of a run waits for what is still queued.
-    #[serde(default = "five")]
-    #[param(min = 0)]
+    #[param(default = 5.0, min = 0)]
     flush_timeout: f64,
     #[serde(skip)]
     sender: Option<Sender>,
@@ -60,15 +58,6 @@ impl Event {
 
 fn all() -> Vec<Event> {
     vec![Event::Begun, Event::Epoch, Event::Validated, Event::Saved, Event::Failed, Event::Ended]
-}
-fn five() -> f64 {
-    5.0
-}
-fn three() -> u32 {
-    3
-}
-fn room() -> usize {
-    64
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "a run has far fewer samples than 2^63")]

@@ -19,14 +19,15 @@ impl Url {
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(rest) = text.strip_prefix("http://") else {
             let why = if text.starts_with("https://") {
-                "https is not spoken here: post to an http proxy on this machine"
+                "https is not spoken here: have a proxy on this machine (nginx, stunnel) forward to it, \
+                 and write its address, \"http://127.0.0.1:8080/…\""
             } else {
                 "it does not begin with http://"
             };
-            return Err(format!("url = \"{text}\": {why}"));
+            return Err(format!("\"{text}\": {why}"));
         };
         if rest.contains(|c: char| c.is_control() || c.is_whitespace()) {
-            return Err(format!("url = \"{}\": it has spaces", text.escape_debug()));
+            return Err(format!("\"{}\": it has spaces", text.escape_debug()));
         }
         let (authority, path) = match rest.find('/') {
             Some(at) => (&rest[..at], &rest[at..]),
@@ -44,8 +45,8 @@ impl Url {
             Ok(port) if !host.is_empty() => {
                 Ok(Self { host: host.to_owned(), port, path: path.to_owned() })
             }
-            Ok(_) => Err(format!("url = \"{text}\": it names no machine")),
-            Err(_) => Err(format!("url = \"{text}\": its port is no number from 0 to 65535")),
+            Ok(_) => Err(format!("\"{text}\": it names no machine")),
+            Err(_) => Err(format!("\"{text}\": its port is no number from 0 to 65535")),
         }
     }
 
