@@ -51,9 +51,9 @@ impl Inventory {
         for metric in self.metrics.iter().chain(self.shelf.metric_types()) {
             catalog.add(Kind::Metric, metric_entry(metric))?;
         }
-        for (name, metric) in METRIC_HOOKS {
-            let (name, metric) = ((*name).to_owned(), metric.map(str::to_owned));
-            catalog.add_metric_hook(MetricHook { name, metric });
+        for (name, key, metric) in METRIC_HOOKS {
+            let (name, key) = ((*name).to_owned(), (*key).to_owned());
+            catalog.add_metric_hook(MetricHook { name, key, metric: metric.map(str::to_owned) });
         }
         for (key, type_name, level) in DEFAULT_HOOKS {
             let (key, type_name) = ((*key).to_owned(), (*type_name).to_owned());

@@ -39,6 +39,7 @@ mod report;
 mod resume;
 mod roles;
 mod run_directory;
+mod seed_parameters;
 mod seeds;
 mod soak;
 mod swa;

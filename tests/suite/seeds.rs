@@ -64,6 +64,12 @@ fn imix_s_custom_hooks_run_at_their_levels_between_its_defaults() {
     }
     assert_eq!(lines(&run, &["EMAEpochHook", "evaluates with its weights"]).len(), 1);
     assert_eq!(run.checkpoints().len(), 2);
+    for name in run.checkpoints() {
+        let named = name.replace("iter", "checkpoints/MLP_Digits");
+        assert!(run.path.join(named).join("model.safetensors").is_file(), "{name}");
+    }
+    // A line for each evaluation, where iMIX leaves it.
+    assert_eq!(run.text("eval_result.json").lines().count(), 2);
 }
 
 #[test]
@@ -113,7 +119,11 @@ fn libai_s_default_hooks_count_in_iterations() {
         assert!(run.scalar(name).is_finite(), "{name}");
     }
     assert_eq!(run.checkpoints(), ["iter_0000020", "iter_0000040", "iter_0000060"]);
-    assert!(run.checkpoints().contains(&run.text("checkpoints/best").trim().to_owned()));
+    let best = run.text("checkpoints/best").trim().to_owned();
+    assert!(run.checkpoints().contains(&best));
+    let leads_to = |name: &str| fs::read_link(run.path.join("checkpoints").join(name)).unwrap();
+    assert_eq!(leads_to("model_best").to_str(), Some(best.as_str()));
+    assert_eq!(leads_to("model_0000060").to_str(), Some("iter_0000060"));
     let speed = lines(&run, &["IterationTimer", "a second"]);
     assert_eq!(speed.len(), 1, "{speed:?}");
     let order = planned(&run, "after_train_iter").join("\n");

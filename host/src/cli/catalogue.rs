@@ -108,11 +108,15 @@ fn metric_section(out: &mut String, metric: &MetricType) {
 
 /// The names that stand for a metric among the hooks.
 fn metric_hooks(out: &mut String) {
-    for (name, metric) in METRIC_HOOKS {
-        let key = if metric.is_none() { "metric = \"Accuracy\"\n" } else { "" };
-        let what = metric.map_or("the metric that `metric` names".to_owned(), |metric| {
-            format!("the metric [`{metric}`](#{})", metric.to_lowercase())
-        });
+    for (name, key, metric) in METRIC_HOOKS {
+        let what = match metric {
+            None => format!("the metric that `{key}` names"),
+            Some(metric) => format!(
+                "the metric [`{metric}`](#{}), or for the one that `{key}` names by its type",
+                metric.to_lowercase()
+            ),
+        };
+        let key = if metric.is_none() { format!("{key} = \"Accuracy\"\n") } else { String::new() };
         _ = write!(
             out,
             "\n## {name}\n\nStands for {what}, as an entry of `[[metrics]]` would, with its settings.\n\n\

@@ -135,7 +135,9 @@ pub struct DefaultHook {
 pub struct MetricHook {
     /// The `type` of the entry.
     pub name: String,
-    /// The metric's type; without one the entry's key `metric` says it.
+    /// The key of the entry that says the metric's type.
+    pub key: String,
+    /// The metric's type where the key is not written; without one it must be.
     pub metric: Option<String>,
 }
 

@@ -161,10 +161,10 @@ fn metric_hook(catalog: &Catalog, hook: &MetricHook) -> Value {
     let mut properties = param_schemas(&fixed::reserved_params(Kind::Metric));
     properties.insert("type".into(), json!({ "const": hook.name }));
     properties.extend(special_keys(catalog, Kind::Metric));
+    properties.insert(hook.key.clone(), json!({ "type": "string" }));
     let mut required = vec!["type"];
     if hook.metric.is_none() {
-        properties.insert("metric".into(), json!({ "type": "string" }));
-        required.push("metric");
+        required.push(&hook.key);
     }
     json!({ "title": hook.name, "type": "object", "properties": properties, "required": required })
 }

@@ -11,15 +11,15 @@ const WINDOW: usize = 20;
 #[serde(deny_unknown_fields)]
 pub(super) struct CommonMetricLoggerHook {
     /// Iterations between two lines.
-    #[serde(default = "twenty", alias = "period")]
-    #[param(min = 1)]
+    #[serde(alias = "period")]
+    #[param(default = 20, min = 1)]
     interval: u64,
+    /// The iteration that the time left is counted to; the run's last where it is not given.
+    max_iter: Option<u64>,
+    /// The last epoch as the line shows it; the run's where it is not given.
+    max_epoch: Option<u64>,
     #[serde(skip)]
     keys: Option<[ScalarKey; 3]>,
-}
-
-fn twenty() -> u64 {
-    20
 }
 
 /// `1:02:03`, or `2 days, 1:02:03`.
@@ -54,17 +54,13 @@ fn peak_memory() -> Option<f64> {
 impl CommonMetricLoggerHook {
     fn line(&self, t: &Trainer) -> Result<String> {
         let mut parts = Vec::new();
+        let max_iter = self.max_iter.unwrap_or(t.max_iters());
+        let max_epoch = self.max_epoch.unwrap_or(t.max_epochs());
         if let Some([loss, time, data_time]) = self.keys {
             if let Some(time) = t.median(time, WINDOW)? {
-                parts.push(format!("eta {}", eta(time, t.iter(), t.max_iters())));
+                parts.push(format!("eta {}", eta(time, t.iter(), max_iter)));
             }
-            parts.push(format!(
-                "epoch {}/{}  iter {}/{}",
-                t.epoch(),
-                t.max_epochs(),
-                t.iter(),
-                t.max_iters()
-            ));
+            parts.push(format!("epoch {}/{max_epoch}  iter {}/{max_iter}", t.epoch(), t.iter()));
             if let Some(loss) = t.median(loss, WINDOW)? {
                 parts.push(format!("loss {loss:.4}"));
             }

@@ -11,24 +11,21 @@ use std::path::{Path, PathBuf};
 #[serde(deny_unknown_fields)]
 pub(super) struct EvaluateHook {
     /// Epochs between two validations; 0 for none by epoch.
-    #[serde(default = "one")]
+    #[param(default = 1)]
     interval: u64,
     /// Iterations between two validations; 0 for none by iteration.
-    #[serde(default, alias = "eval_period")]
+    #[serde(default)]
     eval_iter_period: u64,
+    /// Iterations between two validations, with one after the last and none by epoch: the two above do not count then.
+    #[param(min = 1)]
+    eval_period: Option<u64>,
     /// Whether there is any validation at all.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     is_run_eval: bool,
-    /// A file of the run directory for what each validation came to, one JSON object a line; none where it is empty.
+    /// A file of the run directory for what each validation came to, one JSON object a line, as iMIX leaves
+    /// `eval_result.json`; none where it is empty, because `metrics.json` has the same numbers.
     #[serde(default)]
     eval_json_file: String,
-}
-
-fn one() -> u64 {
-    1
-}
-fn yes() -> bool {
-    true
 }
 
 impl EvaluateHook {
@@ -83,11 +80,16 @@ impl Hook for EvaluateHook {
     }
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        self.ask(t, t.iter(), self.eval_iter_period)
+        let period = self.eval_period.unwrap_or(self.eval_iter_period);
+        if self.eval_period.is_some() && t.iter() == t.max_iters() {
+            return self.ask(t, 1, 1);
+        }
+        self.ask(t, t.iter(), period)
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        self.ask(t, t.epoch(), self.interval)
+        let period = if self.eval_period.is_some() { 0 } else { self.interval };
+        self.ask(t, t.epoch(), period)
     }
 
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {

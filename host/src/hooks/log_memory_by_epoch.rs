@@ -8,19 +8,14 @@ use std::fs;
 #[serde(deny_unknown_fields)]
 pub(super) struct LogMemoryByEpochHook {
     /// Epochs between two lines.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     interval: u64,
     /// Whether there is a line after evaluations too.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     log_eval: bool,
-}
-
-fn one() -> u64 {
-    1
-}
-fn yes() -> bool {
-    true
+    /// Tells what the whole machine has in use too, in GiB and per cent.
+    #[serde(default)]
+    report_cpu: bool,
 }
 
 /// Memory of the process in MiB.
@@ -34,11 +29,31 @@ struct Memory {
 
 /// The memory in the words of `/proc/self/status`, which counts in KiB.
 fn parse(status: &str) -> Option<Memory> {
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim_start_matches(':').split_whitespace().next()?.parse::<f64>().ok()
+    Some(Memory { now: field(status, "VmRSS")? / 1024.0, peak: field(status, "VmHWM")? / 1024.0 })
+}
+
+/// The number of a line such as `VmRSS:   1024 kB`.
+fn field(text: &str, name: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
+}
+
+/// What the machine has in use and has at all, in GiB, in the words of `/proc/meminfo`, which counts in KiB.
+fn machine(meminfo: &str) -> Option<(f64, f64)> {
+    let [all, free] = [field(meminfo, "MemTotal")?, field(meminfo, "MemAvailable")?];
+    Some(((all - free) / 1_048_576.0, all / 1_048_576.0))
+}
+
+fn report_machine(t: &mut Trainer, after: &str) -> Result<()> {
+    let Some((used, all)) =
+        fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine(&text))
+    else {
+        return Ok(());
     };
-    Some(Memory { now: field("VmRSS")? / 1024.0, peak: field("VmHWM")? / 1024.0 })
+    let percent = 100.0 * used / all;
+    info!("{after}: the machine has {used:.1} of {all:.1} GiB in use, {percent:.0} %");
+    let key = t.scalar_key("@machine_memory_percent", false)?;
+    t.put(key, percent)
 }
 
 fn report(t: &mut Trainer, after: &str) -> Result<()> {
@@ -56,22 +71,29 @@ fn report(t: &mut Trainer, after: &str) -> Result<()> {
     Ok(())
 }
 
+impl LogMemoryByEpochHook {
+    fn report(&self, t: &mut Trainer, after: &str) -> Result<()> {
+        report(t, after)?;
+        if self.report_cpu { report_machine(t, after) } else { Ok(()) }
+    }
+}
+
 #[hook(level = 19, writes = "events")]
 impl Hook for LogMemoryByEpochHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
-        report(t, "before training")
+        self.report(t, "before training")
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         if t.epoch().is_multiple_of(self.interval) {
-            report(t, &format!("after epoch {}", t.epoch()))?;
+            self.report(t, &format!("after epoch {}", t.epoch()))?;
         }
         Ok(())
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
         if self.log_eval && t.epoch().is_multiple_of(self.interval) {
-            report(t, &format!("after {} in epoch {}", t.phase().name(), t.epoch()))?;
+            self.report(t, &format!("after {} in epoch {}", t.phase().name(), t.epoch()))?;
         }
         Ok(())
     }
@@ -86,5 +108,7 @@ mod tests {
         let status = "Name:\thookrack\nVmHWM:\t  204800 kB\nVmRSS:\t  102400 kB\n";
         assert_eq!(parse(status), Some(Memory { now: 100.0, peak: 200.0 }));
         assert_eq!(parse("Name:\thookrack\n"), None);
+        let meminfo = "MemTotal:  8388608 kB\nMemFree: 1 kB\nMemAvailable:  6291456 kB\n";
+        assert_eq!(machine(meminfo), Some((2.0, 8.0)));
     }
 }

@@ -7,17 +7,37 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct TensorboardLoggerHook {
     /// The folder of the run directory that they go to.
-    #[serde(default = "tb", alias = "work_dir")]
+    #[serde(alias = "work_dir")]
+    #[param(default = "tb")]
     log_dir: String,
+    /// The processes that write; all of them where it is not given. One that trains alone is number 0.
+    ranks: Option<Vec<u32>>,
+    /// The group that `ranks` counts in. A process that trains alone is number 0 of each.
+    #[serde(default)]
+    parallel_mode: ParallelMode,
 }
 
-fn tb() -> String {
-    "tb".to_owned()
+/// A group of processes, in ColossalAI's words.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum ParallelMode {
+    /// All of them.
+    #[default]
+    Global,
+    /// Those with the same part of the model.
+    Data,
+    /// Those with parts of one layer.
+    Tensor,
+    /// Those with parts of the layers.
+    Pipeline,
 }
 
 #[hook(level = HIGHEST, aliases = "TensorboardHook", on_error = "abort")]
 impl Hook for TensorboardLoggerHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&t.rank())) {
+            return Ok(());
+        }
         t.open_writer("tensorboard", self.log_dir.trim_start_matches("./"))
     }
 }

@@ -14,6 +14,9 @@ pub(super) struct ThroughputHook {
     #[serde(default)]
     #[param(min = 0)]
     tflop_per_step: f64,
+    /// Counts the samples of this process alone; else of all that train together, as many each. With one process the same.
+    #[serde(default)]
+    use_local: bool,
     #[serde(skip)]
     keys: Option<[ScalarKey; 2]>,
     #[serde(skip)]
@@ -44,6 +47,14 @@ impl Rate {
     }
 }
 
+impl ThroughputHook {
+    /// Samples of the batch.
+    fn samples(&self, t: &Trainer) -> u64 {
+        let processes = if self.use_local { 1 } else { u64::from(t.world_size()).max(1) };
+        t.batch_size() * processes
+    }
+}
+
 #[hook(level = 18, reads = "time", writes = "events")]
 impl Hook for ThroughputHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
@@ -62,7 +73,7 @@ impl Hook for ThroughputHook {
         if t.iter() <= self.ignored_steps {
             return Ok(());
         }
-        let (samples, seconds) = (t.batch_size(), t.iter_time());
+        let (samples, seconds) = (self.samples(t), t.iter_time());
         self.train.add(samples, seconds);
         let mut step = Rate::default();
         step.add(samples, seconds);
@@ -94,7 +105,7 @@ impl Hook for ThroughputHook {
 
     fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
         if let Some(began) = self.eval_began.take() {
-            self.eval.add(t.batch_size(), began.elapsed().as_secs_f64());
+            self.eval.add(self.samples(t), began.elapsed().as_secs_f64());
         }
         Ok(())
     }

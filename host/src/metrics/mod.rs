@@ -43,9 +43,9 @@ pub use board::{Board, Reading, SavedReading};
 use hookrack_plugin_api::abi::MetricBase;
 use hookrack_plugin_api::metric_table;
 
-/// Names under `[[custom_hooks]]` that stand for a metric: of this type, or of the type that its key `metric` names.
-pub static METRIC_HOOKS: &[(&str, Option<&str>)] =
-    &[("AccuracyHook", Some("Accuracy")), ("MetricHook", None)];
+/// Names under `[[custom_hooks]]` that stand for a metric: of the type that this key of theirs names, else of this type.
+pub static METRIC_HOOKS: &[(&str, &str, Option<&str>)] =
+    &[("AccuracyHook", "accuracy_func", Some("Accuracy")), ("MetricHook", "metric", None)];
 
 /// Every metric that a config can name without a library.
 pub static METRICS: &[MetricBase] = &[

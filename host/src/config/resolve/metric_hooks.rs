@@ -1,4 +1,5 @@
-//! Entries of `[[custom_hooks]]` that stand for a metric: `AccuracyHook`, or `MetricHook` with `metric = "…"`.
+//! Entries of `[[custom_hooks]]` that stand for a metric: `AccuracyHook`, or
+//! `MetricHook` with `metric = "…"`.
 //!
 //! A metric is called in the place of a hook anyway, before the hooks that read it; the resolved config lists such an
 //! entry under `[[metrics]]`.
@@ -7,9 +8,6 @@ use super::Resolver;
 use crate::config::catalog::MetricHook;
 use crate::config::error::ConfigError;
 use crate::config::tree::{Node, Table};
-
-/// The key by which a `MetricHook` names its metric.
-const METRIC: &str = "metric";
 
 impl<'a> Resolver<'a> {
     /// What a hook entry stands for, if it stands for a metric.
@@ -21,29 +19,26 @@ impl<'a> Resolver<'a> {
     /// The same entry as `[[metrics]]` would have it.
     pub(super) fn as_metric(&mut self, node: &Node, hook: &MetricHook) -> Option<Node> {
         let table = node.as_table()?;
-        let type_node = match &hook.metric {
-            Some(metric) => Node::str(metric, table.node("type")?.origin.clone()),
-            None => self.metric_key(table, node)?,
+        let type_node = match (table.node(&hook.key), &hook.metric) {
+            (Some(written), _) => written.clone(),
+            (None, Some(metric)) => Node::str(metric, table.node("type")?.origin.clone()),
+            (None, None) => return self.metric_missing(node, hook),
         };
         let mut rewritten = Table::default();
         rewritten.push_node("type", type_node);
-        let is_metric = |key: &str| hook.metric.is_none() && key == METRIC;
         let rest =
-            table.entries.iter().filter(|entry| entry.key != "type" && !is_metric(&entry.key));
+            table.entries.iter().filter(|entry| entry.key != "type" && entry.key != hook.key);
         rewritten.entries.extend(rest.cloned());
         Some(Node::table(rewritten, node.origin.clone()))
     }
 
-    fn metric_key(&mut self, table: &Table, node: &Node) -> Option<Node> {
-        let written = table.node(METRIC);
-        if written.is_none() {
-            self.checker.errors.push(ConfigError::MissingKey {
-                at: node.origin.clone(),
-                key: METRIC.into(),
-                table: "[[custom_hooks]] of type MetricHook".into(),
-                doc: "the type of a metric".into(),
-            });
-        }
-        written.cloned()
+    fn metric_missing(&mut self, node: &Node, hook: &MetricHook) -> Option<Node> {
+        self.checker.errors.push(ConfigError::MissingKey {
+            at: node.origin.clone(),
+            key: hook.key.clone(),
+            table: format!("[[custom_hooks]] of type {}", hook.name),
+            doc: "the type of a metric".into(),
+        });
+        None
     }
 }

@@ -139,9 +139,12 @@ pub(super) fn catalog(libraries: &[PathBuf]) -> Catalog {
         ("logger", "PeriodicLogger", 50),
         ("checkpoint", "CheckPointHook", 60),
     ];
-    let (name, metric) = ("AccuracyHook".into(), Some("Accuracy".into()));
-    catalog.add_metric_hook(MetricHook { name, metric });
-    catalog.add_metric_hook(MetricHook { name: "MetricHook".into(), metric: None });
+    for (name, key, metric) in
+        [("AccuracyHook", "accuracy_func", Some("Accuracy")), ("MetricHook", "metric", None)]
+    {
+        let (name, key, metric) = (name.into(), key.into(), metric.map(str::to_owned));
+        catalog.add_metric_hook(MetricHook { name, key, metric });
+    }
     for (key, type_name, level) in defaults {
         let (key, type_name) = (key.into(), type_name.into());
         catalog.add_default_hook(DefaultHook { key, type_name, level });
