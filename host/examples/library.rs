@@ -4,16 +4,14 @@
 
 use hookrack::engine::data::{DATASETS, Loader, LoaderSettings};
 use hookrack::engine::lr::Horizon;
-use hookrack::engine::model::{Model, ModelContext};
+use hookrack::engine::model::{Anatomy, Model, ModelContext};
 use hookrack::engine::{Choice, Engine, EngineError, Mode, NamedTensor};
 use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 /// Each class has a few prototypes; the nearest one decides.
 struct Prototypes {
-    params: Vec<NamedTensor>,
-    input: [i64; 1],
-    output: [i64; 1],
+    anatomy: Anatomy,
 }
 
 const PER_CLASS: i64 = 8;
@@ -25,32 +23,21 @@ impl Prototypes {
         let classes = context.data.outputs().unwrap_or(1);
         let drawn = Tensor::f_rand([classes * PER_CLASS, inputs], (Kind::Float, context.device))?;
         let params = vec![NamedTensor::new("prototypes", drawn.f_set_requires_grad(true)?)];
-        Ok(Self { params, input: [inputs], output: [classes] })
+        let (input_shape, output_shape) = (vec![inputs], vec![classes]);
+        Ok(Self { anatomy: Anatomy { params, buffers: Vec::new(), input_shape, output_shape } })
     }
 }
 
 impl Model for Prototypes {
     fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor, EngineError> {
         let rows = input.f_flatten(1, -1)?;
-        let far = Tensor::f_cdist(&rows, &self.params[0].tensor, 2.0, None::<i64>)?;
-        let by_class = far.f_reshape([-1, self.output[0], PER_CLASS])?;
+        let far = Tensor::f_cdist(&rows, &self.anatomy.params[0].tensor, 2.0, None::<i64>)?;
+        let by_class = far.f_reshape([-1, self.anatomy.output_shape[0], PER_CLASS])?;
         Ok(by_class.f_mul_scalar(-SHARPNESS)?.f_logsumexp([-1].as_slice(), false)?)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &[]
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 }
 

@@ -5,10 +5,9 @@ use tch::Tensor;
 
 use super::init::Init;
 use super::layer::{Activation, Conv2d, Kernel, Linear};
-use super::roster::{Roster, Tensors};
+use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, check_batch, dropped};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 
 /// Convolutions, each with an activation and a pooling that halves the image, then linear layers.
@@ -99,9 +98,7 @@ impl Component<ModelContext, dyn Model> for LeNetSettings {
             pool: self.pool,
             activation: self.activation,
             dropout: self.dropout,
-            tensors: roster.finish(),
-            input_shape: image,
-            output_shape: [outputs],
+            anatomy: roster.finish(&image, &[outputs]),
         }))
     }
 }
@@ -141,14 +138,12 @@ struct LeNet {
     pool: Pool,
     activation: Activation,
     dropout: f64,
-    tensors: Tensors,
-    input_shape: [i64; 3],
-    output_shape: [i64; 1],
+    anatomy: Anatomy,
 }
 
 impl Model for LeNet {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        check_batch("model `LeNet`", input, &self.input_shape)?;
+        check_batch("model `LeNet`", input, &self.anatomy.input_shape)?;
         let mut x = input.shallow_clone();
         for conv in &self.convs {
             x = self.activation.apply(&conv.forward(&x)?)?;
@@ -167,20 +162,8 @@ impl Model for LeNet {
         Ok(x)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.tensors.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &self.tensors.buffers
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input_shape
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output_shape
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 }
 

@@ -5,10 +5,9 @@ use tch::Tensor;
 
 use super::init::Init;
 use super::layer::{Activation, Linear};
-use super::roster::{Roster, Tensors};
+use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, dropped};
 use crate::engine::error::{EngineError, Result};
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 use crate::torch::shape;
 
@@ -70,9 +69,7 @@ pub struct Mlp {
     layers: Vec<Linear>,
     activation: Activation,
     dropout: f64,
-    tensors: Tensors,
-    input_shape: [i64; 1],
-    output_shape: [i64; 1],
+    anatomy: Anatomy,
 }
 
 impl Mlp {
@@ -88,9 +85,7 @@ impl Mlp {
             layers,
             activation: settings.activation,
             dropout: settings.dropout,
-            tensors: roster.finish(),
-            input_shape: [inputs],
-            output_shape: [outputs],
+            anatomy: roster.finish(&[inputs], &[outputs]),
         })
     }
 }
@@ -102,7 +97,7 @@ impl Model for Mlp {
             2 => input.shallow_clone(),
             _ => input.f_flatten(1, -1)?,
         };
-        if shape::side(&x, 1) != Some(self.input_shape[0]) {
+        if shape::side(&x, 1) != Some(self.anatomy.input_shape[0]) {
             return Err(self.wrong_shape(input));
         }
         let last = self.layers.len() - 1;
@@ -117,20 +112,8 @@ impl Model for Mlp {
         Ok(x)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.tensors.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &self.tensors.buffers
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input_shape
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output_shape
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 }
 
@@ -138,7 +121,7 @@ impl Mlp {
     fn wrong_shape(&self, input: &Tensor) -> EngineError {
         EngineError::Shape {
             what: "model `MLP`",
-            wanted: format!("[batch, {}] once flattened", self.input_shape[0]),
+            wanted: format!("[batch, {}] once flattened", self.anatomy.input_shape[0]),
             found: input.size(),
         }
     }

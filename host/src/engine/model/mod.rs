@@ -21,7 +21,7 @@ pub use init::{Fan, Fans, Init, InitType};
 pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
 pub use resnet::ResNetSettings;
-pub use roster::{Roster, Tensors};
+pub use roster::{Anatomy, Roster};
 pub(crate) use sequential::LAYERS;
 pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
@@ -72,17 +72,28 @@ pub trait Model: Send {
     /// The output for a batch; the first dimension of both is the sample.
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
 
+    /// Its tensors, and the shapes of samples.
+    fn anatomy(&self) -> &Anatomy;
+
     /// What the optimizer changes, in a fixed order.
-    fn params(&self) -> &[NamedTensor];
+    fn params(&self) -> &[NamedTensor] {
+        &self.anatomy().params
+    }
 
     /// What the model itself changes, such as running means.
-    fn buffers(&self) -> &[NamedTensor];
+    fn buffers(&self) -> &[NamedTensor] {
+        &self.anatomy().buffers
+    }
 
     /// The shape of one sample that it takes.
-    fn input_shape(&self) -> &[i64];
+    fn input_shape(&self) -> &[i64] {
+        &self.anatomy().input_shape
+    }
 
     /// The shape of one sample that it gives.
-    fn output_shape(&self) -> &[i64];
+    fn output_shape(&self) -> &[i64] {
+        &self.anatomy().output_shape
+    }
 
     /// Whether it runs as a graph already.
     fn is_graph(&self) -> bool {

@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::Deserialize;
 use tch::Tensor;
 
 use super::rehearsal::{input_shape, rehearse, wanted_output};
-use super::{Mode, Model, ModelContext};
+use super::{Anatomy, Mode, Model, ModelContext};
 use crate::engine::error::{EngineError, Result};
 use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
@@ -26,7 +26,7 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
     const NAME: &'static str = "TorchScript";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
-        let mut model = TorchScript::load(&self.path, context)?;
+        let model = TorchScript::load(&self.path, context)?;
         let shown = self.path.display();
         let output = rehearse(&model, context).map_err(|why| {
             let input = input_shape(context);
@@ -39,7 +39,6 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
                 wanted[0]
             )));
         }
-        model.output_shape = output[1..].to_vec();
         Ok(Box::new(model))
     }
 }
@@ -49,10 +48,7 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
 pub struct TorchScript {
     script: Script,
     mode: Cell<Option<Mode>>,
-    params: Vec<NamedTensor>,
-    buffers: Vec<NamedTensor>,
-    input_shape: Vec<i64>,
-    output_shape: Vec<i64>,
+    anatomy: Anatomy,
 }
 
 impl TorchScript {
@@ -80,14 +76,13 @@ impl TorchScript {
         if params.is_empty() {
             return Err(refuse(format!("{shown} has no parameters to train; was it frozen?")));
         }
-        Ok(Self {
-            script,
-            mode: Cell::new(None),
+        let anatomy = Anatomy {
             params: owned(params),
             buffers: owned(buffers),
             input_shape: context.data.input.clone(),
-            output_shape: Vec::new(),
-        })
+            output_shape: wanted_output(context)[1..].to_vec(),
+        };
+        Ok(Self { script, mode: Cell::new(None), anatomy })
     }
 
     fn switch(&self, mode: Mode) -> Result<()> {
@@ -109,20 +104,8 @@ impl Model for TorchScript {
         self.script.forward(input).map_err(EngineError::from)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &self.buffers
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input_shape
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output_shape
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 
     fn is_graph(&self) -> bool {

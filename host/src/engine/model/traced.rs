@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use tch::{Kind, Tensor};
 
 use super::rehearsal::rehearse;
-use super::{Mode, Model, ModelContext};
+use super::{Anatomy, Mode, Model, ModelContext};
 use crate::engine::error::{EngineError, Result};
-use crate::engine::named_tensor::{NamedTensor, tensor_list};
+use crate::engine::named_tensor::tensor_list;
 use crate::torch::trace::Graph;
 use crate::torch::{TensorList, shape};
 
@@ -75,20 +75,8 @@ impl Model for Traced {
         self.trace(input, mode)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        self.model.params()
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        self.model.buffers()
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        self.model.input_shape()
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        self.model.output_shape()
+    fn anatomy(&self) -> &Anatomy {
+        self.model.anatomy()
     }
 
     fn is_graph(&self) -> bool {

@@ -8,11 +8,10 @@ use tch::Tensor;
 use self::block::{Block, STD, Shape};
 use super::init::Init;
 use super::layer::{Embedding, LayerNorm};
-use super::roster::{Roster, Tensors};
+use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, check_tokens, dropped};
 use crate::engine::data::Target;
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 
 /// A decoder as GPT-2 (Radford et al., 2019); the defaults are those of its smallest size.
@@ -118,9 +117,7 @@ struct Gpt {
     norm: LayerNorm,
     head: Option<Embedding>,
     dropout: f64,
-    tensors: Tensors,
-    input_shape: [i64; 1],
-    output_shape: [i64; 2],
+    anatomy: Anatomy,
 }
 
 impl Gpt {
@@ -144,16 +141,14 @@ impl Gpt {
             norm,
             head: head.transpose()?,
             dropout,
-            tensors: roster.finish(),
-            input_shape: [places],
-            output_shape: [places, vocab],
+            anatomy: roster.finish(&[places], &[places, vocab]),
         })
     }
 }
 
 impl Model for Gpt {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        let row = check_tokens("model `GPT`", input, self.input_shape[0])?;
+        let row = check_tokens("model `GPT`", input, self.anatomy.input_shape[0])?;
         let places = self.places.first(row)?;
         let mut x = dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)?;
         for block in &self.blocks {
@@ -162,20 +157,8 @@ impl Model for Gpt {
         self.head.as_ref().unwrap_or(&self.tokens).scores(&self.norm.forward(&x)?)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.tensors.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &self.tensors.buffers
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input_shape
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output_shape
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 }
 

@@ -89,7 +89,7 @@ mod tests {
     fn training_moves_the_statistics_and_asking_does_not() {
         let mut roster = Roster::new(Device::Cpu, Init::default());
         let norm = BatchNorm::new(&mut roster, "bn1", 1).unwrap();
-        let buffers = roster.finish().buffers;
+        let buffers = roster.finish(&[], &[]).buffers;
         let names: Vec<_> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
         assert_eq!(names, ["bn1.running_mean", "bn1.running_var", "bn1.num_batches_tracked"]);
         let input = Tensor::from_slice(&[1.0_f32, 2.0, 3.0]).view([3, 1]);

@@ -51,7 +51,7 @@ mod tests {
     fn params(path: &str, inputs: i64, outputs: i64) -> Vec<NamedTensor> {
         let mut roster = Roster::new(Device::Cpu, Init::default());
         Linear::new(&mut roster, path, inputs, outputs).unwrap();
-        roster.finish().params
+        roster.finish(&[], &[]).params
     }
 
     #[test]

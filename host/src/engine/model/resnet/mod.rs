@@ -8,10 +8,9 @@ use tch::Tensor;
 use self::block::{Block, Place};
 use super::init::Init;
 use super::layer::{BatchNorm, Conv2d, Kernel, Linear};
-use super::roster::{Roster, Tensors};
+use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, check_batch};
 use crate::engine::error::Result;
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::Component;
 
 /// A residual net (He et al., 2015) for images of any number of channels.
@@ -103,19 +102,8 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
             }
         }
         let linear = Linear::new(&mut roster, "fc", inputs, outputs)?;
-        let (tensors, stem) = (roster.finish(), self.stem);
-        let output_shape = [outputs];
-        let input_shape = image;
-        Ok(Box::new(ResNet {
-            stem,
-            conv,
-            norm,
-            blocks,
-            linear,
-            tensors,
-            input_shape,
-            output_shape,
-        }))
+        let (stem, anatomy) = (self.stem, roster.finish(&image, &[outputs]));
+        Ok(Box::new(ResNet { stem, conv, norm, blocks, linear, anatomy }))
     }
 }
 
@@ -127,14 +115,12 @@ struct ResNet {
     norm: BatchNorm,
     blocks: Vec<Block>,
     linear: Linear,
-    tensors: Tensors,
-    input_shape: [i64; 3],
-    output_shape: [i64; 1],
+    anatomy: Anatomy,
 }
 
 impl Model for ResNet {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        check_batch("model `ResNet`", input, &self.input_shape)?;
+        check_batch("model `ResNet`", input, &self.anatomy.input_shape)?;
         let mut x = self.norm.forward(&self.conv.forward(input)?, mode)?.f_relu_()?;
         if self.stem == Stem::Imagenet {
             x = x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false)?;
@@ -146,20 +132,8 @@ impl Model for ResNet {
         self.linear.forward(&pooled)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.tensors.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &self.tensors.buffers
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input_shape
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output_shape
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 }
 

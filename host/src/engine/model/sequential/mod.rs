@@ -14,11 +14,10 @@ use tch::Tensor;
 
 use self::plan::{Flow, Layer, Plan, Site, chain};
 use super::init::Init;
-use super::roster::{Roster, Tensors};
+use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, check_batch, check_tokens};
 use crate::engine::data::{DataSpec, Target};
 use crate::engine::error::{EngineError, Result};
-use crate::engine::named_tensor::NamedTensor;
 use crate::engine::registry::{Component, Entry};
 use crate::engine::tree::Tree;
 
@@ -75,9 +74,7 @@ impl Component<ModelContext, dyn Model> for SequentialSettings {
         Ok(Box::new(Sequential {
             layers,
             takes_tokens: tokens.is_some(),
-            tensors: roster.finish(),
-            input_shape: input.clone(),
-            output_shape: output,
+            anatomy: roster.finish(input, &output),
         }))
     }
 }
@@ -101,14 +98,12 @@ fn wanted(data: &DataSpec) -> Vec<i64> {
 struct Sequential {
     layers: Box<dyn Layer>,
     takes_tokens: bool,
-    tensors: Tensors,
-    input_shape: Vec<i64>,
-    output_shape: Vec<i64>,
+    anatomy: Anatomy,
 }
 
 impl Model for Sequential {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        match self.input_shape.as_slice() {
+        match self.anatomy.input_shape.as_slice() {
             [longest] if self.takes_tokens => {
                 check_tokens("model `Sequential`", input, *longest)?;
             }
@@ -117,20 +112,8 @@ impl Model for Sequential {
         self.layers.forward(input, mode)
     }
 
-    fn params(&self) -> &[NamedTensor] {
-        &self.tensors.params
-    }
-
-    fn buffers(&self) -> &[NamedTensor] {
-        &self.tensors.buffers
-    }
-
-    fn input_shape(&self) -> &[i64] {
-        &self.input_shape
-    }
-
-    fn output_shape(&self) -> &[i64] {
-        &self.output_shape
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
     }
 }
 
