@@ -48,6 +48,9 @@
 // The id of the extension whose table is MediaTable.
 #define HR_MEDIA "hookrack.media/1"
 
+// The id of the extension whose table is MetricTable.
+#define HR_METRICS "hookrack.metrics/1"
+
 // The id of the extension whose table is ParamTable.
 #define HR_PARAMS "hookrack.params/1"
 
@@ -245,6 +248,10 @@
 
 // The value over all batches since the last reset.
 #define HR_METRIC_EPOCH 1
+
+// The same in the middle of a pass, for a hook that asks: nothing else is to be shown. A metric that does not know this
+// answers as to `HR_METRIC_EPOCH`.
+#define HR_METRIC_SO_FAR 2
 
 // 32-bit floats.
 #define HR_PRECISION_FP32 0
@@ -920,6 +927,31 @@ typedef struct MediaTable {
   // [borrowed until return]
   HrStatus (*open_writer)(void *host, struct HrStr kind, struct HrStr folder);
 } MediaTable;
+
+// A metric of the run in one phase: what it is, whether it has a value yet or not.
+typedef struct HrMetricInfo {
+  // Its instance name. [borrowed until the point returns]
+  struct HrStr name;
+  // The `type` by which a config names it. [borrowed until the point returns]
+  struct HrStr type_name;
+  // The unit of its value; empty for a plain number. [borrowed until the point returns]
+  struct HrStr unit;
+  // The phase that it is computed in.
+  uint32_t phase;
+  // 1 where higher is better, -1 where lower is, 0 where neither is.
+  int32_t better;
+} HrMetricInfo;
+
+// The metrics of the run.
+typedef struct MetricTable {
+  // Who made this table.
+  struct HrHeader header;
+  // The metric at a place: in the order of the config, once for each phase. HR_ABSENT past the last. [train-thread]
+  HrStatus (*at)(void *host, size_t index, struct HrMetricInfo *out);
+  // Has the metric at a place compute its values of a `HR_METRIC_*` scope, and gives them to `sink`. Changes nothing.
+  // An error while that metric itself is being called; HR_ABSENT past the last. [train-thread] [borrowed until return]
+  HrStatus (*compute)(void *host, size_t index, uint32_t scope, const struct HrScalarSink *sink);
+} MetricTable;
 
 // Parameters by name, and the groups that the optimizer steps alike.
 typedef struct ParamTable {

@@ -28,6 +28,7 @@ mod keeping;
 mod library;
 mod loader;
 mod measuring;
+mod metric_objects;
 mod mishaps;
 mod models;
 mod order;

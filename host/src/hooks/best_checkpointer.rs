@@ -63,6 +63,17 @@ impl BestSoFar {
 
 #[hook(level = 43, on_error = "abort")]
 impl Hook for BestCheckpointer {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        t.keep_checkpoints(&Keep {
+            last: Some(0),
+            metric: &self.val_metric,
+            higher_is_better: monitored::higher_is_better(t, &self.val_metric, self.mode)?,
+            top: self.top_k,
+            ..Keep::default()
+        })?;
+        t.name_checkpoints(&self.file_prefix)
+    }
+
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
         if !self.looks_at(t.iter(), t.max_iters()) {
             return Ok(());
@@ -73,14 +84,6 @@ impl Hook for BestCheckpointer {
         };
         let improves = self.best.improves(reading.value, reading.higher_is_better);
         if improves || (self.top_k > 1 && reading.value.is_finite()) {
-            t.keep_checkpoints(&Keep {
-                last: Some(0),
-                metric: &self.val_metric,
-                higher_is_better: reading.higher_is_better,
-                top: self.top_k,
-                ..Keep::default()
-            })?;
-            t.name_checkpoints(&self.file_prefix)?;
             t.request_checkpoint()?;
         }
         Ok(())

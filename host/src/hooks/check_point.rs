@@ -160,7 +160,7 @@ impl Hook for CheckPointHook {
         self.saved = Some(Instant::now());
         let known = match self.save_best.as_str() {
             "" => None,
-            name => monitored::read(t, name, self.mode)?.map(|reading| reading.higher_is_better),
+            name => Some(monitored::higher_is_better(t, name, self.mode)?),
         };
         self.keep(t, known)
     }

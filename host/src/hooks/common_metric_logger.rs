@@ -6,7 +6,7 @@ use std::fs;
 /// How many values a median is taken over.
 const WINDOW: usize = 20;
 
-/// Logs loss, learning rate, iteration and data time, peak memory and the time that is left, every so many iterations.
+/// Logs loss, metrics of the epoch so far, learning rate, iteration and data time, peak memory and the time that is left, every so many iterations.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CommonMetricLoggerHook {
@@ -51,6 +51,17 @@ fn peak_memory() -> Option<f64> {
     Some(kib.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
 }
 
+/// What the metrics of training come to in the epoch so far.
+fn so_far(t: &Trainer) -> Result<Vec<String>> {
+    let mut parts = Vec::new();
+    for metric in t.metric_objects()?.iter().filter(|metric| metric.phase == Phase::Train) {
+        if let Some(value) = metric.so_far()? {
+            parts.push(format!("{} {value:.4} {}", metric.name, metric.unit).trim_end().to_owned());
+        }
+    }
+    Ok(parts)
+}
+
 impl CommonMetricLoggerHook {
     fn line(&self, t: &Trainer) -> Result<String> {
         let mut parts = Vec::new();
@@ -64,6 +75,7 @@ impl CommonMetricLoggerHook {
             if let Some(loss) = t.median(loss, WINDOW)? {
                 parts.push(format!("loss {loss:.4}"));
             }
+            parts.extend(so_far(t)?);
             parts.push(format!("lr {:.3e}", t.lr()));
             for (name, key) in [("time", time), ("data_time", data_time)] {
                 if let Some(seconds) = t.median(key, WINDOW)? {
@@ -76,7 +88,7 @@ impl CommonMetricLoggerHook {
     }
 }
 
-#[hook(level = 51, reads = "events, lr")]
+#[hook(level = 51, reads = "events, metrics, lr")]
 impl Hook for CommonMetricLoggerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         let key = |name| t.scalar_key(name, true);

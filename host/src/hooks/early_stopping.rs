@@ -84,6 +84,11 @@ impl EarlyStoppingHook {
 
 #[hook(level = 55, reads = "metrics, events", on_error = "abort")]
 impl Hook for EarlyStoppingHook {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        // What is better is known now or never.
+        monitored::higher_is_better(t, &self.monitor, self.mode).map(drop)
+    }
+
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
         if monitored::phase_of(&self.monitor) == Some(Phase::Val) { self.look(t) } else { Ok(()) }
     }

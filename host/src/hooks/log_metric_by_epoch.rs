@@ -12,13 +12,18 @@ pub(super) struct LogMetricByEpochHook {
 }
 
 /// The values of a phase in one line.
-fn line(values: impl IntoIterator<Item = (String, f64)>, phase: &str) -> String {
+fn line(
+    values: impl IntoIterator<Item = (String, f64)>,
+    phase: &str,
+    unit: impl Fn(&str) -> String,
+) -> String {
     let mut parts = Vec::new();
     for (name, value) in values {
         if let Some((of, name)) = name.split_once('/')
             && of == phase
         {
-            parts.push(format!("{name} = {}", number(value)));
+            let part = format!("{name} = {} {}", number(value), unit(name));
+            parts.push(part.trim_end().to_owned());
         }
     }
     parts.join(" | ")
@@ -35,7 +40,13 @@ impl LogMetricByEpochHook {
             let (phase, iter) = (t.phase().name(), t.iter());
             // What nobody smooths stands for a whole pass; what was put earlier belongs to an earlier one.
             let fresh = t.scalars()?.into_iter().filter(|one| !one.smooth && one.iter == iter);
-            let line = line(fresh.map(|one| (one.name, one.latest)), phase);
+            let metrics = t.metric_objects()?;
+            let unit = |name: &str| {
+                let known =
+                    |metric: &&MetricObject| metric.phase == t.phase() && metric.is_of(name);
+                metrics.iter().find(known).map(|metric| metric.unit.clone()).unwrap_or_default()
+            };
+            let line = line(fresh.map(|one| (one.name, one.latest)), phase, unit);
             if !line.is_empty() {
                 info!("epoch {}, {phase}: {line}", t.epoch());
             }
@@ -63,9 +74,15 @@ mod tests {
     fn a_line_has_the_values_of_its_phase() {
         let values = [("val/loss", 0.25), ("train/lr", 1e-5), ("val/F1.macro", f64::NAN)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(line(values.clone(), "val"), "loss = 0.2500 | F1.macro = NaN");
-        assert_eq!(line(values.clone(), "train"), "lr = 1.0000e-5");
-        assert_eq!(line(values, "test"), "");
+        let line =
+            |phase: &str| {
+                line(values.clone(), phase, |name| {
+                    if name == "loss" { "nat".into() } else { String::new() }
+                })
+            };
+        assert_eq!(line("val"), "loss = 0.2500 nat | F1.macro = NaN");
+        assert_eq!(line("train"), "lr = 1.0000e-5");
+        assert_eq!(line("test"), "");
         assert_eq!(number(0.0), "0.0000");
     }
 }

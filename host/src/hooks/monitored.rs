@@ -30,17 +30,30 @@ pub(super) fn phase_of(name: &str) -> Option<Phase> {
 
 /// Reads a value by its full name; `None` before there is one.
 pub(super) fn read(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading>> {
-    let metric = phase_of(name).and_then(|phase| {
-        let short = name.split_once('/')?.1;
-        t.metrics().ok()?.into_iter().find(|one| one.phase == phase && one.name == short)
-    });
-    let value = match metric.as_ref().and_then(|metric| metric.epoch) {
+    let metric = match parts(name) {
+        Some((phase, short)) => t.metric(phase, short)?,
+        None => None,
+    };
+    let value = match metric {
         Some(value) => Some(value),
         None => t.scalars()?.into_iter().find(|one| one.name == name).map(|one| one.latest),
     };
     let Some(value) = value else { return Ok(None) };
-    let says = metric.and_then(|metric| metric.higher_is_better);
-    Ok(Some(Reading { value, higher_is_better: direction(name, mode, says)? }))
+    Ok(Some(Reading { value, higher_is_better: higher_is_better(t, name, mode)? }))
+}
+
+/// Whether a higher value is better, which is known before there is one.
+pub(super) fn higher_is_better(t: &Trainer, name: &str, mode: Mode) -> Result<bool> {
+    let metric = match parts(name) {
+        Some((phase, short)) => t.metric_object(phase, short)?,
+        None => None,
+    };
+    direction(name, mode, metric.and_then(|metric| metric.higher_is_better))
+}
+
+/// Phase and short name of a full one.
+fn parts(name: &str) -> Option<(Phase, &str)> {
+    Some((phase_of(name)?, name.split_once('/')?.1))
 }
 
 /// Whether higher is better, from the setting, else from the metric, else from the name.

@@ -1,5 +1,6 @@
 //! A live hook or metric: made, called, saved and ended through its table, and nowhere else.
 
+use super::metric_object::MetricObject;
 use super::metric_seat::MetricSeat;
 use super::services::{Desk, handle_for};
 use super::{HookType, MetricType};
@@ -9,6 +10,7 @@ use hookrack_plugin_api::abi::{
     HrStateReader, HrStateWriter, HrStatus, HrValue, TrainerHandle, WireTree,
 };
 use hookrack_plugin_api::{Point, Value};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
@@ -76,9 +78,19 @@ impl Instance {
         context: &Rc<Context>,
     ) -> Result<Self, String> {
         let (desk, handle) = handle_for(name, false, context);
-        let mut seat = MetricSeat::new(metric.table, name, metric.manifest.better, context);
+        let mut seat = MetricSeat::new(context);
         for phase in phases.iter() {
-            seat.add(phase, create(metric.table.create, handle, desk, settings)?);
+            seat.add(MetricObject {
+                name: name.to_owned(),
+                type_name: metric.name().to_owned(),
+                unit: metric.manifest.unit.clone(),
+                phase,
+                better: metric.manifest.better,
+                table: metric.table,
+                object: create(metric.table.create, handle, desk, settings)?,
+                desk,
+                is_called: Cell::new(false),
+            });
         }
         Ok(Self {
             object: Box::into_raw(Box::new(seat)).cast(),

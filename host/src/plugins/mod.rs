@@ -8,6 +8,7 @@
 mod callback_seat;
 mod instance;
 pub mod loader;
+mod metric_object;
 mod metric_seat;
 mod services;
 mod state_io;
@@ -18,5 +19,6 @@ pub use loader::{
     Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source,
     open,
 };
+pub use metric_object::MetricObject;
 pub use metric_seat::points_of;
 pub use state_io::{gather, give_back};

@@ -11,6 +11,7 @@ use super::requests::Requests;
 use crate::engine::{Engine, EngineError, LossScaling, Mode};
 use crate::events::{EventStorage, Key, Sample};
 use crate::metrics::Board;
+use crate::plugins::MetricObject;
 use crate::run::RunDirError;
 use crate::writers::Writers;
 use hookrack_plugin_api::abi::{
@@ -37,6 +38,8 @@ pub struct Context {
     pub events: RefCell<EventStorage>,
     /// The metrics' values by phase and name.
     pub metrics: RefCell<Board>,
+    /// The metrics themselves, once for each phase, in the order of the config.
+    pub metric_objects: RefCell<Vec<Rc<MetricObject>>>,
     /// Who writes the scalars down.
     pub writers: RefCell<Writers>,
     /// Values that hooks share.
@@ -93,6 +96,7 @@ impl Context {
             current: RefCell::default(),
             events: RefCell::default(),
             metrics: RefCell::default(),
+            metric_objects: RefCell::default(),
             writers: RefCell::new(writers),
             states: RefCell::default(),
             requests: RefCell::default(),

@@ -3,10 +3,10 @@
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor, EngineTable,
-    EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrOpCost, HrPlugin, HrProgress,
-    HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, LrTable, MediaTable,
-    MetricBase, ParamTable, PassTable, PrecisionTable, ProfilerTable, StateTable, StepTable,
-    TensorTable, TrainerHandle,
+    EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost, HrPlugin,
+    HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, LrTable,
+    MediaTable, MetricBase, MetricTable, ParamTable, PassTable, PrecisionTable, ProfilerTable,
+    StateTable, StepTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -53,6 +53,8 @@ fn layout() -> String {
         HistoryTable as "HistoryTable" { mean, global_mean, recent, enter_scope, leave_scope }
         CheckpointTable as "CheckpointTable" { keep, load }
         CheckpointNameTable as "CheckpointNameTable" { give, load }
+        HrMetricInfo as "HrMetricInfo" { name, type_name, unit, phase, better }
+        MetricTable as "MetricTable" { at, compute }
         LrTable as "LrTable" { count_by_epoch }
         MediaTable as "MediaTable" { is_wanted, put_image, put_histogram, put_text, open_writer }
         HrOpCost as "HrOpCost" { name, calls, self_ns, total_ns, flops }

@@ -8,6 +8,9 @@ use std::ffi::c_void;
 pub const METRIC_STEP: u32 = 0;
 /// The value over all batches since the last reset.
 pub const METRIC_EPOCH: u32 = 1;
+/// The same in the middle of a pass, for a hook that asks: nothing else is to be shown. A metric that does not know this
+/// answers as to `METRIC_EPOCH`.
+pub const METRIC_SO_FAR: u32 = 2;
 
 /// Takes a metric's values. Valid until the call returns. [train-thread]
 #[repr(C)]

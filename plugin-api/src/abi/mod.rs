@@ -21,6 +21,7 @@ mod hook;
 mod lr;
 mod media;
 mod metric;
+mod metrics;
 mod params;
 mod pass;
 #[expect(
@@ -49,7 +50,8 @@ pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;
 pub use lr::{LR, LrTable};
 pub use media::{MEDIA, MediaTable};
-pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_STEP, MetricBase};
+pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_SO_FAR, METRIC_STEP, MetricBase};
+pub use metrics::{HrMetricInfo, METRICS, MetricTable};
 pub use params::{PARAMS, ParamTable};
 pub use pass::{PASS, PassTable};
 pub use plugin::{

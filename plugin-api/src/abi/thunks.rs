@@ -2,7 +2,7 @@
 
 use super::{
     FLAG_PANIC_ABORT, FLAG_RUST, HookBase, Host, HrHeader, HrScalarSink, HrStateReader,
-    HrStateWriter, HrStatus, HrStr, HrValue, METRIC_STEP, MetricBase, TrainerHandle,
+    HrStateWriter, HrStatus, HrStr, HrValue, METRIC_SO_FAR, METRIC_STEP, MetricBase, TrainerHandle,
 };
 use crate::error::{Error, Result};
 use crate::hook::{Hook, dispatch};
@@ -199,6 +199,9 @@ impl<T: Metric + DeserializeOwned> MetricExport<T> {
                     return metric.step_values(&mut scalars);
                 }
                 metric.values(&mut scalars)?;
+                if scope == METRIC_SO_FAR {
+                    return Ok(());
+                }
                 metric.report(&mut Trainer::new(host))
             })
         }

@@ -144,12 +144,17 @@ impl MetricReading {
 
     /// Whether `new` is better than `old`. NaN is never better; anything is better than NaN.
     pub fn is_better(&self, new: f64, old: f64) -> bool {
-        match self.higher_is_better {
-            _ if new.is_nan() => false,
-            Some(_) if old.is_nan() => true,
-            Some(true) => new > old,
-            Some(false) => new < old,
-            None => false,
-        }
+        is_better(self.higher_is_better, new, old)
+    }
+}
+
+/// Whether `new` is better than `old`, where it is known which direction is.
+pub(super) fn is_better(higher_is_better: Option<bool>, new: f64, old: f64) -> bool {
+    match higher_is_better {
+        _ if new.is_nan() => false,
+        Some(_) if old.is_nan() => true,
+        Some(true) => new > old,
+        Some(false) => new < old,
+        None => false,
     }
 }

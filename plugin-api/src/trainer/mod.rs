@@ -6,6 +6,7 @@ mod events;
 mod files;
 mod history;
 mod media;
+mod metrics;
 mod params;
 mod pass;
 mod precision;
@@ -19,6 +20,7 @@ mod tensors;
 pub use checkpoints::{Keep, Load};
 pub use events::{MetricReading, ScalarKey, ScalarReading};
 pub use history::ScalarPoint;
+pub use metrics::MetricObject;
 pub use precision::{Arithmetic, LossScaling};
 pub use profiler::{OpCost, ProfileOptions};
 

@@ -14,6 +14,7 @@ mod events;
 mod history;
 mod lr;
 mod media;
+mod metrics;
 mod ops;
 mod params;
 mod pass;

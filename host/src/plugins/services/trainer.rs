@@ -2,14 +2,14 @@
 
 use super::desk::Desk;
 use super::{
-    artifacts, checkpoint_names, checkpoints, console, engine, events, history, lr, media, params,
-    pass, precision, profiler, states, step, tensors,
+    artifacts, checkpoint_names, checkpoints, console, engine, events, history, lr, media, metrics,
+    params, pass, precision, profiler, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr,
-    LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LR, MEDIA, PARAMS, PASS, PRECISION,
-    PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
+    LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LR, MEDIA, METRICS, PARAMS, PASS,
+    PRECISION, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
 };
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -67,6 +67,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
         HISTORY => (&raw const history::TABLE).cast(),
         LR => (&raw const lr::TABLE).cast(),
         MEDIA => (&raw const media::TABLE).cast(),
+        METRICS => (&raw const metrics::TABLE).cast(),
         PARAMS => (&raw const params::TABLE).cast(),
         PASS => (&raw const pass::TABLE).cast(),
         PRECISION => (&raw const precision::TABLE).cast(),

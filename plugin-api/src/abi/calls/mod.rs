@@ -8,6 +8,7 @@ mod files;
 mod history;
 mod lr;
 mod media;
+mod metrics;
 mod params;
 mod pass;
 mod precision;

@@ -1,0 +1,73 @@
+//! A live metric of one phase: what it is, and the calls to its table, of which there is never one within another.
+
+use super::Better;
+use super::services::Desk;
+use hookrack_plugin_api::Phase;
+use hookrack_plugin_api::abi::{HrHeader, HrScalarSink, HrStatus, HrStr, MetricBase};
+use std::cell::Cell;
+use std::ffi::c_void;
+
+/// A live metric of one phase.
+pub struct MetricObject {
+    /// Its instance name.
+    pub name: String,
+    /// Its type.
+    pub type_name: String,
+    /// The unit of its value; empty for a plain number.
+    pub unit: String,
+    /// The phase that it is computed in.
+    pub phase: Phase,
+    /// Which of two values is better.
+    pub better: Option<Better>,
+    pub(super) table: &'static MetricBase,
+    // Made by the table; destroyed with this.
+    pub(super) object: *mut c_void,
+    pub(super) desk: &'static Desk,
+    pub(super) is_called: Cell<bool>,
+}
+
+impl MetricObject {
+    /// Makes a call to the table, unless one is under way: a metric that asks for itself would be lent out twice.
+    pub(super) fn call(&self, call: impl FnOnce(&MetricBase, *mut c_void) -> HrStatus) -> HrStatus {
+        if self.is_called.replace(true) {
+            self.desk.set_error("it is being called: ask for it later");
+            return HrStatus::ERROR;
+        }
+        let status = call(self.table, self.object);
+        self.is_called.set(false);
+        status
+    }
+
+    /// Its values of a `METRIC_*` scope, by suffix.
+    ///
+    /// # Errors
+    /// Its own words, or that it is being called.
+    pub fn values(&self, scope: u32) -> Result<Vec<(String, f64)>, String> {
+        let mut values = Vec::new();
+        let sink = HrScalarSink {
+            header: HrHeader::of::<HrScalarSink>(0),
+            sink: (&raw mut values).cast(),
+            put: keep,
+        };
+        // SAFETY: the object is alive and not being called; sink and values live until the call returns.
+        let compute =
+            |table: &MetricBase, object| unsafe { (table.compute)(object, scope, &raw const sink) };
+        let status = self.call(compute);
+        self.desk.check(status).map_err(|why| format!("metric `{}`: {why}", self.name))?;
+        Ok(values)
+    }
+}
+
+impl Drop for MetricObject {
+    fn drop(&mut self) {
+        // SAFETY: made by this table and not used again.
+        unsafe { (self.table.destroy)(self.object) };
+    }
+}
+
+unsafe extern "C" fn keep(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus {
+    // SAFETY: `values` made the sink, and waits; the metric lends the suffix until this returns.
+    let (values, suffix) = unsafe { (&mut *sink.cast::<Vec<(String, f64)>>(), suffix.to_lossy()) };
+    values.push((suffix.into_owned(), value));
+    HrStatus::OK
+}

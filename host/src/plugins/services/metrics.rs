@@ -1,0 +1,61 @@
+//! The metrics of the run as objects, for plugins.
+
+use super::desk::Desk;
+use crate::plugins::Better;
+use hookrack_plugin_api::abi::{
+    HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable,
+};
+use std::ffi::c_void;
+
+/// The host's table of metrics.
+pub(super) static TABLE: MetricTable =
+    MetricTable { header: HrHeader::of::<MetricTable>(0), at, compute };
+
+unsafe extern "C" fn at(host: *mut c_void, index: usize, out: *mut HrMetricInfo) -> HrStatus {
+    // SAFETY: the caller's handle is ours.
+    unsafe { Desk::of(host) }.serve(|context| {
+        let objects = context.metric_objects.borrow();
+        let Some(metric) = objects.get(index) else { return Ok::<_, String>(HrStatus::ABSENT) };
+        let better = match metric.better {
+            None => 0,
+            Some(Better::Higher) => 1,
+            Some(Better::Lower) => -1,
+        };
+        // The metric is the run's; its texts do not change.
+        let info = HrMetricInfo {
+            name: HrStr::new(&metric.name),
+            type_name: HrStr::new(&metric.type_name),
+            unit: HrStr::new(&metric.unit),
+            phase: metric.phase.code(),
+            better,
+        };
+        // SAFETY: the caller gives a place for one description.
+        unsafe { out.write(info) };
+        Ok(HrStatus::OK)
+    })
+}
+
+unsafe extern "C" fn compute(
+    host: *mut c_void,
+    index: usize,
+    scope: u32,
+    sink: *const HrScalarSink,
+) -> HrStatus {
+    let mut values = Vec::new();
+    // SAFETY: the caller's handle is ours.
+    let status = unsafe { Desk::of(host) }.serve(|context| {
+        // Nothing of the context stays borrowed while the metric computes.
+        let metric = context.metric_objects.borrow().get(index).cloned();
+        let Some(metric) = metric else { return Ok::<_, String>(HrStatus::ABSENT) };
+        values = metric.values(scope)?;
+        Ok(HrStatus::OK)
+    });
+    for (suffix, value) in &values {
+        // SAFETY: the caller lends the sink until this returns; the suffix lives until its function returns.
+        let taken = unsafe { ((*sink).put)((*sink).sink, HrStr::new(suffix), *value) };
+        if taken != HrStatus::OK {
+            return taken;
+        }
+    }
+    status
+}
