@@ -164,7 +164,11 @@ fn a_run_that_no_longer_gets_better_ends_and_says_why() {
     let (ran, run) = bench.train("reached", &["-s", "custom_hooks.0.stopping_threshold=1000.0"]);
     ran.expect(0).prints(&["val/loss has reached"]);
     assert_eq!(run.record()["epoch"], 1);
-    let (ran, _) = bench.train("unknown", &["-s", "custom_hooks.0.monitor=val/lr"]);
+    let unknown = ["-s", "custom_hooks.0.monitor=val/lr"];
+    let (ran, _) = bench.train("unknown", &unknown);
+    ran.expect(4).says(&["whether more of `val/lr` is better is not known", "before_train"]);
+    let (ran, _) =
+        bench.train("told", &[&unknown[..], &["-s", "custom_hooks.0.mode=max"]].concat());
     ran.expect(0).says(&["there is no `val/lr` to watch"]);
 }
 
@@ -182,10 +186,11 @@ fn a_run_whose_time_is_up_stops_and_can_be_continued() {
     let (ran, run) = bench.train("run", &[]);
     ran.expect(0).prints(&["has passed"]);
     assert_eq!((run.record()["iter"].as_u64(), run.checkpoints().len()), (Some(1), 1));
+    let soon = "custom_hooks.0.max_time=soon";
     bench
-        .run(["train", "config.toml", "--run-dir", "bad", "-s", "custom_hooks.0.max_time=soon"])
-        .expect(4)
-        .says(&["max_time = \"soon\" is no time"]);
+        .run(["check", "config.toml", "-s", soon])
+        .expect(2)
+        .says(&["max_time: `soon` is no time"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Instant;
 #[serde(deny_unknown_fields)]
 pub(super) struct Timer {
     /// How long training may take: `"90s"`, `"30m"`, `"1h30m"`, `"2d"`, `"HH:MM:SS"` or `"DD:HH:MM:SS"`.
-    #[param(default = "1d")]
+    #[param(default = "1d", check = is_time)]
     max_time: String,
     #[serde(skip)]
     limit: f64,
@@ -42,6 +42,11 @@ fn seconds(text: &str) -> Option<f64> {
     (number.is_empty() && total > 0.0).then_some(total)
 }
 
+fn is_time(text: &str) -> std::result::Result<(), String> {
+    let why = || format!("`{text}` is no time: write \"90s\", \"1h30m\", \"2d\" or \"HH:MM:SS\"");
+    seconds(text).map(drop).ok_or_else(why)
+}
+
 /// Seconds in `MM:SS`, `HH:MM:SS` or `DD:HH:MM:SS`.
 fn clock(text: &str) -> Option<f64> {
     let units = [1.0, 60.0, 3600.0, 86_400.0];
@@ -65,13 +70,8 @@ impl Timer {
 #[hook(level = 57, on_error = "abort")]
 impl Hook for Timer {
     fn on_attach(&mut self, _t: &mut Trainer) -> Result<()> {
-        let Some(limit) = seconds(&self.max_time) else {
-            bail!(
-                "max_time = \"{}\" is no time: write \"90s\", \"1h30m\", \"2d\" or \"HH:MM:SS\"",
-                self.max_time
-            );
-        };
-        self.limit = limit;
+        // It was checked when it was read.
+        self.limit = seconds(&self.max_time).unwrap_or(f64::INFINITY);
         Ok(())
     }
 
