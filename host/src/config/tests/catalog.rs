@@ -106,10 +106,11 @@ fn hooks() -> Vec<CatalogEntry> {
             ],
         )
     };
+    let interval = Param { aliases: vec!["period".into()], ..int("interval", 50) };
     vec![
         main,
         hook("IterationTimerHook", 20, OnError::Disable, vec![]),
-        hook("PeriodicLogger", 50, OnError::Disable, vec![int("interval", 50)]),
+        hook("PeriodicLogger", 50, OnError::Disable, vec![interval]),
         hook("CheckPointHook", 60, OnError::Abort, vec![int("interval", 1)]),
         evaluate,
     ]
