@@ -10,6 +10,7 @@ mod default_hooks;
 mod error;
 mod handwritten;
 mod loader;
+mod program;
 mod report;
 mod resume;
 mod rounds;

@@ -2,12 +2,10 @@
 //! iteration.
 
 use crate::error::BenchError;
+use crate::program;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use crate::subjects::{beside_this, workspace};
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
 
 /// Iterations before the run is taken up: ten million samples.
 const ITERS: u32 = 2000;
@@ -28,11 +26,11 @@ const MOST: f64 = 1.2;
 pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
     let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
     let old = folder.path().join("old");
-    seconds(&old, ITERS)?;
+    until(&old, ITERS)?;
     let (mut fresh, mut resumed) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
-        fresh.push(seconds(&folder.path().join(format!("new{round}")), 1)?);
-        resumed.push(seconds(&old, ITERS + round)?);
+        fresh.push(until(&folder.path().join(format!("new{round}")), 1)?);
+        resumed.push(until(&old, ITERS + round)?);
     }
     let ratios: Vec<_> =
         resumed.iter().zip(&fresh).map(|(resumed, fresh)| resumed / fresh).collect();
@@ -52,18 +50,10 @@ pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
 }
 
 /// The seconds of a run, begun or taken up, until an iteration is done.
-fn seconds(run: &Path, until: u32) -> Result<f64, BenchError> {
-    let program = beside_this("hookrack")?;
-    let mut command = Command::new(&program);
-    command.args(["train", "bench/mlp.toml", "--resume", "--quiet", "--until", &until.to_string()]);
-    command.arg("--run-dir").arg(run).args(SETTINGS.iter().flat_map(|set| ["-s", set]));
-    command.current_dir(workspace());
-    let began = Instant::now();
-    let output = command.output().map_err(BenchError::file(program))?;
-    let time = began.elapsed().as_secs_f64();
-    if output.status.success() {
-        return Ok(time);
-    }
-    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(BenchError::Command { command: "train".to_owned(), why })
+fn until(run: &Path, iter: u32) -> Result<f64, BenchError> {
+    let (run, iter) = (run.to_string_lossy(), iter.to_string());
+    let fixed = ["train", "bench/mlp.toml", "--resume", "--quiet", "--run-dir", &run];
+    let settings = SETTINGS.iter().flat_map(|set| ["-s", set]);
+    let all: Vec<_> = fixed.into_iter().chain(["--until", &iter]).chain(settings).collect();
+    program::seconds(&all)
 }

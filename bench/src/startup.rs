@@ -1,12 +1,9 @@
 //! How long a command takes that trains nothing: a person waits for it.
 
 use crate::error::BenchError;
+use crate::program;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use crate::subjects::{beside_this, workspace};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// Seconds that a person does not notice.
 const MOST: f64 = 0.6;
@@ -16,11 +13,10 @@ const COMMANDS: [&[&str]; 3] =
 
 /// Starts each command so many times, in turn.
 pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
-    let program = beside_this("hookrack")?;
     let mut times: [Vec<f64>; 3] = Default::default();
     for _ in 0..rounds {
         for (args, times) in COMMANDS.iter().zip(&mut times) {
-            times.push(seconds(&program, args)?);
+            times.push(program::seconds(args)?);
         }
     }
     let line = |(args, times): (&&[&str], &Vec<f64>)| {
@@ -34,17 +30,4 @@ pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
         yardstick: "",
         lines: COMMANDS.iter().zip(&times).map(line).collect(),
     })
-}
-
-fn seconds(program: &Path, args: &[&str]) -> Result<f64, BenchError> {
-    let mut command = Command::new(program);
-    command.args(args).current_dir(workspace()).stdin(Stdio::null());
-    let began = Instant::now();
-    let output = command.output().map_err(BenchError::file(program))?;
-    let time = began.elapsed().as_secs_f64();
-    if output.status.success() {
-        return Ok(time);
-    }
-    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(BenchError::Command { command: args.join(" "), why })
 }
