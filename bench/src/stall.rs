@@ -16,9 +16,12 @@ use std::process::Command;
 use std::rc::Rc;
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
+use tempfile::TempDir;
 
 /// Iterations between two checkpoints: the one before is on the disk long before the next is taken.
 const PERIOD: usize = 30;
+/// Runs of which the first checkpoint is taken.
+const FIRSTS: usize = 3;
 /// Steps before a checkpoint that it is compared with.
 const BEFORE: usize = 5;
 /// One layer of 50 million weights, and their momentum: 400 MB.
@@ -30,23 +33,29 @@ const SETTINGS: [&str; 5] = [
     "train.batch_size=1",
 ];
 
+/// A hook that keeps an average of the weights: half as much again.
+const AVERAGE: &str = "custom_hooks=[{type=\"EMAIterHook\", library=\"libema.so\"}]";
+
 /// Takes so many checkpoints of a run, and copies its state so many times.
 pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
-    let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
-    let (steps, bytes) = steps(folder.path(), rounds + 1)?;
-    let waits: Vec<f64> = (1..=rounds + 1).map(|checkpoint| wait(&steps, checkpoint)).collect();
+    let (plain, bytes) = steps(rounds + 1, &[])?;
+    let later: Vec<f64> = (2..=rounds + 1).map(|checkpoint| wait(&plain, checkpoint)).collect();
+    let plugins = format!("plugins.dirs=['{}']", workspace().join("plugins").display());
+    let (first, averaged) = (firsts(&[])?, firsts(&[&plugins, AVERAGE])?);
     let copy = copy(bytes, rounds)?;
+    let line = |name: &str, wait: f64, copies: f64| {
+        let ratio = wait / (copy * copies);
+        Line::new(name, wait).to(ratio).must(About::Ratio, Target::AtMost(1.5))
+    };
     // The first one has its memory from a thread that got it ahead; the others use it again.
-    let (first, later) = (waits[0], median(&waits[1..]));
     let mut lines = vec![
         Line::new("a plain copy of the state", copy).to(1.0),
-        Line::new("the first checkpoint of a run", first)
-            .to(first / copy)
-            .must(About::Ratio, Target::AtMost(1.5)),
-        Line::new("any later one", later).to(later / copy).must(About::Ratio, Target::AtMost(1.5)),
+        line("the first checkpoint of a run", first, 1.0),
+        line("any later one", median(&later), 1.0),
+        line("the first with averaged weights, half as much again", averaged, 1.5),
     ];
     lines
-        .extend(torch_save(bytes, folder.path()).map(|save| {
+        .extend(torch_save(bytes, folder()?.path()).map(|save| {
             Line::new("torch.save of the same state, in Python", save).to(save / copy)
         }));
     Ok(Section {
@@ -60,13 +69,20 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
     })
 }
 
-/// The milliseconds of each step of a run that takes checkpoints, from 1 on, and the bytes of its state.
-fn steps(folder: &Path, checkpoints: usize) -> Result<(Vec<f64>, usize), BenchError> {
+/// How much longer the step of a run's first checkpoint is: the median of some runs.
+fn firsts(more: &[&str]) -> Result<f64, BenchError> {
+    let runs = (0..FIRSTS).map(|_| Ok(wait(&steps(1, more)?.0, 1)));
+    Ok(median(&runs.collect::<Result<Vec<_>, BenchError>>()?))
+}
+
+/// The milliseconds of each step of a run that takes checkpoints, from 1 on, and the bytes of model and optimizer.
+fn steps(checkpoints: usize, more: &[&str]) -> Result<(Vec<f64>, usize), BenchError> {
+    let folder = folder()?;
     let iters = format!("train.max_iters={}", PERIOD * checkpoints + 1);
     let saver = format!(
         "default_hooks.checkpoint={{iter_period={PERIOD}, epoch_period=0, max_num_checkpoints=1}}"
     );
-    let mut job = job(&[&SETTINGS[..], &[&iters, &saver]].concat())?;
+    let mut job = job(&[&SETTINGS[..], &[&iters, &saver], more].concat())?;
     let begun = Rc::new(RefCell::new(Vec::new()));
     let times = Rc::clone(&begun);
     let clock = CallbackHook::new("clock").at(Point::BeforeTrainIter, move |_| {
@@ -77,7 +93,7 @@ fn steps(folder: &Path, checkpoints: usize) -> Result<(Vec<f64>, usize), BenchEr
     let parts = Parts::build(&job.config)?;
     // SGD keeps one number beside each weight.
     let bytes = parts.engine.params().iter().map(|param| param.tensor.numel() * 8).sum();
-    let run = RunDir::at(&folder.join("run"))?;
+    let run = RunDir::at(&folder.path().join("run"))?;
     let mut trainer =
         Trainer::assemble(parts, &job, Writers::default(), Some(run), Interrupt::default())?;
     match trainer.fit() {
@@ -87,6 +103,10 @@ fn steps(folder: &Path, checkpoints: usize) -> Result<(Vec<f64>, usize), BenchEr
     let millis = |pair: &[Instant]| pair[1].duration_since(pair[0]).as_secs_f64() * 1e3;
     let steps = begun.borrow().windows(2).map(millis).collect();
     Ok((steps, bytes))
+}
+
+fn folder() -> Result<TempDir, BenchError> {
+    tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))
 }
 
 /// How much longer the step of a checkpoint is than those before it.

@@ -90,12 +90,21 @@ fn plan(tensors: &[(String, Tensor)]) -> Result<(Vec<Placed<'_>>, String, usize)
     Ok((placed, header, total))
 }
 
-/// So many zeros, or an error where the system has not so much memory.
+/// So many zeros, every one of them written; an error where the system has not so much memory.
 pub fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
-    let asked = Vec::<u8>::new().try_reserve_exact(total);
-    asked.map_err(|_| RunDirError::NoMemory { bytes: total })?;
-    // Fresh memory comes zeroed from the system: nobody writes zeros that are written over.
-    Ok(vec![0; total])
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(total).map_err(|_| RunDirError::NoMemory { bytes: total })?;
+    bytes.resize(total, 0);
+    Ok(bytes)
+}
+
+/// Room for a tensor's entry in the header of a file.
+const ENTRY: usize = 256;
+
+/// No less than the bytes of a file of tensors whose names are not known yet.
+pub fn room_for<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> usize {
+    let width = |tensor: &Tensor| tensor.f_kind().map_or(0, Kind::elt_size_in_bytes);
+    tensors.map(|tensor| ENTRY + tensor.numel() * width(tensor)).sum()
 }
 
 /// A tensor's numbers as bytes, in a row.

@@ -39,6 +39,7 @@ pub struct Arena {
     slots: Vec<Slot>,
     free: Vec<u32>,
     iteration: Vec<HrTensor>,
+    owned: usize,
 }
 
 impl Arena {
@@ -51,8 +52,10 @@ impl Arena {
         let slot = &mut self.slots[index as usize];
         slot.tensor = Some((tensor, lease));
         let handle = HrTensor(u64::from(slot.generation) << 32 | u64::from(index + 1));
-        if lease == Lease::Iteration {
-            self.iteration.push(handle);
+        match lease {
+            Lease::Run => {}
+            Lease::Iteration => self.iteration.push(handle),
+            Lease::Owned => self.owned += 1,
         }
         handle
     }
@@ -75,7 +78,8 @@ impl Arena {
 
     fn clear(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        if slot.tensor.take().is_some() {
+        if let Some((_, lease)) = slot.tensor.take() {
+            self.owned -= usize::from(lease == Lease::Owned);
             slot.generation = slot.generation.wrapping_add(1);
             self.free.push(u32::try_from(index).unwrap_or(u32::MAX));
         }
@@ -96,6 +100,17 @@ impl Arena {
                 self.clear(index);
             }
         }
+    }
+
+    /// How many tensors plugins keep.
+    pub fn owned_len(&self) -> usize {
+        self.owned
+    }
+
+    /// The tensors that plugins keep.
+    pub fn owned(&self) -> impl Iterator<Item = &Tensor> {
+        let tensors = self.slots.iter().filter_map(|slot| slot.tensor.as_ref());
+        tensors.filter(|(_, lease)| *lease == Lease::Owned).map(|(tensor, _)| tensor)
     }
 
     /// How many tensors are in it.
@@ -121,8 +136,10 @@ mod tests {
         let owned = arena.insert(Tensor::from(3.0), Lease::Owned);
         arena.end_iteration();
         assert_eq!(arena.tensor(iteration).err(), Some(HandleError::Stale));
+        assert_eq!((arena.owned_len(), arena.owned().count()), (1, 1));
         arena.release(run);
         arena.release(owned);
+        assert_eq!((arena.owned_len(), arena.owned().count()), (0, 0));
         assert!(arena.tensor(run).is_ok(), "what the host lends is not the borrower's to release");
         assert_eq!(arena.tensor(owned).err(), Some(HandleError::Stale));
         assert_eq!(arena.tensor(HrTensor::NONE).err(), Some(HandleError::None));

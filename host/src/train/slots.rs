@@ -30,16 +30,21 @@ impl Trainer {
         if due { self.save() } else { Ok(()) }
     }
 
-    /// Gets memory for the first copy of model and optimizer ahead, once, where a hook says what it wants kept.
+    /// Gets memory for the first copy of model, optimizer and hooks' tensors ahead, where a hook says what it wants kept.
+    /// Hooks are not asked what they will save: it is not more than they keep.
     fn reserve_memory(&mut self) -> Result<()> {
         let is_wanted = self.run.is_some() && !self.context.requests.borrow().rules().is_empty();
-        if !self.background.wants_reserve() || !is_wanted {
+        let arena = self.context.arena.borrow();
+        if !is_wanted || !self.background.wants_reserve(arena.owned_len()) {
             return Ok(());
         }
         let engine = self.context.engine.borrow();
-        let parts = [pairs(engine.model_state()), pairs(engine.optimizer_state())];
-        let sizes = parts.iter().map(|tensors| safetensors_file::size(tensors));
-        self.background.reserve(sizes.collect::<std::result::Result<_, _>>()?);
+        let sizes = vec![
+            safetensors_file::size(&pairs(engine.model_state()))?,
+            safetensors_file::size(&pairs(engine.optimizer_state()))?,
+            safetensors_file::room_for(arena.owned()),
+        ];
+        self.background.reserve(arena.owned_len(), sizes);
         Ok(())
     }
 

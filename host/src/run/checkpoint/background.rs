@@ -16,28 +16,34 @@ type Outcome = (Result<PathBuf, RunDirError>, Buffers);
 pub struct Background {
     in_flight: Option<JoinHandle<Outcome>>,
     spare: Buffers,
-    // The memory of the first snapshot, on its way.
+    // The memory of the next snapshot, on its way.
     reserve: Option<JoinHandle<Buffers>>,
-    is_reserved: bool,
+    // How many tensors hooks kept when it was last asked for.
+    kept: Option<usize>,
 }
 
 impl Background {
-    /// Whether [`reserve`](Self::reserve) is of use: neither that nor a snapshot was asked for yet.
-    pub fn wants_reserve(&self) -> bool {
-        !self.is_reserved
+    /// Whether [`reserve`](Self::reserve) is of use when hooks keep so many tensors: it was not asked for yet, or they kept
+    /// far fewer then. An average of the weights may begin late in a run.
+    pub fn wants_reserve(&self, kept: usize) -> bool {
+        let is_busy = |thread: &JoinHandle<_>| !thread.is_finished();
+        self.kept.is_none_or(|before| kept > before + before / 4)
+            && self.in_flight.is_none()
+            && !self.reserve.as_ref().is_some_and(is_busy)
     }
 
-    /// Has a thread get memory of these sizes for the first snapshot, while training goes on.
-    pub fn reserve(&mut self, sizes: Vec<usize>) {
-        self.is_reserved = true;
+    /// Has a thread get memory of these sizes for the next snapshot, while training goes on; beyond what is there from
+    /// the one before.
+    pub fn reserve(&mut self, kept: usize, sizes: Vec<usize>) {
+        self.kept = Some(kept);
+        let there = self.buffers();
         let thread = std::thread::Builder::new().name("checkpoint-memory".to_owned());
-        // Without one, the first snapshot gets its memory itself.
-        self.reserve = thread.spawn(move || Buffers::touched(&sizes)).ok();
+        // Without one, the next snapshot gets its memory itself.
+        self.reserve = thread.spawn(move || there.grown(&sizes)).ok();
     }
 
-    /// The memory of the last snapshot that was written, or what was reserved for the first.
+    /// The memory of the last snapshot that was written, with what was reserved.
     pub fn buffers(&mut self) -> Buffers {
-        self.is_reserved = true;
         if let Some(reserved) = self.reserve.take().and_then(|thread| thread.join().ok()) {
             self.spare = reserved;
         }

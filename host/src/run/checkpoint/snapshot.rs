@@ -20,20 +20,22 @@ pub struct Snapshot {
 pub struct Buffers(Vec<Vec<u8>>);
 
 impl Buffers {
-    /// Memory of these sizes, each page of it in use: the system hands it out when it is first written to, page by page,
-    /// which takes longer than the copy that it is for.
-    pub(super) fn touched(sizes: &[usize]) -> Self {
-        let touched = |size: &usize| {
-            let mut buffer = safetensors_file::fresh(*size).unwrap_or_default();
-            buffer.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
-            buffer
-        };
-        Self(sizes.iter().map(touched).collect())
+    /// Memory of these sizes at least, each page of it in use: the system hands it out when it is first written to, page
+    /// by page, which takes longer than the copy that it is for.
+    pub(super) fn grown(self, sizes: &[usize]) -> Self {
+        let mut all = self.0;
+        all.resize(all.len().max(sizes.len()), Vec::new());
+        for (buffer, size) in all.iter_mut().zip(sizes).filter(|(b, size)| b.capacity() < **size) {
+            // Never both at a time.
+            *buffer = Vec::new();
+            *buffer = safetensors_file::fresh(*size).unwrap_or_default();
+        }
+        Self(all)
     }
 
     #[cfg(test)]
-    pub(super) fn places(&self) -> Vec<*const u8> {
-        self.0.iter().map(Vec::as_ptr).collect()
+    pub(super) fn places(&self) -> Vec<(*const u8, usize)> {
+        self.0.iter().map(|buffer| (buffer.as_ptr(), buffer.capacity())).collect()
     }
 }
 

@@ -85,18 +85,37 @@ fn a_snapshot_uses_the_memory_of_the_one_before() {
 #[test]
 fn the_first_snapshot_uses_memory_that_was_reserved_for_it() {
     let mut background = Background::default();
-    assert!(background.wants_reserve());
+    assert!(background.wants_reserve(0));
     let one = checkpoint(1);
-    let sizes =
+    let [model, optimizer] =
         [&one.model, &one.optimizer].map(|tensors| safetensors_file::size(tensors).unwrap());
-    background.reserve(sizes.to_vec());
-    assert!(!background.wants_reserve());
+    let kept = one.hooks.values().flat_map(|state| state.tensors.values());
+    let hooks = safetensors_file::room_for(kept);
+    background.reserve(1, vec![model, optimizer, hooks]);
     let buffers = background.buffers();
     let places = buffers.places();
     let snapshot = Snapshot::take(&one, Vec::new(), buffers).unwrap();
-    let used: Vec<_> = snapshot.files[..2].iter().map(|(_, bytes)| bytes.as_ptr()).collect();
-    assert_eq!(used, places);
-    assert_eq!(snapshot.files[0].1.len(), sizes[0]);
+    assert_eq!(snapshot.files[0].1.len(), model);
+    assert_eq!(snapshot.into_buffers().places()[..3], places);
+}
+
+#[test]
+fn more_memory_is_reserved_when_hooks_come_to_keep_far_more() {
+    let mut background = Background::default();
+    background.reserve(8, vec![1000, 2000, 3000]);
+    let before = background.buffers();
+    let places = before.places();
+    let snapshot = Snapshot::take(&checkpoint(1), Vec::new(), before).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    background.begin(folder.path(), snapshot, Vec::new(), Vec::new()).unwrap();
+    assert!(!background.wants_reserve(20), "the memory is in use");
+    background.wait().unwrap();
+    assert!(!background.wants_reserve(10), "a quarter more is not worth a thread");
+    assert!(background.wants_reserve(11));
+    background.reserve(11, vec![1000, 2000, 30_000]);
+    let after = background.buffers().places();
+    assert_eq!(after[..2], places[..2], "what is large enough stays");
+    assert!(after[2].1 >= 30_000);
 }
 
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
