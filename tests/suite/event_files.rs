@@ -1,14 +1,15 @@
-//! Reads the scalars of TensorBoard's event files, to the bit and without TensorBoard.
+//! Reads TensorBoard's event files, to the bit and without TensorBoard.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Steps and bits of each scalar, in the order of the steps.
-pub(crate) type Scalars = BTreeMap<String, Vec<(u64, u32)>>;
+/// Steps and bytes of each scalar, picture, histogram and text, in the order of the steps.
+pub(crate) type Shown = BTreeMap<String, Vec<(u64, Vec<u8>)>>;
 
-/// The scalars in all event files of a folder. A step that is there twice is there twice here.
-pub(crate) fn scalars(folder: &Path) -> Scalars {
-    let mut found = Scalars::new();
+/// What all event files of a folder show. A step that is there twice is there twice here; what each file begins and ends
+/// with, the config and when that process ran, is left out.
+pub(crate) fn shown(folder: &Path) -> Shown {
+    let mut found = Shown::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         records(&bytes).for_each(|event| take_event(event, &mut found));
@@ -30,21 +31,16 @@ fn records(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// `Event`: 2 is the step, 5 the summary; its 1 are values, of which 1 is the tag and 2 the number of a scalar.
-fn take_event(event: &[u8], found: &mut Scalars) {
+/// `Event`: 2 is the step, 5 the summary; its 1 are values, of which 1 is the tag.
+fn take_event(event: &[u8], found: &mut Shown) {
     let step = fields(event).find_map(|(number, field)| field.number().filter(|_| number == 2));
+    let Some(step) = step else { return };
     for (_, summary) in fields(event).filter(|(number, _)| *number == 5) {
         for (_, value) in fields(summary.bytes()).filter(|(number, _)| *number == 1) {
-            take_value(value.bytes(), step.unwrap_or(0), found);
+            let (_, tag) = fields(value.bytes()).find(|(number, _)| *number == 1).unwrap();
+            let row = found.entry(String::from_utf8(tag.bytes().to_vec()).unwrap()).or_default();
+            row.push((step, value.bytes().to_vec()));
         }
-    }
-}
-
-fn take_value(value: &[u8], step: u64, found: &mut Scalars) {
-    let part = |wanted| fields(value).find(|(number, _)| *number == wanted).map(|(_, field)| field);
-    if let (Some(Field::Bytes(tag)), Some(Field::Number(bits))) = (part(1), part(2)) {
-        let row = found.entry(String::from_utf8(tag.to_vec()).unwrap()).or_default();
-        row.push((step, u32::try_from(bits).unwrap()));
     }
 }
 

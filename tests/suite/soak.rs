@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A schedule, checkpoints in the middle of epochs, averaged weights, metrics of training and validation, dropout, and
-/// a hook that has TensorBoard's writer opened.
+/// TensorBoard: scalars, pictures, histograms and texts, some of which wait for their writer at every checkpoint.
 const CONFIG: &str = r#"
 [lr_scheduler]
 type = "CosineAnnealingLR"
@@ -24,8 +24,16 @@ phase = "train"
 [[custom_hooks]]
 type = "EMAIterHook"
 momentum = 0.9
+[[metrics]]
+type = "ConfusionMatrix"
+[[custom_hooks]]
+type = "TensorboardLoggerHook"
+[[custom_hooks]]
+type = "WeightHistogramHook"
+bins = 8
 [[custom_hooks]]
 type = "Gallery"
+writer = ""
 "#;
 
 /// When a process is killed.

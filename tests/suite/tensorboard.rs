@@ -188,6 +188,41 @@ fn histograms_of_weights_are_those_of_the_checkpoint() {
 }
 
 #[test]
+fn what_waits_for_a_writer_at_a_checkpoint_is_there_once_after_a_kill() {
+    let Some(python) = python() else { return };
+    // Pictures, histograms and texts of each iteration wait for the tenth; the checkpoint is that of the third.
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Gallery\"\n\
+         [[custom_hooks]]\ntype = \"Faulty\"\nname = \"killer\"\nlevel = 60\nhow = \"shell\"\niter = 5\n\
+         at = \"nowhere\"\nfile = \"calls\"\ncommand = \"\"\n\
+         [default_hooks]\ntimer = false\nlogger = { interval = 10 }\ncheckpoint = { iter_period = 3, epoch_period = 0 }\n",
+    );
+    let long = ["-s", "data.train.samples=48", "-s", "train.max_epochs=1", "--resume"];
+    let whole = read(python, &bench.trained("whole", &long));
+    let kill =
+        "until test -e run/checkpoints/latest; do sleep 0.01; done; kill -KILL $PPID; sleep 9";
+    let kill = format!("custom_hooks.killer.command={kill}");
+    let cut =
+        [&long[..], &["-s", "custom_hooks.killer.at=before_train_iter", "-s", &kill]].concat();
+    let (ran, run) = bench.train("run", &cut);
+    assert_eq!((ran.code, run.checkpoints()), (None, vec!["iter_0000003".to_owned()]), "{ran:?}");
+    bench.trained("run", &long);
+    let resumed = read(python, &run);
+    for kind in ["images", "histograms", "texts", "scalars"] {
+        let shown = whole[kind].as_object().unwrap();
+        assert!(!shown.is_empty(), "{kind}");
+        for (name, all) in shown.iter().filter(|(name, _)| *name != "config") {
+            assert_eq!(resumed[kind][name], *all, "{name}");
+        }
+    }
+    let steps = |all: &Json| -> Vec<u64> {
+        all.as_array().unwrap().iter().map(|one| one[0].as_u64().unwrap()).collect()
+    };
+    assert_eq!(steps(&resumed["images"]["train/picture"]), (1..=12).collect::<Vec<_>>());
+    assert_eq!(steps(&resumed["texts"]["train/note"]), (1..=12).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_run_that_was_killed_and_resumed_has_each_step_once_in_tensorboard() {
     let Some(python) = python() else { return };
     // It runs after the writers of the iteration.

@@ -64,10 +64,10 @@ impl Media {
         self.waiting.iter()
     }
 
-    /// The texts, by name.
-    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// The texts in turn, each beside what else is known of it.
+    pub fn texts(&self) -> impl Iterator<Item = (&Medium, &str)> {
         self.iter().filter_map(|medium| match &medium.content {
-            Content::Text(text) => Some((medium.name.as_str(), text.as_str())),
+            Content::Text(text) => Some((medium, text.as_str())),
             Content::Image(_) | Content::Histogram(_) => None,
         })
     }

@@ -83,6 +83,11 @@ impl EventStorage {
     /// Notes that the writers have seen everything.
     pub fn mark_written(&mut self) {
         self.series.iter_mut().for_each(Series::mark_written);
+        self.mark_media_written();
+    }
+
+    /// Notes that the writers have seen everything beside scalars.
+    pub fn mark_media_written(&mut self) {
         self.media.clear();
     }
 }

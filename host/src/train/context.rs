@@ -152,6 +152,14 @@ impl Context {
         written
     }
 
+    /// Has the writers write the pictures, histograms and texts that wait. Scalars keep to their rhythm.
+    pub fn write_media(&self) -> Result<(), RunDirError> {
+        let mut events = self.events.borrow_mut();
+        let written = self.writers.borrow_mut().write_media(events.media());
+        events.mark_media_written();
+        written
+    }
+
     /// Puts a scalar for the current iteration.
     pub fn put(&self, key: Key, value: f64) {
         let progress = self.progress.get();

@@ -76,6 +76,8 @@ impl Trainer {
         };
         self.fire(P::BeforeSaveCheckpoint)?;
         self.background.wait()?;
+        // What waits to be written is in no checkpoint; where the writers stand is.
+        self.context.write_media()?;
         let checkpoint = self.capture()?;
         let iter = checkpoint.facts.position.iter;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);

@@ -1,7 +1,7 @@
 //! What a person sees while a run goes on: one redrawn line on a terminal, plain lines elsewhere.
 
 use super::{Writer, human};
-use crate::events::{EventStorage, WINDOW};
+use crate::events::{EventStorage, Media, WINDOW};
 use crate::run::RunDirError;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
@@ -153,9 +153,6 @@ fn titled(name: &str, text: &str) -> String {
 
 impl Writer for Console {
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
-        for (name, text) in events.media().texts() {
-            self.print(&titled(name, text));
-        }
         let phase = Phase::from_code(progress.phase);
         if phase != Phase::Train {
             if let Some(line) = eval_line(events, progress, phase) {
@@ -172,6 +169,13 @@ impl Writer for Console {
         } else {
             let line = self.train_line(events, progress);
             self.print(&line);
+        }
+        Ok(())
+    }
+
+    fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
+        for (medium, text) in media.texts() {
+            self.print(&titled(&medium.name, text));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What is pending as lines of JSON, for `metrics.json` and for `--json` on standard output.
 
 use super::Writer;
-use crate::events::EventStorage;
+use crate::events::{EventStorage, Media, Medium};
 use crate::run::RunDirError;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
@@ -40,8 +40,13 @@ impl Writer for JsonLines {
             // A closed pipe is no reason to end a training run.
             _ = writeln!(out, "{}", Json::Object(line));
         }
-        for (name, text) in events.media().texts() {
-            _ = writeln!(out, "{}", json!({ "iter": progress.iter, "name": name, "text": text }));
+        Ok(())
+    }
+
+    fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
+        let mut out = std::io::stdout().lock();
+        for (Medium { name, iter, .. }, text) in media.texts() {
+            _ = writeln!(out, "{}", json!({ "iter": iter, "name": name, "text": text }));
         }
         Ok(())
     }

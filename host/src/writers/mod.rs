@@ -16,7 +16,7 @@ pub use error::OpenError;
 pub use json_lines::JsonLines;
 pub use metrics_json::MetricsJson;
 
-use crate::events::EventStorage;
+use crate::events::{EventStorage, Media};
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::{Map, Value as Json};
@@ -25,11 +25,19 @@ use std::path::{Component, Path, PathBuf};
 
 /// Somewhere that what a run shows is written.
 pub trait Writer {
-    /// Writes what is pending.
+    /// Writes the scalars that are pending.
     ///
     /// # Errors
     /// It could not write.
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError>;
+
+    /// Writes the pictures, histograms and texts that wait, each at the iteration in which it was put.
+    ///
+    /// # Errors
+    /// It could not write.
+    fn write_media(&mut self, _media: &Media) -> Result<(), RunDirError> {
+        Ok(())
+    }
 
     /// Whether it takes pictures and histograms.
     fn takes_media(&self) -> bool {
@@ -168,9 +176,18 @@ impl Writers {
         events: &EventStorage,
         progress: &HrProgress,
     ) -> Result<(), RunDirError> {
-        let mut outcome = Ok(());
+        let mut outcome = self.write_media(events.media());
         for writer in &mut self.all {
             outcome = outcome.and(writer.write(events, progress));
+        }
+        outcome
+    }
+
+    /// Has each write what waits beside scalars; the first failure is given, after all had their turn.
+    pub fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
+        let mut outcome = Ok(());
+        for writer in &mut self.all {
+            outcome = outcome.and(writer.write_media(media));
         }
         outcome
     }

@@ -9,7 +9,7 @@ mod messages;
 mod record;
 
 use super::{RunFacts, Writer};
-use crate::events::{Content, EventStorage, Image, Medium};
+use crate::events::{Content, EventStorage, Image, Media, Medium};
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use image::{ExtendedColorType, ImageEncoder as _};
@@ -77,6 +77,9 @@ impl TensorBoard {
 
     /// One write for all of it, straight to the file.
     fn flush(&mut self) -> Result<(), RunDirError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         let written = self.file.write_all(&self.buffer);
         self.buffer.clear();
         written.map_err(RunDirError::io("write", &self.path))
@@ -153,12 +156,16 @@ impl Writer for TensorBoard {
                 self.push(series.step(), What::Summary(Summary { value }));
             }
         }
-        for waiting in events.media().iter() {
+        self.flush()
+    }
+
+    fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
+        for waiting in media.iter() {
             if let Some(value) = medium(waiting) {
                 self.push(waiting.iter, What::Summary(Summary { value: vec![value] }));
             }
         }
-        if self.buffer.is_empty() { Ok(()) } else { self.flush() }
+        self.flush()
     }
 
     fn takes_media(&self) -> bool {
