@@ -95,6 +95,19 @@ fn without_a_guard_a_nan_is_shown_and_never_best() {
     assert_eq!(run.text("checkpoints/best"), "iter_0000002\n");
 }
 
+#[test]
+fn a_nan_in_fp16_ends_the_run_when_the_loss_scale_is_used_up() {
+    let bench = Bench::new(&format!("{DIVERGING}{RECORDER}"));
+    // Twice a thousandth of it, and it is none of the numbers that 32 bits have in full.
+    let fp16 = ["-s", "train.precision=fp16", "-s", "train.loss_scaler={backoff_factor=0.001}"];
+    let long = [&fp16[..], &["-s", "data.train.samples=200"]].concat();
+    let (ran, _) = bench.train("run", &long);
+    let error = "the loss scale";
+    failed(&bench, &ran, 5, error);
+    left(&bench, error, &["iter_0000050"]);
+    goes_on(&bench, "iter_0000050", &[&long[..], &["-s", "lr_scheduler.gamma=1.0"]].concat());
+}
+
 /// Runs a script with mounts of its own; `None` where the system does not let us.
 fn with_mounts(bench: &Bench, script: &str) -> Option<Ran> {
     let unshare = |script: &str| {
@@ -173,6 +186,26 @@ fn memory_that_is_out_in_a_step_ends_the_run_with_the_checkpoint_before() {
     left(&bench, error, &["iter_0000001", "iter_0000002"]);
     let small = ["-s", large[0], "-s", "data.val.samples=8", "-s", "data.val.batch_size=4"];
     goes_on(&bench, "iter_0000002", &small);
+}
+
+#[test]
+fn memory_that_is_out_for_the_copy_of_a_checkpoint_ends_the_run_with_the_one_before() {
+    // Weights of 128 MB and twice as much of AdamW's. The third iteration finds room for small things alone, and memory
+    // for its copy was not got ahead: the process is another one than that of the first two.
+    let limit = "size=$(sed -n 's/VmSize: *\\\\([0-9]*\\\\) kB/\\\\1/p' /proc/$PPID/status); \
+                 prlimit --pid $PPID --as=$(( (size + 100000) * 1024 ))";
+    let bench = Bench::new(&format!(
+        "{RECORDER}[default_hooks]\ncheckpoint = {{ iter_period = 1 }}\n{}",
+        shell(limit)
+    ));
+    let wide = ["-s", "model.hidden=[4000000]"];
+    bench.trained("run", &[&wide[..], &["--until", "2"]].concat());
+    let (ran, _) = bench.train("run", &[&wide[..], &["--resume"]].concat());
+    let error = "out of memory: a checkpoint needs 128";
+    failed(&bench, &ran, 6, error);
+    left(&bench, error, &["iter_0000001", "iter_0000002"]);
+    let more = [&wide[..], &["-s", "custom_hooks.bad.at=nowhere"]].concat();
+    goes_on(&bench, "iter_0000002", &more);
 }
 
 /// A folder with 200 grey pictures of 28 by 28 in MNIST's format, and a run of 100 iterations over them.
