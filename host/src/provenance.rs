@@ -1,21 +1,23 @@
-//! Where a run comes from: program, libraries, config, hooks. Kept in `run.json` and in every checkpoint.
+//! Where a run comes from: program, libraries, config, data, hooks. Kept in `run.json` and in every checkpoint.
 
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Library;
 use crate::run::checkpoint::Provenance;
-use crate::run::to_json;
+use crate::run::{data_files, to_json};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// Where a run of this job comes from.
 pub fn provenance(job: &Job) -> Provenance {
+    let config = job.config.to_toml();
     Provenance {
         hookrack: env!("CARGO_PKG_VERSION").to_owned(),
         libtorch: crate::torch::info::version().to_owned(),
         threads: job.config.train.threads as u64,
         rank: 0,
         world: 1,
-        config: job.config.to_toml(),
+        data: data_files::of_config(&config),
+        config,
         libraries: libraries(job),
         members: job.members.iter().map(member).collect(),
     }

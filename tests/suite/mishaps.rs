@@ -262,6 +262,23 @@ fn a_data_file_that_is_removed_is_read_on_until_the_run_ends() {
     ]);
 }
 
+#[test]
+fn a_data_file_that_is_overwritten_at_its_length_is_told_at_the_next_start() {
+    let bench = pictures(&shell("dd if=/dev/zero of=images seek=1 count=9 conv=notrunc"));
+    bench.trained("run", &[]);
+    let again = |epochs: &str| {
+        let (ran, _) =
+            bench.train("run", &["--resume", "-s", epochs, "-s", "custom_hooks.bad.at=nowhere"]);
+        ran.expect(0);
+        ran.stderr
+    };
+    let told = again("train.max_epochs=3");
+    assert!(told.contains("/images: 156816 bytes, written at another time was 156816"), "{told}");
+    assert!(!told.contains("/labels"), "{told}");
+    let told = again("train.max_epochs=4");
+    assert!(!told.contains("/images"), "it is as it was when this run was last taken up: {told}");
+}
+
 /// One grey pixel.
 const PNG: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\
     \x08\x00\x00\x00\x00\x3a\x7e\x9b\x55\x00\x00\x00\x0a\x49\x44\x41\x54\x78\x9c\x63\x68\x00\x00\x00\

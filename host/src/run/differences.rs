@@ -1,6 +1,7 @@
 //! What differs between the run that wrote a checkpoint and the one that takes it up.
 
 use super::checkpoint::Provenance;
+use super::data_files;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Value;
@@ -8,7 +9,7 @@ use toml::Value;
 /// One thing that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What: a key of the config, a library, a hook.
+    /// What: a key of the config, a data file, a library.
     pub what: String,
     /// What the checkpoint says; empty where it has none.
     pub before: String,
@@ -49,6 +50,10 @@ fn is_within(key: &str, section: &str) -> bool {
 /// All that differs.
 pub fn differences(before: &Provenance, now: &Provenance) -> Vec<Difference> {
     let mut all = of_config(&before.config, &now.config);
+    let files = data_files::changed(&before.data, &now.data).into_iter();
+    all.extend(
+        files.filter_map(|(p, before, now)| difference(&format!("data file {p}"), &before, &now)),
+    );
     all.extend(of_libraries(&before.libraries, &now.libraries));
     for (what, before, now) in [
         ("hookrack", &before.hookrack, &now.hookrack),

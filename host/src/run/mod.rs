@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod checkpoint;
+pub mod data_files;
 mod differences;
 mod directory;
 mod error;

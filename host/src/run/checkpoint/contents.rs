@@ -2,6 +2,7 @@
 
 use crate::events::SavedSeries;
 use crate::metrics::SavedReading;
+use crate::run::data_files::DataFiles;
 use crate::saved_state::SavedState;
 use crate::torch::rng::RngState;
 use hookrack_plugin_api::abi::HrProgress;
@@ -103,6 +104,9 @@ pub struct Provenance {
     pub world: u32,
     /// The resolved config, as TOML.
     pub config: String,
+    /// The files that the data come from.
+    #[serde(default)]
+    pub data: DataFiles,
     /// The libraries in use: path, sha256, name, version.
     pub libraries: Vec<Json>,
     /// Every hook and metric: name, type, library, level, parameters.
