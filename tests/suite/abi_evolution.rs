@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's own machinery fails the test")]
 
+use crate::patience::output;
 use crate::workshop::{VERSIONS, rust};
 use hookrack::plugins::open;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
@@ -12,7 +13,7 @@ use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 /// What the host of one version says about the plugin of another.
 fn verdict(host: &str, plugin: &str) -> String {
     let library = rust().library(&format!("evolving_{plugin}"));
-    let output = rust().host(host).arg(library).output().unwrap();
+    let output = output(rust().host(host).arg(library)).unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && error.is_empty(), "{}: {error}", output.status);
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
@@ -111,7 +112,7 @@ fn a_host_loads_older_and_newer_plugins_in_any_order() {
     for order in [["present", "next_minor"], ["next_minor", "present"]] {
         for host in order {
             let libraries = order.map(|plugin| rust().library(&format!("evolving_{plugin}")));
-            let output = rust().host(host).args(libraries).output().unwrap();
+            let output = output(rust().host(host).args(libraries)).unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
             assert_eq!(text.lines().filter(|line| line.starts_with("host ")).count(), 2, "{text}");
         }

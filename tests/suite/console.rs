@@ -12,12 +12,7 @@ fn on_a_terminal(bench: &Bench, more: &str) -> String {
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
     script.current_dir(bench.path("")).env_remove("LD_LIBRARY_PATH").env("TERM", "xterm");
-    let output = script.output().unwrap();
-    let ran = Ran {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
+    let ran = Ran::of(&mut script);
     ran.expect(0);
     ran.stdout
 }

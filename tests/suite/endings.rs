@@ -225,7 +225,7 @@ fn sigusr1_saves_and_hands_the_job_back_to_slurm() {
     let mut command = std::process::Command::new(crate::workbench::program());
     command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
     command.env_remove("LD_LIBRARY_PATH").env("PATH", path).env("SLURM_JOB_ID", "4711");
-    assert_eq!(command.output().unwrap().status.code(), Some(143));
+    crate::workbench::Ran::of(&mut command).expect(143);
     assert_eq!(bench.read("asked"), "requeue 4711\n");
     let (ran, run) = bench.train("run", &["--resume", "-s", "custom_hooks.bad.at=nowhere"]);
     ran.expect(0);

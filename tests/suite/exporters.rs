@@ -90,6 +90,7 @@ fn scalars_are_served_while_the_run_goes_on() {
         let log = bench.read("run/log.txt");
         let address = log.split_once("http://")?.1.split_once("/metrics")?.0.to_owned();
         let mut client = TcpStream::connect(address).ok()?;
+        client.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
         client.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
         let mut page = String::new();
         client.read_to_string(&mut page).ok()?;

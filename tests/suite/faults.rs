@@ -1,6 +1,7 @@
 //! A disk that fails while a checkpoint is written: the error says so, the checkpoint before is whole and used. What a
 //! checkpoint counts on is on the disk before it.
 
+use crate::patience::output;
 use crate::workbench::{Bench, RunFolder, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ fn layer() -> &'static Path {
         std::fs::write(&source, LAYER).unwrap();
         let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
         cc.args(["-O1", "-fPIC", "-shared", "-o"]).arg(&out).arg(&source).arg("-ldl");
-        assert!(cc.status().unwrap().success());
+        assert!(output(&mut cc).unwrap().status.success());
         out
     })
 }
@@ -98,7 +99,7 @@ fn train<K: AsRef<OsStr>>(bench: &Bench, environment: impl IntoIterator<Item = (
     let mut command = Command::new(program());
     command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
     command.env_remove("LD_LIBRARY_PATH").env("LD_PRELOAD", layer());
-    command.envs(environment).output().unwrap()
+    output(command.envs(environment)).unwrap()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
+use crate::patience::output;
 use crate::workbench::{Bench, run_in};
 use std::process::Command;
 
@@ -83,13 +84,13 @@ fn a_hook_loads_weights_for_fine_tuning_or_a_whole_checkpoint() {
 /// The Python that has torch and safetensors, if any: `HOOKRACK_PYTHON`, else `python3`.
 fn python() -> Option<String> {
     let program = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let found = Command::new(&program).args(["-c", "import torch, safetensors"]).output().ok()?;
+    let found = output(Command::new(&program).args(["-c", "import torch, safetensors"])).ok()?;
     found.status.success().then_some(program)
 }
 
 fn run_python(bench: &Bench, program: &str, script: &str) -> String {
-    let ran =
-        Command::new(program).args(["-c", script]).current_dir(bench.path(".")).output().unwrap();
+    let mut python = Command::new(program);
+    let ran = output(python.args(["-c", script]).current_dir(bench.path("."))).unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     String::from_utf8_lossy(&ran.stdout).trim().to_owned()
 }

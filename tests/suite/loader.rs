@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test's own machinery fails the test")]
 
+use crate::patience::output;
 use crate::workshop::{compile_c, fixtures, rust};
 use hookrack::plugins::{HookType, LoadError, MetricType, Shelf, Source, open};
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
@@ -256,12 +257,9 @@ fn a_missing_dependency_is_named() {
     let source = dir.path().join("gone.c");
     let gone = dir.path().join("libgone.so");
     fs::write(&source, "int gone(void) { return 1; }\n").unwrap();
-    let built = std::process::Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&gone)
-        .arg(source)
-        .status();
-    assert!(built.unwrap().success());
+    let mut cc = std::process::Command::new("cc");
+    let built = output(cc.args(["-shared", "-fPIC", "-o"]).arg(&gone).arg(source));
+    assert!(built.unwrap().status.success());
     let file = dir.path().join("libneedy.so");
     compile_c(
         "missing_dependency",

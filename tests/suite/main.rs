@@ -33,6 +33,7 @@ mod mishaps;
 mod models;
 mod order;
 mod outside;
+mod patience;
 mod points;
 mod precision;
 mod profiler;

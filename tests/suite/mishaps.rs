@@ -4,8 +4,9 @@
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
-use crate::workbench::{Bench, Ran, RunFolder, program};
-use std::process::{Command, Output};
+use crate::patience::output;
+use crate::workbench::{Bench, Ran, RunFolder, SAVED, program};
+use std::process::Command;
 
 /// What every hook is still called at when a run fails.
 const CLOSING: [&str; 4] = ["on_exception", "after_train", "after_run", "on_detach"];
@@ -16,16 +17,10 @@ const RECORDER: &str = "[[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\
 /// A hook that has the shell run something after the third iteration, the first of the second epoch, when the checkpoint
 /// of the first one is in its place.
 fn shell(command: &str) -> String {
-    let waits = "until test -e run/checkpoints/latest; do sleep 0.01; done; sleep 0.1";
     format!(
         "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
-         how = \"shell\"\ncommand = \"{waits}; {command}\"\n"
+         how = \"shell\"\ncommand = \"{SAVED}; sleep 0.1; {command}\"\n"
     )
-}
-
-fn ran(output: &Output) -> Ran {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ran { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
 /// Insists that a run failed with this error, told last, and that every hook was told.
@@ -117,13 +112,13 @@ fn with_mounts(bench: &Bench, script: &str) -> Option<Ran> {
             .current_dir(bench.path("."))
             .env_remove("LD_LIBRARY_PATH")
             .env("HOOKRACK", program());
-        command.output()
+        output(&mut command)
     };
     if !unshare("mount -t tmpfs none /mnt").is_ok_and(|tried| tried.status.success()) {
         println!("SKIPPED: this system does not let a test mount anything");
         return None;
     }
-    Some(ran(&unshare(script).unwrap()))
+    Some(Ran::from(unshare(script).unwrap()))
 }
 
 #[test]
@@ -180,7 +175,7 @@ fn memory_that_is_out_in_a_step_ends_the_run_with_the_checkpoint_before() {
     command.args(["train", "config.toml", "--run-dir", "run"]);
     command.args(large.iter().flat_map(|set| ["-s", set]));
     command.current_dir(bench.path(".")).env_remove("LD_LIBRARY_PATH");
-    let ran = ran(&command.output().unwrap());
+    let ran = Ran::of(&mut command);
     let error = "failed at on_val_forward, epoch 1, iteration 2: out of memory: 16000000000 bytes were asked for";
     failed(&bench, &ran, 5, error);
     left(&bench, error, &["iter_0000001", "iter_0000002"]);

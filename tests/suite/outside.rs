@@ -1,5 +1,6 @@
 //! Plugins that are made, compiled and dropped in outside of this workspace, while the program stays the same file.
 
+use crate::patience::output;
 use crate::workbench::{Bench, program, run_in};
 use crate::workshop::repository;
 use sha2::{Digest as _, Sha256};
@@ -18,7 +19,7 @@ fn cargo_build(dir: &Path) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--offline"]).current_dir(dir).env("CARGO_TARGET_DIR", &target);
-    let built = cargo.output().unwrap();
+    let built = output(&mut cargo).unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     target.join("debug")
 }
@@ -56,8 +57,8 @@ fn a_new_c_plugin_runs_in_the_same_program_by_a_config_entry_alone() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"GradWatchHook\"\ninterval = 4\n");
     let before = sha256(program());
     bench.run(["new-plugin", "grad-watch", "--lang", "c", "--dir", "made"]).expect(0);
-    let made =
-        Command::new("make").arg("--silent").current_dir(bench.path("made")).output().unwrap();
+    let mut command = Command::new("make");
+    let made = output(command.arg("--silent").current_dir(bench.path("made"))).unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     fs::copy(bench.path("made/libgrad_watch.so"), bench.path("plugins/libgrad_watch.so")).unwrap();
     let log = bench.trained("run", &[]).text("log.txt");

@@ -1,6 +1,7 @@
 //! A run that is killed again and again ends as if it never was. `cargo xtask soak --kills 200` is the long form.
 
 #![expect(clippy::print_stdout, reason = "the long form tells how far it is")]
+use crate::patience;
 use crate::resume::assert_same;
 use crate::workbench::{Bench, RunFolder, program};
 use std::fs;
@@ -158,7 +159,7 @@ fn soak(precision: &str) -> f64 {
         within_a_write += u64::from(is_writing(&checkpoints));
         println!("{precision}: kill {kill} of {kills}: {moment:?}");
     }
-    assert!(soak.start().wait().unwrap().success());
+    assert!(patience::wait(&mut soak.start()).success());
     assert_same(&whole, &run, &format!("{precision} after {kills} kills with seed {seed}"));
     assert!(!is_writing(&checkpoints), "what was half written is gone");
     println!(

@@ -1,6 +1,7 @@
 //! TensorBoard's own reader finds every scalar, picture, histogram, text and setting of a run.
 
-use crate::workbench::{Bench, RunFolder};
+use crate::patience::output;
+use crate::workbench::{Bench, RunFolder, SAVED};
 use crate::workshop::repository;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ const TENSORBOARD: &str = "tensorboard==2.21.0";
 
 fn can_read(python: &Path) -> bool {
     let import = "import tensorboard.backend.event_processing.event_accumulator";
-    Command::new(python).args(["-c", import]).output().is_ok_and(|ran| ran.status.success())
+    output(Command::new(python).args(["-c", import])).is_ok_and(|ran| ran.status.success())
 }
 
 fn succeed(command: &mut Command) {
-    let ran = command.output().unwrap();
+    let ran = output(command).unwrap();
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{command:?} failed:\n{said}");
 }
@@ -27,7 +28,7 @@ fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = PYTHON.get_or_init(|| {
         let system = PathBuf::from("python3");
-        if Command::new(&system).arg("--version").output().is_err() {
+        if output(Command::new(&system).arg("--version")).is_err() {
             #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
             {
                 eprintln!("skipped: there is no python3 to read TensorBoard's files with");
@@ -51,7 +52,7 @@ fn python() -> Option<&'static Path> {
 /// What TensorBoard reads in a run's folder.
 fn read(python: &Path, run: &RunFolder) -> Json {
     let script = repository().join("tests/fixtures/read_tensorboard.py");
-    let ran = Command::new(python).arg(script).arg(run.path.join("tb")).output().unwrap();
+    let ran = output(Command::new(python).arg(script).arg(run.path.join("tb"))).unwrap();
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "the reader failed:\n{said}");
     serde_json::from_slice(&ran.stdout).unwrap()
@@ -199,9 +200,7 @@ fn what_waits_for_a_writer_at_a_checkpoint_is_there_once_after_a_kill() {
     );
     let long = ["-s", "data.train.samples=48", "-s", "train.max_epochs=1", "--resume"];
     let whole = read(python, &bench.trained("whole", &long));
-    let kill =
-        "until test -e run/checkpoints/latest; do sleep 0.01; done; kill -KILL $PPID; sleep 9";
-    let kill = format!("custom_hooks.killer.command={kill}");
+    let kill = format!("custom_hooks.killer.command={SAVED}; kill -KILL $PPID; sleep 9");
     let cut =
         [&long[..], &["-s", "custom_hooks.killer.at=before_train_iter", "-s", &kill]].concat();
     let (ran, run) = bench.train("run", &cut);

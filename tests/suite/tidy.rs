@@ -56,6 +56,20 @@ fn none(found: &[String], rule: &str) {
 }
 
 #[test]
+fn tests_wait_for_other_programs_with_patience_that_ends() {
+    let suite = |file: &PathBuf| file.starts_with("tests/suite") && !file.ends_with("patience.rs");
+    // Put together, so that this file is none of them.
+    let endless = ["output", "status", "wait_with_output"].map(|call| format!(".{call}()"));
+    let mut found = Vec::new();
+    for file in sources().into_iter().filter(suite) {
+        let text = read(&file);
+        let lines = text.lines().filter(|line| endless.iter().any(|call| line.contains(call)));
+        found.extend(lines.map(|line| format!("{}: {}", file.display(), line.trim())));
+    }
+    none(&found, "a program that hangs must not hang the tests: use `patience::output`");
+}
+
+#[test]
 fn no_source_file_is_longer_than_a_reader_bears() {
     let files = sources().into_iter().filter(|file| !is_test_or_generated(file));
     let long = files.filter_map(|file| {

@@ -1,5 +1,6 @@
 //! Models that Python wrote: they train through the program, and what was learnt goes back to Python.
 
+use crate::patience::output;
 use crate::workbench::{Bench, tensors};
 use crate::workshop::repository;
 use std::fs;
@@ -68,7 +69,7 @@ fn evaluation_repeats_itself_and_training_does_not() {
 /// A Python with torch and safetensors: `HOOKRACK_TEST_PYTHON`, else `python3`.
 fn python() -> Option<String> {
     let python = std::env::var("HOOKRACK_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let asked = Command::new(&python).args(["-c", "import torch, safetensors.torch"]).output();
+    let asked = output(Command::new(&python).args(["-c", "import torch, safetensors.torch"]));
     asked.is_ok_and(|output| output.status.success()).then_some(python)
 }
 
@@ -114,7 +115,7 @@ fn what_was_learnt_goes_back_to_python_and_gives_the_same_output() {
     let digits = repository().join("host/data/digits/digits.bin");
     let mut command = Command::new(python);
     command.args(["-c", COMPARE]).arg(scripted()).arg(weights);
-    let compared = command.arg(bench.path("out.safetensors")).arg(digits).output().unwrap();
+    let compared = output(command.arg(bench.path("out.safetensors")).arg(digits)).unwrap();
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(compared.status.success(), "{}{}", said(&compared.stdout), said(&compared.stderr));
 }

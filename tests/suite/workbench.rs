@@ -1,12 +1,13 @@
 //! A folder with a tiny config and the plugins at hand, in which the program is run and its run directories are read.
 
+use crate::patience::output;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
@@ -55,6 +56,10 @@ seed = 1
 type = "Accuracy"
 "#;
 
+/// What a shell waits with until the run has a checkpoint in its place; for a minute at most.
+pub(crate) const SAVED: &str =
+    "for i in $(seq 6000); do test -e run/checkpoints/latest && break; sleep 0.01; done";
+
 /// The plugins in Rust that ship with the host.
 const BUNDLED: [&str; 7] = ["ema", "profiler", "prometheus", "roles", "swa", "topk", "webhook"];
 
@@ -85,7 +90,7 @@ pub(crate) fn program() -> &'static Path {
         cargo.args(["build", "--quiet", "--workspace", "--bin", "hookrack", "--profile", profile]);
         cargo.arg("--target-dir").arg(folder.parent().unwrap());
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        let built = cargo.output().unwrap();
+        let built = output(&mut cargo).unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         folder.join("hookrack")
     })
@@ -101,7 +106,7 @@ fn grad_norm_c() -> &'static Path {
         cc.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I"]);
         cc.arg(root.join("plugin-api/include")).arg("-o").arg(&out);
         cc.arg(root.join("plugins/grad_norm_c/grad_norm.c")).arg("-lm");
-        assert!(cc.status().unwrap().success());
+        assert!(output(&mut cc).unwrap().status.success());
         out
     })
 }
@@ -186,12 +191,7 @@ pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Ite
     let mut command = Command::new(program());
     // Cargo's path for its own tests must not be what libtorch is found by.
     command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
-    let output = command.output().unwrap();
-    Ran {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Ran::of(&mut command)
 }
 
 /// What a run of the program said, and how it ended.
@@ -203,7 +203,24 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+}
+
 impl Ran {
+    /// Runs a program to its end.
+    #[track_caller]
+    pub(crate) fn of(command: &mut Command) -> Self {
+        output(command).unwrap().into()
+    }
+
     /// Insists on an exit code.
     #[track_caller]
     pub(crate) fn expect(&self, code: i32) -> &Self {

@@ -9,6 +9,7 @@
     reason = "a test that cannot build its plugins has failed"
 )]
 
+use crate::patience::output;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use std::fs;
@@ -159,7 +160,7 @@ impl Workshop {
             command.current_dir(self.root.join("members"));
             command
         };
-        if !cargo(&["--quiet", "--offline"]).output().unwrap().status.success() {
+        if !output(&mut cargo(&["--quiet", "--offline"])).unwrap().status.success() {
             run(&mut cargo(&[]));
         }
     }
@@ -306,7 +307,7 @@ fn write(path: &Path, text: &str) {
 }
 
 fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = output(command).unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
 }

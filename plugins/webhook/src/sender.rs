@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use std::io::{BufRead as _, BufReader, Read as _, Write as _};
     use std::net::TcpListener;
+    use std::sync::mpsc;
     use std::time::Instant;
 
     fn policy() -> Policy {
@@ -108,11 +109,11 @@ mod tests {
     }
 
     /// Answers each request with the next status and gives the bodies back.
-    fn server(statuses: Vec<u16>) -> (Url, JoinHandle<Vec<String>>) {
+    fn server(statuses: Vec<u16>) -> (Url, Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let bodies = std::thread::spawn(move || {
-            let mut bodies = Vec::new();
+        let (send, bodies) = mpsc::channel();
+        std::thread::spawn(move || {
             for status in statuses {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -125,10 +126,9 @@ mod tests {
                 }
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).unwrap();
-                bodies.push(String::from_utf8(body).unwrap());
+                send.send(String::from_utf8(body).unwrap()).unwrap();
                 write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").unwrap();
             }
-            bodies
         });
         (Url { host: "127.0.0.1".into(), port, path: "/".into() }, bodies)
     }
@@ -142,7 +142,8 @@ mod tests {
             std::thread::sleep(Duration::from_millis(50));
         }
         assert!(sender.finish(Duration::from_secs(10)));
-        assert_eq!(bodies.join().unwrap(), ["one", "one", "two", "three"]);
+        let bodies: Vec<_> = bodies.try_iter().collect();
+        assert_eq!(bodies, ["one", "one", "two", "three"]);
         assert_eq!(sender.dropped(), 0);
     }
 

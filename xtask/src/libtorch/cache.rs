@@ -111,10 +111,11 @@ mod tests {
         let cache = Cache { root: folder.path().to_owned() };
         let first = cache.lock().unwrap();
         let other = cache.clone();
-        let waiting = std::thread::spawn(move || other.lock().map(drop));
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!waiting.is_finished());
+        let (send, locked) = std::sync::mpsc::channel();
+        std::thread::spawn(move || send.send(other.lock().map(drop)));
+        let soon = std::time::Duration::from_millis(50);
+        assert!(locked.recv_timeout(soon).is_err(), "it waits");
         drop(first);
-        waiting.join().unwrap().unwrap();
+        locked.recv_timeout(std::time::Duration::from_mins(1)).unwrap().unwrap();
     }
 }

@@ -1,0 +1,65 @@
+//! Runs other programs, and not forever: one that hangs fails its test, with what it had said.
+
+use std::fs::File;
+use std::io::{Read as _, Result, Seek as _};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far more than any program of these tests takes on a busy machine, builds of plugins included.
+const PATIENCE: Duration = Duration::from_mins(15);
+
+/// As [`Command::output`]. What it says goes to files, which nobody must empty while it runs.
+///
+/// # Errors
+/// It could not be started.
+#[track_caller]
+pub(crate) fn output(command: &mut Command) -> Result<Output> {
+    let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(err.try_clone()?);
+    let mut child = command.spawn()?;
+    let ended = wait_for(&mut child, PATIENCE)?;
+    let (stdout, stderr) = (all_of(&mut out)?, all_of(&mut err)?);
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let status = ended.unwrap_or_else(|| {
+        panic!("{command:?} hangs; it said:\n{}\n{}", said(&stdout), said(&stderr))
+    });
+    Ok(Output { status, stdout, stderr })
+}
+
+/// As [`Child::wait`].
+#[track_caller]
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    wait_for(child, PATIENCE).unwrap().unwrap_or_else(|| panic!("{child:?} hangs"))
+}
+
+/// Waits so long; kills it and gives nothing when that was in vain.
+fn wait_for(child: &mut Child, patience: Duration) -> Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    while began.elapsed() < patience {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill()?;
+    child.wait().map(|_| None)
+}
+
+fn all_of(file: &mut File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_and_others_say_all_that_they_say() {
+    let mut sleeper = Command::new("sleep").arg("600").spawn().unwrap();
+    assert_eq!(wait_for(&mut sleeper, Duration::from_millis(20)).unwrap(), None);
+    assert!(sleeper.try_wait().unwrap().is_some(), "it is gone");
+    let ran = output(Command::new("sh").args(["-c", "echo out; echo err >&2; exit 3"])).unwrap();
+    assert_eq!(
+        (ran.status.code(), &ran.stdout[..], &ran.stderr[..]),
+        (Some(3), &b"out\n"[..], &b"err\n"[..])
+    );
+}
