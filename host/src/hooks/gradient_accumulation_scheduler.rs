@@ -8,9 +8,20 @@ use hookrack_plugin_api::prelude::*;
 pub(super) struct GradientAccumulationScheduler {
     /// `[[1, 1], [5, 4]]`: from epoch 1 on one part, from epoch 5 on four.
     #[serde(default)]
+    #[param(check = are_pairs)]
     scheduling: Vec<Vec<u64>>,
     #[serde(skip)]
     parts: Option<u64>,
+}
+
+fn are_pairs(scheduling: &[Vec<u64>]) -> std::result::Result<(), String> {
+    let is_pair = |pair: &&Vec<u64>| pair.len() == 2 && !pair.contains(&0);
+    match scheduling.iter().find(|pair| !is_pair(pair)) {
+        None => Ok(()),
+        Some(other) => Err(format!(
+            "{other:?} is none of pairs of an epoch and a number of parts, both from 1 on"
+        )),
+    }
 }
 
 /// The parts of an epoch; `None` before the first one that is given.
@@ -21,16 +32,6 @@ fn parts(scheduling: &[Vec<u64>], epoch: u64) -> Option<u64> {
 
 #[hook(level = HIGHER, mutates = "grads")]
 impl Hook for GradientAccumulationScheduler {
-    fn on_attach(&mut self, _t: &mut Trainer) -> Result<()> {
-        for pair in &self.scheduling {
-            ensure!(
-                pair.len() == 2 && !pair.contains(&0),
-                "scheduling has {pair:?}: give pairs of an epoch and a number of parts, both from 1 on"
-            );
-        }
-        Ok(())
-    }
-
     // Batches are cut when they are fetched, after this point.
     fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         let wanted = parts(&self.scheduling, t.epoch());
@@ -45,7 +46,15 @@ impl Hook for GradientAccumulationScheduler {
 
 #[cfg(test)]
 mod tests {
-    use super::parts;
+    use super::{are_pairs, parts};
+
+    #[test]
+    fn what_is_no_pair_is_refused() {
+        assert!(are_pairs(&[vec![1, 2], vec![3, 4]]).is_ok() && are_pairs(&[]).is_ok());
+        for other in [vec![1], vec![1, 2, 3], vec![0, 2], vec![2, 0]] {
+            assert!(are_pairs(&[vec![1, 1], other]).unwrap_err().contains("pairs"));
+        }
+    }
 
     #[test]
     fn the_last_pair_that_has_begun_counts() {
