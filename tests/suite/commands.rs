@@ -153,6 +153,18 @@ fn labels() -> Vec<usize> {
 }
 
 #[test]
+fn a_checkpoint_with_another_metrics_state_is_used_by_force() {
+    let bench = Bench::new("");
+    bench.trained("run", &[]);
+    let other = "metrics=[{type=\"AUROC\", name=\"Accuracy\"}]";
+    for command in ["eval", "predict"] {
+        let args = [command, "config.toml", "--checkpoint", "run", "-s", other];
+        bench.run(args).says(&["hook `Accuracy` could not take back its state", "--force"]);
+        bench.run(args.iter().chain(&["--force"])).expect(0);
+    }
+}
+
+#[test]
 fn predictions_are_the_outputs_that_eval_measures() {
     let bench = Bench::bare();
     let digits = "type = \"Digits\"\nsplit = \"val\"\n";

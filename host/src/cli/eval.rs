@@ -2,8 +2,9 @@
 
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
-use crate::run::{atomic, checkpoint};
-use crate::train::{Interrupt, Parts, Resume, Trainer};
+use super::from_checkpoint::FromCheckpoint;
+use crate::run::atomic;
+use crate::train::{Interrupt, Parts, Trainer};
 use crate::writers::{Console, Writers};
 use clap::Args;
 use serde_json::{Map, Value as Json};
@@ -21,9 +22,8 @@ pub(super) struct EvalArgs {
     #[command(flatten)]
     source: ConfigSource,
 
-    /// A checkpoint, or a run directory for its latest
-    #[arg(long, value_name = "PATH")]
-    checkpoint: PathBuf,
+    #[command(flatten)]
+    from: FromCheckpoint,
 
     /// A JSON file for the metrics, by their full names
     #[arg(long, value_name = "FILE")]
@@ -42,8 +42,7 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     writers.add(Console::new());
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, writers, None, interrupt)?;
-    let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
-    trainer.resume_from(Resume { checkpoint, force: false });
+    trainer.resume_from(args.from.open()?);
     let (ending, values) = trainer.test();
     let code = code_of(ending)?;
     if !job.config.data.tests.is_empty() {

@@ -16,6 +16,7 @@ mod config;
 mod eval;
 mod exit;
 mod export;
+mod from_checkpoint;
 mod inspect;
 mod inspect_checkpoint;
 mod logging;

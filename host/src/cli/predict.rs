@@ -2,10 +2,11 @@
 
 use super::ConfigSource;
 use super::exit::{Failure, code_of};
+use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
 use crate::engine::data::Target;
-use crate::run::{PredictionFormat, Predictions, checkpoint};
-use crate::train::{Interrupt, Parts, Resume, Trainer};
+use crate::run::{PredictionFormat, Predictions};
+use crate::train::{Interrupt, Parts, Trainer};
 use crate::writers::Writers;
 use clap::Args;
 use std::path::PathBuf;
@@ -23,9 +24,8 @@ pub(super) struct PredictArgs {
     #[command(flatten)]
     source: ConfigSource,
 
-    /// A checkpoint, or a run directory for its latest
-    #[arg(long, value_name = "PATH")]
-    checkpoint: PathBuf,
+    #[command(flatten)]
+    from: FromCheckpoint,
 
     /// Where they go: .safetensors (`output`, `index`, `class`), .npy (outputs) or .jsonl (a line for each sample)
     #[arg(long, value_name = "FILE", default_value = "predictions.safetensors")]
@@ -39,8 +39,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
     let job = args.source.job()?;
     if let Some(prompt) = &args.sample.prompt {
-        let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
-        return args.sample.run(prompt, &job, checkpoint);
+        return args.sample.run(prompt, &job, args.from.open()?);
     }
     if job.config.data.pred.is_none() {
         let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";
@@ -55,8 +54,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let classifies = spec.is_some_and(|spec| matches!(spec.target, Target::Classes(_)));
     let interrupt = Interrupt::listen().map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
-    let (_, checkpoint) = checkpoint::open(&args.checkpoint)?;
-    trainer.resume_from(Resume { checkpoint, force: false });
+    trainer.resume_from(args.from.open()?);
     let (ending, outputs) = trainer.predict();
     let code = code_of(ending)?;
     if code == ExitCode::SUCCESS {

@@ -3,7 +3,6 @@
 use super::exit::{Failure, code_of};
 use crate::engine::generate::Drawing;
 use crate::job::Job;
-use crate::run::checkpoint::Checkpoint;
 use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::writers::Writers;
 use clap::Args;
@@ -37,12 +36,7 @@ pub(super) struct SampleArgs {
 
 impl SampleArgs {
     /// Prints the prompt and what the checkpoint makes of it.
-    pub(super) fn run(
-        &self,
-        prompt: &str,
-        job: &Job,
-        checkpoint: Checkpoint,
-    ) -> Result<ExitCode, Failure> {
+    pub(super) fn run(&self, prompt: &str, job: &Job, resume: Resume) -> Result<ExitCode, Failure> {
         let wrong = |why: &str| {
             let help = "a prompt is for a model of text, in the characters of that text";
             Failure::from(job.config.refuse("model", why, help))
@@ -57,7 +51,7 @@ impl SampleArgs {
         let Self { temperature, top_k, seed, .. } = *self;
         let interrupt = Interrupt::listen().map_err(Failure::usage)?;
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
-        trainer.resume_from(Resume { checkpoint, force: false });
+        trainer.resume_from(resume);
         let drawing = Drawing { temperature, top_k, seed };
         let (ending, tokens) = trainer.generate(&prompt, self.tokens, &drawing);
         let code = code_of(ending)?;

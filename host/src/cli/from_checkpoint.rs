@@ -1,0 +1,27 @@
+//! `--checkpoint PATH`: what commands that only use a model begin with.
+
+use super::exit::Failure;
+use crate::run::checkpoint;
+use crate::train::Resume;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Which checkpoint, and how strictly it is taken.
+#[derive(Args)]
+pub(super) struct FromCheckpoint {
+    /// A checkpoint, or a run directory for its latest
+    #[arg(long, value_name = "PATH")]
+    checkpoint: PathBuf,
+
+    /// Go on although a hook or metric does not take back its state
+    #[arg(long)]
+    force: bool,
+}
+
+impl FromCheckpoint {
+    /// Reads it.
+    pub(super) fn open(&self) -> Result<Resume, Failure> {
+        let (_, checkpoint) = checkpoint::open(&self.checkpoint)?;
+        Ok(Resume { checkpoint, force: self.force })
+    }
+}
