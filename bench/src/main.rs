@@ -28,7 +28,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "hookrack-bench", max_term_width = 100)]
 struct Args {
-    /// Fewer rounds: under half a minute, and noisier
+    /// Fewer rounds: one to two minutes, and noisier
     #[arg(long)]
     quick: bool,
 

@@ -152,9 +152,10 @@ pub(crate) enum DataSet {
 /// `cargo xtask soak`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Two runs, one in 32 bits and one in fp16 with loss scaling, each with averaged weights, a schedule, dropout, checkpoints
-in the middle of epochs and TensorBoard. At the end every tensor, every state, metrics.json and TensorBoard's scalars
-must be those of the run that was left alone, bit for bit.
+Two runs, one in 32 bits and one in fp16 with loss scaling, each with averaged weights, a schedule,
+dropout, checkpoints in the middle of epochs and TensorBoard. At the end every tensor, every state,
+metrics.json and all that is in TensorBoard's files must be those of the run that was left alone,
+bit for bit.
 
 Examples:
   cargo xtask soak
