@@ -1,24 +1,43 @@
-//! A page on a thread of its own: one request at a time, on the loopback interface, each with a time limit.
+//! A page on threads of its own, on the loopback interface: every client has a deadline, and none holds the end.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
-/// How long one client may take to ask, and to take the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long one client may take, from its connection to the last byte of its answer.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long clients that are being answered have at the end.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// No request is longer.
 const MOST_BYTES: usize = 8192;
 
+/// Clients at one time; one more takes the place of the oldest.
+const MOST_CLIENTS: usize = 32;
+
 /// A page that is served until this is dropped.
 pub struct Server {
     address: SocketAddr,
-    page: Arc<Mutex<String>>,
-    over: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the threads share.
+struct Shared {
+    page: Mutex<String>,
+    // By the order in which they came.
+    clients: Mutex<BTreeMap<u64, TcpStream>>,
+    over: AtomicBool,
+    deadline: Duration,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
@@ -27,15 +46,20 @@ impl Server {
     /// # Errors
     /// The port is taken, or no thread could be made.
     pub fn start(port: u16) -> io::Result<Self> {
+        Self::with_deadline(port, DEADLINE)
+    }
+
+    fn with_deadline(port: u16, deadline: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
-        let (page, over) = (Arc::new(Mutex::default()), Arc::new(AtomicBool::new(false)));
+        let (page, clients, over) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        let shared = Arc::new(Shared { page, clients, over, deadline });
         let serve = {
-            let (page, over) = (Arc::clone(&page), Arc::clone(&over));
-            move || serve(&listener, &page, &over)
+            let shared = Arc::clone(&shared);
+            move || serve(&listener, &shared)
         };
-        let thread = std::thread::Builder::new().name("prometheus".into()).spawn(serve)?;
-        Ok(Self { address, page, over, thread: Some(thread) })
+        let thread = Builder::new().name("prometheus".into()).spawn(serve)?;
+        Ok(Self { address, shared, thread: Some(thread) })
     }
 
     /// Where it is served.
@@ -45,50 +69,122 @@ impl Server {
 
     /// Replaces the page.
     pub fn publish(&self, page: String) {
-        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
+        *lock(&self.shared.page) = page;
     }
 }
 
 impl Drop for Server {
+    /// Takes [`GRACE`] at most for clients that do not take their answer.
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
-        // Wakes the thread, which waits for a client.
-        let _ = TcpStream::connect_timeout(&self.address, PATIENCE);
-        if let Some(thread) = self.thread.take() {
+        self.shared.over.store(true, Ordering::Release);
+        // Wakes the thread, which waits for a client. One that cannot be woken is left to the end of the process.
+        let is_awake = TcpStream::connect_timeout(&self.address, GRACE).is_ok();
+        if let Some(thread) = self.thread.take().filter(|_| is_awake) {
             let _ = thread.join();
         }
     }
 }
 
-fn serve(listener: &TcpListener, page: &Mutex<String>, over: &AtomicBool) {
-    for client in listener.incoming() {
-        if over.load(Ordering::Acquire) {
-            return;
+fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    for (number, client) in (0..).zip(listener.incoming()) {
+        if shared.over.load(Ordering::Acquire) {
+            break;
         }
-        // A client that goes away or is too slow is its own loss.
-        let _ = client.and_then(|client| answer(client, page));
+        threads.retain(|thread| !thread.is_finished());
+        // A client that goes away is its own loss. A system that is out of handles has some again in a while.
+        match client.and_then(|client| admit(number, client, shared)) {
+            Ok(thread) => threads.push(thread),
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    let until = Instant::now() + GRACE;
+    while Instant::now() < until && threads.iter().any(|thread| !thread.is_finished()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    lock(&shared.clients).values().for_each(cut_off);
+    for thread in threads {
+        let _ = thread.join();
     }
 }
 
-fn answer(mut client: TcpStream, page: &Mutex<String>) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
+/// Ends whatever its thread waits for.
+fn cut_off(client: &TcpStream) {
+    let _ = client.shutdown(Shutdown::Both);
+}
+
+/// Has a client answered by a thread of its own.
+fn admit(number: u64, client: TcpStream, shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
+    let mut clients = lock(&shared.clients);
+    if clients.len() >= MOST_CLIENTS {
+        clients.pop_first().iter().for_each(|(_, oldest)| cut_off(oldest));
+    }
+    clients.insert(number, client.try_clone()?);
+    drop(clients);
+    let work = {
+        let shared = Arc::clone(shared);
+        move || {
+            let until = Instant::now() + shared.deadline;
+            // A client that is too slow is its own loss.
+            let _ = answer(Timed { stream: &client, until }, &shared.page);
+            lock(&shared.clients).remove(&number);
+        }
+    };
+    Builder::new().name("prometheus-client".into()).spawn(work).inspect_err(|_| {
+        lock(&shared.clients).remove(&number);
+    })
+}
+
+/// A connection on which all calls together may take until some moment.
+struct Timed<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Timed<'_> {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn answer(mut client: Timed<'_>, page: &Mutex<String>) -> io::Result<()> {
     let request = head(&mut client)?;
     let (status, body) = match target(&request) {
-        Some("/metrics") => ("200 OK", page.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        Some("/metrics") => ("200 OK", lock(page).clone()),
         Some(_) => ("404 Not Found", "the page is /metrics\n".to_owned()),
         None => ("405 Method Not Allowed", "only GET is answered\n".to_owned()),
     };
-    write!(
-        client,
+    let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+         Content-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
-    )
+    );
+    client.write_all((head + &body).as_bytes())
 }
 
 /// What a client asks, up to the empty line.
-fn head(client: &mut TcpStream) -> io::Result<String> {
+fn head(client: &mut impl Read) -> io::Result<String> {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 1024]);
     while !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
         let read = client.read(&mut chunk)?;
@@ -145,5 +241,56 @@ mod tests {
         let _ = endless.write_all(&vec![b'x'; MOST_BYTES * 2]);
         drop(TcpStream::connect(server.address()).unwrap());
         assert!(ask(&server, "GET /metrics?x=1 HTTP/1.0\r\n\r\n").ends_with("ok\n"));
+    }
+
+    /// Sends a byte of a request now and then, until the server has had enough, or for so many bytes.
+    fn dribble(address: SocketAddr, bytes: usize) -> JoinHandle<bool> {
+        let mut client = TcpStream::connect(address).unwrap();
+        std::thread::spawn(move || {
+            (0..bytes).any(|_| {
+                std::thread::sleep(Duration::from_millis(20));
+                client.write_all(b"G").is_err()
+            })
+        })
+    }
+
+    #[test]
+    fn a_client_that_dribbles_is_cut_off_at_its_deadline_and_holds_nobody_meanwhile() {
+        let server = Server::with_deadline(0, Duration::from_millis(200)).unwrap();
+        server.publish("ok\n".into());
+        let slow = dribble(server.address(), 1000);
+        assert!(ask(&server, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("ok\n"));
+        assert!(slow.join().unwrap(), "a thousand bytes were taken, one after the other");
+    }
+
+    #[test]
+    fn the_end_waits_for_no_client() {
+        // None of them comes to its deadline.
+        let server = Server::with_deadline(0, Duration::from_hours(1)).unwrap();
+        server.publish("x".repeat(64 << 20));
+        let address = server.address();
+        let _silent = TcpStream::connect(address).unwrap();
+        let mut never_reads = TcpStream::connect(address).unwrap();
+        never_reads.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let slow = dribble(address, 100_000);
+        let (send, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            drop(server);
+            send.send(()).unwrap();
+        });
+        ended.recv_timeout(Duration::from_mins(1)).expect("a client holds the server");
+        assert!(slow.join().unwrap());
+    }
+
+    #[test]
+    fn more_clients_than_there_are_places_do_not_keep_a_new_one_out() {
+        let server = Server::with_deadline(0, Duration::from_hours(1)).unwrap();
+        server.publish("ok\n".into());
+        let _silent: Vec<_> =
+            (0..MOST_CLIENTS * 3).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+        for _ in 0..MOST_CLIENTS {
+            assert!(ask(&server, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("ok\n"));
+        }
+        assert!(lock(&server.shared.clients).len() <= MOST_CLIENTS);
     }
 }
