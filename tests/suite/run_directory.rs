@@ -138,3 +138,67 @@ fn a_folder_that_cannot_be_made_ends_with_code_6() {
     bench.write("file", "in the way");
     bench.train("file/run", &[]).0.expect(6).says(&["file/run"]);
 }
+
+/// Everything below a folder: names, and what is in the files.
+fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Option<Vec<u8>>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        }
+        all.push((path.clone(), fs::read(&path).ok()));
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_folder_that_holds_no_run_is_refused_and_stays_as_it_is() {
+    let bench = Bench::new("");
+    fs::create_dir_all(bench.path("project/checkpoints")).unwrap();
+    fs::create_dir(bench.path("lone")).unwrap();
+    fs::create_dir(bench.path("theirs")).unwrap();
+    bench.write("project/notes.txt", "mine");
+    bench.write("lone/config.toml", "mine");
+    bench.write("theirs/run.json", "{\"run\": \"of another program\"}");
+    bench.write("file", "mine");
+    let before = contents(&bench.path(""));
+    for (folder, why) in [
+        (".", "it is not empty and has no run.json"),
+        ("project", "it is not empty and has no run.json"),
+        ("lone", "it is not empty and has no run.json"),
+        ("theirs", "its run.json was not written by hookrack"),
+        ("file", "it is a file"),
+    ] {
+        for more in [&[][..], &["--resume"]] {
+            let (ran, _) = bench.train(folder, more);
+            let message = format!("error: {folder} is not a run directory: {why}");
+            ran.expect(2).says(&[&message, "--run-dir"]);
+            assert!(contents(&bench.path("")) == before, "{folder} {more:?}: something changed");
+        }
+    }
+    // The folder that `--resume` alone takes is the config's.
+    let more = ["train", "config.toml", "--resume", "-s", "run.dir=.", "-s", "run.name=project"];
+    bench.run(more).expect(2).says(&["project is not a run directory"]);
+    assert!(contents(&bench.path("")) == before);
+
+    fs::create_dir(bench.path("empty")).unwrap();
+    bench.trained("empty", &[]);
+    bench.train("empty", &[]).0.expect(2).says(&["empty holds a run already"]);
+    bench.trained("empty", &["--resume"]);
+}
+
+#[test]
+fn a_checkpoint_beside_other_things_begins_a_run_elsewhere() {
+    let bench = Bench::new("");
+    bench.trained("run", &[]);
+    fs::create_dir_all(bench.path("project/checkpoints")).unwrap();
+    bench.write("project/config.toml", "mine");
+    let checkpoint = "project/checkpoints/iter_0000002";
+    fs::rename(bench.path("run/checkpoints/iter_0000002"), bench.path(checkpoint)).unwrap();
+    bench.run(["train", "config.toml", "--resume", checkpoint]).expect(0);
+    assert_eq!(bench.read("project/config.toml"), "mine");
+    let run = RunFolder { path: bench.path("runs/run") };
+    assert_eq!((run.record()["iter"].as_u64(), run.checkpoints().len()), (Some(4), 1));
+}

@@ -110,7 +110,10 @@ impl From<BuildError> for Failure {
 
 impl From<RunDirError> for Failure {
     fn from(error: RunDirError) -> Self {
-        let code = if matches!(error, RunDirError::NoCheckpoint { .. }) { CONFIG } else { FILES };
+        let code = match error {
+            RunDirError::NoCheckpoint { .. } | RunDirError::NotARun { .. } => CONFIG,
+            _ => FILES,
+        };
         Self::new(code, error)
     }
 }

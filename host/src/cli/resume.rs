@@ -61,7 +61,7 @@ impl Place {
         match &self.resume {
             None => self.fresh(config, None),
             Some(None) => {
-                let run = RunDir::at(&self.own(config))?;
+                let run = RunDir::claim(&self.own(config))?;
                 let lock = RunLock::take(run.path())?;
                 checkpoint::clean(&run.checkpoints());
                 let checkpoint = checkpoint::newest_valid(&run.checkpoints())?;
@@ -75,7 +75,9 @@ impl Place {
                 };
                 self.compare(&found, now)?;
                 match (run_of(&found.0), &self.run_dir) {
-                    (Some(run), None) => Self::at_checkpoint(&run, found),
+                    (Some(run), None) if RunDir::holds_run(&run) => {
+                        Self::at_checkpoint(&run, found)
+                    }
                     (_, _) => self.fresh(config, Some(found)),
                 }
             }
@@ -87,14 +89,14 @@ impl Place {
         config: &ResolvedConfig,
         checkpoint: Option<(PathBuf, Checkpoint)>,
     ) -> Result<Start, Failure> {
-        if let Some(path) = self.run_dir.as_deref().filter(|path| RunDir::is_taken(path)) {
+        if let Some(path) = self.run_dir.as_deref().filter(|path| RunDir::holds_run(path)) {
             let path = path.display();
             return Err(Failure::usage(format!(
                 "{path} holds a run already: name another folder with --run-dir, or go on with it by --resume"
             )));
         }
         let run = match &self.run_dir {
-            Some(path) => RunDir::at(path)?,
+            Some(path) => RunDir::claim(path)?,
             None => RunDir::create(&config.run.dir, &config.run.name)?,
         };
         let lock = RunLock::take(run.path())?;

@@ -57,15 +57,16 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     let weights = if resumes { None } else { parts.load_weights(&job.config)? };
     let start = args.place.start(&job.config, &provenance(&job))?;
     let run = start.run.clone();
-    let log_path = run.path().join("log.txt");
-    log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
-    run.write("config.toml", job.config.to_toml().as_bytes())?;
     let mut record =
         Record::begin("train", &args.source.config.to_string_lossy(), &libraries(&job));
     if let Some((path, _)) = &start.checkpoint {
         record.goes_on_from(path, &run);
     }
+    // First of all files: by it the folder is known as a run's, however early the process is killed.
     record.write(&run)?;
+    let log_path = run.path().join("log.txt");
+    log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
+    run.write("config.toml", job.config.to_toml().as_bytes())?;
 
     let writers = writers(&start, job.config.to_toml(), args)?;
     if let Some(report) = weights {

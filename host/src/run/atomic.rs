@@ -5,13 +5,24 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes a file whole, or leaves what was there.
+/// Writes a file whole, or leaves what was there, with nothing beside it.
+///
+/// # Errors
+/// The system refused; the error names the file that was asked for.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     let temporary = temporary_beside(path);
-    let mut file = File::create(&temporary).map_err(RunDirError::io("create", &temporary))?;
-    file.write_all(bytes).map_err(RunDirError::io("write", &temporary))?;
-    file.sync_all().map_err(RunDirError::io("sync", &temporary))?;
-    rename(&temporary, path)
+    let written = write_as(&temporary, path, bytes).and_then(|()| rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_as(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
+    let mut file = File::create(temporary).map_err(RunDirError::io("create", path))?;
+    file.write_all(bytes).map_err(RunDirError::io("write", path))?;
+    file.sync_all().map_err(RunDirError::io("sync", path))
 }
 
 /// Renames, and makes the renaming last.
@@ -34,4 +45,29 @@ pub fn sync_folder(folder: &Path) -> Result<(), RunDirError> {
 pub fn temporary_beside(path: &Path) -> std::path::PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+/// Whether `name` is what [`temporary_beside`] calls the sibling of `file`, in whatever process.
+pub(super) fn is_temporary(name: &str, file: &str) -> bool {
+    let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(file));
+    rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".tmp"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_put_in_its_place_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("model.pt");
+        fs::create_dir(&taken).unwrap();
+        let error = write(&taken, b"bytes").unwrap_err().to_string();
+        assert!(error.contains("model.pt: ") && !error.contains(".model.pt"), "{error}");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        let nowhere = folder.path().join("nowhere/model.pt");
+        let error = write(&nowhere, b"bytes").unwrap_err().to_string();
+        assert!(error.contains("nowhere/model.pt: "), "{error}");
+    }
 }

@@ -71,6 +71,14 @@ pub enum RunDirError {
         "writing a checkpoint panicked, a fault of the host; the checkpoint before is as it was"
     )]
     WriterPanicked,
+    /// A folder that holds something else than a run.
+    #[error("{path} is not a run directory: {why}; name a new or empty folder with --run-dir (nothing was written)", path = path.display())]
+    NotARun {
+        /// Which one.
+        path: PathBuf,
+        /// What it is.
+        why: &'static str,
+    },
     /// Another process works in the run directory.
     #[error("{path} is in use by another process that trains there: wait for it, or name another folder with --run-dir", path = path.display())]
     InUse {

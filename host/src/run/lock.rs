@@ -5,7 +5,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-const FILE: &str = ".lock";
+pub(super) const FILE: &str = ".lock";
 
 /// Held by the process that trains in a run directory. The system lets go of it when the process ends, however.
 #[derive(Debug)]
