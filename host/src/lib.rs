@@ -15,6 +15,7 @@ pub mod provenance;
 pub mod report;
 pub mod run;
 pub mod saved_state;
+pub mod stdio;
 pub mod torch;
 pub mod train;
 pub mod writers;

@@ -248,3 +248,33 @@ fn eval_measures_every_named_set_and_writes_the_values() {
     let one: serde_json::Value = serde_json::from_str(&alone.read("eval.json")).unwrap();
     assert_eq!(one["test/Accuracy"], eval["test/other/Accuracy"]);
 }
+
+#[test]
+fn a_config_after_resume_is_the_config() {
+    let bench = Bench::new("");
+    bench.run(["train", "config.toml", "--until", "2"]).expect(0);
+    let ran = bench.run(["train", "--resume", "config.toml"]);
+    ran.expect(0).prints(&["config.toml is the config; --resume takes the newest checkpoint"]);
+    let record: serde_json::Value = serde_json::from_str(&bench.read("runs/run/run.json")).unwrap();
+    assert_eq!(record["iter"], 4);
+    assert!(record["resumed_from"].as_str().unwrap().ends_with("iter_0000002"), "{record}");
+    // A checkpoint is not one: the message says what to type.
+    bench
+        .run(["train", "--resume", "runs/run"])
+        .expect(2)
+        .says(&["error: no config: write `hookrack train runs/run/config.toml --resume runs/run`"]);
+    bench.run(["train"]).expect(2).says(&["no config"]);
+    bench.run(["train", "--resume", "none.toml"]).expect(2).says(&["none.toml"]);
+}
+
+#[test]
+fn a_report_that_was_not_written_is_not_announced() {
+    let bench = Bench::new("");
+    let (ran, _) = bench.train("run", &["--until", "2"]);
+    ran.expect(0).prints(&["report: ", "run/report.html\n"]);
+    fs::remove_file(bench.path("run/report.html")).unwrap();
+    fs::create_dir(bench.path("run/report.html")).unwrap();
+    let (ran, _) = bench.train("run", &["--resume"]);
+    ran.expect(0).says(&["no report was written: ", "report.html"]);
+    assert!(!ran.stdout.contains("report: "), "{}", ran.stdout);
+}

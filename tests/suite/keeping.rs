@@ -2,9 +2,11 @@
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
-use crate::patience::output;
-use crate::workbench::{Bench, run_in};
-use std::process::Command;
+use crate::patience::{output, until, wait};
+use crate::workbench::{Bench, program, run_in};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Five epochs of two iterations.
 const EPOCHS: [&str; 2] = ["-s", "train.max_epochs=5"];
@@ -98,7 +100,7 @@ fn run_python(bench: &Bench, program: &str, script: &str) -> String {
 /// The Python of docs/checkpoints.md.
 fn snippet() -> String {
     let text =
-        std::fs::read_to_string(crate::workshop::repository().join("docs/checkpoints.md")).unwrap();
+        fs::read_to_string(crate::workshop::repository().join("docs/checkpoints.md")).unwrap();
     let (_, rest) = text.split_once("```python\n").unwrap();
     rest.split_once("```").unwrap().0.to_owned()
 }
@@ -171,7 +173,7 @@ fn a_run_that_was_killed_or_is_alive_is_listed_with_what_it_has_reached() {
         assert_eq!(words[..4], ["cut", state, "2", "val/Accuracy"], "{out}");
     };
     listed("killed");
-    let lock = std::fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
+    let lock = fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
     listed("running");
 }
@@ -211,14 +213,41 @@ fn a_checkpoint_may_be_due_by_time() {
 fn a_checkpoint_is_shown_without_its_tensors() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
     bench.trained("run", &[]);
-    bench.run(["inspect", "run/checkpoints/iter_0000004"]).expect(0).prints(&[
+    let shown = [
         "iteration   4 (2 in the epoch)",
         "asked by    CheckPointHook",
         "library     ema 0.1.0",
         "model.safetensors",
         "F32",
         "EMAIterHook",
-    ]);
+    ];
+    bench.run(["inspect", "run/checkpoints/iter_0000004"]).expect(0).prints(&shown);
+    bench.run(["inspect", "run/checkpoints"]).expect(0).prints(&shown);
+    // A run directory shows the run too.
+    let ran = bench.run(["inspect", "run"]);
+    ran.expect(0).prints(&shown).prints(&["state       completed", "best        val/Accuracy "]);
+    fs::remove_dir_all(bench.path("run/checkpoints")).unwrap();
+    bench.run(["inspect", "run"]).expect(0).prints(&["completed", "checkpoints none"]);
+    bench.run(["inspect", "plugins"]).expect(2).says(&["no checkpoint at plugins"]);
+}
+
+#[test]
+fn runs_are_listed_for_a_program_too() {
+    let bench = Bench::new("");
+    bench.trained("runs/a", &[]);
+    bench.trained("runs/b", &["--until", "3"]);
+    let listed = bench.run(["runs", "--json"]);
+    let runs: serde_json::Value = serde_json::from_str(&listed.expect(0).stdout).unwrap();
+    let [a, b] = runs.as_array().unwrap().as_slice() else { panic!("{runs}") };
+    assert_eq!(
+        (&a["name"], &a["state"], &a["iter"]),
+        (&"a".into(), &"completed".into(), &4.into())
+    );
+    assert_eq!((&b["state"], &b["iter"], &b["epoch"]), (&"stopped".into(), &3.into(), &2.into()));
+    assert!(a["best"]["val/Accuracy"].is_f64() && a["path"].as_str().unwrap().ends_with("runs/a"));
+    assert!(a["why"].is_null() && b["why"].as_str().unwrap().contains("--until"), "{b}");
+    fs::create_dir(bench.path("empty")).unwrap();
+    assert_eq!(bench.run(["runs", "empty", "--json"]).expect(0).stdout, "[]\n");
 }
 
 #[test]
@@ -251,4 +280,48 @@ fn a_hook_that_forgets_what_it_counted_is_found_and_named() {
         "the first is hook EMAIterHook average.layers.0.bias",
         "; hooks of libraries that save no state: counts",
     ]);
+}
+
+#[test]
+fn an_export_that_fails_leaves_nothing_behind() {
+    let bench = Bench::new("");
+    bench.trained("run", &[]);
+    for file in ["out/model.pt", "out/model.safetensors"] {
+        fs::create_dir_all(bench.path(file)).unwrap();
+        let ran = bench.run(["export", "run", "--to", file]);
+        ran.expect(6).says(&[&format!("error: could not rename to {file}: ")]);
+    }
+    fs::create_dir_all(bench.path("out/eval.json")).unwrap();
+    let eval = ["eval", "config.toml", "--checkpoint", "run", "--out", "out/eval.json"];
+    bench.run(eval).expect(6).says(&["out/eval.json"]);
+    let names = fs::read_dir(bench.path("out")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["eval.json", "model.pt", "model.safetensors"]);
+    bench.run(["export", "run", "--to", "no/model.pt"]).expect(6).says(&["no/model.pt: No such"]);
+}
+
+#[test]
+fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let bench = Bench::new("");
+        fs::create_dir(bench.path("tmp")).unwrap();
+        let mut proof = Command::new(program());
+        proof.args(["verify-resume", "config.toml", "--at", "1", "--steps", "100000000"]);
+        proof.args(["-s", "train.max_epochs=100000000", "-s", "default_hooks.logger=false"]);
+        proof.current_dir(bench.path("")).env_remove("LD_LIBRARY_PATH");
+        proof.env("TMPDIR", bench.path("tmp")).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut proof = proof.spawn().unwrap();
+        let record = bench.path(&format!("tmp/hookrack-verify-{}/whole/run.json", proof.id()));
+        until("the first run has begun", || record.exists());
+        let record: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
+        let child = format!("/proc/{}", record["pid"]);
+        assert!(Path::new(&child).exists());
+        let kill = ["-s", signal, &proof.id().to_string()];
+        assert!(Command::new("kill").args(kill).status().unwrap().success());
+        assert_eq!(wait(&mut proof).code(), Some(code), "{signal}");
+        assert!(!Path::new(&child).exists(), "{signal}: its run goes on");
+        assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "{signal}");
+    }
 }

@@ -44,6 +44,7 @@ mod run_directory;
 mod seed_parameters;
 mod seeds;
 mod soak;
+mod stdio;
 mod swa;
 mod tensorboard;
 mod tidy;

@@ -32,6 +32,16 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
     wait_for(child, PATIENCE).unwrap().unwrap_or_else(|| panic!("{child:?} hangs"))
 }
 
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Waits so long; kills it and gives nothing when that was in vain.
 fn wait_for(child: &mut Child, patience: Duration) -> Result<Option<ExitStatus>> {
     let began = Instant::now();

@@ -5,7 +5,7 @@ use super::exit::{Failure, code_of};
 use super::from_checkpoint::FromCheckpoint;
 use crate::run::atomic;
 use crate::train::{Interrupt, Parts, Trainer};
-use crate::writers::{Console, Writers};
+use crate::writers::{Console, Writers, leave_terminal};
 use clap::Args;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     let parts = Parts::build(&job.config)?;
     let mut writers = Writers::default();
     writers.add(Console::new());
-    let interrupt = Interrupt::listen().map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, writers, None, interrupt)?;
     trainer.resume_from(args.from.open()?);
     let (ending, values) = trainer.test();

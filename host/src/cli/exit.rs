@@ -6,10 +6,10 @@ use crate::job::JobError;
 use crate::new_plugin::NewPluginError;
 use crate::plugins::LoadError;
 use crate::run::RunDirError;
-use crate::train::{BuildError, Ending, TrainError};
+use crate::stdio;
+use crate::train::{BuildError, Ending, Signal, TrainError};
 use serde_json::json;
 use std::fmt::Display;
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -50,6 +50,16 @@ impl Failure {
         Self::new(FILES, format!("could not write {}: {error}", path.display()))
     }
 
+    /// What the command was asked for did not arrive.
+    pub(super) fn could_not_print(error: &std::io::Error) -> Self {
+        Self::new(FILES, format!("could not write to standard output: {error}"))
+    }
+
+    /// The person or the system ended it.
+    pub(super) fn interrupted(signal: Signal) -> Self {
+        Self::new(signal.exit_code(), format!("interrupted by {}", signal.name()))
+    }
+
     /// No plugin was written.
     pub(super) fn new_plugin(error: NewPluginError) -> Self {
         match error {
@@ -62,9 +72,10 @@ impl Failure {
     pub(super) fn report(&self, json: bool) -> ExitCode {
         let message = self.message.trim_end();
         if json {
-            eprintln!("{}", json!({ "level": "error", "message": message, "code": self.code }));
+            let object = json!({ "level": "error", "message": message, "code": self.code });
+            stdio::complain(format_args!("{object}"));
         } else {
-            eprintln!("{message}");
+            stdio::complain(format_args!("{message}"));
         }
         ExitCode::from(self.code)
     }
@@ -72,7 +83,7 @@ impl Failure {
 
 impl From<ConfigErrors> for Failure {
     fn from(errors: ConfigErrors) -> Self {
-        Self { code: CONFIG, message: errors.render(std::io::stderr().is_terminal()) }
+        Self { code: CONFIG, message: errors.render(super::color::on_stderr()) }
     }
 }
 

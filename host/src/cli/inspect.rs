@@ -1,31 +1,52 @@
-//! `hookrack inspect`: what a plugin library says about itself, or what a checkpoint holds.
+//! `hookrack inspect`: what a plugin library says about itself, or what a run or a checkpoint holds.
 
 use super::exit::Failure;
+use super::run_state::RunState;
 use crate::plugins::{self, Better, HookManifest, Library, MetricManifest};
+use crate::run::{RunDirError, checkpoint};
 use clap::Args;
 use hookrack_plugin_api::{Param, ParamType, Presence};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Print what a plugin library offers (hooks, metrics, points, levels, parameters), or what a checkpoint holds
+/// Print what a plugin library offers, or what a run or a checkpoint holds
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hookrack inspect plugins/libema.so
-  hookrack inspect runs/quickstart/checkpoints/iter_0000460")]
+  hookrack inspect plugins/libema.so                           hooks, metrics, points, levels, parameters
+  hookrack inspect runs/quickstart                             the run and its newest checkpoint
+  hookrack inspect runs/quickstart/checkpoints/iter_0000460    that checkpoint")]
 pub(super) struct InspectArgs {
-    /// The library, or the folder of a checkpoint
+    /// A plugin library, a run directory, or a checkpoint
     path: PathBuf,
 }
 
 pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
     if args.path.is_dir() {
-        super::inspect_checkpoint::print(&args.path)?;
+        inspect_folder(&args.path)?;
         return Ok(ExitCode::SUCCESS);
     }
     let library = plugins::open(&args.path)?;
     print_library(&library);
     Ok(ExitCode::SUCCESS)
+}
+
+fn inspect_folder(path: &Path) -> Result<(), Failure> {
+    let Some(run) = RunState::read(path) else {
+        return super::inspect_checkpoint::print(&checkpoint::locate(path)?);
+    };
+    run.print();
+    match checkpoint::locate(path) {
+        Ok(newest) => {
+            say!("");
+            super::inspect_checkpoint::print(&newest)
+        }
+        Err(RunDirError::NoCheckpoint { .. }) => {
+            say!("  checkpoints none");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn print_library(library: &Library) {

@@ -4,7 +4,7 @@ use crate::writers::StderrAbove;
 use serde_json::{Map, Value as Json};
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::field::{Field, Visit};
@@ -99,7 +99,7 @@ pub(super) fn start(verbose: u8, json: bool) -> LogFile {
     let file = LogFile::default();
     let to_stderr = fmt::layer()
         .with_writer(StderrAbove::default)
-        .with_ansi(io::stderr().is_terminal())
+        .with_ansi(super::color::on_stderr())
         .without_time()
         .with_target(verbose > 0);
     let to_stderr = if json { to_stderr.event_format(JsonLine).boxed() } else { to_stderr.boxed() };

@@ -1,17 +1,15 @@
 //! The command line: what may be typed, and what each command does.
 
-#![expect(clippy::print_stderr, reason = "talking to the person is what this folder is for")]
-
-/// Prints a line. A reader that has gone away (`hookrack plan … | head`) is no error.
+/// Prints a line to standard output; whether all lines arrived is looked at once, when the command is through.
 macro_rules! say {
-    ($($arg:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($arg)*);
-    }};
+    ($($arg:tt)*) => {
+        $crate::stdio::print_line(format_args!($($arg)*))
+    };
 }
 
 mod catalogue;
 mod check;
+mod color;
 mod config;
 mod eval;
 mod exit;
@@ -28,13 +26,15 @@ mod predict;
 mod report;
 mod requeue;
 mod resume;
+mod run_state;
 mod runs;
 mod sample;
 mod summary;
 mod train;
 mod verify_resume;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use color::Color;
 use exit::Failure;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,9 +46,21 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Say more on standard error; twice for everything
+    /// Say more on standard error: -v what the host does, -vv with details (files, data, plugins, checkpoints), -vvv every
+    /// call of a hook. For train, log.txt in the run directory gets the same lines, and those of -v always
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
+
+    /// When to use colors; auto looks at the terminal, NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        global = true
+    )]
+    color: Color,
 }
 
 const EXAMPLES: &str = "\
@@ -98,11 +110,47 @@ impl ConfigSource {
 
 /// Runs what was typed.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    cli.color.apply();
     let json = matches!(&cli.command, Command::Train(args) if args.json);
     let log = logging::start(cli.verbose, json);
-    let outcome = match cli.command {
-        Command::Train(args) => train::run(&args, &log),
+    // What training leaves is its run directory: it goes on without a console.
+    let is_printing_enough = !matches!(cli.command, Command::Train(_));
+    match run(cli.command, &log) {
+        Ok(code) if is_printing_enough && code == ExitCode::SUCCESS => printed(),
+        Ok(code) => code,
+        Err(failure) => failure.report(json),
+    }
+}
+
+/// Reads the arguments; where there is nothing to run, what was to be said is said.
+fn parse() -> Result<Cli, ExitCode> {
+    let command = Cli::command().color(Color::of_args(std::env::args_os()).for_clap());
+    let matches = command.try_get_matches();
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        match error.print() {
+            Err(lost) if !error.use_stderr() && lost.kind() != std::io::ErrorKind::BrokenPipe => {
+                Failure::could_not_print(&lost).report(false)
+            }
+            _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX)),
+        }
+    })
+}
+
+/// The exit code of a command that did its work: what it printed must have arrived.
+fn printed() -> ExitCode {
+    match crate::stdio::outcome() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => Failure::could_not_print(&error).report(false),
+    }
+}
+
+fn run(command: Command, log: &logging::LogFile) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Train(args) => train::run(args, log),
         Command::Eval(args) => eval::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Check(args) => check::run(&args),
@@ -115,9 +163,5 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Runs(args) => runs::run(&args),
         Command::VerifyResume(args) => verify_resume::run(&args),
-    };
-    match outcome {
-        Ok(code) => code,
-        Err(failure) => failure.report(json),
     }
 }

@@ -5,6 +5,7 @@ use crate::engine::lr::Horizon;
 use crate::engine::{Engine, EngineError};
 use crate::job::Job;
 use crate::report::{label, ticks};
+use crate::run::atomic;
 use crate::train::Parts;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -44,7 +45,7 @@ pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let name = &config.lr_scheduler.type_name;
     let title = format!("{name}: {}, {}", count(iters, "iteration"), count(epochs, "epoch"));
     let svg = Plot { title, iters, curves }.svg();
-    std::fs::write(file, svg).map_err(|error| Failure::could_not_write(file, &error))
+    Ok(atomic::write(file, svg.as_bytes())?)
 }
 
 fn count(number: u64, what: &str) -> String {

@@ -7,7 +7,7 @@ use super::sample::SampleArgs;
 use crate::engine::data::Target;
 use crate::run::{PredictionFormat, Predictions};
 use crate::train::{Interrupt, Parts, Trainer};
-use crate::writers::Writers;
+use crate::writers::{Writers, leave_terminal};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let parts = Parts::build(&job.config)?;
     let spec = parts.loaders.pred.as_ref().map(crate::engine::data::Loader::spec);
     let classifies = spec.is_some_and(|spec| matches!(spec.target, Target::Classes(_)));
-    let interrupt = Interrupt::listen().map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
     trainer.resume_from(args.from.open()?);
     let (ending, outputs) = trainer.predict();

@@ -38,6 +38,32 @@ pub(super) struct Start {
 }
 
 impl Place {
+    /// The config of a command that names none but after `--resume`: what stands there is a file, and checkpoints are
+    /// folders.
+    ///
+    /// # Errors
+    /// There is no config at all.
+    pub(super) fn config_after_resume(&mut self) -> Result<PathBuf, String> {
+        match self.resume.take() {
+            Some(Some(path)) if path.is_file() || path.extension() == Some("toml".as_ref()) => {
+                self.resume = Some(None);
+                Ok(path)
+            }
+            Some(Some(path)) => {
+                let (config, path) = (path.join("config.toml"), path.display());
+                Err(if config.is_file() {
+                    let config = config.display();
+                    format!(
+                        "no config: write `hookrack train {config} --resume {path}` to resume it as it was"
+                    )
+                } else {
+                    format!("no config: write `hookrack train CONFIG --resume {path}`")
+                })
+            }
+            _ => Err("no config: write `hookrack train CONFIG`".to_owned()),
+        }
+    }
+
     /// Whether the run begins with a checkpoint: `--resume` alone is a fresh start where there is none yet.
     pub(super) fn resumes(&self, config: &ResolvedConfig) -> bool {
         match &self.resume {

@@ -3,10 +3,10 @@
 use super::exit::{Failure, code_of};
 use crate::engine::generate::Drawing;
 use crate::job::Job;
+use crate::stdio;
 use crate::train::{Interrupt, Parts, Resume, Trainer};
-use crate::writers::Writers;
+use crate::writers::{Writers, leave_terminal};
 use clap::Args;
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -49,16 +49,14 @@ impl SampleArgs {
         let known = data.vocabulary();
         let prompt = encode(prompt, known).map_err(|why| wrong(&why))?;
         let Self { temperature, top_k, seed, .. } = *self;
-        let interrupt = Interrupt::listen().map_err(Failure::usage)?;
+        let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
         trainer.resume_from(resume);
         let drawing = Drawing { temperature, top_k, seed };
         let (ending, tokens) = trainer.generate(&prompt, self.tokens, &drawing);
         let code = code_of(ending)?;
         let text = decode(&[prompt, tokens].concat(), known);
-        // A reader that has gone away is no error.
-        let mut out = std::io::stdout();
-        let _ = out.write_all(&text).and_then(|()| out.write_all(b"\n"));
+        stdio::print_bytes(&[&text[..], b"\n"].concat());
         Ok(code)
     }
 }

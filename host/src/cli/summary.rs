@@ -5,6 +5,7 @@ use crate::train::{Ending, Trainer};
 use crate::writers::human;
 use hookrack_plugin_api::Phase;
 use serde_json::{Value as Json, json};
+use std::path::Path;
 use std::time::Duration;
 
 /// Hooks that are worth a line.
@@ -68,7 +69,7 @@ pub(super) fn log(trainer: &Trainer, ending: &Ending) {
 }
 
 /// Prints the summary.
-pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
+pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir, report: Option<&Path>) {
     let (outcome, why) = ending.describe();
     let progress = trainer.context().progress.get();
     let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
@@ -89,6 +90,8 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir) {
     for line in cost_lines(trainer).iter().take(SHOWN) {
         say!("  {line}");
     }
-    say!("report: {}", run.path().join("report.html").display());
+    if let Some(report) = report {
+        say!("report: {}", report.display());
+    }
     say!("run directory: {}", run.path().display());
 }

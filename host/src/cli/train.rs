@@ -11,23 +11,32 @@ use crate::provenance::{libraries, provenance};
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError};
 use crate::train::{Ending, Interrupt, Limits, Parts, Resume, Trainer};
-use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers};
+use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
 use serde_json::json;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Train, and leave a run directory with the resolved config, scalars, log and checkpoints
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "hookrack train [OPTIONS] <CONFIG>",
+    after_help = "\
 Examples:
   hookrack train configs/quickstart.toml
   hookrack train configs/quickstart.toml -s train.max_epochs=3 --run-dir /tmp/try
   hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet
   hookrack train configs/quickstart.toml --resume                            first start and every restart
-  hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460")]
+  hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460"
+)]
 pub(super) struct TrainArgs {
-    #[command(flatten)]
-    source: ConfigSource,
+    /// The config file
+    // Optional for clap alone: `--resume CONFIG` takes it for the checkpoint.
+    config: Option<PathBuf>,
+
+    /// Override a value of the config, such as train.max_epochs=3; may be given many times
+    #[arg(short, long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
 
     #[command(flatten)]
     place: Place,
@@ -49,16 +58,33 @@ pub(super) struct TrainArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
-    let job = args.source.job()?;
+pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
+    let source = source(&mut args)?;
+    train(&source, &args, log)
+}
+
+/// The config, also where `--resume` has taken it for the checkpoint.
+fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
+    let set = args.set.clone();
+    if let Some(config) = args.config.take() {
+        return Ok(ConfigSource { config, set });
+    }
+    let config = args.place.config_after_resume().map_err(Failure::usage)?;
+    if !(args.quiet || args.json) {
+        say!("{} is the config; --resume takes the newest checkpoint of its run", config.display());
+    }
+    Ok(ConfigSource { config, set })
+}
+
+fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
+    let job = source.job()?;
     let mut parts = Parts::build(&job.config)?;
     // A checkpoint has its own.
     let resumes = args.place.resumes(&job.config);
     let weights = if resumes { None } else { parts.load_weights(&job.config)? };
     let start = args.place.start(&job.config, &provenance(&job))?;
     let run = start.run.clone();
-    let mut record =
-        Record::begin("train", &args.source.config.to_string_lossy(), &libraries(&job));
+    let mut record = Record::begin("train", &source.config.to_string_lossy(), &libraries(&job));
     if let Some((path, _)) = &start.checkpoint {
         record.goes_on_from(path, &run);
     }
@@ -72,7 +98,7 @@ pub(super) fn run(args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> 
     if let Some(report) = weights {
         tell_weights(&report, &job, args.quiet || args.json);
     }
-    let interrupt = Interrupt::listen().map_err(Failure::usage)?;
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let mut trainer = match Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt) {
         Ok(trainer) => trainer,
         Err(error) => {
@@ -162,13 +188,12 @@ fn finish(
     let written = record.write(run);
     summary::log(trainer, ending);
     // The page is made of what was written; a run is not a failure for want of it.
-    if let Err(error) = report::write(run.path(), None) {
-        tracing::warn!("no report: {error}");
-    }
+    let report = report::write(run.path(), None)
+        .inspect_err(|error| tracing::warn!("no report was written: {error}"));
     if args.json {
         say!("{}", summary::json(trainer, ending));
     } else if !args.quiet {
-        summary::print(trainer, ending, run);
+        summary::print(trainer, ending, run, report.ok().as_deref());
     }
     written
 }

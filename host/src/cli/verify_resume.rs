@@ -5,12 +5,17 @@ use super::ConfigSource;
 use super::exit::Failure;
 use crate::run::RunDirError;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
+use crate::train::Interrupt;
+use crate::writers::leave_terminal;
 use clap::Args;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
+
+/// Between two looks at a run.
+const TICK: Duration = Duration::from_millis(1);
 
 /// Prove that killing and resuming changes nothing, for this config and these plugins
 #[derive(Args)]
@@ -43,7 +48,8 @@ pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
 
 fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let until = args.at + args.steps;
-    let trial = Trial { args, until, folder };
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let trial = Trial { args, until, folder, interrupt };
     say!("1 of 3: {until} iterations without a break");
     let whole = trial.whole("whole")?;
     say!("2 of 3: once more, to see what differs by itself");
@@ -78,6 +84,7 @@ struct Trial<'a> {
     args: &'a VerifyResumeArgs,
     until: u64,
     folder: &'a Path,
+    interrupt: Interrupt,
 }
 
 impl Trial<'_> {
@@ -94,11 +101,27 @@ impl Trial<'_> {
     }
 
     fn finish(&self, run: &Path, mut command: Command) -> Result<Facts, Failure> {
-        let status = command.status().map_err(Failure::usage)?;
+        let mut child = command.spawn().map_err(Failure::usage)?;
+        let status = loop {
+            if let Some(status) = self.look(&mut child)? {
+                break status;
+            }
+            std::thread::sleep(TICK);
+        };
         if !status.success() {
             return Err(Failure::training(format!("the run itself failed: {status}")));
         }
         facts(run, self.until)
+    }
+
+    /// Whether a run has ended, and how. A signal ends the run too, wherever it was sent to.
+    fn look(&self, child: &mut Child) -> Result<Option<ExitStatus>, Failure> {
+        let status = child.try_wait().map_err(Failure::usage)?;
+        let Some(signal) = self.interrupt.received() else { return Ok(status) };
+        // What it would save is removed in a moment.
+        let _ = child.kill();
+        let _ = child.wait();
+        Err(Failure::interrupted(signal))
     }
 
     fn whole(&self, name: &str) -> Result<Facts, Failure> {
@@ -128,8 +151,8 @@ impl Trial<'_> {
         command.arg("--save-at").arg(self.args.at.to_string());
         let mut child = command.spawn().map_err(Failure::usage)?;
         let checkpoint = run.join("checkpoints").join(name_of(self.args.at));
-        while !checkpoint.exists() && child.try_wait().map_err(Failure::usage)?.is_none() {
-            std::thread::sleep(Duration::from_millis(1));
+        while self.look(&mut child)?.is_none() && !checkpoint.exists() {
+            std::thread::sleep(TICK);
         }
         // It may have come to its end already; then the resume begins at the named checkpoint all the same.
         let _ = child.kill();

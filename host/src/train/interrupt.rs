@@ -1,9 +1,16 @@
 //! Signals: a handler sets a flag, the loop acts at the next boundary.
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
-use signal_hook::flag;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// How long a terminal may take to be put in order; one that has stopped is left as it is.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,21 +59,25 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens from now on. The first SIGINT, SIGTERM or SIGUSR1 is noted; a second SIGINT ends the process at once.
-    pub fn listen() -> std::io::Result<Self> {
+    /// Listens from now on. The first SIGINT, SIGTERM or SIGUSR1 is noted; a second SIGINT ends the process at once,
+    /// after `tidy` has put the terminal in order.
+    ///
+    /// # Errors
+    /// The system has no handler or thread for it.
+    pub fn listen(tidy: fn()) -> io::Result<Self> {
         let interrupt = Self::default();
-        let again = Arc::new(AtomicBool::new(false));
-        // Order matters: the second SIGINT finds `again` set by the first.
-        flag::register_conditional_shutdown(
-            SIGINT,
-            Signal::Interrupt.exit_code().into(),
-            Arc::clone(&again),
-        )?;
-        flag::register(SIGINT, again)?;
         for signal in Signal::ALL {
             let number = usize::try_from(signal.number()).unwrap_or(0);
             flag::register_usize(signal.number(), Arc::clone(&interrupt.received), number)?;
         }
+        let mut interrupts = Signals::new([SIGINT])?;
+        let wait = move || {
+            // The first one is the loop's affair.
+            if interrupts.forever().nth(1).is_some() {
+                end(tidy);
+            }
+        };
+        Builder::new().name("interrupts".to_owned()).spawn(wait)?;
         Ok(interrupt)
     }
 
@@ -75,4 +86,17 @@ impl Interrupt {
         let number = self.received.load(Ordering::Relaxed);
         Signal::ALL.into_iter().find(|signal| usize::try_from(signal.number()) == Ok(number))
     }
+}
+
+/// Ends the process whatever its other threads do: one of them may hold what `tidy` waits for.
+fn end(tidy: fn()) -> ! {
+    let (done, is_done) = mpsc::channel();
+    let work = move || {
+        tidy();
+        let _ = done.send(());
+    };
+    if Builder::new().spawn(work).is_ok() {
+        let _ = is_done.recv_timeout(PATIENCE);
+    }
+    low_level::exit(Signal::Interrupt.exit_code().into())
 }

@@ -1,19 +1,26 @@
 //! What a person sees while a run goes on: one redrawn line on a terminal, plain lines elsewhere.
 
+use super::line::{Layout, Part, Parts, whole};
 use super::{Writer, human};
 use crate::events::{EventStorage, Media, WINDOW};
 use crate::run::RunDirError;
+use crate::stdio;
+use console::Term;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Writes to standard output.
 pub struct Console {
+    // A terminal that can draw over a line has one that is redrawn.
     bar: Option<ProgressBar>,
+    layout: Layout,
+    // The width of the bar beside the line.
+    bar_width: Option<usize>,
     // When the first line was written, and where the run was then: a resumed one has not done what is before that.
     first: Option<(Instant, u64)>,
     // The scalars that the line shows.
@@ -46,27 +53,57 @@ impl Write for StderrAbove {
 /// What the line shows unless a hook says otherwise.
 const SHOWN: [&str; 2] = ["loss", "lr"];
 
-/// One line that is redrawn; what does not fit into the terminal's width is cut off.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
-    let style = ProgressStyle::with_template("{bar:20.cyan/dim} {percent:>3}%  {wide_msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
+/// Leaves the terminal to who comes next: the line is gone, the cursor is seen and stands at the beginning of a line.
+/// For a process that is about to end, whatever its other threads are at.
+pub fn leave_terminal() {
+    let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(line) = line {
+        line.finish_and_clear();
+        let _ = Term::stdout().show_cursor();
+    }
+    stdio::complain(format_args!("interrupted twice: ended at once, nothing was saved"));
+}
+
+/// Columns of a terminal that does not tell how many it has.
+const COLUMNS: usize = 80;
+
+fn columns() -> usize {
+    Term::stdout().size_checked().map_or(COLUMNS, |(_, columns)| columns.into())
+}
+
+/// A line with a bar of some width before it, or without one. Should it not fit all the same, it is cut off.
+fn style(bar: Option<usize>) -> ProgressStyle {
+    let template = match bar {
+        Some(width) => format!("{{bar:{width}.cyan/dim}} {{percent:>3}}%  {{wide_msg}}"),
+        None => "{wide_msg}".to_owned(),
+    };
+    ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// One line that is redrawn; a terminal that cannot do that (`TERM=dumb`) has plain lines, like a file.
+fn bar() -> Option<ProgressBar> {
+    let can_redraw = Term::stdout().is_term() && !console::is_dumb();
+    let bar = || ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
+    can_redraw.then(bar).map(|bar| bar.with_style(style(None)))
 }
 
 impl Console {
     /// A console for a run that begins now.
     pub fn new() -> Self {
-        let bar = io::stdout().is_terminal().then(bar);
+        let bar = bar();
         set_line(bar.clone());
-        Self { bar, first: None, shown: SHOWN.map(str::to_owned).into() }
+        Self { bar, ..Self::plain() }
+    }
+
+    fn plain() -> Self {
+        let shown = SHOWN.map(str::to_owned).into();
+        Self { bar: None, layout: Layout::default(), bar_width: None, first: None, shown }
     }
 
     fn print(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            // A closed pipe is no reason to end a training run.
-            None => _ = writeln!(io::stdout(), "{line}"),
+            None => stdio::print_line(format_args!("{line}")),
         }
     }
 
@@ -80,21 +117,24 @@ impl Console {
     }
 
     /// Where training is.
-    fn train_line(&mut self, events: &EventStorage, progress: &HrProgress) -> String {
+    fn train_line(&mut self, events: &EventStorage, progress: &HrProgress) -> Parts {
         let (epoch, iter) = (progress.epoch, progress.iter);
-        let mut line =
-            format!("epoch {epoch}/{}  iter {iter}/{}", progress.max_epochs, progress.max_iters);
-        for name in &self.shown {
+        let mut line = vec![
+            (Part::Epoch, format!("epoch {epoch}/{}", progress.max_epochs)),
+            (Part::Iter, format!("iter {iter}/{}", progress.max_iters)),
+        ];
+        for (place, name) in self.shown.iter().enumerate() {
             let scoped = if name.contains('/') { name } else { &format!("train/{name}") };
             if let Some(value) = events.named(scoped).and_then(crate::events::Series::shown) {
-                _ = write!(line, "  {name} {}", short(value));
+                let part = if place == 0 { Part::First } else { Part::Scalar(place) };
+                line.push((part, format!("{name} {}", short(value))));
             }
         }
         if let Some(rate) = throughput(events, progress) {
-            _ = write!(line, "  {rate:.0} samples/s");
+            line.push((Part::Throughput, format!("{rate:.0} samples/s")));
         }
         if let Some(eta) = self.eta(progress) {
-            _ = write!(line, "  eta {}", human(eta));
+            line.push((Part::Eta, format!("eta {}", human(eta))));
         }
         line
     }
@@ -167,7 +207,7 @@ impl Writer for Console {
         if self.bar.is_some() {
             self.redraw(events, progress);
         } else {
-            let line = self.train_line(events, progress);
+            let line = whole(&self.train_line(events, progress));
             self.print(&line);
         }
         Ok(())
@@ -190,9 +230,14 @@ impl Writer for Console {
         }
         let line = match Phase::from_code(progress.phase) {
             Phase::Train => self.train_line(events, progress),
-            phase => pass_line(progress, phase),
+            phase => vec![(Part::First, pass_line(progress, phase))],
         };
+        let (width, line) = self.layout.fit(&line, columns());
         if let Some(bar) = &self.bar {
+            if self.bar_width != width {
+                self.bar_width = width;
+                bar.set_style(style(width));
+            }
             bar.set_message(line);
             bar.set_length(progress.max_iters);
             bar.set_position(progress.iter);
@@ -239,15 +284,14 @@ mod tests {
             iter_time: 0.5,
             ..HrProgress::default()
         };
-        let shown = SHOWN.map(str::to_owned).into();
-        let mut console = Console { bar: None, first: None, shown };
+        let mut console = Console::plain();
         assert_eq!(
-            console.train_line(&events, &progress),
+            whole(&console.train_line(&events, &progress)),
             "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 5.0 s"
         );
         console.show(&["train/grad_norm".to_owned(), "nothing".to_owned()]);
         assert_eq!(
-            console.train_line(&events, &progress),
+            whole(&console.train_line(&events, &progress)),
             "epoch 1/2  iter 10/20  train/grad_norm 3.0000  2000 samples/s  eta 5.0 s"
         );
     }

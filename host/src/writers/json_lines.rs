@@ -3,10 +3,10 @@
 use super::Writer;
 use crate::events::{EventStorage, Media, Medium};
 use crate::run::RunDirError;
+use crate::stdio;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::{Map, Value as Json, json};
-use std::io::Write as _;
 
 /// A number as JSON; what JSON has no word for is a string.
 fn number(value: f64) -> Json {
@@ -35,18 +35,16 @@ pub struct JsonLines;
 
 impl Writer for JsonLines {
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
-        let mut out = std::io::stdout().lock();
         if let Some(line) = scalars(events, progress) {
-            // A closed pipe is no reason to end a training run.
-            _ = writeln!(out, "{}", Json::Object(line));
+            stdio::print_line(format_args!("{}", Json::Object(line)));
         }
         Ok(())
     }
 
     fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
-        let mut out = std::io::stdout().lock();
         for (Medium { name, iter, .. }, text) in media.texts() {
-            _ = writeln!(out, "{}", json!({ "iter": iter, "name": name, "text": text }));
+            let line = json!({ "iter": iter, "name": name, "text": text });
+            stdio::print_line(format_args!("{line}"));
         }
         Ok(())
     }

@@ -7,10 +7,11 @@ mod console;
 mod duration;
 mod error;
 mod json_lines;
+mod line;
 mod metrics_json;
 mod tensorboard;
 
-pub use console::{Console, StderrAbove};
+pub use console::{Console, StderrAbove, leave_terminal};
 pub use duration::human;
 pub use error::OpenError;
 pub use json_lines::JsonLines;

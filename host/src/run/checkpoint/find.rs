@@ -42,14 +42,23 @@ pub fn is_any(folder: &Path) -> bool {
 /// # Errors
 /// There is none, or it is damaged.
 pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
+    let path = locate(path)?;
+    let checkpoint = read(&path)?;
+    Ok((path, checkpoint))
+}
+
+/// Where the checkpoint is that `path` means, as for [`open`]; nothing of it is read.
+///
+/// # Errors
+/// There is none.
+pub fn locate(path: &Path) -> Result<PathBuf, RunDirError> {
     let is_named = path.file_name().and_then(|name| name.to_str()).and_then(iter_of).is_some();
     if path.join(MANIFEST).is_file() || (is_named && path.is_dir()) {
-        return Ok((path.to_owned(), read(path)?));
+        return Ok(path.to_owned());
     }
     for folder in [path.join("checkpoints"), path.to_owned()] {
         if let Some(path) = candidates(&folder)?.into_iter().next() {
-            let checkpoint = read(&path)?;
-            return Ok((path, checkpoint));
+            return Ok(path);
         }
     }
     Err(RunDirError::NoCheckpoint { path: path.to_owned() })

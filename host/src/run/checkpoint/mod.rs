@@ -17,7 +17,7 @@ mod write;
 
 pub use background::Background;
 pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{Wanted, choose, is_any, newest_facts, newest_valid, open};
+pub use find::{Wanted, choose, is_any, locate, newest_facts, newest_valid, open};
 pub use manifest::{About, Manifest, fingerprint};
 pub use names::check as check_name;
 pub use read::{read, read_facts};

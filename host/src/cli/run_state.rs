@@ -1,0 +1,106 @@
+//! What a run directory tells about its run, also while it goes on and after it was killed.
+
+use crate::run::{RunLock, checkpoint};
+use hookrack_plugin_api::Phase;
+use serde_json::{Map, Value as Json, json};
+use std::path::{Path, PathBuf};
+
+/// A run, by what it has left.
+pub(super) struct RunState {
+    pub(super) name: String,
+    path: PathBuf,
+    /// The outcome, or `running`, or `killed`.
+    pub(super) state: String,
+    pub(super) iter: u64,
+    epoch: u64,
+    /// The best values of validation, by full name.
+    best: Vec<(String, f64)>,
+    record: Json,
+}
+
+impl RunState {
+    /// Reads a run directory; `None` for any other folder.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let record = std::fs::read(path.join("run.json")).ok()?;
+        let record: Json = serde_json::from_slice(&record).ok()?;
+        let outcome = record["outcome"].as_str().unwrap_or("unknown");
+        let state = match (outcome, RunLock::is_held(path)) {
+            (_, true) => "running",
+            // Its record says that it runs, and nobody holds the lock.
+            ("running", false) => "killed",
+            (outcome, false) => outcome,
+        };
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let (epoch, iter, best) = reached(&path, &record);
+        Some(Self { name, state: state.to_owned(), iter, epoch, best, record, path })
+    }
+
+    /// The best values in one line.
+    pub(super) fn best_line(&self) -> String {
+        let best = self.best.iter().map(|(name, value)| format!("{name} {value:.4}"));
+        best.collect::<Vec<_>>().join(", ")
+    }
+
+    /// For a program.
+    pub(super) fn json(&self) -> Json {
+        let best = self.best.iter().map(|(name, value)| (name.clone(), Json::from(*value)));
+        json!({
+            "name": self.name,
+            "path": self.path,
+            "state": self.state,
+            "why": self.record["why"],
+            "epoch": self.epoch,
+            "iter": self.iter,
+            "best": best.collect::<Map<_, _>>(),
+            "config": self.record["config"],
+            "began": self.record["began"],
+            "seconds": self.record["seconds"],
+        })
+    }
+
+    /// For a person.
+    pub(super) fn print(&self) {
+        say!("run {}", self.path.display());
+        say!("  state       {}", self.state);
+        for (label, key) in [("why", "why"), ("config", "config"), ("hookrack", "hookrack")] {
+            if let Some(text) = self.record[key].as_str() {
+                say!("  {label:<11} {text}");
+            }
+        }
+        say!("  epoch       {}", self.epoch);
+        say!("  iteration   {}", self.iter);
+        if !self.best.is_empty() {
+            say!("  best        {}", self.best_line());
+        }
+    }
+}
+
+/// How far a run came and its best values: by its record, or, where that has no end yet, by what it has left so far.
+fn reached(path: &Path, record: &Json) -> (u64, u64, Vec<(String, f64)>) {
+    let of_validation = |(name, _): &(String, f64)| name.starts_with("val/");
+    if let Some(iter) = record["iter"].as_u64() {
+        let metrics = record["metrics"].as_object().into_iter().flatten();
+        let best = metrics
+            .filter_map(|(name, value)| Some((name.clone(), value["best"]["value"].as_f64()?)));
+        let epoch = record["epoch"].as_u64().unwrap_or(0);
+        return (epoch, iter, best.filter(of_validation).collect());
+    }
+    let saved = checkpoint::newest_facts(&path.join("checkpoints")).unwrap_or_default();
+    let (epoch, iter) = last_line(path).unwrap_or_default();
+    let best = saved.metrics.iter().filter_map(|reading| {
+        let phase = Phase::from_code(reading.phase).name();
+        Some((format!("{phase}/{}", reading.name), reading.best?))
+    });
+    let position = &saved.position;
+    (position.epoch.max(epoch), position.iter.max(iter), best.filter(of_validation).collect())
+}
+
+/// Epoch and iteration of the last line of `metrics.json`.
+fn last_line(path: &Path) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(path.join("metrics.json")).ok()?;
+    let lines = text.lines().rev();
+    lines
+        .filter_map(|line| serde_json::from_str::<Json>(line).ok())
+        .find_map(|line| Some((line["epoch"].as_u64().unwrap_or(0), line["iter"].as_u64()?)))
+}

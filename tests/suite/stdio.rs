@@ -1,0 +1,85 @@
+//! Standard output and standard error that are full or closed: nothing panics, training goes on, and a command whose
+//! output is its result fails.
+
+use crate::workbench::{Bench, Ran, program};
+use std::process::Command;
+
+/// Runs the program in a shell that redirects what it prints.
+fn redirected(bench: &Bench, arguments: &str, redirection: &str) -> Ran {
+    let line = format!("'{}' {arguments} {redirection}", program().display());
+    let mut shell = Command::new("bash");
+    shell.args(["-o", "pipefail", "-c", &line]).current_dir(bench.path(""));
+    Ran::of(shell.env_remove("LD_LIBRARY_PATH"))
+}
+
+/// What each command is asked for here; training is another matter.
+const PRINTING: [&str; 17] = [
+    "--help",
+    "--version",
+    "train --help",
+    "check config.toml",
+    "plan config.toml",
+    "plan config.toml --json",
+    "config config.toml",
+    "config config.toml --toml",
+    "config --schema",
+    "plugins",
+    "plugins --markdown",
+    "inspect plugins/libema.so",
+    "inspect trained",
+    "runs .",
+    "runs . --json",
+    "eval config.toml --checkpoint trained",
+    "report trained",
+];
+
+#[test]
+fn a_result_that_cannot_be_printed_is_an_error() {
+    let bench = Bench::new("");
+    bench.trained("trained", &[]);
+    for arguments in PRINTING {
+        let ran = redirected(&bench, arguments, "> /dev/full");
+        let message = "error: could not write to standard output: No space left on device";
+        assert_eq!(ran.code, Some(6), "{arguments}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{arguments}: {}", ran.stderr);
+        // The same to a reader that has gone is no error: `| head` has what it wanted.
+        let ran = redirected(&bench, arguments, "| true");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{arguments}");
+    }
+}
+
+#[test]
+fn an_error_that_cannot_be_printed_keeps_its_exit_code() {
+    let bench = Bench::new("");
+    bench.trained("trained", &[]);
+    for redirection in ["2> /dev/full", "2>&-", "> /dev/full 2> /dev/full", ">&- 2>&- <&-"] {
+        for (arguments, code) in [
+            ("train", 2),
+            ("trian", 2),
+            ("check none.toml", 2),
+            ("inspect config.toml", 3),
+            ("export trained --to none/x.pt", 6),
+        ] {
+            let ran = redirected(&bench, arguments, redirection);
+            assert_eq!(ran.code, Some(code), "{arguments} {redirection}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn training_goes_on_without_a_console() {
+    let bench = Bench::new("[default_hooks.logger]\ninterval = 1\n");
+    let nowhere = ["> /dev/full 2> /dev/full", ">&- 2>&-", "2>&1 | true", "-vvv 2> /dev/full"];
+    for (number, redirection) in nowhere.into_iter().enumerate() {
+        for more in ["", "--json"] {
+            let run = format!("run{number}{more}");
+            let arguments = format!("train config.toml --run-dir {run} {more}");
+            let ran = redirected(&bench, &arguments, redirection);
+            assert_eq!(ran.code, Some(0), "{redirection} {more}: {}", ran.stderr);
+            let record: serde_json::Value =
+                serde_json::from_str(&bench.read(&format!("{run}/run.json"))).unwrap();
+            assert_eq!(record["outcome"], "completed", "{redirection} {more}");
+            assert!(!bench.read(&format!("{run}/log.txt")).contains("panicked"), "{redirection}");
+        }
+    }
+}
