@@ -101,6 +101,8 @@ def pytorch():
                lambda o: lrs.PolynomialLR(o, 40, 2.0), "torch")
     torch_case("StepLR", {"step_size": 13, "gamma": 0.5}, lambda o: lrs.StepLR(o, 13, 0.5))
     torch_case("ExponentialLR", {"gamma": 0.93}, lambda o: lrs.ExponentialLR(o, 0.93))
+    torch_case("MultiStepLR", {"milestones": [0.29, 0.5, 0.84], "gamma": 0.3},
+               lambda o: lrs.MultiStepLR(o, [17, 30, 50], 0.3), "ratio")
     table = [0.5, 1.0, 0.25, 0.125]
     torch_case("LambdaLR", {"factors": table, "every": 20},
                lambda o: lrs.LambdaLR(o, lambda t: table[min(t // 20, 3)]))
@@ -117,13 +119,14 @@ def pytorch():
         momentum_case("CyclicLR", settings, lambda o: lrs.CyclicLR(o, max_lr=BASE, **settings), mode)
     settings = {"base_lr": 0.02, "step_size_up": 4, "cycle_momentum": False}
     torch_case("CyclicLR", settings, lambda o: lrs.CyclicLR(o, max_lr=BASE, **settings), "still")
-    torch_case(
-        "Sequential",
-        {"schedules": [{"type": "LinearLR", "start_factor": 0.1, "total_iters": 10},
-                       {"type": "CosineAnnealingLR"}, {"type": "ExponentialLR", "gamma": 0.8}],
-         "milestones": [10, 45]},
-        lambda o: lrs.SequentialLR(o, [lrs.LinearLR(o, 0.1, 1.0, 10), lrs.CosineAnnealingLR(o, 35),
-                                       lrs.ExponentialLR(o, 0.8)], [10, 45]))
+    for case, milestones in [("", [10, 45]), ("ratio", [0.17, 0.75])]:
+        torch_case(
+            "Sequential",
+            {"schedules": [{"type": "LinearLR", "start_factor": 0.1, "total_iters": 10},
+                           {"type": "CosineAnnealingLR"}, {"type": "ExponentialLR", "gamma": 0.8}],
+             "milestones": milestones},
+            lambda o: lrs.SequentialLR(o, [lrs.LinearLR(o, 0.1, 1.0, 10), lrs.CosineAnnealingLR(o, 35),
+                                           lrs.ExponentialLR(o, 0.8)], [10, 45]), case)
 
 
 def plateaus():
@@ -137,9 +140,9 @@ def plateaus():
     plateau_case({"patience": 0, "factor": 0.1, "eps": 1e-3}, [1.0] * 8, "eps")
 
 
-def risen(warmup, rates):
+def risen(warmup, rates, divisor=None):
     """ColossalAI's wrapper: a rise, then a schedule from its own step 0."""
-    return [(t + 1) / (warmup + 1) * BASE for t in range(warmup)] + rates
+    return [(t + 1) / (divisor or warmup + 1) * BASE for t in range(warmup)] + rates
 
 
 def colossal():
@@ -161,6 +164,25 @@ def colossal():
     formula_case("PolynomialWarmupLR", {"warmup_steps": w, "end_lr": 0.003, "power": 2.0},
                  risen(w, poly(T - w, 0.003, 2.0)))
     formula_case("Warmup", {"warmup_steps": w, "schedule": {"type": "CosineAnnealingLR"}}, risen(w, cosine(T - w)))
+    # The other version of the rise, (t + 1) / w, and lengths as shares of the run: 0.2 of 60 is 12.
+    other, shares = {"warmup_steps": w, "warmup_divisor": "w"}, {"warmup_ratio": 0.2}
+    formula_case("CosineAnnealingWarmupLR", other, risen(w, cosine(T - w), w), "divisor")
+    formula_case("CosineAnnealingWarmupLR", shares, risen(w, cosine(T - w)), "ratio")
+    flat = int((T - w) * 0.72)
+    formula_case("FlatAnnealingWarmupLR", {"warmup_steps": w, "warmup_divisor": "w+1"},
+                 risen(w, [BASE] * flat + cosine(T - w - flat)), "divisor")
+    formula_case("FlatAnnealingWarmupLR", shares, risen(w, [BASE] * flat + cosine(T - w - flat), w), "ratio")
+    fall = [(T - t) / (T - w) * BASE for t in range(w, T)]
+    for name in ["LinearWarmupLR", "LinearWarmupDecay"]:
+        formula_case(name, other, risen(w, fall, w), "divisor")
+        formula_case(name, shares, risen(w, fall), "ratio")
+    formula_case("PolynomialWarmupLR", other, risen(w, poly(T - w, 1e-4, 1.0), w), "divisor")
+    formula_case("PolynomialWarmupLR", shares, risen(w, poly(T - w, 1e-4, 1.0)), "ratio")
+    formula_case("MultiStepWarmupLR", {**other, "milestones": [5, 30, 50], "gamma": 0.2}, risen(w, inner, w), "divisor")
+    formula_case("MultiStepWarmupLR", {**shares, "milestones": [0.1, 0.5, 0.85], "gamma": 0.2},
+                 risen(w, curve(lambda o: lrs.MultiStepLR(o, [30 - w, 51 - w], 0.2), T - w)), "ratio")
+    formula_case("Warmup", {**shares, "warmup_divisor": "w", "schedule": {"type": "CosineAnnealingLR"}},
+                 risen(w, cosine(T - w), w), "ratio")
 
 
 def oneflow(inner, factor, warmup, method):
@@ -211,6 +233,13 @@ def libai():
                 more = {"warmup_factor": factor, "warmup_iter": w, "warmup_method": method}
                 rates = oneflow(inner, factor, w, method)
                 formula_case(name, {**settings, **more}, rates, "" if method == "linear" else method)
+    # warmup_iter = ceil(train_iter * warmup_ratio), milestones = int(train_iter * ratio): auto_scale_hyperparams.
+    for name, settings, inner in cases:
+        if name == "WarmupMultiStepLR":
+            settings = {"milestones": [0.1, 0.5, 0.84]}
+            inner = curve(lambda o: lrs.MultiStepLR(o, [6, 30, 50], 0.1))
+        more = {"warmup_factor": factor, "warmup_ratio": 0.16}
+        formula_case(name, {**settings, **more}, oneflow(inner, factor, 10, "linear"), "ratio")
     settings = {"max_iter": 25, "cycle": True, "warmup_iter": w, "warmup_factor": factor}
     rates = oneflow(oneflow_polynomial(25, 1e-4, 1.0, True), factor, w, "linear")
     formula_case("WarmupPolynomialLR", settings, rates, "cycle")
@@ -224,17 +253,21 @@ def imix():
     rise = lambda then: lambda t: t / w if t < w else then(t)
     left = lambda t: max(0.0, (T - t) / max(1, T - w))
     done = lambda t: (t - w) / max(1, T - w)
-    formula_case("WarmupLinearScheduleNonZero", {"warmup_iterations": w, "min_lr": 0.004},
-                 [max(r, 0.004) for r in factors(rise(left))])
-    warm = {"num_warmup_steps": w}
-    formula_case("WarmupConstantSchedule", warm, factors(rise(lambda t: 1.0)))
-    formula_case("WarmupLinearSchedule", warm, factors(rise(left)))
-    formula_case("WarmupCosineSchedule", {**warm, "num_cycles": 1.25},
-                 factors(rise(lambda t: max(0.0, 0.5 * (1 + math.cos(math.pi * 1.25 * 2 * done(t)))))))
-    formula_case("WarmupCosineWithHardRestartsSchedule", {**warm, "num_cycles": 4},
-                 factors(rise(lambda t: 0.5 * (1 + math.cos(math.pi * ((4 * done(t)) % 1.0))))))
-    formula_case("WarmupPolynomialSchedule", {**warm, "lr_end": 0.001, "power": 3.0},
-                 factors(rise(lambda t: ((BASE - 0.001) * (1 - done(t)) ** 3 + 0.001) / BASE)))
+    # Hugging Face's ceil(steps * warmup_ratio): 15 too.
+    for case, own, warm in [
+        ("", {"warmup_iterations": w}, {"num_warmup_steps": w}),
+        ("ratio", {"warmup_ratio": 0.24}, {"warmup_ratio": 0.24}),
+    ]:
+        formula_case("WarmupLinearScheduleNonZero", {**own, "min_lr": 0.004},
+                     [max(r, 0.004) for r in factors(rise(left))], case)
+        formula_case("WarmupConstantSchedule", warm, factors(rise(lambda t: 1.0)), case)
+        formula_case("WarmupLinearSchedule", warm, factors(rise(left)), case)
+        formula_case("WarmupCosineSchedule", {**warm, "num_cycles": 1.25},
+                     factors(rise(lambda t: max(0.0, 0.5 * (1 + math.cos(math.pi * 1.25 * 2 * done(t)))))), case)
+        formula_case("WarmupCosineWithHardRestartsSchedule", {**warm, "num_cycles": 4},
+                     factors(rise(lambda t: 0.5 * (1 + math.cos(math.pi * ((4 * done(t)) % 1.0))))), case)
+        formula_case("WarmupPolynomialSchedule", {**warm, "lr_end": 0.001, "power": 3.0},
+                     factors(rise(lambda t: ((BASE - 0.001) * (1 - done(t)) ** 3 + 0.001) / BASE)), case)
     x = lambda t: t / T
     for method, then in [
         ("warmup_linear", lambda t: max((x(t) - 1) / (0.3 - 1), 0)),
@@ -249,6 +282,9 @@ def imix():
                     "warmup_iterations": w}
         function = lambda t: 0.25 * (1 - t / w) + t / w if t <= w else 0.2 ** bisect_right(steps, t)
         formula_case(name, settings, factors(function))
+        settings = {"use_warmup": True, "lr_steps": [0.42, 0.84], "lr_ratio": 0.2, "warmup_factor": 0.25,
+                    "warmup_ratio": 0.24}
+        formula_case(name, settings, factors(function), "ratio")
 
 
 if __name__ == "__main__":

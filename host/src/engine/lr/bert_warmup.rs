@@ -16,7 +16,7 @@ use crate::engine::registry::Component;
 #[serde(deny_unknown_fields)]
 pub(super) struct BertWarmupLinearLr {
     /// The share of the run that the rise takes.
-    #[serde(default)]
+    #[serde(default, alias = "warmup_ratio")]
     #[param(min = 0.0, max = 1.0)]
     warmup: f64,
     /// What follows the rise.

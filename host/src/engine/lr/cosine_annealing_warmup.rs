@@ -1,9 +1,10 @@
 //! `CosineAnnealingWarmupLR`: a linear rise, then half a cosine down; ColossalAI's formula.
 
-use std::f64::consts::PI;
-
 use hookrack_plugin_api::prelude::Deserialize;
 
+use super::rise::{Divisor, LinearRise};
+use super::rule::rule;
+use super::shape::{cosine, share};
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
@@ -13,11 +14,10 @@ use crate::engine::registry::Component;
 /// With `w` warm-up steps and `T` steps in all the rate is `base (t + 1) / (w + 1)` for `t < w`, and after that
 /// `eta_min + (base - eta_min) (1 + cos(π (t - w) / (T - w))) / 2`. Past the end it stays at `eta_min`.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CosineAnnealingWarmupLr {
-    /// Steps of the rise.
-    #[serde(default)]
-    pub warmup_steps: u64,
+    /// The rise.
+    #[serde(flatten)]
+    pub rise: LinearRise,
     /// The rate at the end.
     #[serde(default)]
     #[param(min = 0.0)]
@@ -25,8 +25,6 @@ pub struct CosineAnnealingWarmupLr {
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     pub by_epoch: bool,
-    #[serde(skip)]
-    total_steps: u64,
 }
 
 impl Component<Horizon, dyn LrSchedule> for CosineAnnealingWarmupLr {
@@ -34,24 +32,11 @@ impl Component<Horizon, dyn LrSchedule> for CosineAnnealingWarmupLr {
     const NAME: &'static str = "CosineAnnealingWarmupLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(Box::new(Self { total_steps: horizon.steps(self.by_epoch), ..self }))
-    }
-}
-
-impl LrSchedule for CosineAnnealingWarmupLr {
-    #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
-    fn lr(&self, base: f64, step: u64) -> f64 {
-        let warmup = self.warmup_steps;
-        if step < warmup {
-            return (step + 1) as f64 / (warmup + 1) as f64 * base;
-        }
-        let fall = self.total_steps.saturating_sub(warmup).max(1);
-        let done = (step - warmup).min(fall) as f64 / fall as f64;
-        self.eta_min + (base - self.eta_min) * (1.0 + (PI * done).cos()) / 2.0
-    }
-
-    fn by_epoch(&self) -> bool {
-        self.by_epoch
+        let then = move |_, fall: u64| {
+            move |base, step| cosine(base, self.eta_min, share(step, fall.max(1)))
+        };
+        let rate = self.rise.before(horizon.steps(self.by_epoch), Divisor::Next, then);
+        Ok(rule(self.by_epoch, rate.map_err(Self::refuse)?))
     }
 }
 
@@ -60,8 +45,9 @@ mod tests {
     use super::*;
 
     fn curve(warmup_steps: u64, eta_min: f64, total_steps: u64) -> Vec<f64> {
-        let schedule =
-            CosineAnnealingWarmupLr { warmup_steps, eta_min, by_epoch: false, total_steps };
+        let rise = LinearRise { warmup_steps, warmup_ratio: None, warmup_divisor: None };
+        let schedule = CosineAnnealingWarmupLr { rise, eta_min, by_epoch: false };
+        let schedule = schedule.build(&Horizon { iters: total_steps, epochs: 1 }).unwrap();
         (0..=total_steps + 1).map(|step| schedule.lr(1.0, step)).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
+use super::rise::{Divisor, LinearRise};
 use super::rule::rule;
 use super::shape::{cosine, real, share};
 use super::{Horizon, LrSchedule};
@@ -24,13 +25,11 @@ pub(super) struct FlatAnnealingLr {
 /// Rises for `warmup_steps`, is flat for `pct_start` of the rest, then falls along half a cosine.
 ///
 /// The rise is `base (t + 1) / w`, which has the full rate at its last step: another one than that of
-/// `CosineAnnealingWarmupLR`.
+/// `CosineAnnealingWarmupLR`, unless `warmup_divisor` says so.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct FlatAnnealingWarmupLr {
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_steps: u64,
+    #[serde(flatten)]
+    rise: LinearRise,
     /// The share of the other steps that is flat.
     #[serde(default = "pct_start")]
     #[param(min = 0.0, max = 1.0)]
@@ -79,10 +78,8 @@ impl Component<Horizon, dyn LrSchedule> for FlatAnnealingWarmupLr {
     const NAME: &'static str = "FlatAnnealingWarmupLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let (warmup, total) = (self.warmup_steps, horizon.steps(self.by_epoch));
-        let then = flat_then_down(total.saturating_sub(warmup), self.pct_start, self.eta_min);
-        Ok(rule(self.by_epoch, move |base, step| {
-            if step < warmup { share(step + 1, warmup) * base } else { then(base, step - warmup) }
-        }))
+        let then = move |_, left| flat_then_down(left, self.pct_start, self.eta_min);
+        let rate = self.rise.before(horizon.steps(self.by_epoch), Divisor::Last, then);
+        Ok(rule(self.by_epoch, rate.map_err(Self::refuse)?))
     }
 }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::risen_from_zero;
+use super::rise::ZeroRise;
 use super::rule::rule;
 use super::shape::{cosine, line, polynomial, real, share};
 use super::{Horizon, LrSchedule};
@@ -20,11 +20,9 @@ pub(super) struct ConstantSchedule {
 
 /// Rises from 0 for `num_warmup_steps`, then keeps the rate.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupConstantSchedule {
-    /// Steps of the rise.
-    #[serde(default)]
-    num_warmup_steps: u64,
+    #[serde(flatten)]
+    rise: ZeroRise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -32,11 +30,9 @@ pub(super) struct WarmupConstantSchedule {
 
 /// Rises from 0 for `num_warmup_steps`, then falls in a straight line to 0 at the end of the run.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupLinearSchedule {
-    /// Steps of the rise.
-    #[serde(default)]
-    num_warmup_steps: u64,
+    #[serde(flatten)]
+    rise: ZeroRise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -44,11 +40,9 @@ pub(super) struct WarmupLinearSchedule {
 
 /// Rises from 0 for `num_warmup_steps`, then follows a cosine for `num_cycles` of its waves.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupCosineSchedule {
-    /// Steps of the rise.
-    #[serde(default)]
-    num_warmup_steps: u64,
+    #[serde(flatten)]
+    rise: ZeroRise,
     /// Waves until the end of the run; a half one ends at 0.
     #[serde(default = "half_a_wave")]
     #[param(min = 0.0)]
@@ -60,11 +54,9 @@ pub(super) struct WarmupCosineSchedule {
 
 /// Rises from 0 for `num_warmup_steps`, then falls along half a cosine `num_cycles` times, each from the top.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupCosineWithHardRestartsSchedule {
-    /// Steps of the rise.
-    #[serde(default)]
-    num_warmup_steps: u64,
+    #[serde(flatten)]
+    rise: ZeroRise,
     /// How many falls there are until the end of the run.
     #[serde(default = "one_fall")]
     #[param(min = 1)]
@@ -76,11 +68,9 @@ pub(super) struct WarmupCosineWithHardRestartsSchedule {
 
 /// Rises from 0 for `num_warmup_steps`, then falls along a power of what is left of the run, to `lr_end`.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WarmupPolynomialSchedule {
-    /// Steps of the rise.
-    #[serde(default)]
-    num_warmup_steps: u64,
+    #[serde(flatten)]
+    rise: ZeroRise,
     /// The rate at the end.
     #[serde(default = "lr_end")]
     #[param(min = 0.0)]
@@ -123,8 +113,10 @@ impl Component<Horizon, dyn LrSchedule> for WarmupConstantSchedule {
     const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "WarmupConstantSchedule";
 
-    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(rule(self.by_epoch, risen_from_zero(self.num_warmup_steps, |base, _step| base)))
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = horizon.steps(self.by_epoch);
+        let rate = self.rise.before(total, |_| |base, _step| base).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rate))
     }
 }
 
@@ -133,13 +125,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmupLinearSchedule {
     const NAME: &'static str = "WarmupLinearSchedule";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let fall = horizon.steps(self.by_epoch).saturating_sub(self.num_warmup_steps);
-        Ok(rule(
-            self.by_epoch,
-            risen_from_zero(self.num_warmup_steps, move |base, step| {
-                line(base, 0.0, share(step, fall))
-            }),
-        ))
+        let then = move |fall| move |base, step| line(base, 0.0, share(step, fall));
+        let rate = self.rise.before(horizon.steps(self.by_epoch), then).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rate))
     }
 }
 
@@ -148,13 +136,11 @@ impl Component<Horizon, dyn LrSchedule> for WarmupCosineSchedule {
     const NAME: &'static str = "WarmupCosineSchedule";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let fall = horizon.steps(self.by_epoch).saturating_sub(self.num_warmup_steps);
-        Ok(rule(
-            self.by_epoch,
-            risen_from_zero(self.num_warmup_steps, move |base, step| {
-                cosine(base, 0.0, 2.0 * self.num_cycles * share(step, fall))
-            }),
-        ))
+        let then = move |fall| {
+            move |base, step| cosine(base, 0.0, 2.0 * self.num_cycles * share(step, fall))
+        };
+        let rate = self.rise.before(horizon.steps(self.by_epoch), then).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rate))
     }
 }
 
@@ -163,16 +149,16 @@ impl Component<Horizon, dyn LrSchedule> for WarmupCosineWithHardRestartsSchedule
     const NAME: &'static str = "WarmupCosineWithHardRestartsSchedule";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let fall = horizon.steps(self.by_epoch).saturating_sub(self.num_warmup_steps);
-        Ok(rule(
-            self.by_epoch,
-            risen_from_zero(self.num_warmup_steps, move |base, step| {
+        let then = move |fall| {
+            move |base, step| {
                 let done = share(step, fall);
                 // The end of the last fall is its bottom, not the top of another one.
                 let within = if done < 1.0 { (real(self.num_cycles) * done).fract() } else { 1.0 };
                 cosine(base, 0.0, within)
-            }),
-        ))
+            }
+        };
+        let rate = self.rise.before(horizon.steps(self.by_epoch), then).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rate))
     }
 }
 
@@ -181,12 +167,10 @@ impl Component<Horizon, dyn LrSchedule> for WarmupPolynomialSchedule {
     const NAME: &'static str = "WarmupPolynomialSchedule";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let fall = horizon.steps(self.by_epoch).saturating_sub(self.num_warmup_steps);
-        Ok(rule(
-            self.by_epoch,
-            risen_from_zero(self.num_warmup_steps, move |base, step| {
-                polynomial(base, self.lr_end, self.power, share(step, fall))
-            }),
-        ))
+        let then = move |fall| {
+            move |base, step| polynomial(base, self.lr_end, self.power, share(step, fall))
+        };
+        let rate = self.rise.before(horizon.steps(self.by_epoch), then).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rate))
     }
 }

@@ -5,6 +5,7 @@ use hookrack_plugin_api::prelude::Deserialize;
 use super::rise::risen_from_zero;
 use super::rule::rule;
 use super::shape::{line, share};
+use super::span;
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
@@ -18,6 +19,9 @@ pub(super) struct WarmupLinearScheduleNonZero {
     /// Steps of the rise.
     #[serde(default)]
     warmup_iterations: u64,
+    /// The rise as a share of the run, instead of `warmup_iterations`.
+    #[param(min = 0.0, max = 1.0)]
+    warmup_ratio: Option<f64>,
     /// The lowest rate.
     #[serde(default = "min_lr")]
     #[param(min = 0.0)]
@@ -36,10 +40,11 @@ impl Component<Horizon, dyn LrSchedule> for WarmupLinearScheduleNonZero {
     const NAME: &'static str = "WarmupLinearScheduleNonZero";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let fall = horizon.steps(self.by_epoch).saturating_sub(self.warmup_iterations);
-        let rate = risen_from_zero(self.warmup_iterations, move |base, step| {
-            line(base, 0.0, share(step, fall))
-        });
+        let total = horizon.steps(self.by_epoch);
+        let (steps, ratio) = (self.warmup_iterations, self.warmup_ratio);
+        let rise = span::rise("warmup_iterations", steps, ratio, total).map_err(Self::refuse)?;
+        let fall = total.saturating_sub(rise);
+        let rate = risen_from_zero(rise, move |base, step| line(base, 0.0, share(step, fall)));
         Ok(rule(self.by_epoch, move |base, step| rate(base, step).max(self.min_lr)))
     }
 }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::risen;
+use super::rise::{Divisor, LinearRise};
 use super::rule::rule;
 use super::shape::{line, share};
 use super::{Horizon, LrSchedule};
@@ -13,11 +13,9 @@ use crate::engine::registry::Component;
 ///
 /// `base (t + 1) / (w + 1)` for `t < w`, then `base (T - t) / (T - w)`.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct LinearWarmupLr {
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_steps: u64,
+    #[serde(flatten)]
+    rise: LinearRise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
@@ -25,19 +23,21 @@ pub(super) struct LinearWarmupLr {
 
 /// The first name of `LinearWarmupLR`; the same curve.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct LinearWarmupDecay {
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_steps: u64,
+    #[serde(flatten)]
+    rise: LinearRise,
     /// Count epochs as steps, not iterations.
     #[serde(default)]
     by_epoch: bool,
 }
 
-fn up_and_down(warmup: u64, by_epoch: bool, horizon: Horizon) -> Box<dyn LrSchedule> {
-    let fall = horizon.steps(by_epoch).saturating_sub(warmup);
-    rule(by_epoch, risen(warmup, move |base, step| line(base, 0.0, share(step, fall))))
+fn up_and_down(
+    rise: LinearRise,
+    by_epoch: bool,
+    horizon: Horizon,
+) -> std::result::Result<Box<dyn LrSchedule>, String> {
+    let then = move |_, fall| move |base, step| line(base, 0.0, share(step, fall));
+    Ok(rule(by_epoch, rise.before(horizon.steps(by_epoch), Divisor::Next, then)?))
 }
 
 impl Component<Horizon, dyn LrSchedule> for LinearWarmupLr {
@@ -45,7 +45,7 @@ impl Component<Horizon, dyn LrSchedule> for LinearWarmupLr {
     const NAME: &'static str = "LinearWarmupLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(up_and_down(self.warmup_steps, self.by_epoch, *horizon))
+        up_and_down(self.rise, self.by_epoch, *horizon).map_err(Self::refuse)
     }
 }
 
@@ -54,6 +54,6 @@ impl Component<Horizon, dyn LrSchedule> for LinearWarmupDecay {
     const NAME: &'static str = "LinearWarmupDecay";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(up_and_down(self.warmup_steps, self.by_epoch, *horizon))
+        up_and_down(self.rise, self.by_epoch, *horizon).map_err(Self::refuse)
     }
 }

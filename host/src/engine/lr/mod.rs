@@ -23,6 +23,7 @@ mod rise;
 mod rule;
 mod sequential;
 mod shape;
+mod span;
 mod step;
 mod warmup;
 mod warmup_cosine;
@@ -31,6 +32,7 @@ mod warmup_stairs;
 
 pub use constant::ConstantLr;
 pub use cosine_annealing_warmup::CosineAnnealingWarmupLr;
+pub use rise::{Divisor, LinearRise};
 
 use hookrack_plugin_api::Value;
 

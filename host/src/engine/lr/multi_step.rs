@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::risen;
+use super::rise::{Divisor, LinearRise};
 use super::rule::rule;
 use super::shape::{in_order, stairs};
 use super::{Horizon, LrSchedule};
@@ -13,8 +13,8 @@ use crate::engine::registry::Component;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MultiStepLr {
-    /// The steps at which the rate goes down, from the smallest to the largest.
-    milestones: Vec<u64>,
+    /// The steps at which the rate goes down, from the smallest to the largest; below 1, shares of the run.
+    milestones: Vec<f64>,
     /// The factor.
     #[serde(default = "gamma")]
     #[param(min = 0.0)]
@@ -28,13 +28,11 @@ pub(super) struct MultiStepLr {
 ///
 /// Milestones are steps of the run; those within the rise do nothing.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct MultiStepWarmupLr {
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_steps: u64,
-    /// The steps at which the rate goes down, from the smallest to the largest.
-    milestones: Vec<u64>,
+    #[serde(flatten)]
+    rise: LinearRise,
+    /// The steps at which the rate goes down, from the smallest to the largest; below 1, shares of the run.
+    milestones: Vec<f64>,
     /// The factor.
     #[serde(default = "gamma")]
     #[param(min = 0.0)]
@@ -52,9 +50,10 @@ impl Component<Horizon, dyn LrSchedule> for MultiStepLr {
     const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "MultiStepLR";
 
-    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        in_order("milestones", &self.milestones).map_err(Self::refuse)?;
-        Ok(rule(self.by_epoch, move |base, step| stairs(base, self.gamma, &self.milestones, step)))
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = horizon.steps(self.by_epoch);
+        let milestones = in_order("milestones", &self.milestones, total).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, move |base, step| stairs(base, self.gamma, &milestones, step)))
     }
 }
 
@@ -62,11 +61,15 @@ impl Component<Horizon, dyn LrSchedule> for MultiStepWarmupLr {
     const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "MultiStepWarmupLR";
 
-    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        in_order("milestones", &self.milestones).map_err(Self::refuse)?;
-        let shifted = self.milestones.iter().filter_map(|step| step.checked_sub(self.warmup_steps));
-        let shifted: Vec<u64> = shifted.collect();
-        let then = move |base, step| stairs(base, self.gamma, &shifted, step);
-        Ok(rule(self.by_epoch, risen(self.warmup_steps, then)))
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = horizon.steps(self.by_epoch);
+        let milestones = in_order("milestones", &self.milestones, total).map_err(Self::refuse)?;
+        let then = move |rise, _| {
+            let shifted = milestones.iter().filter_map(|step| step.checked_sub(rise));
+            let shifted: Vec<u64> = shifted.collect();
+            move |base, step| stairs(base, self.gamma, &shifted, step)
+        };
+        let rate = self.rise.before(total, Divisor::Next, then).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rate))
     }
 }

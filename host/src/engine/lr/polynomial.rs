@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::risen;
+use super::rise::{Divisor, LinearRise};
 use super::rule::rule;
 use super::shape::{polynomial, share};
 use super::{Horizon, LrSchedule};
@@ -34,11 +34,9 @@ pub(super) struct PolynomialLr {
 
 /// Rises for `warmup_steps`, then falls along a power of what is left of the run.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct PolynomialWarmupLr {
-    /// Steps of the rise.
-    #[serde(default)]
-    warmup_steps: u64,
+    #[serde(flatten)]
+    rise: LinearRise,
     /// The rate at the end.
     #[serde(default = "end_lr")]
     #[param(min = 0.0)]
@@ -77,8 +75,10 @@ impl Component<Horizon, dyn LrSchedule> for PolynomialWarmupLr {
     const NAME: &'static str = "PolynomialWarmupLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let fall = horizon.steps(self.by_epoch).saturating_sub(self.warmup_steps);
-        let then = move |base, step| polynomial(base, self.end_lr, self.power, share(step, fall));
-        Ok(rule(self.by_epoch, risen(self.warmup_steps, then)))
+        let then = move |_, fall| {
+            move |base, step| polynomial(base, self.end_lr, self.power, share(step, fall))
+        };
+        let rate = self.rise.before(horizon.steps(self.by_epoch), Divisor::Next, then);
+        Ok(rule(self.by_epoch, rate.map_err(Self::refuse)?))
     }
 }

@@ -5,6 +5,7 @@ use hookrack_plugin_api::prelude::Deserialize;
 
 use super::part::{self, Part};
 use super::shape::reached;
+use super::span;
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
@@ -17,8 +18,8 @@ use crate::engine::registry::Component;
 pub(super) struct Sequential {
     /// The schedules, each `{ type = "…", … }`.
     schedules: Vec<Part>,
-    /// The steps at which the second one, the third one, … begin.
-    milestones: Vec<u64>,
+    /// The steps at which the second one, the third one, … begin; below 1, shares of the run.
+    milestones: Vec<f64>,
     /// Count epochs as steps, not iterations, in every schedule.
     #[serde(default)]
     by_epoch: bool,
@@ -29,9 +30,11 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
     const NAME: &'static str = "Sequential";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        self.check().map_err(Self::refuse)?;
         let Self { schedules, milestones, by_epoch } = self;
         let total = horizon.steps(by_epoch);
+        check(schedules.len(), &milestones).map_err(Self::refuse)?;
+        let milestones = span::milestones("milestones", &milestones, total);
+        let milestones = milestones.map_err(Self::refuse)?;
         let begins: Vec<u64> = std::iter::once(0).chain(milestones.iter().copied()).collect();
         let ends = milestones.iter().copied().chain([total]);
         let parts = schedules.iter().zip(begins.iter().zip(ends)).enumerate();
@@ -96,18 +99,17 @@ impl LrSchedule for Row {
     }
 }
 
-impl Sequential {
-    fn check(&self) -> std::result::Result<(), String> {
-        let (schedules, milestones) = (self.schedules.len(), &self.milestones);
-        if schedules != milestones.len() + 1 {
-            return Err(format!(
-                "{schedules} schedules and {} milestones; there is one milestone between two schedules",
-                milestones.len()
-            ));
-        }
-        if milestones.first() == Some(&0) || milestones.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err(format!("milestones = {milestones:?} must rise, and begin above 0"));
-        }
-        Ok(())
+/// Whether there is a milestone between any two schedules, each later than the one before.
+fn check(schedules: usize, milestones: &[f64]) -> std::result::Result<(), String> {
+    if schedules != milestones.len() + 1 {
+        return Err(format!(
+            "{schedules} schedules and {} milestones; there is one milestone between two schedules",
+            milestones.len()
+        ));
     }
+    let begins_above_0 = milestones.first().is_none_or(|first| *first > 0.0);
+    if !begins_above_0 || milestones.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(format!("milestones = {milestones:?} must rise, and begin above 0"));
+    }
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use super::span;
+
 /// Steps as a number with a fraction.
 #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
 pub(super) fn real(steps: u64) -> f64 {
@@ -44,10 +46,11 @@ pub(super) fn stairs(base: f64, gamma: f64, milestones: &[u64], step: u64) -> f6
     decayed(base, gamma, reached(milestones, step) as u64)
 }
 
-/// Says which of the steps in `key` is out of order.
-pub(super) fn in_order(key: &str, milestones: &[u64]) -> Result<(), String> {
+/// The steps of a run that are written in `key`, shares of it among them, or which of them is out of order.
+pub(super) fn in_order(key: &str, written: &[f64], total: u64) -> Result<Vec<u64>, String> {
+    let milestones = span::milestones(key, written, total)?;
     match milestones.windows(2).find(|pair| pair[0] > pair[1]) {
-        None => Ok(()),
+        None => Ok(milestones),
         Some(pair) => Err(format!(
             "{key} = {milestones:?} is out of order: {} comes after {}; write them from the smallest to the largest",
             pair[1], pair[0]
@@ -73,7 +76,8 @@ mod tests {
     #[test]
     fn a_milestone_counts_from_its_own_step_on() {
         assert_eq!([0, 2, 3, 5, 6].map(|step| reached(&[3, 5, 5], step)), [0, 0, 1, 3, 3]);
-        assert!(in_order("milestones", &[1, 1, 4]).is_ok());
-        assert!(in_order("milestones", &[4, 1]).unwrap_err().contains("1 comes after 4"));
+        assert_eq!(in_order("milestones", &[1.0, 1.0, 4.0], 8), Ok(vec![1, 1, 4]));
+        assert!(in_order("milestones", &[4.0, 1.0], 9).unwrap_err().contains("1 comes after 4"));
+        assert!(in_order("milestones", &[0.5, 0.2], 9).unwrap_err().contains("1 comes after 4"));
     }
 }

@@ -4,7 +4,8 @@ use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::part::{self, Part};
-use super::rise::{Method, Rise, risen};
+use super::rise::{Divisor, Method, Rise, risen};
+use super::span;
 use super::{Horizon, LrSchedule};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
@@ -12,13 +13,18 @@ use crate::engine::registry::Component;
 /// Puts a rise before any schedule, or over its beginning.
 ///
 /// With `shift` the schedule begins when the rise is over and has the rest of the run: `ColossalAI`'s way, where the rise is
-/// `base (t + 1) / (w + 1)` unless `warmup_factor` says what it begins with. Without `shift` the schedule runs from step 0
+/// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` says what it begins with. Without `shift` the schedule runs from step 0
 /// and the rise leads to its rate at `warmup_steps`: LiBai's way.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WarmedUp {
     /// Steps of the rise.
-    warmup_steps: u64,
+    warmup_steps: Option<u64>,
+    /// The rise as a share of the run, instead of `warmup_steps`.
+    #[param(min = 0.0, max = 1.0)]
+    warmup_ratio: Option<f64>,
+    /// What `t + 1` is divided by in `ColossalAI`'s rise of `w` steps; `w+1` unless set.
+    warmup_divisor: Option<Divisor>,
     /// The schedule, `{ type = "…", … }`.
     schedule: Part,
     /// Begin the schedule after the rise, not under it.
@@ -44,19 +50,31 @@ impl Component<Horizon, dyn LrSchedule> for WarmedUp {
     const NAME: &'static str = "Warmup";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let Self {
-            warmup_steps: steps, shift, warmup_factor, warmup_method: method, by_epoch, ..
-        } = self;
+        let Self { shift, warmup_factor, warmup_method: method, by_epoch, .. } = self;
         let total = horizon.steps(by_epoch);
+        let steps = self.steps(total).map_err(Self::refuse)?;
         let own = if shift { total.saturating_sub(steps) } else { total };
         let inner = part::build(&self.schedule, by_epoch, own)
             .map_err(|why| Self::refuse(format!("schedule: {why}")))?;
         let rise = (!shift || warmup_factor.is_some()).then(|| Rise {
             factor: warmup_factor.unwrap_or(0.0),
             steps,
+            ratio: None,
             method,
         });
-        Ok(Box::new(Warmed { inner, steps, late: if shift { steps } else { 0 }, rise, by_epoch }))
+        let divisor =
+            steps + u64::from(self.warmup_divisor.unwrap_or(Divisor::Next) == Divisor::Next);
+        let late = if shift { steps } else { 0 };
+        Ok(Box::new(Warmed { inner, steps, divisor, late, rise, by_epoch }))
+    }
+}
+
+impl WarmedUp {
+    fn steps(&self, total: u64) -> std::result::Result<u64, String> {
+        match (self.warmup_steps, self.warmup_ratio) {
+            (None, None) => Err("the rise has no length: give warmup_steps or warmup_ratio".into()),
+            (steps, ratio) => span::rise("warmup_steps", steps.unwrap_or(0), ratio, total),
+        }
     }
 }
 
@@ -65,6 +83,8 @@ struct Warmed {
     inner: Box<dyn LrSchedule>,
     /// Steps of the rise.
     steps: u64,
+    /// What `ColossalAI`'s rise divides by.
+    divisor: u64,
     /// The step at which the schedule begins.
     late: u64,
     /// The rise over the schedule; `None` for `ColossalAI`'s before it.
@@ -81,7 +101,10 @@ impl Warmed {
 impl LrSchedule for Warmed {
     fn lr(&self, base: f64, step: u64) -> f64 {
         match self.rise {
-            None => risen(self.steps, |base, own| self.inner.lr(base, own))(base, step),
+            None => {
+                let then = |base, own| self.inner.lr(base, own);
+                risen(self.steps, self.divisor, then)(base, step)
+            }
             Some(rise) => rise.over(|base, at| self.inner.lr(base, self.own(at)))(base, step),
         }
     }

@@ -48,9 +48,10 @@ impl Component<Horizon, dyn LrSchedule> for WarmupCosineLr {
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = horizon.steps(self.by_epoch);
+        let rise = self.rise.within(total).map_err(Self::refuse)?;
         Ok(rule(
             self.by_epoch,
-            self.rise.over(move |base, step| cosine(base, self.alpha * base, share(step, total))),
+            rise.over(move |base, step| cosine(base, self.alpha * base, share(step, total))),
         ))
     }
 }
@@ -61,9 +62,10 @@ impl Component<Horizon, dyn LrSchedule> for WarmupCosineAnnealingLr {
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = horizon.steps(self.by_epoch);
+        let rise = self.rise.within(total).map_err(Self::refuse)?;
         Ok(rule(
             self.by_epoch,
-            self.rise.over(move |base, step| cosine(base, self.eta_min, share(step, total))),
+            rise.over(move |base, step| cosine(base, self.eta_min, share(step, total))),
         ))
     }
 }

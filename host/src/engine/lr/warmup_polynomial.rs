@@ -55,10 +55,12 @@ impl Component<Horizon, dyn LrSchedule> for WarmupPolynomialLr {
     const NAME: &'static str = "WarmupPolynomialLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let total = self.max_iter.unwrap_or(horizon.steps(self.by_epoch));
+        let run = horizon.steps(self.by_epoch);
+        let rise = self.rise.within(run).map_err(Self::refuse)?;
+        let total = self.max_iter.unwrap_or(run);
         Ok(rule(
             self.by_epoch,
-            self.rise.over(move |base, step| {
+            rise.over(move |base, step| {
                 let done = if self.cycle { share_of_multiples } else { share };
                 polynomial(base, self.end_learning_rate, self.power, done(step, total))
             }),

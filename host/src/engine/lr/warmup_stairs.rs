@@ -33,8 +33,8 @@ pub(super) struct WarmupStepLr {
 /// before the first milestone, `linear` is the same curve.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct WarmupMultiStepLr {
-    /// The steps at which the rate goes down, from the smallest to the largest.
-    milestones: Vec<u64>,
+    /// The steps at which the rate goes down, from the smallest to the largest; below 1, shares of the run.
+    milestones: Vec<f64>,
     /// The factor.
     #[serde(default = "gamma")]
     #[param(min = 0.0)]
@@ -67,10 +67,11 @@ impl Component<Horizon, dyn LrSchedule> for WarmupStepLr {
     const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "WarmupStepLR";
 
-    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let rise = self.rise.within(horizon.steps(self.by_epoch)).map_err(Self::refuse)?;
         Ok(rule(
             self.by_epoch,
-            self.rise.over(move |base, step| decayed(base, self.gamma, step / self.step_size)),
+            rise.over(move |base, step| decayed(base, self.gamma, step / self.step_size)),
         ))
     }
 }
@@ -79,11 +80,13 @@ impl Component<Horizon, dyn LrSchedule> for WarmupMultiStepLr {
     const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "WarmupMultiStepLR";
 
-    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        in_order("milestones", &self.milestones).map_err(Self::refuse)?;
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = horizon.steps(self.by_epoch);
+        let rise = self.rise.within(total).map_err(Self::refuse)?;
+        let milestones = in_order("milestones", &self.milestones, total).map_err(Self::refuse)?;
         Ok(rule(
             self.by_epoch,
-            self.rise.over(move |base, step| stairs(base, self.gamma, &self.milestones, step)),
+            rise.over(move |base, step| stairs(base, self.gamma, &milestones, step)),
         ))
     }
 }
@@ -92,7 +95,8 @@ impl Component<Horizon, dyn LrSchedule> for WarmupExponentialLr {
     const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "WarmupExponentialLR";
 
-    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(rule(self.by_epoch, self.rise.over(move |base, step| decayed(base, self.gamma, step))))
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let rise = self.rise.within(horizon.steps(self.by_epoch)).map_err(Self::refuse)?;
+        Ok(rule(self.by_epoch, rise.over(move |base, step| decayed(base, self.gamma, step))))
     }
 }
