@@ -130,6 +130,14 @@ impl Param {
         std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
     }
 
+    /// Whether an infinite number is allowed: its range says so (`max = f64::INFINITY`), or its default is one.
+    pub fn takes_infinity(&self) -> bool {
+        let by_range = [self.min, self.max].into_iter().flatten().any(f64::is_infinite);
+        let by_default =
+            matches!(&self.presence, Presence::Default(Value::Float(f)) if f.is_infinite());
+        by_range || by_default
+    }
+
     /// Writes the parameter as an object of the manifest.
     pub(crate) fn write_json(&self, out: &mut String) {
         use std::fmt::Write as _;
@@ -154,9 +162,13 @@ impl Param {
             }
         }
         for (key, bound) in [("min", self.min), ("max", self.max)] {
-            if let Some(bound) = bound {
+            if let Some(bound) = bound.filter(|bound| bound.is_finite()) {
                 _ = write!(out, ",\"{key}\":{bound:?}");
             }
+        }
+        // JSON has no infinity, and a host that does not know this key passes over it.
+        if self.takes_infinity() {
+            out.push_str(",\"infinite\":true");
         }
         out.push('}');
     }

@@ -6,7 +6,7 @@ use crate::engine::{Engine, EngineError};
 use crate::job::Job;
 use crate::report::{label, ticks};
 use crate::run::atomic;
-use crate::train::Parts;
+use crate::train::{Parts, iters_in_epoch};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -40,8 +40,8 @@ pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let config = &job.config;
     let Parts { loaders, mut engine, horizon } = Parts::build(config)?;
     let Horizon { iters, epochs } = horizon;
-    let curves =
-        curves(&mut engine, iters, loaders.train.batches().max(1)).map_err(Failure::usage)?;
+    let in_epoch = iters_in_epoch(config, &loaders.train);
+    let curves = curves(&mut engine, iters, in_epoch).map_err(Failure::usage)?;
     let name = &config.lr_scheduler.type_name;
     let title = format!("{name}: {}, {}", count(iters, "iteration"), count(epochs, "epoch"));
     let svg = Plot { title, iters, curves }.svg();
@@ -55,11 +55,11 @@ fn count(number: u64, what: &str) -> String {
 fn curves(
     engine: &mut Engine,
     iters: u64,
-    batches: u64,
+    in_epoch: u64,
 ) -> Result<Vec<Vec<(u64, f64)>>, EngineError> {
     let mut curves = vec![Vec::new(); engine.group_count()];
     for iter in sampled(iters) {
-        engine.set_lr_position(if engine.lr_by_epoch() { iter / batches } else { iter });
+        engine.set_lr_position(if engine.lr_by_epoch() { iter / in_epoch } else { iter });
         for (group, curve) in curves.iter_mut().enumerate() {
             curve.push((iter, engine.group(group)?.lr));
         }

@@ -122,6 +122,44 @@ impl<'a> Checker<'a> {
         Some(first)
     }
 
+    /// Numbers in settings whose form is their type's own business: finite here as everywhere.
+    pub(super) fn numbers_of_any(&mut self, settings: &Table, params: &[Param], scope: &Scope) {
+        for param in params.iter().filter(|param| has_any(&param.ty)) {
+            if let Some(node) = settings.node(&param.name) {
+                self.finite_within(node, &scope.key(&param.name));
+            }
+        }
+    }
+
+    fn finite_within(&mut self, node: &Node, key: &str) {
+        match &node.item {
+            Item::Float(number) => {
+                self.is_finite(node, *number, key);
+            }
+            Item::List(nodes) => {
+                let nodes = nodes.iter().enumerate();
+                nodes.for_each(|(index, node)| self.finite_within(node, &format!("{key}.{index}")));
+            }
+            Item::Table(table) => {
+                let fields = table.entries.iter();
+                fields.for_each(|Entry { key: name, node, .. }| {
+                    self.finite_within(node, &format!("{key}.{name}"));
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn is_finite(&mut self, node: &Node, number: f64, key: &str) -> bool {
+        let (at, key) = (node.origin.clone(), key.to_owned());
+        if number.is_nan() {
+            self.errors.push(ConfigError::NotANumber { at, key });
+        } else if number.is_infinite() {
+            self.errors.push(ConfigError::NotFinite { at, key });
+        }
+        number.is_finite()
+    }
+
     /// One value against its parameter.
     pub(super) fn value(&mut self, node: &Node, param: &Param, key: &str) -> Option<Node> {
         let checked = self.typed(node, &param.ty, key)?;
@@ -209,6 +247,9 @@ impl<'a> Checker<'a> {
     fn in_range(&mut self, node: &Node, param: &Param, key: &str) -> bool {
         let number = match &node.item {
             Item::Int(value) => widen(*value),
+            Item::Float(value) if value.is_infinite() && !param.takes_infinity() => {
+                return self.is_finite(node, *value, key);
+            }
             Item::Float(value) => *value,
             Item::List(nodes) => {
                 let inside = |(index, node)| self.in_range(node, param, &format!("{key}.{index}"));
@@ -226,10 +267,20 @@ impl<'a> Checker<'a> {
                 _ => number.to_string(),
             };
             let (at, key) = (node.origin.clone(), key.to_owned());
-            let Param { min, max, .. } = *param;
+            let (min, max) = (param.min, param.max.filter(|max| max.is_finite()));
             self.errors.push(ConfigError::OutOfRange { at, key, found, min, max });
         }
         fits
+    }
+}
+
+/// Whether a type leaves the form of a value, or of a part of it, to whoever reads it.
+fn has_any(ty: &ParamType) -> bool {
+    match ty {
+        ParamType::Any => true,
+        ParamType::List(inner) => has_any(inner),
+        ParamType::Table(params) => params.iter().any(|param| has_any(&param.ty)),
+        _ => false,
     }
 }
 

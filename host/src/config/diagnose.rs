@@ -25,9 +25,6 @@ impl ConfigError {
     pub(super) fn labels(&self) -> Vec<Label<'_>> {
         match self {
             Self::Unreadable { .. } | Self::TooLarge { .. } => Vec::new(),
-            Self::TwoLimits { epochs, iters } => {
-                vec![label(iters, "a run has one limit"), label(epochs, "the other limit")]
-            }
             Self::TwoWeights { load_from, weights } => {
                 vec![label(load_from, "weights from here"), label(weights, "and from here")]
             }
@@ -49,8 +46,7 @@ impl ConfigError {
         use ConfigError as E;
         match self {
             E::Unreadable { .. } | E::TooLarge { .. } => None,
-            E::TwoLimits { iters: at, .. }
-            | E::TwoWeights { load_from: at, .. }
+            E::TwoWeights { load_from: at, .. }
             | E::TwoProviders { second: at, .. }
             | E::NotUtf8 { at, .. }
             | E::Syntax { at, .. }
@@ -75,6 +71,7 @@ impl ConfigError {
             | E::NotAChoice { at, .. }
             | E::OutOfRange { at, .. }
             | E::NotANumber { at, .. }
+            | E::NotFinite { at, .. }
             | E::EmptyPath { at, .. }
             | E::VariableInPath { at, .. }
             | E::PathNotUtf8 { at, .. }
@@ -183,10 +180,10 @@ impl ConfigError {
             Self::NotANumber { .. } => {
                 Some("`nan` compares with nothing; write a real number".into())
             }
+            Self::NotFinite { .. } => Some("write a finite number".into()),
             Self::VariableInPath { .. } => {
                 Some("write the path out, or set it with `-s` and let the shell expand it".into())
             }
-            Self::TwoLimits { .. } => Some("keep the one that should end the run".into()),
             Self::TwoWeights { .. } => Some(
                 "`load_from` is short for [weights] with a path alone: keep one of them".into(),
             ),

@@ -82,6 +82,8 @@ pub enum ConfigError {
     OutOfRange { at: Origin, key: String, found: String, min: Option<f64>, max: Option<f64> },
     #[error("`{key}` is not a number")]
     NotANumber { at: Origin, key: String },
+    #[error("`{key}` is infinite")]
+    NotFinite { at: Origin, key: String },
     #[error("`{key}` is an empty path")]
     EmptyPath { at: Origin, key: String },
     #[error("`{key}` has a variable in it, and variables are not expanded")]
@@ -108,8 +110,6 @@ pub enum ConfigError {
     #[error("plugin folder `{dir}` is not a folder")]
     PluginDirNotFolder { at: Origin, dir: String },
 
-    #[error("both `train.max_epochs` and `train.max_iters` are set")]
-    TwoLimits { epochs: Origin, iters: Origin },
     #[error("both `train.load_from` and [weights] are set")]
     TwoWeights { load_from: Origin, weights: Origin },
     #[error("neither `train.max_epochs` nor `train.max_iters` is set")]

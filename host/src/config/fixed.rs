@@ -73,8 +73,18 @@ pub(super) fn run_params() -> Vec<Param> {
 /// `[train]`
 pub(super) fn train_params() -> Vec<Param> {
     vec![
-        count("max_epochs", None, 1, "epochs after which the run is complete; or max_iters"),
-        count("max_iters", None, 1, "iterations after which the run is complete; or max_epochs"),
+        count(
+            "max_epochs",
+            None,
+            1,
+            "epochs after which the run is complete, unless max_iters ends it first",
+        ),
+        count(
+            "max_iters",
+            None,
+            1,
+            "iterations after which the run is complete, unless max_epochs ends it first",
+        ),
         count("batch_size", Some(64), 1, "samples in a batch"),
         count("seed", Some(0), 0, "every source of randomness is derived from it"),
         default(
@@ -85,9 +95,18 @@ pub(super) fn train_params() -> Vec<Param> {
         ),
         choice("precision", &["fp32", "bf16", "fp16"], "arithmetic of forward and backward pass"),
         choice("mode", &["eager", "graph"], "operator by operator, or as a compiled graph"),
+        count(
+            "accumulate_grad_batches",
+            Some(1),
+            1,
+            "batches of the loader that make one iteration: one optimizer step for all of them",
+        ),
         count("accumulation", Some(1), 1, "parts that each batch is cut into, one after the other"),
         number("clip_grad_norm", 0.0, 0.0, "largest gradient norm; 0 does not clip"),
-        number("clip_grad_norm_type", 2.0, 1.0, "which norm: 1, 2, any other number, or inf"),
+        Param {
+            max: Some(f64::INFINITY),
+            ..number("clip_grad_norm_type", 2.0, 1.0, "which norm: 1, 2, any other number, or inf")
+        },
         number("clip_grad_value", 0.0, 0.0, "largest number in a gradient; 0 does not clip"),
         path(
             "load_from",

@@ -165,6 +165,8 @@ pub struct TrainSection {
     pub loss_scaler: LossScalerSettings,
     /// How the model runs.
     pub mode: Mode,
+    /// Batches of the loader that make one iteration.
+    pub accumulate_grad_batches: u64,
     /// Parts that each batch is cut into; their gradients add up to those of the whole.
     pub accumulation: usize,
     /// The largest gradient norm; 0 does not clip.
@@ -190,6 +192,13 @@ pub enum Limit {
     Epochs(u64),
     /// After this many iterations.
     Iters(u64),
+    /// After either, whichever comes first.
+    Either {
+        /// Passes over the training data.
+        epochs: u64,
+        /// Iterations.
+        iters: u64,
+    },
 }
 
 /// How a model runs.

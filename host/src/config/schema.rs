@@ -258,7 +258,8 @@ fn param_schema(param: &Param) -> Value {
     let numbers =
         if matches!(param.ty, ParamType::List(_)) { &mut schema["items"] } else { &mut schema };
     for (key, limit) in [("minimum", param.min), ("maximum", param.max)] {
-        if let Some(limit) = limit {
+        // JSON has no infinity: such a bound is none.
+        if let Some(limit) = limit.filter(|limit| limit.is_finite()) {
             numbers[key] = json!(limit);
         }
     }

@@ -16,6 +16,7 @@ use super::registry::Choice;
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
 use crate::torch::TensorList;
 use crate::torch::autograd::{self, GradMode};
+use crate::torch::shape;
 
 /// Model, loss, optimizer, learning rate and schedule of one run.
 pub struct Engine {
@@ -122,9 +123,11 @@ impl Engine {
         self.criterion.as_deref().ok_or(EngineError::NoLoss)
     }
 
-    /// What the mean of the loss is taken over, where rows do not count alike; see [`Criterion::counted`].
-    pub(super) fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
-        self.criterion.as_ref().map_or(Ok(None), |criterion| criterion.counted(label))
+    /// What the mean of the loss is taken over: how many labels count, or what they weigh together; rows where each
+    /// counts as one. Losses of parts, weighed by it, make the loss of the whole. See [`Criterion::counted`].
+    pub fn loss_weight(&self, label: &Tensor) -> Result<f64> {
+        let counted = self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))?;
+        Ok(counted.unwrap_or_else(|| rows(label)))
     }
 
     /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share; one of nothing
@@ -354,6 +357,11 @@ impl Engine {
     pub fn load_model_state(&mut self, state: &[NamedTensor]) -> Result<()> {
         named_tensor::load("model", &self.model_state(), state)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
+fn rows(label: &Tensor) -> f64 {
+    shape::side(label, 0).unwrap_or(1) as f64
 }
 
 #[cfg(test)]

@@ -77,8 +77,8 @@ fn check_range(param: &Param, value: Option<&Value>) -> std::result::Result<(), 
     let Some(number) = value.and_then(Value::as_f64) else { return Ok(()) };
     let Param { name, min, max, .. } = param;
     match (min, max) {
-        (None, None) => Ok(()),
         _ if number.is_nan() => Err(format!("{name} is not a number")),
+        _ if number.is_infinite() && !param.takes_infinity() => Err(format!("{name} is infinite")),
         (Some(min), _) if number < *min => Err(format!("{name} = {number} is less than {min}")),
         (_, Some(max)) if number > *max => Err(format!("{name} = {number} is more than {max}")),
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! One iteration without hooks: a batch in micro-batches, their gradients added up, one step of the optimizer.
 
-use tch::Tensor;
+use tch::{Device, Tensor};
 
 use super::assembly::Engine;
 use super::data::Batch;
@@ -9,19 +9,24 @@ use super::model::Mode;
 use super::schedule::MicroBatch;
 
 impl Engine {
-    /// Cuts a batch into micro-batches whose gradients add up to those of the whole, also where the loss says that
-    /// rows do not count alike. Refills `out`.
-    pub fn split(&self, batch: &Batch, out: &mut Vec<MicroBatch>) -> Result<()> {
-        self.schedule().split(batch.rows(), out);
-        if out.len() < 2 {
+    /// Cuts the rows of an iteration into micro-batches whose gradients add up to those of the whole, also where the
+    /// loss says that rows do not count alike. `sizes` are the batches that the rows came in: each is cut by itself.
+    /// Where no label counts, no micro-batch does. Refills `out`.
+    pub fn split(&self, batch: &Batch, sizes: &[i64], out: &mut Vec<MicroBatch>) -> Result<()> {
+        out.clear();
+        let mut start = 0;
+        for rows in sizes {
+            self.schedule().split(start, *rows, out);
+            start += rows;
+        }
+        // One part weighs one, unless nothing counts; to know that would make the host wait for another device.
+        if out.len() < 2 && batch.label.device() != Device::Cpu {
             return Ok(());
         }
-        let Some(whole) = self.counted(&batch.label)?.filter(|whole| *whole > 0.0) else {
-            return Ok(());
-        };
+        let whole = self.loss_weight(&batch.label)?;
         for part in out {
             let label = batch.label.f_narrow(0, part.start, part.rows)?;
-            part.weight = self.counted(&label)?.unwrap_or_default() / whole;
+            part.weight = if whole > 0.0 { self.loss_weight(&label)? / whole } else { 0.0 };
         }
         Ok(())
     }
@@ -31,10 +36,10 @@ impl Engine {
     /// the caller's to move, by [`lr_step`](Self::lr_step).
     pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
         let mut parts = Vec::new();
-        self.split(batch, &mut parts)?;
+        self.split(batch, &[batch.rows()], &mut parts)?;
         self.zero_grad()?;
         let loss = match parts.as_slice() {
-            [_] => self.train_part(batch, 1.0)?,
+            [part] => self.train_part(batch, part.weight)?,
             parts => self.train_parts(batch, parts)?,
         };
         self.unscale()?;

@@ -23,7 +23,7 @@ pub(super) struct GradClip {
     #[param(min = 0)]
     max_norm: f64,
     /// Which norm: 2, 1, `inf`.
-    #[param(default = 2.0, min = 0)]
+    #[param(default = 2.0, min = 0, max = f64::INFINITY)]
     norm_type: f64,
     /// Whose gradients count and are clipped: all, or those of a `question_embedding`.
     #[serde(default)]

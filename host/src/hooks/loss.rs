@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Puts `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or `test/loss`
-/// after a pass.
+/// after a pass: the loss of all samples, however they came in batches.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LossHook {
@@ -16,20 +16,42 @@ pub(super) struct LossHook {
     train: Mean,
     #[serde(skip)]
     eval: Mean,
+    #[serde(skip)]
+    is_told: bool,
 }
 
-/// A mean over samples.
+/// A mean over what counts in the loss: samples, or what their labels weigh.
 #[derive(Default)]
 struct Mean {
     sum: f64,
-    samples: f64,
+    weight: f64,
 }
 
 impl Mean {
-    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
-    fn add(&mut self, value: f64, samples: u64) {
-        self.sum += value * samples as f64;
-        self.samples += samples as f64;
+    /// Adds the loss of a batch. One in which no label counts has none.
+    fn add(&mut self, loss: f64, weight: f64) {
+        if weight > 0.0 {
+            self.sum += loss * weight;
+            self.weight += weight;
+        }
+    }
+}
+
+impl LossHook {
+    /// Says once that the loss is no number any more, and once that it is one again.
+    fn tell_not_finite(&mut self, loss: f64, t: &Trainer) {
+        if loss.is_finite() == self.is_told {
+            let (iter, epoch) = (t.iter(), t.epoch());
+            if self.is_told {
+                warn!("the training loss is a number again in iteration {iter} of epoch {epoch}");
+            } else {
+                warn!(
+                    "the training loss is {loss} in iteration {iter} of epoch {epoch}: lower the learning rate or clip \
+                     gradients; NaNGuard ends a run here, before the weights take it in"
+                );
+            }
+            self.is_told = !self.is_told;
+        }
     }
 }
 
@@ -43,9 +65,14 @@ impl Hook for LossHook {
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         let due = t.iter().is_multiple_of(self.interval);
         let Some(key) = self.key.filter(|_| due) else { return Ok(()) };
-        let loss = t.loss()?.item()?;
-        self.train.add(loss, t.batch_size());
-        t.put(key, loss)
+        let weight = t.loss_weight()?;
+        if weight > 0.0 {
+            let loss = t.loss()?.item()?;
+            self.train.add(loss, weight);
+            self.tell_not_finite(loss, t);
+            t.put(key, loss)?;
+        }
+        Ok(())
     }
 
     fn before_train_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
@@ -54,9 +81,9 @@ impl Hook for LossHook {
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.train.samples > 0.0 {
+        if self.train.weight > 0.0 {
             let key = t.scalar_key("train/loss_epoch", false)?;
-            t.put(key, self.train.sum / self.train.samples)?;
+            t.put(key, self.train.sum / self.train.weight)?;
         }
         Ok(())
     }
@@ -67,23 +94,26 @@ impl Hook for LossHook {
     }
 
     fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        self.eval.add(t.loss()?.item()?, t.batch_size());
+        let weight = t.loss_weight()?;
+        if weight > 0.0 {
+            self.eval.add(t.loss()?.item()?, weight);
+        }
         Ok(())
     }
 
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         let key = t.scalar_key("loss", false)?;
-        t.put(key, self.eval.sum / self.eval.samples)
+        t.put(key, self.eval.sum / self.eval.weight)
     }
 
     // A checkpoint may be taken in the middle of an epoch; there is none within an evaluation.
     fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
         state.put("sum", self.train.sum)?;
-        state.put("samples", self.train.samples)
+        state.put("samples", self.train.weight)
     }
 
     fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-        self.train = Mean { sum: state.value("sum")?, samples: state.value("samples")? };
+        self.train = Mean { sum: state.value("sum")?, weight: state.value("samples")? };
         Ok(())
     }
 }

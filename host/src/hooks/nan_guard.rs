@@ -28,8 +28,11 @@ fn check(what: &str, value: f64, t: &Trainer) -> Result<()> {
 #[hook(level = HIGHEST, aliases = "TerminateOnNaN", reads = "loss, grads", on_error = "abort")]
 impl Hook for NanGuard {
     fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
-        if t.phase() == Phase::Train && t.iter().is_multiple_of(self.interval) {
-            check("loss", t.loss()?.item()?, t)?;
+        let due = t.phase() == Phase::Train && t.iter().is_multiple_of(self.interval);
+        let loss = if due { t.loss()?.item()? } else { 0.0 };
+        // The mean over no label at all is NaN too, and changes nothing.
+        if loss.is_finite() || t.loss_weight()? > 0.0 {
+            check("loss", loss, t)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::gathered::gathered;
 use super::mean::Mean;
-use super::numbers::{Classified, classified, predicted};
+use super::numbers::{Classified, IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
 /// The share of samples whose largest output is at the label.
@@ -12,6 +12,9 @@ pub(super) struct Accuracy {
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
     #[serde(default)]
     threshold: f64,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     mean: Mean,
 }
@@ -29,7 +32,8 @@ fn hits(batch: Classified<'_>, threshold: f64) -> Result<(f64, f64)> {
 #[metric(better = "higher")]
 impl Metric for Accuracy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (hits, samples) = classified(t, |batch| hits(batch, self.threshold))?;
+        let (ignored, threshold) = (self.ignore_index, self.threshold);
+        let (hits, samples) = classified(t, ignored, |batch| hits(batch, threshold))?;
         self.mean.add(hits, samples);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::gathered::gathered;
 use super::kept_scores::{KeptScores, mean_over};
-use super::numbers::classified;
+use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
 /// The area under the ROC curve; of more than two classes, the mean of each against the others.
@@ -12,6 +12,9 @@ pub(super) struct Auroc {
     /// The most samples of a pass: every score is kept until its end.
     #[param(default = 10_000_000, min = 1)]
     limit: usize,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     kept: KeptScores,
 }
@@ -37,7 +40,7 @@ fn area(ranking: &[(f64, bool)]) -> Option<f64> {
 impl Metric for Auroc {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let limit = self.limit;
-        classified(t, |batch| self.kept.add(batch, limit))
+        classified(t, self.ignore_index, |batch| self.kept.add(batch, limit))
     }
 
     fn compute(&self) -> f64 {

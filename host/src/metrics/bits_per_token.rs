@@ -3,7 +3,7 @@
 use super::categorical_cross_entropy::entropy;
 use super::gathered::gathered;
 use super::mean::Mean;
-use super::numbers::classified;
+use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 use std::f64::consts::LN_2;
 
@@ -11,6 +11,9 @@ use std::f64::consts::LN_2;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BitsPerToken {
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     mean: Mean,
 }
@@ -18,7 +21,7 @@ pub(super) struct BitsPerToken {
 #[metric(better = "lower", unit = "bit", aliases = "BitsPerByte")]
 impl Metric for BitsPerToken {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, entropy)?;
+        let (sum, count) = classified(t, self.ignore_index, entropy)?;
         self.mean.add(sum, count);
         Ok(())
     }

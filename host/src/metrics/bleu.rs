@@ -1,7 +1,7 @@
 //! `BLEU`: how many runs of tokens the output has in common with the label.
 
 use super::gathered::gathered;
-use super::numbers::tokens;
+use super::numbers::{IGNORED, tokens};
 use hookrack_plugin_api::prelude::*;
 use std::collections::HashMap;
 
@@ -18,6 +18,9 @@ pub(super) struct Bleu {
     /// The token that fills a sample up; it belongs to neither output nor label.
     #[serde(default)]
     pad: i64,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     counts: Counts,
 }
@@ -90,12 +93,16 @@ impl Counts {
 #[metric(better = "higher")]
 impl Metric for Bleu {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (pad, max_n) = (self.pad, self.max_n);
+        let (pad, ignored, max_n) = (self.pad, self.ignore_index, self.max_n);
         tokens(t, |output, label, length| {
-            let words = |row: &[i64]| row.iter().copied().filter(|t| *t != pad).collect::<Vec<_>>();
             let length = length.max(1);
             for (output, label) in output.chunks_exact(length).zip(label.chunks_exact(length)) {
-                self.counts.add(&words(output), &words(label), max_n);
+                // A place whose label is ignored is asked for nothing.
+                let asked = |row: &[i64]| {
+                    let places = row.iter().zip(label).filter(|(_, label)| **label != ignored);
+                    places.map(|(token, _)| *token).filter(|t| *t != pad).collect::<Vec<_>>()
+                };
+                self.counts.add(&asked(output), &asked(label), max_n);
             }
             Ok(())
         })

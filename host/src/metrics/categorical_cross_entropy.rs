@@ -2,8 +2,7 @@
 
 use super::gathered::gathered;
 use super::mean::Mean;
-use super::numbers::Classified;
-use super::numbers::classified;
+use super::numbers::{Classified, IGNORED, classified};
 use super::softmax::log_probability;
 use hookrack_plugin_api::prelude::*;
 
@@ -11,6 +10,9 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CategoricalCrossEntropy {
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     mean: Mean,
 }
@@ -30,7 +32,7 @@ pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
 #[metric(better = "lower")]
 impl Metric for CategoricalCrossEntropy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, entropy)?;
+        let (sum, count) = classified(t, self.ignore_index, entropy)?;
         self.mean.add(sum, count);
         Ok(())
     }

@@ -109,8 +109,8 @@ fn average(counts: &[Counts], how: Average, rate: Rate) -> f64 {
 
 impl ClassCounts {
     /// Takes the current batch in.
-    pub(super) fn update(&mut self, t: &Trainer, threshold: f64) -> Result<()> {
-        classified(t, |batch| count(batch, threshold, &mut self.batch))?;
+    pub(super) fn update(&mut self, t: &Trainer, ignored: i64, threshold: f64) -> Result<()> {
+        classified(t, ignored, |batch| count(batch, threshold, &mut self.batch))?;
         add(&mut self.pass, &self.batch);
         Ok(())
     }

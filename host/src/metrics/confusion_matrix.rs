@@ -1,7 +1,7 @@
 //! `ConfusionMatrix`: which classes are taken for which, as a table and as a picture.
 
 use super::gathered::gathered;
-use super::numbers::{Classified, classified, predicted};
+use super::numbers::{Classified, IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 use std::fmt::Write as _;
 
@@ -20,6 +20,9 @@ pub(super) struct ConfusionMatrix {
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
     #[serde(default)]
     threshold: f64,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     matrix: Matrix,
 }
@@ -123,7 +126,7 @@ impl Matrix {
 impl Metric for ConfusionMatrix {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let (threshold, limit) = (self.threshold, self.limit);
-        classified(t, |batch| self.matrix.add(batch, threshold, limit))
+        classified(t, self.ignore_index, |batch| self.matrix.add(batch, threshold, limit))
     }
 
     fn compute(&self) -> f64 {
@@ -159,7 +162,11 @@ mod tests {
         let scores = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0];
         let mut matrix = Matrix::default();
         matrix
-            .add(Classified { scores: &scores, width: 2, labels: &[0, 1, 1, 0] }, 0.0, 9)
+            .add(
+                Classified { scores: &scores, width: 2, labels: &[0, 1, 1, 0], ignored: IGNORED },
+                0.0,
+                9,
+            )
             .unwrap();
         matrix
     }
@@ -182,7 +189,7 @@ mod tests {
 
     #[test]
     fn too_many_classes_are_refused_before_they_take_memory() {
-        let batch = Classified { scores: &[0.0; 30], width: 30, labels: &[0] };
+        let batch = Classified { scores: &[0.0; 30], width: 30, labels: &[0], ignored: IGNORED };
         let error = Matrix::default().add(batch, 0.0, 20).unwrap_err().to_string();
         assert_eq!(error, "30 classes are more than `limit` = 20: raise it");
     }

@@ -41,7 +41,8 @@ impl KeptScores {
     }
 
     fn kept(&self) -> Classified<'_> {
-        Classified { scores: &self.scores, width: self.width, labels: &self.labels }
+        // What is ignored was not kept, and no class is negative.
+        Classified { scores: &self.scores, width: self.width, labels: &self.labels, ignored: -1 }
     }
 
     /// Class 1 against class 0 where there are two, else each class that occurs against the others, by probability.

@@ -1,10 +1,10 @@
-//! `Loss`: the mean of the loss over all samples of a pass.
+//! `Loss`: the loss of all samples of a pass.
 
 use super::gathered::gathered;
 use super::mean::Mean;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean of the loss over all samples of a pass.
+/// The loss of all samples of a pass, however they came in batches; ignored labels and class weights count as in the loss itself.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Loss {
@@ -14,10 +14,11 @@ pub(super) struct Loss {
 
 #[metric(better = "lower")]
 impl Metric for Loss {
-    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (loss, samples) = (t.loss()?.item()?, t.batch_size() as f64);
-        self.mean.add(loss * samples, samples);
+        let weight = t.loss_weight()?;
+        // A batch in which no label counts has no loss.
+        let sum = if weight > 0.0 { t.loss()?.item()? * weight } else { 0.0 };
+        self.mean.add(sum, weight);
         Ok(())
     }
 

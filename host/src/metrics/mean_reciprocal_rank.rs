@@ -2,7 +2,7 @@
 
 use super::gathered::gathered;
 use super::mean::Mean;
-use super::numbers::classified;
+use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
@@ -10,6 +10,9 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MeanReciprocalRank {
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     mean: Mean,
 }
@@ -17,7 +20,8 @@ pub(super) struct MeanReciprocalRank {
 #[metric(better = "higher")]
 impl Metric for MeanReciprocalRank {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, |batch| over_ranks(batch, |rank| 1.0 / rank))?;
+        let (sum, count) =
+            classified(t, self.ignore_index, |batch| over_ranks(batch, |rank| 1.0 / rank))?;
         self.mean.add(sum, count);
         Ok(())
     }

@@ -8,8 +8,8 @@ static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 static MOVEDIM: CachedOp = CachedOp::new("aten::movedim.int");
 static ARGMAX: CachedOp = CachedOp::new("aten::argmax");
 
-/// The label of a sample that does not count, as in libtorch's losses.
-const IGNORED: i64 = -100;
+/// The label of a sample that does not count where nothing else is said, as in libtorch's losses.
+pub(super) const IGNORED: i64 = -100;
 
 /// The same tensor where its memory can be read as `T`; a copy on the CPU where it cannot (another device, another
 /// precision, a transposed view).
@@ -31,6 +31,8 @@ pub(super) struct Classified<'a> {
     pub width: usize,
     /// The class of each row.
     pub labels: &'a [i64],
+    /// Rows with this label do not count.
+    pub ignored: i64,
 }
 
 impl<'a> Classified<'a> {
@@ -44,9 +46,9 @@ impl<'a> Classified<'a> {
     /// # Errors
     /// A label is no class.
     pub(super) fn rows(&self) -> impl Iterator<Item = Result<(&'a [f32], usize)>> {
-        let classes = self.classes();
+        let (classes, ignored) = (self.classes(), self.ignored);
         let rows = self.scores.chunks_exact(self.width.max(1)).zip(self.labels);
-        rows.filter(|(_, label)| **label != IGNORED).map(move |(row, label)| {
+        rows.filter(move |(_, label)| **label != ignored).map(move |(row, label)| {
             let class = usize::try_from(*label).ok().filter(|class| *class < classes);
             let class = class
                 .ok_or_else(|| Error::new(format!("label {label} is none of {classes} classes")))?;
@@ -108,13 +110,14 @@ fn largest_share(t: &Trainer, output: &Tensor, label: Tensor) -> Result<Tensor> 
     Ok(label)
 }
 
-/// Reads the batch as rows of scores with a class each. The output has one dimension more than the label, the scores,
+/// Reads the batch as rows of scores with a class each; rows with the label `ignored` do not count. The output has one dimension more than the label, the scores,
 /// or as many, one score each.
 ///
 /// # Errors
 /// The shapes do not fit.
 pub(super) fn classified<T>(
     t: &Trainer,
+    ignored: i64,
     body: impl FnOnce(Classified<'_>) -> Result<T>,
 ) -> Result<T> {
     let output = on_cpu(t, t.output()?)?;
@@ -123,7 +126,8 @@ pub(super) fn classified<T>(
     let label = readable::<i64>(t, label, "int64")?;
     let (scores, labels) = (output.view()?, label.view()?);
     let width = width(scores.shape(), labels.shape())?;
-    body(Classified { scores: scores.elements()?, width, labels: labels.elements()? })
+    let (scores, labels) = (scores.elements()?, labels.elements()?);
+    body(Classified { scores, width, labels, ignored })
 }
 
 /// How many scores each label has.
@@ -242,9 +246,12 @@ mod tests {
 
     #[test]
     fn a_label_that_is_no_class_is_refused_and_an_ignored_one_left_out() {
-        let batch = |labels| Classified { scores: &[0.0, 1.0, 1.0, 0.0], width: 2, labels };
-        assert_eq!(batch(&[-100, 1]).rows().count(), 1);
-        let error = batch(&[0, 2]).rows().nth(1).unwrap().unwrap_err().to_string();
+        let (scores, width): (&[f32], _) = (&[0.0, 1.0, 1.0, 0.0], 2);
+        let batch = |labels, ignored| Classified { scores, width, labels, ignored };
+        assert_eq!(batch(&[-100, 1], -100).rows().count(), 1);
+        assert_eq!(batch(&[255, 1], 255).rows().count(), 1);
+        assert_eq!(batch(&[0, 1], 1).rows().count(), 1, "one of the classes may be ignored too");
+        let error = batch(&[0, 2], -100).rows().nth(1).unwrap().unwrap_err().to_string();
         assert_eq!(error, "label 2 is none of 2 classes");
     }
 }

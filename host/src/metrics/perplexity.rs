@@ -3,13 +3,16 @@
 use super::categorical_cross_entropy::entropy;
 use super::gathered::gathered;
 use super::mean::Mean;
-use super::numbers::classified;
+use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
 /// The exponential of the mean cross entropy of logits against classes: among how many equally likely ones the model hesitates.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Perplexity {
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     mean: Mean,
 }
@@ -17,7 +20,7 @@ pub(super) struct Perplexity {
 #[metric(better = "lower")]
 impl Metric for Perplexity {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, entropy)?;
+        let (sum, count) = classified(t, self.ignore_index, entropy)?;
         self.mean.add(sum, count);
         Ok(())
     }

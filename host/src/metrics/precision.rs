@@ -2,6 +2,7 @@
 
 use super::class_counts::{Average, ClassCounts, Counts};
 use super::gathered::gathered;
+use super::numbers::IGNORED;
 use hookrack_plugin_api::prelude::*;
 
 /// Of the samples that were said to be of a class, the share that are.
@@ -17,6 +18,9 @@ pub(super) struct Precision {
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
     #[serde(default)]
     threshold: f64,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     counts: ClassCounts,
 }
@@ -24,7 +28,7 @@ pub(super) struct Precision {
 #[metric(better = "higher")]
 impl Metric for Precision {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        self.counts.update(t, self.threshold)
+        self.counts.update(t, self.ignore_index, self.threshold)
     }
 
     fn compute(&self) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::gathered::gathered;
 use super::mean::Mean;
-use super::numbers::classified;
+use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
@@ -13,6 +13,9 @@ pub(super) struct RecallAtK {
     /// How many of the first outputs count.
     #[param(default = 5, min = 1)]
     k: usize,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     mean: Mean,
 }
@@ -21,8 +24,8 @@ impl Metric for RecallAtK {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer classes than 2^53")]
         let k = self.k as f64;
-        let (sum, count) =
-            classified(t, |batch| over_ranks(batch, |rank| f64::from(u8::from(rank <= k))))?;
+        let is_hit = |rank: f64| f64::from(u8::from(rank <= k));
+        let (sum, count) = classified(t, self.ignore_index, |batch| over_ranks(batch, is_hit))?;
         self.mean.add(sum, count);
         Ok(())
     }

@@ -29,16 +29,21 @@ impl std::fmt::Display for Difference {
 }
 
 /// Sections in which a change takes away what the checkpoint's position or tensors mean.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 6] = [
     ("data.train", "the position in the training data means something else"),
     ("train.batch_size", "the position in the training data means something else"),
+    ("train.accumulate_grad_batches", "an iteration has another number of batches"),
     ("train.seed", "the order of the samples is another"),
     ("model", "the weights are another model's"),
     ("optimizer.type", "the optimizer's state is another's"),
 ];
 
-/// What changes nothing but the speed, in a section of the above.
-const HARMLESS: [&str; 2] = ["data.train.workers", "data.train.prefetch"];
+/// What changes nothing but the speed, or which labels count, in a section of the above.
+const HARMLESS: [&str; 3] =
+    ["data.train.workers", "data.train.prefetch", "data.train.ignore_index"];
+
+/// What a config means that was resolved before a key was there.
+const ABSENT: [(&str, &str); 1] = [("train.accumulate_grad_batches", "1")];
 
 /// Where a run's files and libraries are says nothing about it.
 const UNTOLD: [&str; 2] = ["run", "plugins"];
@@ -79,8 +84,10 @@ fn of_config(before: &str, now: &str) -> Vec<Difference> {
     let (before, now) = (flat(before), flat(now));
     let keys: BTreeSet<_> = before.keys().chain(now.keys()).collect();
     let told = keys.into_iter().filter(|key| !UNTOLD.iter().any(|untold| is_within(key, untold)));
-    let text =
-        |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned().unwrap_or_default();
+    let absent = |key: &str| ABSENT.iter().find(|(known, _)| *known == key).map(|(_, text)| *text);
+    let text = |map: &BTreeMap<String, String>, key: &str| {
+        map.get(key).cloned().unwrap_or_else(|| absent(key).unwrap_or_default().to_owned())
+    };
     told.filter_map(|key| difference(key, &text(&before, key), &text(&now, key))).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::config::{
 use crate::dispatch::{Attached, Rack};
 use crate::engine::clip::ClipLimits;
 use crate::engine::data::transform::Chain;
-use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard};
+use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
 use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
@@ -110,6 +110,7 @@ impl Trainer {
             loaders,
             run,
             interrupt,
+            group: job.config.train.accumulate_grad_batches.max(1),
             batch: None,
             micros: Vec::new(),
             outputs: Vec::new(),
@@ -118,6 +119,7 @@ impl Trainer {
             resume: None,
             rng: None,
             stage: Stage::Done,
+            drawn: 0,
             background: Background::default(),
             saved_at: None,
             limits: Limits::default(),
@@ -184,6 +186,11 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
     let transforms: Vec<_> = split.transforms.iter().map(choice).collect();
     let chain = Chain::build(&transforms, &dataset.spec(), dataset.brightest())
         .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
+    if matches!(chain.spec().target, Target::Shares(_)) && dataset.has_ignored() {
+        let why = "labels that the loss ignores cannot be mixed: they have no class to share";
+        let help = "leave out the mixing, or these samples";
+        return Err(config.refuse(&format!("{key}.transforms"), why, help));
+    }
     let settings = LoaderSettings {
         batch_size: split.batch_size,
         shuffle: split.shuffle,
@@ -237,11 +244,20 @@ fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
     Ok(Loaders { train, val, test, tests, pred })
 }
 
+/// Iterations of an epoch: steps of the optimizer, however many batches each takes.
+pub fn iters_in_epoch(config: &ResolvedConfig, train: &Loader) -> u64 {
+    train.batches().div_ceil(config.train.accumulate_grad_batches.max(1)).max(1)
+}
+
 fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
-    let batches = loaders.train.batches();
+    let in_epoch = iters_in_epoch(config, &loaders.train);
     match config.train.limit {
-        Limit::Epochs(epochs) => Horizon { epochs, iters: epochs.saturating_mul(batches) },
-        Limit::Iters(iters) => Horizon { iters, epochs: iters.div_ceil(batches) },
+        Limit::Epochs(epochs) => Horizon { epochs, iters: epochs.saturating_mul(in_epoch) },
+        Limit::Iters(iters) => Horizon { iters, epochs: iters.div_ceil(in_epoch) },
+        Limit::Either { epochs, iters } => Horizon {
+            iters: iters.min(epochs.saturating_mul(in_epoch)),
+            epochs: epochs.min(iters.div_ceil(in_epoch)),
+        },
     }
 }
 

@@ -43,6 +43,7 @@ impl Trainer {
         Ok(Facts {
             position: Position {
                 validate: requests.validate,
+                drawn: Some(self.loaders.train.position()),
                 ..Position::of(&context.progress.get(), lr_position, self.stage)
             },
             savers: if requests.validate { requests.savers().to_vec() } else { Vec::new() },

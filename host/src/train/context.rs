@@ -200,6 +200,11 @@ impl Context {
         Ok(())
     }
 
+    /// What the mean of the current loss is taken over.
+    pub fn loss_weight(&self) -> Result<f64, EngineError> {
+        self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
+    }
+
     /// Differentiates the loss; micro-batches add up to the gradient of the whole batch.
     pub fn backward(&self) -> Result<(), EngineError> {
         let loss = self.slot(SLOT_LOSS, "loss")?;

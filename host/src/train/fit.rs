@@ -29,6 +29,7 @@ pub struct Trainer {
     pub(super) loaders: Loaders,
     pub(super) run: Option<RunDir>,
     pub(super) interrupt: Interrupt,
+    pub(super) group: u64,
     pub(super) batch: Option<Batch>,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) outputs: Vec<tch::Tensor>,
@@ -36,8 +37,9 @@ pub struct Trainer {
     pub(super) provenance: Provenance,
     pub(super) resume: Option<Resume>,
     pub(super) rng: Option<RngState>,
-    // How much of the epoch in progress is done.
+    // How much of the epoch in progress is done, and how many of its batches were drawn.
     pub(super) stage: Stage,
+    pub(super) drawn: u64,
     pub(super) background: Background,
     pub(super) saved_at: Option<u64>,
     pub(super) limits: Limits,
@@ -107,15 +109,19 @@ impl Trainer {
 
     /// Goes to the next epoch, or on in the one that a checkpoint was taken in; false when the last one is done.
     fn begin_epoch(&mut self) -> bool {
-        let (progress, inner_len) = (self.context.progress.get(), self.loaders.train.batches());
+        let progress = self.context.progress.get();
         let is_open = self.stage != Stage::Done;
         if !is_open && (progress.epoch >= progress.max_epochs || self.is_over()) {
             return false;
         }
-        let (epoch, inner_iter) =
-            if is_open { (progress.epoch, progress.inner_iter) } else { (progress.epoch + 1, 0) };
+        let (epoch, inner_iter, drawn) = match is_open {
+            true => (progress.epoch, progress.inner_iter, self.drawn),
+            false => (progress.epoch + 1, 0, 0),
+        };
+        let left = self.loaders.train.batches().saturating_sub(drawn);
+        let inner_len = inner_iter + left.div_ceil(self.group);
         // The data's epochs begin at 0, people's at 1.
-        self.loaders.train.begin(epoch.saturating_sub(1), inner_iter);
+        self.loaders.train.begin(epoch.saturating_sub(1), drawn);
         self.context.advance(|p| {
             (p.phase, p.epoch) = (Phase::Train.code(), epoch);
             (p.inner_iter, p.inner_len) = (inner_iter, inner_len);
@@ -133,20 +139,16 @@ impl Trainer {
         is_new
     }
 
-    /// Fetches the next batch of the epoch and cuts it into micro-batches; false at the end of the epoch or of training.
+    /// Fetches the rows of the next iteration and cuts them into micro-batches; false at the end of the epoch or of training.
     fn fetch(&mut self) -> Result<bool> {
         self.heed_limits();
         if self.stage > Stage::Iterations || self.is_over() {
             return Ok(false);
         }
         self.began = Instant::now();
-        let batch = self.loaders.train.next_batch();
-        let Some(batch) = self.step(batch)? else { return Ok(false) };
-        let (rows, data_time) = (batch.rows(), self.began.elapsed().as_secs_f64());
-        let split = self.context.engine.borrow().split(&batch, &mut self.micros);
-        self.step(split)?;
-        let (rows, micros) =
-            (rows.unsigned_abs(), u32::try_from(self.micros.len()).unwrap_or(u32::MAX));
+        let Some(batch) = self.draw()? else { return Ok(false) };
+        let (rows, data_time) = (batch.rows().unsigned_abs(), self.began.elapsed().as_secs_f64());
+        let micros = u32::try_from(self.micros.len()).unwrap_or(u32::MAX);
         self.context.advance(|p| {
             p.iter += 1;
             p.inner_iter += 1;

@@ -1,11 +1,30 @@
-//! Micro-batches: a batch in parts, whose gradients add up to those of the whole.
+//! Micro-batches: an iteration in parts, whose gradients add up to those of the whole.
 
 use super::fit::{Result, Trainer};
 use crate::engine::EngineError;
+use crate::engine::data::Batch;
 use hookrack_plugin_api::abi::{SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
 impl Trainer {
+    /// Draws the batches of an iteration, side by side, and cuts them into micro-batches; `None` at the end of the epoch.
+    /// The last iteration of an epoch may have fewer batches. All labels are needed before the first backward pass: they
+    /// say how much each part weighs.
+    pub(super) fn draw(&mut self) -> Result<Option<Batch>> {
+        let mut batches = Vec::new();
+        while (batches.len() as u64) < self.group {
+            let batch = self.loaders.train.next_batch();
+            let Some(batch) = self.step(batch)? else { break };
+            batches.push(batch);
+        }
+        let sizes: Vec<i64> = batches.iter().map(Batch::rows).collect();
+        let joined = Batch::joined(batches);
+        let Some(batch) = self.step(joined)? else { return Ok(None) };
+        let split = self.context.engine.borrow().split(&batch, &sizes, &mut self.micros);
+        self.step(split)?;
+        Ok(Some(batch))
+    }
+
     /// Puts a micro-batch into the slots.
     pub(super) fn select(&mut self, micro: usize) -> Result<()> {
         let part = self.micros[micro];
@@ -65,7 +84,10 @@ impl Trainer {
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         let mut current = self.context.current.borrow_mut();
         current.set(SLOT_OUTPUT, output);
-        current.set(SLOT_LOSS, self.loss.take());
+        // Where no label counts there is no loss, as for one part.
+        let options = (tch::Kind::Float, batch.label.device());
+        let loss = self.loss.take().map_or_else(|| Tensor::f_full([], f64::NAN, options), Ok)?;
+        current.set(SLOT_LOSS, Some(loss));
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ mod slots;
 mod weights;
 
 pub use arena::{Arena, HandleError, Lease};
-pub use build::{BuildError, Loaders, Parts};
+pub use build::{BuildError, Loaders, Parts, iters_in_epoch};
 pub use context::Context;
 pub use current::Current;
 pub use ending::Ending;

@@ -98,6 +98,7 @@ impl Trainer {
             p.samples = position.samples;
         });
         self.stage = position.stage;
+        self.drawn = position.drawn.unwrap_or(position.inner_iter);
         self.saved_at = Some(position.iter);
         let mut requests = context.requests.borrow_mut();
         requests.validate = position.validate;

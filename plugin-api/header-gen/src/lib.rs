@@ -8,8 +8,8 @@ mod c_words;
 use c_words::CWords;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, LR, MAGIC, MEDIA, METRICS, PARAMS,
-    PASS, PRECISION, PROFILER, STEP,
+    ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, LOSS, LR, MAGIC, MEDIA, METRICS,
+    PARAMS, PASS, PRECISION, PROFILER, STEP,
 };
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 24] = [
     "artifacts",
     "checkpoint_names",
     "checkpoints",
@@ -26,6 +26,7 @@ const SOURCES: [&str; 23] = [
     "header",
     "history",
     "hook",
+    "loss",
     "lr",
     "media",
     "metric",
@@ -136,6 +137,7 @@ fn computed_constants() -> String {
         ("CHECKPOINTS", "CheckpointTable", CHECKPOINTS),
         ("CONSOLE", "ConsoleTable", CONSOLE),
         ("HISTORY", "HistoryTable", HISTORY),
+        ("LOSS", "LossTable", LOSS),
         ("LR", "LrTable", LR),
         ("MEDIA", "MediaTable", MEDIA),
         ("METRICS", "MetricTable", METRICS),

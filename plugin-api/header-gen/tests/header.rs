@@ -4,9 +4,9 @@ use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor, EngineTable,
     EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost, HrPlugin,
-    HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue, LrTable,
-    MediaTable, MetricBase, MetricTable, ParamTable, PassTable, PrecisionTable, ProfilerTable,
-    StateTable, StepTable, TensorTable, TrainerHandle,
+    HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue,
+    LossTable, LrTable, MediaTable, MetricBase, MetricTable, ParamTable, PassTable, PrecisionTable,
+    ProfilerTable, StateTable, StepTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -64,6 +64,7 @@ fn layout() -> String {
         PassTable as "PassTable" { begin, next, forward }
         PrecisionTable as "PrecisionTable" { set_precision, set_loss_scaling }
         StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
+        LossTable as "LossTable" { weight }
     }
 }
 

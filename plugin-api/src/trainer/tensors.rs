@@ -46,6 +46,15 @@ impl Trainer {
         self.slot(SLOT_LOSS, "loss")
     }
 
+    /// What the mean of the loss is taken over: how many labels count, or what they weigh together; the rows where each
+    /// counts as one. Losses of batches, weighed by it, make the loss of all of them: `Σ loss · weight / Σ weight`. 0 where
+    /// no label counts, and the loss is NaN. Waits for the device where labels are not on the CPU. A host that is too old
+    /// to say gives the rows.
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
+    pub fn loss_weight(&self) -> Result<f64> {
+        Ok(self.host.loss_weight()?.unwrap_or(self.batch_size() as f64))
+    }
+
     /// The norm of all gradients together, before clipping.
     pub fn grad_norm(&self) -> Result<Tensor> {
         self.slot(SLOT_GRAD_NORM, "gradient norm")

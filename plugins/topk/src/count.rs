@@ -3,8 +3,21 @@
 use hookrack_plugin_api::{Result, ensure};
 use std::ops::AddAssign;
 
-/// The label of a sample that does not count, as in libtorch's losses.
-const IGNORED: i64 = -100;
+/// The label of a sample that does not count where nothing else is said, as in libtorch's losses.
+pub const IGNORED: i64 = -100;
+
+/// Rows of scores, one for each label.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// All scores, row by row.
+    pub scores: &'a [f32],
+    /// Scores in a row.
+    pub classes: usize,
+    /// The class of each row.
+    pub labels: &'a [i64],
+    /// Rows with this label do not count.
+    pub ignored: i64,
+}
 
 /// Hits among samples. Two counts add up, which is all that merging across processes needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,15 +59,16 @@ fn rank(row: &[f32], label: usize) -> usize {
     before + after
 }
 
-/// Counts over rows of `classes` scores, one row for each label. A label whose score is NaN is never a hit.
+/// Counts over rows. A label whose score is NaN is never a hit.
 ///
 /// # Errors
 /// A label is no class.
-pub fn count_hits(scores: &[f32], classes: usize, labels: &[i64], k: usize) -> Result<Count> {
+pub fn count_hits(rows: Rows<'_>, k: usize) -> Result<Count> {
+    let Rows { scores, classes, labels, ignored } = rows;
     let mut count = Count::default();
     // `chunks_exact` takes no chunks of 0; without classes any label is out of range below.
     for (row, &label) in scores.chunks_exact(classes.max(1)).zip(labels) {
-        if label == IGNORED {
+        if label == ignored {
             continue;
         }
         let index = usize::try_from(label).unwrap_or(usize::MAX);
@@ -67,12 +81,17 @@ pub fn count_hits(scores: &[f32], classes: usize, labels: &[i64], k: usize) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, count_hits};
+    use super::{Count, IGNORED, Rows, count_hits};
+    use hookrack_plugin_api::Result;
 
     const NAN: f32 = f32::NAN;
 
+    fn count(scores: &[f32], classes: usize, labels: &[i64], k: usize) -> Result<Count> {
+        count_hits(Rows { scores, classes, labels, ignored: IGNORED }, k)
+    }
+
     fn hits(row: &[f32], label: i64, k: usize) -> u64 {
-        count_hits(row, row.len(), &[label], k).unwrap().hits
+        count(row, row.len(), &[label], k).unwrap().hits
     }
 
     #[test]
@@ -86,7 +105,7 @@ mod tests {
     #[test]
     fn rows_belong_to_labels_in_order() {
         let scores = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
-        assert_eq!(count_hits(&scores, 2, &[0, 1, 0], 1).unwrap(), Count { hits: 2, samples: 3 });
+        assert_eq!(count(&scores, 2, &[0, 1, 0], 1).unwrap(), Count { hits: 2, samples: 3 });
     }
 
     #[test]
@@ -110,21 +129,24 @@ mod tests {
 
     #[test]
     fn an_empty_batch_counts_nothing_and_has_no_share() {
-        let count = count_hits(&[], 10, &[], 5).unwrap();
-        assert_eq!(count, Count::default());
-        assert!(count.share().is_nan());
+        let empty = count(&[], 10, &[], 5).unwrap();
+        assert_eq!(empty, Count::default());
+        assert!(empty.share().is_nan());
     }
 
     #[test]
     fn an_ignored_label_does_not_count() {
-        let count = count_hits(&[1.0, 0.0, 1.0, 0.0], 2, &[-100, 0], 1).unwrap();
-        assert_eq!(count, Count { hits: 1, samples: 1 });
+        let one = Count { hits: 1, samples: 1 };
+        let scores = &[1.0, 0.0, 1.0, 0.0];
+        assert_eq!(count(scores, 2, &[-100, 0], 1).unwrap(), one);
+        let rows = Rows { scores, classes: 2, labels: &[1, 0], ignored: 1 };
+        assert_eq!(count_hits(rows, 1).unwrap(), one);
     }
 
     #[test]
     fn a_label_that_is_no_class_is_refused() {
         for label in [2, -1] {
-            let error = count_hits(&[1.0, 0.0], 2, &[label], 1).unwrap_err().to_string();
+            let error = count(&[1.0, 0.0], 2, &[label], 1).unwrap_err().to_string();
             assert_eq!(error, format!("label {label} is none of 2 classes"));
         }
     }

@@ -11,7 +11,7 @@
 
 pub mod count;
 
-use count::{Count, count_hits};
+use count::{Count, IGNORED, Rows, count_hits};
 use hookrack_plugin_api::prelude::*;
 use hookrack_plugin_api::view::Element;
 
@@ -25,6 +25,9 @@ pub struct TopK {
     /// How many of the largest outputs count.
     #[param(default = 5, min = 1)]
     k: usize,
+    /// Labels with this number do not count; unless set, that which the loss ignores.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
     #[serde(skip)]
     pass: Count,
     #[serde(skip)]
@@ -56,7 +59,9 @@ impl Metric for TopK {
             labels.shape()
         );
         let classes = usize::try_from(classes)?;
-        let batch = count_hits(scores.elements()?, classes, labels.elements()?, self.k)?;
+        let (scores, labels) = (scores.elements()?, labels.elements()?);
+        let batch =
+            count_hits(Rows { scores, classes, labels, ignored: self.ignore_index }, self.k)?;
         self.pass += batch;
         self.batch = Some(batch);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::{Param, Presence};
+use hookrack_plugin_api::{Param, Presence, Value};
 
 use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
@@ -13,7 +13,21 @@ use crate::config::locate;
 use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::read::shorten;
-use crate::config::tree::{Node, Table};
+use crate::config::tree::{Item, Node, Table};
+
+/// The setting of a loss that names labels which count for nothing, and that of whoever reads the same labels.
+const IGNORE_INDEX: &str = "ignore_index";
+
+/// The label that a resolved loss ignores. Of a sum it is the one that its terms write, if they agree.
+pub(super) fn ignored_label(loss: &Value) -> Option<i64> {
+    if let Some(Value::Int(label)) = loss.field(IGNORE_INDEX) {
+        return Some(*label);
+    }
+    let Some(Value::List(terms)) = loss.field("losses") else { return None };
+    let mut labels = terms.iter().filter_map(ignored_label);
+    let first = labels.next()?;
+    labels.all(|label| label == first).then_some(first)
+}
 
 /// A table with a `type`, checked.
 pub(super) struct Typed<'a> {
@@ -70,8 +84,27 @@ impl<'a> Resolver<'a> {
             reserved.into_iter().filter(|param| param.presence != Presence::Required).collect();
         let reserved = self.checker.known_keys(table, &node.origin, &reserved, &scope);
         let mut settings = self.checker.known_keys(table, &node.origin, &entry.params, &scope);
+        self.checker.numbers_of_any(&settings, &entry.params, &scope);
+        self.fill_ignored(kind, &entry.params, table, &mut settings);
         settings.entries.extend(undescribed);
         Some(Typed { entry, type_node, reserved, settings })
+    }
+
+    /// Labels that count for nothing in the loss count for nothing in metrics, and are not wrong in data: where such a
+    /// type has an `ignore_index` and the config says none, it is the loss's.
+    fn fill_ignored(&self, kind: Kind, params: &[Param], written: &Table, settings: &mut Table) {
+        let Some(ignored) = self.ignored else { return };
+        let param = params.iter().find(|param| param.name == IGNORE_INDEX);
+        let Some(param) = param.filter(|_| matches!(kind, Kind::Metric | Kind::Dataset)) else {
+            return;
+        };
+        if param.keys().all(|key| written.node(key).is_none()) {
+            let node = Node { item: Item::Int(ignored), origin: Origin::Default };
+            match settings.entries.iter_mut().find(|entry| entry.key == IGNORE_INDEX) {
+                Some(entry) => entry.node = node,
+                None => settings.push_node(IGNORE_INDEX, node),
+            }
+        }
     }
 
     fn type_node(

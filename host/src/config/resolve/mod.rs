@@ -33,7 +33,8 @@ pub(super) fn resolve(
     let mut checker = Checker::new(&file.current);
     let dirs = file.checked_plugin_dirs(&mut checker);
     let paths = dirs.iter().map(|(dir, _)| dir.clone()).collect();
-    let mut resolver = Resolver { file, catalog, checker, dirs: paths, tree: Table::default() };
+    let (tree, ignored) = (Table::default(), None);
+    let mut resolver = Resolver { file, catalog, checker, dirs: paths, tree, ignored };
     resolver.top_level_keys();
     let config = resolver.everything(dirs);
     resolver.checker.errors.or(config)
@@ -47,6 +48,8 @@ struct Resolver<'a> {
     dirs: Vec<PathBuf>,
     /// The resolved tree, section by section.
     tree: Table,
+    /// The label that the loss ignores; known once the loss is resolved.
+    ignored: Option<i64>,
 }
 
 /// A section of the file that is a table, or an empty one where it is absent.
@@ -74,6 +77,8 @@ impl<'a> Resolver<'a> {
         let run = self.run();
         let model = self.component(&fixed::MODEL);
         let loss = self.file.root.node("loss").map(|_| self.component(&fixed::LOSS));
+        let settings = loss.as_ref().and_then(|loss| Some(&loss.as_ref()?.settings));
+        self.ignored = settings.and_then(entry::ignored_label);
         let weights = self.weights();
         let optimizer = self.optimizer();
         let lr_scheduler = self.component(&fixed::LR_SCHEDULER);

@@ -19,7 +19,7 @@ impl Resolver<'_> {
         let scope = Scope::section("train");
         let mut table =
             self.checker.table(section.table, section.at, &fixed::train_params(), &scope);
-        self.one_limit(section.table, section.at);
+        self.some_limit(section.table, section.at);
         self.one_source_of_weights(section.table);
         self.known_device(&table);
         fill_threads(&mut table);
@@ -28,14 +28,9 @@ impl Resolver<'_> {
         train
     }
 
-    fn one_limit(&mut self, written: &Table, at: &Origin) {
-        let place = |key| written.entry(key).map(|entry| entry.key_origin.clone());
-        match (place("max_epochs"), place("max_iters")) {
-            (Some(epochs), Some(iters)) => {
-                self.checker.errors.push(ConfigError::TwoLimits { epochs, iters });
-            }
-            (None, None) => self.checker.errors.push(ConfigError::NoLimit { at: at.clone() }),
-            _ => {}
+    fn some_limit(&mut self, written: &Table, at: &Origin) {
+        if ["max_epochs", "max_iters"].iter().all(|key| written.entry(key).is_none()) {
+            self.checker.errors.push(ConfigError::NoLimit { at: at.clone() });
         }
     }
 
@@ -79,7 +74,8 @@ fn typed(table: &Table) -> Option<TrainSection> {
         limit: match (whole("max_epochs"), whole("max_iters")) {
             (Some(epochs), None) => Limit::Epochs(epochs),
             (None, Some(iters)) => Limit::Iters(iters),
-            _ => return None,
+            (Some(epochs), Some(iters)) => Limit::Either { epochs, iters },
+            (None, None) => return None,
         },
         batch_size: count("batch_size")?,
         seed: whole("seed")?,
@@ -91,6 +87,7 @@ fn typed(table: &Table) -> Option<TrainSection> {
         },
         loss_scaler: from_value(table.node("loss_scaler")?.to_value()).ok()?,
         mode: if table.str("mode")? == "graph" { Mode::Graph } else { Mode::Eager },
+        accumulate_grad_batches: whole("accumulate_grad_batches")?,
         accumulation: count("accumulation")?,
         clip_grad_norm: table.float("clip_grad_norm")?,
         clip_grad_norm_type: table.float("clip_grad_norm_type")?,

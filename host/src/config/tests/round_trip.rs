@@ -52,7 +52,7 @@ fn every_good_config_goes_round() {
 const CHANGES: [&str; 9] = [
     "model.activation=gelu",
     "model.hidden=[]",
-    "optimizer.lr=inf",
+    "train.clip_grad_norm_type=inf",
     "train.clip_grad_norm=1e-300",
     "default_hooks.timer=false",
     "default_hooks.main=true",

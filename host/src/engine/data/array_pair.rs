@@ -10,18 +10,26 @@ pub(super) struct ArrayPair {
     inputs: Array,
     labels: Array,
     target: Target,
+    has_ignored: bool,
 }
 
 impl ArrayPair {
     /// Whole numbers in a row are classes; other labels are numbers to be learnt.
-    pub(super) fn new(inputs: Array, labels: Array, classes: Option<i64>) -> Result<Self> {
+    pub(super) fn new(
+        inputs: Array,
+        labels: Array,
+        classes: Option<i64>,
+        ignored: Option<i64>,
+    ) -> Result<Self> {
         if inputs.len() != labels.len() {
             let why = format!("{} labels, but {} inputs", labels.len(), inputs.len());
             return Err(labels.wrong(0, &why));
         }
         let is_row = labels.sides[1..].iter().all(|side| *side == 1);
         let target = match classes {
-            _ if labels.number.is_int() && is_row => Target::Classes(count(&labels, classes)?),
+            _ if labels.number.is_int() && is_row => {
+                Target::Classes(count(&labels, classes, ignored)?)
+            }
             Some(classes) => {
                 let why = format!(
                     "classes = {classes}, but labels of shape {:?} are no class numbers: one whole number for each sample is",
@@ -31,16 +39,19 @@ impl ArrayPair {
             }
             None => Target::Values(labels.sample_shape()),
         };
-        Ok(Self { inputs, labels, target })
+        let is_ignored = |index| Some(labels.int(index)) == ignored;
+        let has_ignored = matches!(target, Target::Classes(_)) && (0..labels.len()).any(is_ignored);
+        Ok(Self { inputs, labels, target, has_ignored })
     }
 }
 
 /// How many classes there are; each label is looked at.
-fn count(labels: &Array, classes: Option<i64>) -> Result<i64> {
-    let numbers = (0..labels.len()).map(|index| labels.int(index));
-    let largest = numbers.clone().max().unwrap_or(0);
+fn count(labels: &Array, classes: Option<i64>, ignored: Option<i64>) -> Result<i64> {
+    let numbers = (0..labels.len()).map(|index| (index, labels.int(index)));
+    let counting = numbers.filter(|(_, label)| Some(*label) != ignored);
+    let largest = counting.clone().map(|(_, label)| label).max().unwrap_or(0);
     let classes = classes.unwrap_or(largest.saturating_add(1));
-    let wrong = numbers.enumerate().find(|(_, label)| !(0..classes).contains(label));
+    let wrong = counting.into_iter().find(|(_, label)| !(0..classes).contains(label));
     match wrong {
         None => Ok(classes),
         Some((index, label)) => {
@@ -70,6 +81,10 @@ impl Dataset for ArrayPair {
             _ => slot.values(self.labels.floats(index)),
         }
         Ok(())
+    }
+
+    fn has_ignored(&self) -> bool {
+        self.has_ignored
     }
 
     fn check(&self) -> Result<()> {

@@ -34,6 +34,8 @@ pub struct CsvSettings {
     /// The classes by name, in order; empty for those of the file, sorted, numbers by their size.
     #[serde(default)]
     pub classes: Vec<String>,
+    /// Rows with this number for a label count for nothing; it is no class. Unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
 }
 
 /// What a label of a table is.
@@ -86,7 +88,7 @@ pub struct Csv {
 
 #[derive(Debug)]
 enum Labels {
-    Classes { numbers: Vec<i64>, count: i64 },
+    Classes { numbers: Vec<i64>, count: i64, has_ignored: bool },
     Values(Vec<f32>),
 }
 
@@ -112,7 +114,7 @@ impl Csv {
             return Err(file.wrong(file.len(), "the table has no row"));
         }
         let labels = match settings.target {
-            CsvTarget::Classes => classes(&file, &labels, &settings.classes)?,
+            CsvTarget::Classes => classes(&file, &labels, settings)?,
             CsvTarget::Values => Labels::Values(
                 labels.iter().map(|(text, at)| parse(&file, text, *at)).collect::<Result<_>>()?,
             ),
@@ -167,10 +169,20 @@ fn parse(file: &FileBytes, text: &str, at: usize) -> Result<f32> {
     })
 }
 
-fn classes(file: &FileBytes, labels: &[(String, usize)], given: &[String]) -> Result<Labels> {
-    let known: Vec<String> = if given.is_empty() { distinct(labels) } else { given.to_vec() };
+fn classes(file: &FileBytes, labels: &[(String, usize)], settings: &CsvSettings) -> Result<Labels> {
+    let (given, ignored) = (&settings.classes, settings.ignore_index);
+    // A class that is written down counts under its own number, whatever its name.
+    let is_ignored = |text: &str| {
+        ignored.is_some() && text.parse().ok() == ignored && !given.iter().any(|name| name == text)
+    };
+    let counting = labels.iter().map(|(text, _)| text.as_str()).filter(|text| !is_ignored(text));
+    let known: Vec<String> = if given.is_empty() { distinct(counting) } else { given.clone() };
     let mut numbers = Vec::with_capacity(labels.len());
     for (text, at) in labels {
+        if let Some(ignored) = ignored.filter(|_| is_ignored(text)) {
+            numbers.push(ignored);
+            continue;
+        }
         let number = known.iter().position(|name| name == text).ok_or_else(|| {
             file.wrong(
                 *at,
@@ -181,12 +193,13 @@ fn classes(file: &FileBytes, labels: &[(String, usize)], given: &[String]) -> Re
         })?;
         numbers.push(size(number));
     }
-    Ok(Labels::Classes { numbers, count: size(known.len()) })
+    let has_ignored = labels.iter().any(|(text, _)| is_ignored(text));
+    Ok(Labels::Classes { numbers, count: size(known.len()), has_ignored })
 }
 
 /// The names in the table, each once; whole numbers by their size.
-fn distinct(labels: &[(String, usize)]) -> Vec<String> {
-    let names: BTreeSet<&str> = labels.iter().map(|(text, _)| text.as_str()).collect();
+fn distinct<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let names: BTreeSet<&str> = labels.collect();
     let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
     if names.iter().all(|name| name.parse::<i64>().is_ok()) {
         names.sort_by_key(|name| name.parse::<i64>().unwrap_or(0));
@@ -208,6 +221,10 @@ impl Dataset for Csv {
             Labels::Values(_) => Target::Values(vec![1]),
         };
         DataSpec { input: vec![size(self.width)], target }
+    }
+
+    fn has_ignored(&self) -> bool {
+        matches!(self.labels, Labels::Classes { has_ignored: true, .. })
     }
 
     fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
@@ -235,6 +252,7 @@ mod tests {
             delimiter: ",".into(),
             target: CsvTarget::Classes,
             classes: vec![],
+            ignore_index: None,
         };
         change(&mut settings);
         let shown = file.path().display().to_string();

@@ -22,9 +22,11 @@ pub struct IdxImagesSettings {
     pub images: Option<PathBuf>,
     /// The file of their labels, instead of `dir`.
     pub labels: Option<PathBuf>,
-    /// How many classes; unless set, one more than the largest label.
+    /// How many classes; unless set, one more than the largest label that counts.
     #[param(min = 1)]
     pub classes: Option<i64>,
+    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
 }
 
 fn split() -> TrainTest {
@@ -48,7 +50,7 @@ impl Component<(), dyn Dataset> for IdxImagesSettings {
             }
             _ => return Err(Self::refuse("give dir, or images and labels")),
         };
-        Ok(Box::new(IdxImages::open(&images, &labels, self.classes)?))
+        Ok(Box::new(IdxImages::open(&images, &labels, self.classes, self.ignore_index)?))
     }
 }
 
@@ -64,43 +66,57 @@ pub struct IdxImages {
     images: IdxFile,
     labels: IdxFile,
     classes: i64,
+    has_ignored: bool,
 }
 
 impl IdxImages {
-    /// Opens both files and checks them against each other, every label included.
-    pub fn open(images: &Path, labels: &Path, classes: Option<i64>) -> Result<Self> {
+    /// Opens both files and checks them against each other, every label included. Labels that are `ignored` may have any
+    /// number.
+    pub fn open(
+        images: &Path,
+        labels: &Path,
+        classes: Option<i64>,
+        ignored: Option<i64>,
+    ) -> Result<Self> {
         let (images, labels) = (IdxFile::open(images)?, IdxFile::open(labels)?);
-        if !matches!(images.sides.len(), 3 | 4) {
-            let why = format!(
-                "sides {:?} are not those of images: wanted are 3 or 4 of them",
-                images.sides
-            );
-            return Err(images.wrong(0, why));
-        }
-        if labels.sides.len() != 1 {
-            let why = format!("sides {:?} are not those of labels: wanted is 1", labels.sides);
-            return Err(labels.wrong(0, why));
-        }
-        if images.len() != labels.len() {
-            let why = format!(
-                "{} labels, but {} images in {}: the two files do not belong together",
-                labels.len(),
-                images.len(),
-                images.path().display()
-            );
-            return Err(labels.wrong(0, why));
-        }
-        let largest = labels.bytes().iter().copied().max().unwrap_or(0);
+        check_sides(&images, &labels)?;
+        let is_ignored = |label: &u8| Some(i64::from(*label)) == ignored;
+        let counting = labels.bytes().iter().enumerate().filter(|(_, label)| !is_ignored(label));
+        let largest = counting.clone().map(|(_, label)| *label).max().unwrap_or(0);
         let classes = classes.unwrap_or(i64::from(largest) + 1);
-        if let Some(place) = labels.bytes().iter().position(|label| i64::from(*label) >= classes) {
-            let label = labels.bytes()[place];
+        let wrong = counting.into_iter().find(|(_, label)| i64::from(**label) >= classes);
+        if let Some((place, label)) = wrong {
             let why = format!(
                 "label {label} of sample {place} does not go with classes = {classes}; the largest label is {largest}"
             );
             return Err(labels.wrong(place, why));
         }
-        Ok(Self { images, labels, classes })
+        let has_ignored = labels.bytes().iter().any(is_ignored);
+        Ok(Self { images, labels, classes, has_ignored })
     }
+}
+
+/// Whether both files have the sides that they should.
+fn check_sides(images: &IdxFile, labels: &IdxFile) -> Result<()> {
+    if !matches!(images.sides.len(), 3 | 4) {
+        let why =
+            format!("sides {:?} are not those of images: wanted are 3 or 4 of them", images.sides);
+        return Err(images.wrong(0, why));
+    }
+    if labels.sides.len() != 1 {
+        let why = format!("sides {:?} are not those of labels: wanted is 1", labels.sides);
+        return Err(labels.wrong(0, why));
+    }
+    if images.len() != labels.len() {
+        let why = format!(
+            "{} labels, but {} images in {}: the two files do not belong together",
+            labels.len(),
+            images.len(),
+            images.path().display()
+        );
+        return Err(labels.wrong(0, why));
+    }
+    Ok(())
 }
 
 impl Dataset for IdxImages {
@@ -120,6 +136,10 @@ impl Dataset for IdxImages {
         slot.bytes(self.images.sample(index));
         slot.class(self.labels.sample(index).first().copied().map_or(0, i64::from));
         Ok(())
+    }
+
+    fn has_ignored(&self) -> bool {
+        self.has_ignored
     }
 
     fn check(&self) -> Result<()> {
@@ -151,7 +171,8 @@ mod tests {
         std::fs::write(&a, images).unwrap();
         std::fs::write(&b, labels).unwrap();
         let shown = format!("{}/", folder.path().display());
-        IdxImages::open(&a, &b, classes).map_err(|error| error.to_string().replace(&shown, ""))
+        IdxImages::open(&a, &b, classes, None)
+            .map_err(|error| error.to_string().replace(&shown, ""))
     }
 
     #[test]

@@ -64,6 +64,17 @@ impl Batch {
         shape::side(&self.input, 0).unwrap_or(0)
     }
 
+    /// The rows of several batches, one after the other. One batch is itself; more cost a copy of their memory.
+    pub fn joined(mut batches: Vec<Self>) -> Result<Option<Self>> {
+        if batches.len() < 2 {
+            return Ok(batches.pop());
+        }
+        let all = |of: fn(&Self) -> &Tensor| {
+            Tensor::f_cat(&batches.iter().map(of).collect::<Vec<_>>(), 0)
+        };
+        Ok(Some(Self { input: all(|batch| &batch.input)?, label: all(|batch| &batch.label)? }))
+    }
+
     /// Some of the rows, sharing the memory.
     pub fn narrow(&self, start: i64, rows: i64) -> Result<Self> {
         Ok(Self {
@@ -91,6 +102,11 @@ pub trait Dataset: Send + Sync {
     /// A file has shrunk since it was opened: what was read of it is not to be used.
     fn check(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// Whether labels are among the class numbers that count for nothing. Such samples cannot be mixed with others.
+    fn has_ignored(&self) -> bool {
+        false
     }
 
     /// The byte that becomes 1.0, where inputs are bytes.

@@ -21,9 +21,11 @@ pub struct NpySettings {
     pub inputs: PathBuf,
     /// The file of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
     pub labels: PathBuf,
-    /// How many classes; unless set, one more than the largest label.
+    /// How many classes; unless set, one more than the largest label that counts.
     #[param(min = 1)]
     pub classes: Option<i64>,
+    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
 }
 
 impl Component<(), dyn Dataset> for NpySettings {
@@ -33,7 +35,7 @@ impl Component<(), dyn Dataset> for NpySettings {
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         let inputs = npy_file::array(FileBytes::open(&self.inputs)?)?;
         let labels = npy_file::array(FileBytes::open(&self.labels)?)?;
-        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes)?))
+        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes, self.ignore_index)?))
     }
 }
 
@@ -49,9 +51,11 @@ pub struct NpzSettings {
     /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
     #[serde(default = "labels")]
     pub labels: String,
-    /// How many classes; unless set, one more than the largest label.
+    /// How many classes; unless set, one more than the largest label that counts.
     #[param(min = 1)]
     pub classes: Option<i64>,
+    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
 }
 
 fn inputs() -> String {
@@ -69,7 +73,7 @@ impl Component<(), dyn Dataset> for NpzSettings {
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         let file = FileBytes::open(&self.path)?;
         let (inputs, labels) = (member(&file, &self.inputs)?, member(&file, &self.labels)?);
-        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes)?))
+        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes, self.ignore_index)?))
     }
 }
 

@@ -63,6 +63,10 @@ impl Dataset for Part {
         self.whole.read(self.skip + index, slot)
     }
 
+    fn has_ignored(&self) -> bool {
+        self.whole.has_ignored()
+    }
+
     fn check(&self) -> Result<()> {
         self.whole.check()
     }

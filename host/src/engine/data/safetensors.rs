@@ -26,9 +26,11 @@ pub struct SafetensorsSettings {
     /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
     #[serde(default = "labels")]
     pub labels: String,
-    /// How many classes; unless set, one more than the largest label.
+    /// How many classes; unless set, one more than the largest label that counts.
     #[param(min = 1)]
     pub classes: Option<i64>,
+    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
 }
 
 fn inputs() -> String {
@@ -50,7 +52,7 @@ impl Component<(), dyn Dataset> for SafetensorsSettings {
         // The length of the header stands before it, in eight bytes.
         let array = |name: &str| array(&file, &tensors, header + 8, name);
         let (inputs, labels) = (array(&self.inputs)?, array(&self.labels)?);
-        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes)?))
+        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes, self.ignore_index)?))
     }
 }
 

@@ -19,6 +19,9 @@ pub(super) fn weights(
     if i64::try_from(numbers.len()) != Ok(count) {
         return Err(format!("{key} has {} numbers: give {count}", numbers.len()));
     }
+    if numbers.iter().all(|number| *number == 0.0) {
+        return Err(format!("{key} are all 0, so that nothing counts: give at least one above 0"));
+    }
     Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
 }
 
@@ -29,10 +32,20 @@ pub(super) fn beside(weights: Option<&Tensor>, output: &Tensor) -> Result<Option
 }
 
 /// What the labels that are not `ignored` weigh together, each as its class; how many there are, without weights.
-pub(super) fn counted(label: &Tensor, ignored: i64, weights: Option<&Tensor>) -> Result<f64> {
+/// `None` where labels are shares of classes: libtorch then takes the mean over the rows, whatever classes weigh.
+pub(super) fn counted(
+    label: &Tensor,
+    ignored: i64,
+    weights: Option<&Tensor>,
+) -> Result<Option<f64>> {
+    if label.is_floating_point() {
+        return Ok(None);
+    }
     let kept = label.f_ne(ignored)?;
-    let Some(weights) = weights else { return Ok(kept.f_sum(Kind::Double)?.f_double_value(&[])?) };
+    let Some(weights) = weights else {
+        return Ok(Some(kept.f_sum(Kind::Double)?.f_double_value(&[])?));
+    };
     let classes = label.f_masked_select(&kept)?;
     let weights = weights.f_to_device(label.device())?.f_index_select(0, &classes)?;
-    Ok(weights.f_sum(Kind::Double)?.f_double_value(&[])?)
+    Ok(Some(weights.f_sum(Kind::Double)?.f_double_value(&[])?))
 }

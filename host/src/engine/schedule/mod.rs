@@ -13,22 +13,23 @@ pub struct MicroBatch {
     pub start: i64,
     /// How many rows.
     pub rows: i64,
-    /// Its share of the batch. The loss is multiplied by it before backward, so that the gradients add up to
-    /// those of the whole batch.
+    /// Its share of the iteration. The loss is multiplied by it before backward, so that the gradients add up to
+    /// those of the whole.
     pub weight: f64,
 }
 
 /// What a schedule is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScheduleContext {
-    /// Micro-batches per optimizer step.
+    /// Micro-batches of each batch.
     pub accumulation: usize,
 }
 
 /// How an iteration runs through a batch.
 pub trait Schedule: Send {
-    /// Refills `out` with the micro-batches of a batch of `rows` rows, in order.
-    fn split(&self, rows: i64, out: &mut Vec<MicroBatch>);
+    /// Adds the micro-batches of `rows` rows from row `start` on to `out`, in order. Their weights are their shares of
+    /// these rows.
+    fn split(&self, start: i64, rows: i64, out: &mut Vec<MicroBatch>);
 }
 
 /// Every schedule that a config can name.

@@ -6,7 +6,7 @@ use super::{MicroBatch, Schedule, ScheduleContext};
 use crate::engine::error::Result;
 use crate::engine::registry::Component;
 
-/// The whole model in one process; `train.accumulation` micro-batches make one optimizer step.
+/// The whole model in one process; each batch goes through it in `train.accumulation` micro-batches.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoPipeline {
@@ -29,10 +29,9 @@ impl Component<ScheduleContext, dyn Schedule> for NoPipeline {
 impl Schedule for NoPipeline {
     /// Parts differ by at most one row; a batch with fewer rows than parts has fewer parts.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
-    fn split(&self, rows: i64, out: &mut Vec<MicroBatch>) {
-        out.clear();
+    fn split(&self, start: i64, rows: i64, out: &mut Vec<MicroBatch>) {
         let parts = i64::try_from(self.accumulation).unwrap_or(i64::MAX).min(rows);
-        let mut start = 0;
+        let mut start = start;
         for part in 0..parts {
             let size = rows / parts + i64::from(part < rows % parts);
             out.push(MicroBatch { start, rows: size, weight: size as f64 / rows as f64 });
@@ -46,8 +45,8 @@ mod tests {
     use super::*;
 
     fn split(accumulation: usize, rows: i64) -> Vec<MicroBatch> {
-        let mut out = vec![MicroBatch { start: 9, rows: 9, weight: 9.0 }];
-        NoPipeline { accumulation }.split(rows, &mut out);
+        let mut out = Vec::new();
+        NoPipeline { accumulation }.split(0, rows, &mut out);
         out
     }
 
@@ -62,6 +61,14 @@ mod tests {
         let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
         assert_eq!(rows, [(0, 3), (3, 3), (6, 2)]);
         assert!((parts.iter().map(|part| part.weight).sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_second_batch_follows_the_first() {
+        let mut parts = split(2, 5);
+        NoPipeline { accumulation: 2 }.split(5, 3, &mut parts);
+        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
+        assert_eq!(rows, [(0, 3), (3, 2), (5, 2), (7, 1)]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod desk;
 mod engine;
 mod events;
 mod history;
+mod loss;
 mod lr;
 mod media;
 mod metrics;

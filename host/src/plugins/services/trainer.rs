@@ -2,13 +2,13 @@
 
 use super::desk::Desk;
 use super::{
-    artifacts, checkpoint_names, checkpoints, console, engine, events, history, lr, media, metrics,
-    params, pass, precision, profiler, states, step, tensors,
+    artifacts, checkpoint_names, checkpoints, console, engine, events, history, loss, lr, media,
+    metrics, params, pass, precision, profiler, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr,
-    LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LR, MEDIA, METRICS, PARAMS, PASS,
+    LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LOSS, LR, MEDIA, METRICS, PARAMS, PASS,
     PRECISION, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
 };
 use std::ffi::c_void;
@@ -65,6 +65,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
         CHECKPOINTS => (&raw const checkpoints::TABLE).cast(),
         CONSOLE => (&raw const console::TABLE).cast(),
         HISTORY => (&raw const history::TABLE).cast(),
+        LOSS => (&raw const loss::TABLE).cast(),
         LR => (&raw const lr::TABLE).cast(),
         MEDIA => (&raw const media::TABLE).cast(),
         METRICS => (&raw const metrics::TABLE).cast(),

@@ -56,6 +56,9 @@ pub struct Position {
     pub iter: u64,
     /// Iterations done in the epoch.
     pub inner_iter: u64,
+    /// Batches of the training data drawn in the epoch; where a checkpoint does not say, one for each iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<u64>,
     /// Training samples consumed.
     pub samples: u64,
     /// Steps of the learning rate schedule.

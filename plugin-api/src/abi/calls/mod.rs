@@ -6,6 +6,7 @@ mod engine;
 mod events;
 mod files;
 mod history;
+mod loss;
 mod lr;
 mod media;
 mod metrics;

@@ -23,6 +23,8 @@ pub(super) struct ParamJson {
     min: Option<f64>,
     #[serde(default)]
     max: Option<f64>,
+    #[serde(default)]
+    infinite: bool,
 }
 
 /// A parameter's type as the manifest writes it: a name, or an object with one key.
@@ -40,7 +42,8 @@ impl From<ParamJson> for Param {
             None if json.required => Presence::Required,
             None => Presence::Optional,
         };
-        let ParamJson { name, aliases, doc, min, max, .. } = json;
+        let ParamJson { name, aliases, doc, min, max, infinite, .. } = json;
+        let max = max.or(infinite.then_some(f64::INFINITY));
         Self { name, aliases, doc, ty, presence, min, max }
     }
 }
