@@ -3,16 +3,22 @@
 use crate::workbench::{Bench, Ran, program};
 use std::process::Command;
 
-/// Runs a training in a terminal of 160 columns and gives everything that was drawn on it.
-fn on_a_terminal(bench: &Bench, more: &str) -> String {
-    let command = format!(
-        "stty rows 40 cols 160; '{}' train config.toml --run-dir run {more}",
-        program().display()
-    );
+/// Runs a shell line in a terminal and gives everything that was drawn on it. `{}` is the program.
+fn terminal(bench: &Bench, columns: u32, environment: &[(&str, &str)], line: &str) -> Ran {
+    let line = line.replace("{}", &format!("'{}'", program().display()));
+    let command = format!("stty rows 40 cols {columns}; {line}");
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
     script.current_dir(bench.path("")).env_remove("LD_LIBRARY_PATH").env("TERM", "xterm");
-    let ran = Ran::of(&mut script);
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        script.env_remove(name);
+    }
+    Ran::of(script.envs(environment.iter().copied()))
+}
+
+/// Runs a training in a terminal of 160 columns and gives everything that was drawn on it.
+fn on_a_terminal(bench: &Bench, more: &str) -> String {
+    let ran = terminal(bench, 160, &[], &format!("{{}} train config.toml --run-dir run {more}"));
     ran.expect(0);
     ran.stdout
 }
@@ -65,4 +71,103 @@ fn the_progress_bar_shows_the_scalars_of_choice_between_what_the_writers_write()
     assert!(lines[1].contains("val/Accuracy "), "{lines:?}");
     let (ran, _) = bench.train("quiet", &["--quiet"]);
     assert_eq!(ran.expect(0).stdout, "");
+}
+
+#[test]
+fn a_narrow_terminal_keeps_the_loss_and_drops_the_bar() {
+    let line = "{} train config.toml --run-dir run";
+    let screen = terminal(&Bench::new(EACH), 50, &[], line).expect(0).stdout.clone();
+    assert!(screen.contains("iter 1/4  loss ") && screen.contains("  lr 0.0010"), "{screen}");
+    assert!(!screen.contains('%') && !screen.contains('█'), "a bar is drawn: {screen}");
+    let wide = terminal(&Bench::new(EACH), 80, &[], line).expect(0).stdout.clone();
+    assert!(wide.contains("%  epoch 1/2  iter 1/4  loss "), "{wide}");
+}
+
+#[test]
+fn a_dumb_terminal_has_plain_lines() {
+    let dumb = [("TERM", "dumb")];
+    let ran = terminal(&Bench::new(EACH), 160, &dumb, "{} train config.toml --run-dir run");
+    let screen = &ran.expect(0).stdout;
+    assert!(!screen.contains('\u{1b}'), "{screen}");
+    for part in ["epoch 1/2  iter 1/4  loss ", "epoch 2  val  Accuracy ", "completed after 2"] {
+        assert_eq!(screen.matches(part).count(), 1, "{part}: {screen}");
+    }
+}
+
+#[test]
+fn colors_follow_the_flag_then_the_environment_then_the_terminal() {
+    let bench = Bench::new("wrong = 1\n");
+    let colored = |environment: &[(&str, &str)], line: &str| {
+        let ran = terminal(&bench, 80, environment, line);
+        let wrong = ran.code == Some(2) && ran.stdout.contains("`wrong`");
+        assert!(wrong, "{line}: {}", ran.stdout);
+        ran.stdout.contains('\u{1b}')
+    };
+    let (plain, piped) =
+        ("{} check config.toml", "set -o pipefail; {} check config.toml 2>&1 | cat");
+    assert!(colored(&[], plain));
+    assert!(!colored(&[("NO_COLOR", "1")], plain));
+    assert!(!colored(&[("TERM", "dumb")], plain));
+    assert!(!colored(&[("CLICOLOR", "0")], plain));
+    assert!(!colored(&[], &format!("{plain} --color never")));
+    assert!(colored(&[("NO_COLOR", "1")], &format!("{plain} --color=always")));
+    // The shell of `script` may know no pipefail.
+    let piped = format!("bash -c \"{piped}\"");
+    assert!(!colored(&[], &piped));
+    assert!(colored(&[("CLICOLOR_FORCE", "1")], &piped));
+    // Log lines and the progress line too.
+    let trained = |environment: &[(&str, &str)], run: &str| {
+        let bench = Bench::new(EACH);
+        let line = format!("{{}} train config.toml --run-dir {run} -v");
+        terminal(&bench, 160, environment, &line).expect(0).stdout.clone()
+    };
+    let color = "\u{1b}[32m";
+    assert!(trained(&[], "run").contains(color));
+    let plain = trained(&[("NO_COLOR", "1")], "run");
+    let is_color = |code: &str| code.split_once('m').is_some_and(|(n, _)| n.parse::<u8>().is_ok());
+    assert!(!plain.split("\u{1b}[").skip(1).any(is_color), "{plain}");
+}
+
+#[test]
+fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
+    // Until the process that it is for is gone.
+    let again = "while kill -INT $PPID; do sleep 0.05; done";
+    let bench = Bench::new(&format!(
+        "{EACH}[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
+         how = \"shell\"\ncommand = \"{again}\"\n"
+    ));
+    let line = "{} train config.toml --run-dir run; printf 'exit %s> ' $?";
+    let screen = terminal(&bench, 160, &[], line).stdout;
+    let end =
+        "\r\u{1b}[2K\u{1b}[?25hinterrupted twice: ended at once, nothing was saved\r\nexit 130> ";
+    assert!(screen.ends_with(end), "{screen:?}");
+    assert!(screen.contains("%  epoch 1/2  iter 1/4"), "nothing was drawn before: {screen:?}");
+}
+
+#[test]
+fn each_level_of_verbosity_says_more() {
+    let bench = Bench::new("");
+    let lines = |level: &str| {
+        let args = ["train", "config.toml", "--run-dir", &format!("run{level}"), level];
+        let ran = bench.run(args.iter().filter(|arg| !arg.is_empty()));
+        let stderr = ran.expect(0).stderr.clone();
+        let count = |word: &str| stderr.lines().filter(|line| line.contains(word)).count();
+        (count("TRACE "), count("DEBUG "), count("INFO hookrack"), stderr)
+    };
+    let (trace, debug, info, _) = lines("");
+    assert_eq!((trace, debug, info), (0, 0, 0));
+    let (trace, debug, info, said) = lines("-v");
+    assert!(trace == 0 && debug == 0 && info > 10, "{said}");
+    assert!(said.contains("model MLP with 67 parameters") && said.contains("plan: "), "{said}");
+    let (trace, debug, _, said) = lines("-vv");
+    assert!(trace == 0 && debug > 10, "{said}");
+    for part in ["read config file ", "loaded ", "data.val: Synthetic, 8 samples", "epoch 2 begins"]
+    {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let (_, _, _, said) = lines("-vvv");
+    assert!(said.contains("iter 4: LossHook at after_train_iter, "), "{said}");
+    // `check` builds the same.
+    let ran = bench.run(["check", "config.toml", "-vv"]);
+    ran.expect(0).says(&["model MLP with 67 parameters", "data.train: Synthetic"]);
 }

@@ -1,9 +1,11 @@
 //! The plugins that tell other programs about a run: a page for Prometheus, posts to a URL.
 
+use crate::patience::{until, wait};
 use crate::workbench::Bench;
 use serde_json::Value as Json;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -73,23 +75,51 @@ fn a_failure_is_posted_and_a_receiver_that_is_gone_does_not_harm_the_run() {
     bench.run(https).expect(2).says(&["url: \"https://example.org/\"", "proxy on this machine"]);
 }
 
+/// Starts a run without end that serves its scalars.
+fn served(bench: &Bench) -> Child {
+    Command::new(crate::workbench::program())
+        .args(["train", "config.toml", "--run-dir", "run", "-s", "train.max_epochs=100000"])
+        .current_dir(bench.path(""))
+        .env_remove("LD_LIBRARY_PATH")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Where it serves them, once it does.
+fn address(bench: &Bench) -> Option<String> {
+    let log = bench.read("run/log.txt");
+    Some(log.split_once("http://")?.1.split_once("/metrics")?.0.to_owned())
+}
+
+#[test]
+fn a_client_that_sends_a_byte_now_and_then_does_not_hold_the_end_of_a_run() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"PrometheusHook\"\nport = 0\n");
+    let mut run = served(&bench);
+    until("the page is served", || address(&bench).is_some());
+    let mut client = TcpStream::connect(address(&bench).unwrap()).unwrap();
+    client.write_all(b"G").unwrap();
+    // No request may be longer than 8192 bytes: at this pace that is half an hour.
+    let slow = std::thread::spawn(move || {
+        while client.write_all(b"G").is_ok() {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    });
+    let kill = ["-s", "INT", &run.id().to_string()];
+    assert!(Command::new("kill").args(kill).status().unwrap().success());
+    assert_eq!(wait(&mut run).code(), Some(130));
+    slow.join().unwrap();
+}
+
 #[test]
 fn scalars_are_served_while_the_run_goes_on() {
     // Long enough that the page can be asked for in the middle of it.
     let bench = Bench::new("[[custom_hooks]]\ntype = \"PrometheusHook\"\nport = 0\ninterval = 1\n");
-    let mut run = std::process::Command::new(crate::workbench::program())
-        .args(["train", "config.toml", "--run-dir", "run", "-s", "train.max_epochs=100000"])
-        .current_dir(bench.path(""))
-        .env_remove("LD_LIBRARY_PATH")
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut run = served(&bench);
     let page = std::iter::repeat_with(|| {
         std::thread::sleep(Duration::from_millis(100));
-        let log = bench.read("run/log.txt");
-        let address = log.split_once("http://")?.1.split_once("/metrics")?.0.to_owned();
-        let mut client = TcpStream::connect(address).ok()?;
+        let mut client = TcpStream::connect(address(&bench)?).ok()?;
         client.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
         client.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
         let mut page = String::new();

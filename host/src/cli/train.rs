@@ -111,6 +111,7 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
     super::plan::warn_of_stale_reads(&job);
+    tracing::info!("trains in {}", run.path().display());
     trainer.limit(Limits::new(job.config.train.max_time, args.until, args.save_at));
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");

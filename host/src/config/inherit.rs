@@ -37,6 +37,7 @@ impl Reader {
     pub(super) fn load(&mut self, path: &Path, shown: &str) -> Result<Node, ConfigErrors> {
         let document = read(path, shown.to_owned(), self.read)?;
         self.read += 1;
+        tracing::debug!("read config file {}", path.display());
         let mut tree = parse_document(&document)?;
         let bases = take_bases(&mut tree)?;
         self.chain.push((path.to_owned(), shown.to_owned()));

@@ -12,6 +12,7 @@ use hookrack_plugin_api::{OnError, Point};
 use quanta::Clock;
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// A hook that takes part in a run.
 pub struct Attached {
@@ -109,6 +110,10 @@ impl Rack {
             let status = attached.instance.on_point(entry.called_as);
             let now = self.clock.raw();
             entry.cost.add(now.wrapping_sub(before));
+            if tracing::enabled!(tracing::Level::TRACE) {
+                let spent = self.clock.delta(before, now);
+                trace(&attached.seat.name, point, spent, &self.progress.get());
+            }
             before = now;
             if status != HrStatus::OK {
                 let outcome = attached.failed(point, status, &self.progress.get());
@@ -150,6 +155,11 @@ impl Rack {
         costs.sort_by_key(|cost| std::cmp::Reverse(cost.total()));
         costs
     }
+}
+
+#[cold]
+fn trace(hook: &str, point: Point, spent: Duration, progress: &HrProgress) {
+    tracing::trace!("iter {}: {hook} at {point}, {spent:?}", progress.iter);
 }
 
 impl Attached {

@@ -72,6 +72,13 @@ impl Parts {
         if let Some(caution) = engine.caution() {
             tracing::warn!("{caution}");
         }
+        let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
+        tracing::info!(
+            "model {} with {numbers} parameters, {} iterations in {} epochs",
+            config.model.type_name,
+            horizon.iters,
+            horizon.epochs
+        );
         Ok(Self { loaders, engine, horizon })
     }
 
@@ -203,7 +210,12 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
         endless: key == "data.train",
         device: config.train.device,
     };
-    Loader::transformed(Arc::from(dataset), chain, &settings).map_err(refused(config, key))
+    let loader = Loader::transformed(Arc::from(dataset), chain, &settings);
+    loader.map_err(refused(config, key)).inspect(|loader| {
+        let (samples, batches) = (loader.dataset().len(), loader.batches());
+        let name = &split.component.type_name;
+        tracing::debug!("{key}: {name}, {samples} samples in {batches} batches");
+    })
 }
 
 /// A loader of a split whose samples look like those of training.

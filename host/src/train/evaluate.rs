@@ -114,6 +114,7 @@ impl Trainer {
         let Some(loader) = self.loader(phase) else { return Ok(true) };
         loader.begin(0, 0);
         let inner_len = loader.batches();
+        tracing::debug!("{} pass over {inner_len} batches", phase.name());
         self.aside(phase, inner_len, |t| t.batches(phase, points))
     }
 

@@ -129,6 +129,7 @@ impl Trainer {
         if !is_open {
             self.stage = Stage::Begun;
         }
+        tracing::debug!("epoch {epoch} begins, {inner_iter} of {inner_len} iterations done");
         true
     }
 

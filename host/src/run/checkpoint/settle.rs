@@ -39,5 +39,7 @@ fn remove(folder: &Path, iter: u64) -> Result<(), RunDirError> {
     let path = folder.join(name_of(iter));
     let aside = atomic::temporary_beside(&path);
     atomic::rename(&path, &aside)?;
-    fs::remove_dir_all(&aside).map_err(RunDirError::io("remove", &aside))
+    fs::remove_dir_all(&aside).map_err(RunDirError::io("remove", &aside))?;
+    tracing::debug!("checkpoint {} removed", path.display());
+    Ok(())
 }
