@@ -1,12 +1,13 @@
 //! Everything that a config can name: what is built in, and what the plugin libraries bring.
 
 use crate::config::{
-    Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, MetricHook, Source,
+    Catalog, CatalogEntry, CatalogError, Companion, DefaultHook, HookFacts, Kind, MetricHook,
+    Source,
 };
 use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
-use crate::metrics::{METRIC_HOOKS, METRICS};
+use crate::metrics::{COMPANIONS, METRIC_HOOKS, METRICS};
 use crate::plugins::{self, HookManifest, HookType, LoadError, MetricType, Shelf};
 use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
@@ -54,6 +55,10 @@ impl Inventory {
         for (name, key, metric) in METRIC_HOOKS {
             let (name, key) = ((*name).to_owned(), (*key).to_owned());
             catalog.add_metric_hook(MetricHook { name, key, metric: metric.map(str::to_owned) });
+        }
+        for (hook, metric) in COMPANIONS {
+            let (hook, metric) = ((*hook).to_owned(), (*metric).to_owned());
+            catalog.add_companion(Companion { hook, metric });
         }
         for (key, type_name, level) in DEFAULT_HOOKS {
             let (key, type_name) = ((*key).to_owned(), (*type_name).to_owned());

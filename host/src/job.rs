@@ -1,11 +1,11 @@
 //! From a config file to everything that a run needs, before a single tensor exists.
 
 use crate::config::{ConfigErrors, ConfigFile, Phases, ResolvedConfig};
-use crate::dispatch::{METRIC_LEVEL, Plan, PlanError, Seat, StaleRead, When, stale_reads};
+use crate::dispatch::{Plan, PlanError, Seat, StaleRead, When, stale_reads};
 use crate::hooks::CallbackHook;
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
-use hookrack_plugin_api::{Level, OnError, Value};
+use hookrack_plugin_api::{Level, Value};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -150,12 +150,13 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         let seat = Seat {
             name: entry.name.clone(),
             type_name: entry.type_name.clone(),
-            level: METRIC_LEVEL,
+            level: Level(entry.level),
             is_default: false,
             library: entry.library.clone(),
             points: entry.phases.iter().flat_map(points_of).collect(),
-            on_error: OnError::Abort,
-            when: When::ALWAYS,
+            on_error: entry.on_error,
+            // Its points say the phases.
+            when: When { every: entry.every, phases: Phases::ALL },
             reads: Vec::new(),
             writes: METRIC_WRITES.map(str::to_owned).to_vec(),
         };

@@ -25,15 +25,27 @@ impl WeightAverage {
         self.updates
     }
 
+    /// Whether there is an average: it was begun, or has moved.
+    pub fn is_begun(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Begins the average with the parameters as they are, before any update. Without it, it begins with those of the
+    /// first update.
+    pub fn begin(&mut self, t: &Trainer) -> Result<()> {
+        self.names = t.param_names()?;
+        self.shadow = t.params().clone_detached()?;
+        Ok(())
+    }
+
     /// Moves the average a part of the way towards the parameters: `average + weight * (params - average)`. The first
-    /// time it becomes a copy of them: an average that began at the random initial weights would carry them along for
-    /// the rest of a short run.
+    /// time, unless it was [begun](Self::begin) before, it becomes a copy of them: an average that began at the random
+    /// initial weights would carry them along for the rest of a short run.
     pub fn update(&mut self, t: &Trainer, weight: f64) -> Result<()> {
-        if self.updates == 0 {
-            self.names = t.param_names()?;
-            self.shadow = t.params().clone_detached()?;
-        } else {
+        if self.is_begun() {
             self.shadow.lerp_(&t.params(), weight)?;
+        } else {
+            self.begin(t)?;
         }
         self.updates += 1;
         Ok(())
@@ -60,7 +72,7 @@ impl WeightAverage {
 
     /// Puts the average into the model, and the model's own weights where the average was.
     pub fn lend(&mut self, t: &Trainer) -> Result<()> {
-        if self.updates == 0 {
+        if !self.is_begun() {
             info!("no average yet: evaluating with the model's own weights");
         } else if !self.lent {
             self.shadow.swap_(&t.params())?;
@@ -89,7 +101,7 @@ impl WeightAverage {
     pub fn export_with(&self, t: &mut Trainer, buffers: &TensorList) -> Result<()> {
         // A failed run may have failed on the weights themselves; its last checkpoint has the average.
         let failed = t.outcome() == Some(Outcome::Failed);
-        if self.updates == 0 || failed || t.rank() != 0 || t.run_dir().is_none() {
+        if !self.is_begun() || failed || t.rank() != 0 || t.run_dir().is_none() {
             return Ok(());
         }
         let mut names = self.names.clone();
@@ -134,7 +146,7 @@ impl WeightAverage {
 
     /// Makes sure that what was loaded is the average of this model.
     pub fn check_loaded(&self, t: &Trainer) -> Result<()> {
-        if self.updates > 0 {
+        if self.is_begun() {
             let names = t.param_names()?;
             let other = self.names.iter().find(|name| !names.contains(name));
             if let Some(name) = other {

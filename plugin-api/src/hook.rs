@@ -16,7 +16,8 @@ macro_rules! define_hook {
         /// begins with `on_` and is marked ROLE has exactly one hook: the one that is configured takes it over
         /// from the built-in main hook.
         ///
-        /// `before_step` and `after_step` may be written for `before_train_iter` and `after_train_iter`.
+        /// A method may have the name that its point has in LiBai, Orca or ColossalAI: `before_step`, `on_run_begin`,
+        /// all of [`Point::ALIASES`](crate::Point::ALIASES).
         pub trait Hook {
             $(
                 $(#[doc = $doc])*
@@ -66,4 +67,50 @@ pub trait HookInfo {
     fn doc() -> &'static str;
     /// Its parameters, where they are known from outside.
     fn params() -> Option<Vec<crate::describe::Param>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HookInfo as _;
+    use crate::prelude::*;
+
+    struct Elsewhere;
+
+    #[hook]
+    impl Hook for Elsewhere {
+        fn before_step(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn after_step(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn on_run_begin(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn on_run_end(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn on_epoch_begin(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn on_epoch_end(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn on_iter_begin(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn on_iter_end(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+        fn after_hook_is_attached(&mut self, _t: &mut Trainer) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The macro and the manifests know the same names, in the same order.
+    #[test]
+    fn a_method_may_have_the_name_of_its_point_elsewhere() {
+        let points: Vec<_> = Point::ALIASES.iter().map(|(_, point)| point.name()).collect();
+        assert_eq!(Elsewhere::POINTS, points);
+    }
 }

@@ -200,13 +200,24 @@ impl Point {
         Self::ALL.get(code as usize).copied()
     }
 
-    /// The point of a name; LiBai's `before_step` and `after_step` are the training iteration's.
+    /// Names that points have elsewhere, accepted for ours: LiBai's two of the training iteration, Orca's six of its
+    /// `Callback`, ColossalAI's for a hook that joins. `#[hook]` knows the same ones as names of methods.
+    pub const ALIASES: &'static [(&'static str, Self)] = &[
+        ("before_step", Self::BeforeTrainIter),
+        ("after_step", Self::AfterTrainIter),
+        ("on_run_begin", Self::BeforeRun),
+        ("on_run_end", Self::AfterRun),
+        ("on_epoch_begin", Self::BeforeEpoch),
+        ("on_epoch_end", Self::AfterEpoch),
+        ("on_iter_begin", Self::BeforeIter),
+        ("on_iter_end", Self::AfterIter),
+        ("after_hook_is_attached", Self::OnAttach),
+    ];
+
+    /// The point of a name, its own or one of [`ALIASES`](Self::ALIASES).
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "before_step" => Some(Self::BeforeTrainIter),
-            "after_step" => Some(Self::AfterTrainIter),
-            _ => Self::ALL.iter().copied().find(|point| point.name() == name),
-        }
+        let own = Self::ALL.iter().copied().find(|point| point.name() == name);
+        own.or_else(|| Self::ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, it)| *it))
     }
 
     /// Whether exactly one hook must answer here.
@@ -293,6 +304,18 @@ mod tests {
             assert!(!point.doc().is_empty());
         }
         assert_eq!(Point::from_code(9999), None);
+    }
+
+    #[test]
+    fn a_name_from_elsewhere_means_one_of_our_points() {
+        assert_eq!(Point::from_name("before_step"), Some(Point::BeforeTrainIter));
+        assert_eq!(Point::from_name("on_run_begin"), Some(Point::BeforeRun));
+        assert_eq!(Point::from_name("on_epoch_end"), Some(Point::AfterEpoch));
+        assert_eq!(Point::from_name("on_run_start"), None);
+        for (alias, point) in Point::ALIASES {
+            assert!(Point::ALL.iter().all(|own| own.name() != *alias), "{alias} is a name of ours");
+            assert_eq!(Point::from_name(alias), Some(*point));
+        }
     }
 
     #[test]

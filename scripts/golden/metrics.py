@@ -5,6 +5,7 @@
 
 writes host/src/metrics/golden.json: the batches of some passes, and per case the metric, its settings as a config writes
 them, the pass and the value. A value that is not a number is null. The batches are of different sizes; one is empty, one has a single class.
+Cases of curves have a list of points, x and y, for each class beside the value.
 """
 
 import json
@@ -205,6 +206,49 @@ for metric in ["Accuracy", "Precision", "Recall", "F1", "AUROC", "AveragePrecisi
 # As `argmax` has it, a NaN is the largest.
 case("a NaN among outputs", "Accuracy", broken, classes,
      (torch.tensor(broken).argmax(1).numpy() == classes).mean(), (17, 0))
+
+# Twelve classes, for the first ten of them.
+later = np.random.default_rng(8)
+dozen = f32(later.normal(size=(50, 12)).round(1))
+of_dozen = later.integers(0, 12, size=50)
+order = np.argsort(-dozen, axis=1, kind="stable")
+for k in [1, 5, 10]:
+    value = (order[:, :k] == of_dozen[:, None]).any(1).mean()
+    case("twelve classes", f"RecallAt{k}", dozen, of_dozen, value, (20, 0))
+    case("no sample", f"RecallAt{k}", dozen[:0], of_dozen[:0], math.nan)
+
+
+# Curves, whole, with the area under the one and the average precision of the other.
+def roc(truth, score):
+    x, y, _ = sk.roc_curve(truth, score, drop_intermediate=False)
+    return [x.tolist(), y.tolist()]
+
+
+def precision_recall(truth, score):
+    precision, recall, _ = sk.precision_recall_curve(truth, score)
+    # From the best score on.
+    return [recall[::-1].tolist(), precision[::-1].tolist()]
+
+
+def curves(name, output, label, per_class, auroc, precision, sizes=()):
+    for metric, curve, value in [("ROC", roc, auroc), ("PrecisionRecallCurve", precision_recall, precision)]:
+        case(name, metric, output, label, value, sizes)
+        cases[-1]["curves"] = [curve(truth, score) for truth, score in per_class]
+
+
+SIZES = (9, 0, 5)
+area, mean = sk.roc_auc_score(truth, score), sk.average_precision_score(truth, score)
+curves("one score", score, truth, [(truth, score)], area, mean, SIZES)
+curves("two scores", pair, truth, [(truth, score)], area, mean, SIZES)
+shares = softmax(scores)
+curves("five classes with ties", scores, classes, [(classes == c, shares[:, c]) for c in range(C)],
+       sk.roc_auc_score(classes, shares, multi_class="ovr", average="macro"),
+       sk.average_precision_score(classes, shares, average="macro"), (17, 0, 8))
+case("class 0 alone", "PrecisionRecallCurve", score[:6], 1 - ones, sk.average_precision_score(1 - ones, score[:6]))
+case("class 1 alone", "ROC", score[:6], ones, math.nan)
+for metric in ["ROC", "PrecisionRecallCurve"]:
+    case("a NaN among outputs", metric, broken, classes, math.nan, (17, 0))
+    case("no sample", metric, scores[:0], classes[:0], math.nan)
 
 passes = []
 for c in cases:

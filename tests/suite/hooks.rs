@@ -10,6 +10,7 @@ fn needed(hook: &str) -> &'static str {
     match hook {
         "MetricHook" => "metric = \"Accuracy\"\n",
         "BestCheckpointer" => "val_metric = \"val/Accuracy\"\n",
+        "MaxstepsCallback" | "MaxStepsCallback" => "max_step = 3\n",
         _ => "",
     }
 }

@@ -63,6 +63,17 @@ fn each_misbehaviour_gets_its_own_message() {
 }
 
 #[test]
+fn points_go_by_orcas_names_too() {
+    let (_dir, file) = compiled("orca_points");
+    let library = open(&file).unwrap();
+    use Point as P;
+    assert_eq!(
+        library.hooks[0].manifest.points,
+        [P::BeforeRun, P::BeforeEpoch, P::BeforeIter, P::AfterIter, P::AfterEpoch, P::AfterRun]
+    );
+}
+
+#[test]
 fn a_c_library_shows_what_it_offers() {
     let (_dir, file) = compiled("good");
     let library = open(&file).unwrap();

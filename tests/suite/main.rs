@@ -42,6 +42,7 @@ mod resume;
 mod roles;
 mod run_directory;
 mod seed_parameters;
+mod seed_rows;
 mod seeds;
 mod soak;
 mod stdio;

@@ -46,12 +46,19 @@ const PARAMETERS: &[(&str, &str, &str)] = &[
         "BestCheckpointer",
         "eval_period = 5000\nval_metric = \"val/Accuracy\"\nmode = \"max\"\nfile_prefix = \"model_best\"",
     ),
-    ("LiBai", "PeriodicWriter", "period = 20"),
+    (
+        "LiBai",
+        "PeriodicWriter",
+        "period = 20\nwriters = [\"CommonMetricPrinter\", \"JSONWriter\", \"TensorboardXWriter\"]",
+    ),
     (
         "Orca",
         "ModelCheckpoint",
         "filepath = \"\"\nsave_weights_only = false\nby_epoch = true\ninterval = -1",
     ),
+    ("Orca", "TensorBoardCallback", "log_dir = \"tb\"\nfreq = \"epoch\""),
+    ("Orca", "TqdmCallback", ""),
+    ("Orca", "MaxstepsCallback", "max_step = 100"),
     (
         "iMIX",
         "OptimizerHook",
@@ -80,10 +87,12 @@ const PARAMETERS: &[(&str, &str, &str)] = &[
         "EvaluateHook",
         "eval_iter_period = 4\nis_run_eval = true\neval_json_file = \"eval_result.json\"",
     ),
-    ("iMIX", "EMAIterHook", ""),
+    ("iMIX", "EMAIterHook", "init_ema = true"),
     ("iMIX", "EMAEpochHook", ""),
     ("iMIX", "TextLoggerHook", "text = \"hello\""),
     ("iMIX", "MomentumSchedulerHook", ""),
+    ("iMIX", "AutogradAnomalyDetectHook", "mode = true"),
+    ("iMIX", "AutogradProfilerHook", "output_dir = \"profile\""),
 ];
 
 /// The lines of a scalar: iteration and value.

@@ -87,7 +87,7 @@ fn colossalai_s_eight_hooks_log_each_epoch_and_go_on_from_a_checkpoint() {
     let by_metric = lines(&run, &["LogMetricByEpochHook", "val: "]);
     assert_eq!(by_metric.len(), 5, "{by_metric:?}");
     for (line, epoch) in by_metric.iter().zip(21..) {
-        let has_all = ["loss = ", "Accuracy = "].iter().all(|part| line.contains(part));
+        let has_all = ["loss = ", "Loss = ", "Accuracy = "].iter().all(|part| line.contains(part));
         assert!(has_all && line.contains(&format!("epoch {epoch}, val: ")), "{line}");
     }
     assert_eq!(lines(&run, &["LogTimingByEpochHook: epoch ", "train: "]).len(), 5);
@@ -108,11 +108,12 @@ fn colossalai_s_eight_hooks_log_each_epoch_and_go_on_from_a_checkpoint() {
 fn libai_s_default_hooks_count_in_iterations() {
     let bench = Bench::bare();
     let run = trained(&bench, "libai.toml");
-    // The writer writes every 20 iterations, and each evaluation is in what it writes; an epoch ends after 23.
+    // The writer writes every 20 iterations and at no other time, also where an epoch ends in between; the evaluation of an
+    // iteration is in what it writes.
     let lines_of = run.scalars();
     let mut iters: Vec<_> = lines_of.iter().filter_map(|line| line["iter"].as_u64()).collect();
     iters.dedup();
-    assert_eq!(iters, [20, 23, 40, 46, 60]);
+    assert_eq!(iters, [20, 40, 60]);
     let accuracies = lines_of.iter().filter(|line| line["val/Accuracy"].is_f64()).count();
     assert_eq!(accuracies, 3);
     for name in ["train/loss", "train/lr", "train/time", "train/data_time", "val/loss"] {
@@ -131,4 +132,20 @@ fn libai_s_default_hooks_count_in_iterations() {
     assert!(place("IterationTimer") < place("EvalHook"), "{order}");
     assert!(place("EvalHook") < place("PeriodicCheckpointer"), "{order}");
     assert!(place("PeriodicCheckpointer") < place("PeriodicWriter"), "{order}");
+}
+
+#[test]
+fn orca_s_callbacks_write_by_epoch_and_end_at_their_step() {
+    let bench = Bench::bare();
+    let run = trained(&bench, "orca.toml");
+    let record = run.record();
+    assert_eq!((record["iter"].as_u64(), record["outcome"].as_str()), (Some(60), Some("stopped")));
+    let mut iters: Vec<_> = run.scalars().iter().filter_map(|line| line["iter"].as_u64()).collect();
+    iters.dedup();
+    assert_eq!(iters, [23, 46, 60]);
+    assert!((run.scalar("val/AUC") - run.scalar("val/ROC")).abs() < 1e-12);
+    assert!(run.scalar("val/Top5Accuracy") >= run.scalar("val/Accuracy"));
+    assert!(run.path.join("checkpoints/epoch=1/model.safetensors").is_file());
+    assert!(run.text("report.html").contains("val/PrecisionRecallCurve"));
+    assert_eq!(fs::read_dir(run.path.join("tb")).unwrap().count(), 1);
 }

@@ -1,7 +1,7 @@
 //! Every hook and metric as one Markdown page, from the manifests that `inspect` prints: `docs/hooks.md` is made by it.
 
 use crate::inventory::Inventory;
-use crate::metrics::METRIC_HOOKS;
+use crate::metrics::{COMPANIONS, METRIC_HOOKS};
 use crate::plugins::{Better, HookManifest, HookType, MetricManifest, MetricType, Source};
 use hookrack_plugin_api::{Param, ParamType, Presence, Value};
 use std::fmt::Write as _;
@@ -66,6 +66,13 @@ fn hook_section(out: &mut String, hook: &HookType) {
     _ = writeln!(out, "- level {level}");
     let points: Vec<_> = points.iter().map(|point| point.name().to_owned()).collect();
     _ = writeln!(out, "- points {}", quoted(&points));
+    for (_, metric) in COMPANIONS.iter().filter(|(of, _)| of == name) {
+        let anchor = metric.to_lowercase();
+        _ = writeln!(
+            out,
+            "- brings the metric [`{metric}`](#{anchor}) with it, as an entry of `[[custom_hooks]]`"
+        );
+    }
     facts(out, &hook.manifest);
     params(out, hook.manifest.params.as_deref());
     snippet(out, "custom_hooks", name, &hook.source, hook.manifest.params.as_deref());

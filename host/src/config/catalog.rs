@@ -141,12 +141,22 @@ pub struct MetricHook {
     pub metric: Option<String>,
 }
 
+/// A metric that comes with a hook of `[[custom_hooks]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Companion {
+    /// The `type` of the hook's entry.
+    pub hook: String,
+    /// The metric's type, and its name.
+    pub metric: String,
+}
+
 /// Everything a config can name.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Vec<(Kind, CatalogEntry)>,
     default_hooks: Vec<DefaultHook>,
     metric_hooks: Vec<MetricHook>,
+    companions: Vec<Companion>,
 }
 
 /// Why an entry cannot be in the catalogue.
@@ -204,6 +214,16 @@ impl Catalog {
     /// The names under `[[custom_hooks]]` that stand for a metric.
     pub fn metric_hooks(&self) -> &[MetricHook] {
         &self.metric_hooks
+    }
+
+    /// Adds a metric that comes with a hook.
+    pub fn add_companion(&mut self, companion: Companion) {
+        self.companions.push(companion);
+    }
+
+    /// The metrics that come with hooks of `[[custom_hooks]]`.
+    pub fn companions(&self) -> &[Companion] {
+        &self.companions
     }
 
     /// The entries of a kind, in the order in which they were added.

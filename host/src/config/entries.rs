@@ -32,6 +32,10 @@ pub struct HookEntry {
     pub origin: Origin,
 }
 
+/// The level of a metric that names none: before every hook but those that ask for HIGHEST, so that readers find fresh
+/// values.
+pub(super) const METRIC_LEVEL: i64 = 5;
+
 /// One metric of the run.
 #[derive(Clone, Debug)]
 pub struct MetricEntry {
@@ -41,6 +45,12 @@ pub struct MetricEntry {
     pub type_name: String,
     /// The library that provides it; none when it is built in.
     pub library: Option<PathBuf>,
+    /// Lower runs first.
+    pub level: i64,
+    /// What an error does.
+    pub on_error: OnError,
+    /// The batches or epochs that it takes into account.
+    pub every: Every,
     /// The phases it is computed in.
     pub phases: Phases,
     /// Its own parameters, complete.

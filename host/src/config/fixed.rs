@@ -199,17 +199,21 @@ pub(super) const TRANSFORMS: &str = "transforms";
 const LIBRARY: &str = "library that provides it: a file of plugins.dirs, or a path";
 const LEVEL: &str = "order among the hooks of a point, lower first: a name from HIGHEST 0 over \
                      NORMAL 30 to LOWEST 60, or any integer; default: the hook's own";
+const METRIC_LEVEL: &str = "order among the hooks and metrics of a point, lower first: a name from HIGHEST 0 over \
+                            NORMAL 30 to LOWEST 60, or any integer; default: 5, before the hooks that read it";
 const ON_ERROR: &str = "what an error in the hook does to the run; default: the hook's own";
+const METRIC_ON_ERROR: &str = "what an error in the metric does to the run; default: abort";
+const METRIC_EVERY: &str =
+    "take only so many batches or epochs into account: \"10it\" or \"2ep\"; default: all";
 
 /// What any hook entry has beside the hook's own parameters.
 pub(super) fn hook_params() -> Vec<Param> {
-    let policies = one_of(&OnError::ALL.map(OnError::name));
     vec![
         type_param(Kind::Hook),
         text("library", LIBRARY),
         text("name", "instance name; default: the type"),
-        param("level", ParamType::Any, Presence::Optional, LEVEL),
-        param("on_error", policies, Presence::Optional, ON_ERROR),
+        any("level", LEVEL),
+        param("on_error", policies(), Presence::Optional, ON_ERROR),
         any("every", "run only so often: \"100it\" or \"2ep\"; default: always"),
         any("phase", "train, val, test, pred, eval for val and test, or a list; default: all"),
     ]
@@ -221,6 +225,9 @@ pub(super) fn metric_params() -> Vec<Param> {
         type_param(Kind::Metric),
         text("library", LIBRARY),
         text("name", "name of the value; default: the type"),
+        any("level", METRIC_LEVEL),
+        param("on_error", policies(), Presence::Optional, METRIC_ON_ERROR),
+        any("every", METRIC_EVERY),
         any("phase", "phases it is computed in: one or a list; default: val and test"),
     ]
 }
@@ -245,6 +252,11 @@ pub(super) fn reserved_keys(kind: Kind) -> Vec<String> {
 /// `phase =` as a type, for the schema.
 pub(super) fn phase_type() -> ParamType {
     one_of(&PHASE_NAMES)
+}
+
+/// `on_error =` as a type.
+fn policies() -> ParamType {
+    one_of(&OnError::ALL.map(OnError::name))
 }
 
 fn one_of(names: &[&str]) -> ParamType {

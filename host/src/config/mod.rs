@@ -33,7 +33,8 @@ mod write;
 
 pub use cadence::{CadenceFault, Every, Phases};
 pub use catalog::{
-    Catalog, CatalogEntry, CatalogError, DefaultHook, HookFacts, Kind, MetricHook, Source,
+    Catalog, CatalogEntry, CatalogError, Companion, DefaultHook, HookFacts, Kind, MetricHook,
+    Source,
 };
 pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};

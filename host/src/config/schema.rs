@@ -224,7 +224,7 @@ fn special_keys(catalog: &Catalog, kind: Kind) -> Map<String, Value> {
         schema["description"] = json!(doc);
         (name.to_owned(), schema)
     };
-    if kind == Kind::Hook {
+    if kind.comes_from_libraries() {
         let upper = Level::NAMED.iter().map(|(name, _)| (*name).to_owned());
         let lower = Level::NAMED.iter().map(|(name, _)| name.to_lowercase());
         let names: Vec<String> = upper.chain(lower).collect();

@@ -17,4 +17,4 @@ pub use dataflow::{StaleRead, stale_reads};
 pub use failure::{FailureKind, HookError};
 pub use plan::{Plan, PlanError, Row};
 pub use rack::{Attached, Rack};
-pub use seat::{METRIC_LEVEL, Seat};
+pub use seat::Seat;

@@ -4,9 +4,6 @@ use super::cadence::When;
 use hookrack_plugin_api::{Level, OnError, Point};
 use std::path::PathBuf;
 
-/// Where metrics run: before every hook but those that ask for HIGHEST, so that readers find fresh values.
-pub const METRIC_LEVEL: Level = Level(5);
-
 /// One hook or metric of a run.
 #[derive(Clone, Debug)]
 pub struct Seat {

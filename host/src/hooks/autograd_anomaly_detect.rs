@@ -10,8 +10,9 @@ static ALL: CachedOp = CachedOp::new("aten::all");
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AutogradAnomalyDetectHook {
-    /// Keeps anomaly mode on for the whole run, which is about 150 times slower.
-    #[serde(default)]
+    /// The mode of `torch.autograd.set_detect_anomaly`: true keeps it on for the whole run, which is about 150 times
+    /// slower; false turns it on only for the step that is made again.
+    #[serde(default, alias = "mode")]
     always: bool,
     /// Iterations between two looks; each one waits for the device.
     #[param(default = 1, min = 1)]

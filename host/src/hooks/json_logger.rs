@@ -6,7 +6,7 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JsonLoggerHook {
-    /// The folder of the run directory that the file goes to.
+    /// The folder of the run directory that the file goes to; `"."` is the run directory itself.
     #[serde(alias = "work_dir")]
     #[param(default = "json")]
     log_dir: String,
@@ -15,6 +15,6 @@ pub(super) struct JsonLoggerHook {
 #[hook(level = HIGHEST, on_error = "abort")]
 impl Hook for JsonLoggerHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
-        t.open_writer("json", self.log_dir.trim_start_matches("./"))
+        t.open_writer("json", &self.log_dir)
     }
 }

@@ -27,14 +27,17 @@ mod loss;
 mod lr_finder;
 mod lr_scheduler;
 mod main_hook;
+mod max_steps;
 mod model_summary;
 mod momentum_scheduler;
 mod monitored;
 mod nan_guard;
 mod optimizer;
 mod periodic_logger;
+mod periodic_writer;
 mod prediction_writer;
 mod progress_bar;
+mod tensorboard_callback;
 mod tensorboard_logger;
 mod text_logger;
 mod throughput;
@@ -71,13 +74,16 @@ pub static HOOKS: &[HookBase] = &[
     hook_table!(lr_finder::LrFinder as "LRFinder"),
     hook_table!(lr_scheduler::LrSchedulerHook as "LRSchedulerHook"),
     hook_table!(main_hook::MainHook as "MainHook"),
+    hook_table!(max_steps::MaxStepsCallback as "MaxstepsCallback"),
     hook_table!(model_summary::ModelSummary as "ModelSummary"),
     hook_table!(momentum_scheduler::MomentumSchedulerHook as "MomentumSchedulerHook"),
     hook_table!(nan_guard::NanGuard as "NaNGuard"),
     hook_table!(optimizer::OptimizerHook as "OptimizerHook"),
     hook_table!(periodic_logger::PeriodicLogger as "PeriodicLogger"),
+    hook_table!(periodic_writer::PeriodicWriter as "PeriodicWriter"),
     hook_table!(prediction_writer::PredictionWriter as "PredictionWriter"),
     hook_table!(progress_bar::ProgressBar as "ProgressBar"),
+    hook_table!(tensorboard_callback::TensorBoardCallback as "TensorBoardCallback"),
     hook_table!(tensorboard_logger::TensorboardLoggerHook as "TensorboardLoggerHook"),
     hook_table!(text_logger::TextLoggerHook as "TextLoggerHook"),
     hook_table!(throughput::ThroughputHook as "ThroughputHook"),

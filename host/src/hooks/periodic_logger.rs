@@ -12,7 +12,7 @@ pub(super) struct PeriodicLogger {
     interval: u64,
 }
 
-#[hook(level = 52, aliases = "PeriodicWriter", reads = "events, metrics")]
+#[hook(level = 52, reads = "events, metrics")]
 impl Hook for PeriodicLogger {
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         if t.iter().is_multiple_of(self.interval) { t.write_events() } else { Ok(()) }

@@ -6,7 +6,7 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TensorboardLoggerHook {
-    /// The folder of the run directory that they go to.
+    /// The folder that they go to: an absolute one, or one relative to the run directory. Several runs may share one outside of it.
     #[serde(alias = "work_dir")]
     #[param(default = "tb")]
     log_dir: String,
@@ -38,6 +38,6 @@ impl Hook for TensorboardLoggerHook {
         if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&t.rank())) {
             return Ok(());
         }
-        t.open_writer("tensorboard", self.log_dir.trim_start_matches("./"))
+        t.open_writer("tensorboard", &self.log_dir)
     }
 }

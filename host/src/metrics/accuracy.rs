@@ -29,7 +29,7 @@ fn hits(batch: Classified<'_>, threshold: f64) -> Result<(f64, f64)> {
     Ok((hits, samples))
 }
 
-#[metric(better = "higher")]
+#[metric(better = "higher", aliases = "CategoricalAccuracy, SparseCategoricalAccuracy")]
 impl Metric for Accuracy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let (ignored, threshold) = (self.ignore_index, self.threshold);

@@ -20,7 +20,7 @@ pub(super) struct Auroc {
 }
 /// The share of pairs of a sample of the class and one of another that stand in the right order; equal scores are half
 /// right. `None` where there is no such pair.
-fn area(ranking: &[(f64, bool)]) -> Option<f64> {
+pub(super) fn area(ranking: &[(f64, bool)]) -> Option<f64> {
     let (mut found, mut right) = (0.0, 0.0);
     let mut others = 0.0;
     // Sorted from the best: what is not better than the next is equal to it.
@@ -36,7 +36,7 @@ fn area(ranking: &[(f64, bool)]) -> Option<f64> {
     (found > 0.0 && others > 0.0).then(|| right / (found * others))
 }
 
-#[metric(better = "higher")]
+#[metric(better = "higher", aliases = "AUC")]
 impl Metric for Auroc {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let limit = self.limit;

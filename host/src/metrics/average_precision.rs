@@ -1,7 +1,7 @@
 //! `AveragePrecision`: the precision at every place where a sample of the class is found.
 
 use super::gathered::gathered;
-use super::kept_scores::{KeptScores, mean_over};
+use super::kept_scores::{KeptScores, Ranking, mean_over};
 use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
@@ -34,6 +34,15 @@ fn precision(ranking: &[(f64, bool)]) -> Option<f64> {
     (found > 0.0).then(|| sum / found)
 }
 
+/// The precision of the one ranking, or the mean over those wanted.
+pub(super) fn average(rankings: Option<&[Ranking]>) -> f64 {
+    match rankings {
+        // As scikit-learn has it: where there is nothing to find, nothing of it was found.
+        Some([one]) if !one.is_empty() => precision(one).unwrap_or(0.0),
+        rankings => mean_over(rankings, precision),
+    }
+}
+
 #[metric(better = "higher")]
 impl Metric for AveragePrecision {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
@@ -42,11 +51,7 @@ impl Metric for AveragePrecision {
     }
 
     fn compute(&self) -> f64 {
-        match self.kept.rankings().as_deref() {
-            // As scikit-learn has it: where there is nothing to find, nothing of it was found.
-            Some([one]) if !one.is_empty() => precision(one).unwrap_or(0.0),
-            rankings => mean_over(rankings, precision),
-        }
+        average(self.kept.rankings().as_deref())
     }
 
     gathered!(kept);

@@ -90,7 +90,7 @@ impl Counts {
     }
 }
 
-#[metric(better = "higher")]
+#[metric(better = "higher", aliases = "Bleu4, CaptionBleu4")]
 impl Metric for Bleu {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let (pad, ignored, max_n) = (self.pad, self.ignore_index, self.max_n);

@@ -29,7 +29,7 @@ pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
     Ok((sum, count))
 }
 
-#[metric(better = "lower")]
+#[metric(better = "lower", aliases = "SparseCategoricalCrossEntropy")]
 impl Metric for CategoricalCrossEntropy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let (sum, count) = classified(t, self.ignore_index, entropy)?;

@@ -25,7 +25,7 @@ pub(super) struct F1 {
     counts: ClassCounts,
 }
 
-#[metric(better = "higher")]
+#[metric(better = "higher", aliases = "MacroF1, F1Score")]
 impl Metric for F1 {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         self.counts.update(t, self.ignore_index, self.threshold)

@@ -1,6 +1,8 @@
 //! Every metric gives scikit-learn's, PyTorch's or torchmetrics' value, through the tables that a plugin's would go through.
 
 use super::METRICS;
+use super::kept_scores::KeptScores;
+use super::numbers::Classified;
 use crate::engine::data::{DATASETS, Dataset};
 use crate::engine::{Choice, Engine};
 use crate::plugins::{Instance, MetricType, gather, give_back};
@@ -72,6 +74,25 @@ fn settings(json: &Json) -> Value {
         (key.clone(), value)
     };
     Value::Table(json.as_object().unwrap().iter().map(entry).collect())
+}
+
+/// The scores of a pass, as metrics of curves keep them.
+fn kept(batches: &[Json]) -> KeptScores {
+    let mut kept = KeptScores::default();
+    for batch in batches {
+        let width = match tensor(&batch["output"]).size().as_slice() {
+            [_, width] => usize::try_from(*width).unwrap(),
+            _ => 1,
+        };
+        let scores =
+            Vec::<f32>::try_from(tensor(&batch["output"]).to_kind(tch::Kind::Float).reshape([-1]));
+        let labels =
+            Vec::<i64>::try_from(tensor(&batch["label"]).to_kind(tch::Kind::Int64).reshape([-1]));
+        let (scores, labels) = (scores.unwrap(), labels.unwrap());
+        kept.add(Classified { scores: &scores, width, labels: &labels, ignored: -100 }, usize::MAX)
+            .unwrap();
+    }
+    kept
 }
 
 /// A metric in a run, and the point at which the run is.
@@ -159,6 +180,35 @@ fn a_pass_that_was_saved_in_its_middle_goes_on_elsewhere_to_the_same_value() {
         second.update_all(rest);
         agree(case, second.value(), "saved and taken up");
     }
+}
+
+#[test]
+fn every_curve_is_scikit_learns_point_by_point() {
+    let golden = golden();
+    let mut seen = 0;
+    for case in golden["cases"].as_array().unwrap() {
+        let points = match case["metric"].as_str() {
+            Some("ROC") => super::roc::points,
+            _ => super::precision_recall_curve::points,
+        };
+        let Some(curves) = case["curves"].as_array() else { continue };
+        let rankings = kept(batches(&golden, case)).rankings().unwrap();
+        assert_eq!(rankings.len(), curves.len());
+        for (ranking, curve) in rankings.iter().zip(curves) {
+            let found = points(ranking).unwrap();
+            let column = |at: usize| curve[at].as_array().unwrap().iter().filter_map(Json::as_f64);
+            let wanted: Vec<(f64, f64)> = column(0).zip(column(1)).collect();
+            let (name, metric) = (&case["case"], &case["metric"]);
+            // scikit-learn ends where everything is found; what comes after adds no recall.
+            assert!(found.len() >= wanted.len(), "{metric} of {name}: {found:?}");
+            for (found, wanted) in found.iter().zip(&wanted) {
+                let off = (found.0 - wanted.0).abs().max((found.1 - wanted.1).abs());
+                assert!(off <= TOLERANCE, "{metric} of {name}: {found:?} is not {wanted:?}");
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 14);
 }
 
 #[test]

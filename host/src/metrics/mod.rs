@@ -1,6 +1,6 @@
 //! Built-in metrics, written against plugin-api like any plugin: one file each, one line in [`METRICS`].
 //!
-//! What several share: `numbers` reads a batch; `mean`, `class_counts`, `kept_scores` and `moments` gather it.
+//! What several share: `numbers` reads a batch; `mean`, `class_counts`, `kept_scores` and `moments` gather it; `curve` shows one.
 
 mod accuracy;
 mod auroc;
@@ -12,6 +12,7 @@ mod board;
 mod categorical_cross_entropy;
 mod class_counts;
 mod confusion_matrix;
+mod curve;
 mod f1;
 mod gathered;
 #[cfg(test)]
@@ -30,11 +31,14 @@ mod pearson;
 mod perplexity;
 mod poisson;
 mod precision;
+mod precision_recall_curve;
 mod r2;
 mod rank;
 mod recall;
+mod recall_at;
 mod recall_at_k;
 mod rmse;
+mod roc;
 mod softmax;
 mod spearman;
 mod throughput;
@@ -46,6 +50,9 @@ use hookrack_plugin_api::metric_table;
 /// Names under `[[custom_hooks]]` that stand for a metric: of the type that this key of theirs names, else of this type.
 pub static METRIC_HOOKS: &[(&str, &str, Option<&str>)] =
     &[("AccuracyHook", "accuracy_func", Some("Accuracy")), ("MetricHook", "metric", None)];
+
+/// Hooks of `[[custom_hooks]]` that bring a metric with them, as ColossalAI's register one; the default hooks bring none.
+pub static COMPANIONS: &[(&str, &str)] = &[("LossHook", "Loss")];
 
 /// Every metric that a config can name without a library.
 pub static METRICS: &[MetricBase] = &[
@@ -68,10 +75,15 @@ pub static METRICS: &[MetricBase] = &[
     metric_table!(perplexity::Perplexity as "Perplexity"),
     metric_table!(poisson::Poisson as "Poisson"),
     metric_table!(precision::Precision as "Precision"),
+    metric_table!(precision_recall_curve::PrecisionRecallCurve as "PrecisionRecallCurve"),
     metric_table!(r2::R2 as "R2"),
     metric_table!(recall::Recall as "Recall"),
+    metric_table!(recall_at::RecallAt1 as "RecallAt1"),
+    metric_table!(recall_at::RecallAt5 as "RecallAt5"),
+    metric_table!(recall_at::RecallAt10 as "RecallAt10"),
     metric_table!(recall_at_k::RecallAtK as "RecallAtK"),
     metric_table!(rmse::Rmse as "RMSE"),
+    metric_table!(roc::Roc as "ROC"),
     metric_table!(spearman::Spearman as "Spearman"),
     metric_table!(throughput::Throughput as "Throughput"),
 ];

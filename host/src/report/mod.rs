@@ -4,6 +4,7 @@
 
 mod chart;
 mod clock_time;
+mod curves;
 mod page;
 mod scalars;
 mod tables;
@@ -24,6 +25,8 @@ struct Run {
     charts: Vec<chart::Chart>,
     /// How many charts there are beside those.
     left_out: usize,
+    /// The curves that metrics left.
+    squares: Vec<curves::Square>,
     /// `config.toml`.
     config: String,
 }
@@ -55,7 +58,8 @@ impl Run {
         let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let config = text("config.toml").unwrap_or_default();
-        Ok(Self { name, record, charts, left_out, config })
+        let squares = curves::read(folder);
+        Ok(Self { name, record, charts, left_out, squares, config })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, short};
 use super::clock_time::utc;
-use super::{Run, escape, tables};
+use super::{Run, curves, escape, tables};
 use crate::writers::human;
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -20,6 +20,7 @@ pub(super) fn page(run: &Run) -> String {
     head(&mut out, run);
     cards(&mut out, &run.record);
     charts(&mut out, &run.charts, run.left_out);
+    curves::section(&mut out, &run.squares);
     tables::metrics(&mut out, &run.record);
     tables::phases(&mut out, &run.record);
     tables::hooks(&mut out, &run.record);

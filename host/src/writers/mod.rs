@@ -93,7 +93,7 @@ pub struct RunFacts {
     pub config: String,
 }
 
-/// Opens a writer in a folder of the run directory.
+/// Opens a writer in a folder.
 type Open = fn(&Path, &RunFacts) -> Result<Box<dyn Writer>, RunDirError>;
 
 /// A kind of writer that a hook can have opened.
@@ -101,13 +101,34 @@ struct Kind {
     name: &'static str,
     /// Its folder, where the hook names none.
     folder: &'static str,
+    /// Whether it may be outside the run directory, where other runs may write beside it.
+    may_be_outside: bool,
     open: Open,
 }
 
 static KINDS: &[Kind] = &[
-    Kind { name: "json", folder: "json", open: metrics_json::open_status },
-    Kind { name: "tensorboard", folder: "tb", open: tensorboard::open },
+    Kind { name: "json", folder: "json", may_be_outside: false, open: metrics_json::open_status },
+    Kind { name: "tensorboard", folder: "tb", may_be_outside: true, open: tensorboard::open },
 ];
+
+impl Kind {
+    /// Its folder as seen from the run directory, of what a hook asked for: empty is the kind's own choice, `.` the run
+    /// directory itself.
+    fn place(&self, folder: &str) -> Result<PathBuf, OpenError> {
+        let folder = Path::new(if folder.is_empty() { self.folder } else { folder });
+        let parts = folder.components().filter(|part| *part != Component::CurDir);
+        let folder: PathBuf = parts.collect();
+        if !self.may_be_outside && !is_inside(&folder) {
+            return Err(OpenError::Outside { folder });
+        }
+        Ok(folder)
+    }
+}
+
+/// Whether a path leads to nowhere but into the folder that it is relative to.
+fn is_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
 
 /// The kinds' names, for messages.
 fn kinds() -> String {
@@ -136,20 +157,16 @@ impl Writers {
         self.all.push(Box::new(writer));
     }
 
-    /// Opens one by its kind, in a folder of the run directory; an empty one is the kind's own choice. A run that
-    /// leaves no directory has none, which is no error.
+    /// Opens one by its kind, in a folder relative to the run directory, or an absolute one where the kind may be
+    /// outside; an empty one is the kind's own choice. A run that leaves no directory has none, which is no error.
     ///
     /// # Errors
-    /// There is no such kind, it is open in another folder, the folder is not inside the run directory, or it could
-    /// not be written.
+    /// There is no such kind, it is open in another folder, it may not be in this one, or it could not be written.
     pub fn open(&mut self, kind: &str, folder: &str) -> Result<(), OpenError> {
         let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
             return Err(OpenError::Unknown { kind: kind.to_owned() });
         };
-        let folder = PathBuf::from(if folder.is_empty() { kind.folder } else { folder });
-        if !folder.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(OpenError::Outside { folder });
-        }
+        let folder = kind.place(folder)?;
         match self.opened.iter().find(|(name, _)| *name == kind.name) {
             Some((_, open)) if *open == folder => return Ok(()),
             Some((name, open)) => return Err(OpenError::Elsewhere { name, open: open.clone() }),
@@ -255,14 +272,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run_dir = Some(folder.path().to_owned());
         let mut writers = Writers::new(RunFacts { run_dir, config: String::new() });
-        let error = writers.open("tensorboard", "../tb").unwrap_err().to_string();
-        assert_eq!(error, "`../tb`: give a folder inside the run directory");
+        for outside in ["../json", "/tmp/json", "a/../../b"] {
+            let error = writers.open("json", outside).unwrap_err().to_string();
+            assert_eq!(error, format!("`{outside}`: give a folder inside the run directory"));
+        }
         assert!(!writers.take_media());
         writers.open("tensorboard", "").unwrap();
-        writers.open("tensorboard", "tb").unwrap();
+        writers.open("tensorboard", "./tb").unwrap();
         assert_eq!((writers.all.len(), writers.take_media()), (1, true));
         let error = writers.open("tensorboard", "other").unwrap_err().to_string();
         assert_eq!(error, "tensorboard is open in `tb` already: a run has one");
+    }
+
+    #[test]
+    fn a_dot_is_the_run_directory_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let run_dir = Some(folder.path().to_owned());
+        let mut writers = Writers::new(RunFacts { run_dir, config: String::new() });
+        writers.open("json", ".").unwrap();
+        writers.open("json", "./").unwrap();
+        assert!(folder.path().join("training_status.json").is_file());
+        assert_eq!(writers.all.len(), 1);
     }
 
     #[test]

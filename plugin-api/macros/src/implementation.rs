@@ -5,9 +5,18 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Error, Expr, ImplItem, ItemImpl, Meta, Result};
 
-/// LiBai's names for the training iteration's points.
-const ALIASES: [(&str, &str); 2] =
-    [("before_step", "before_train_iter"), ("after_step", "after_train_iter")];
+/// Names that points have elsewhere; `Point::ALIASES` of plugin-api has the same, which a test there compares.
+const ALIASES: [(&str, &str); 9] = [
+    ("before_step", "before_train_iter"),
+    ("after_step", "after_train_iter"),
+    ("on_run_begin", "before_run"),
+    ("on_run_end", "after_run"),
+    ("on_epoch_begin", "before_epoch"),
+    ("on_epoch_end", "after_epoch"),
+    ("on_iter_begin", "before_iter"),
+    ("on_iter_end", "after_iter"),
+    ("after_hook_is_attached", "on_attach"),
+];
 
 fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
     for entry in entries {

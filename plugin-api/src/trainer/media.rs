@@ -29,8 +29,8 @@ impl Trainer {
         self.host.put_text(name, text)
     }
 
-    /// Has a writer opened before training begins: `tensorboard`, in `folder` of the run directory (empty for the
-    /// kind's own choice). What it writes and when is not the hook's to say: it takes part whenever the writers write.
+    /// Has a writer opened before training begins: `json`, in `folder` of the run directory (empty for the kind's own
+    /// choice), or `tensorboard`, which may also be in an absolute folder or one relative to the run directory. What it writes and when is not the hook's to say: it takes part whenever the writers write.
     pub fn open_writer(&mut self, kind: &str, folder: &str) -> Result<()> {
         self.host.open_writer(kind, folder)
     }

@@ -16,6 +16,15 @@ macro_rules! averaging_hook {
                 self.average.check_loaded(t)
             }
 
+            fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+                // A resumed run has an average already.
+                if self.init_ema && !self.average.is_begun() {
+                    self.average.begin(t)
+                } else {
+                    Ok(())
+                }
+            }
+
             fn $point(&mut self, t: &mut Trainer) -> Result<()> {
                 if t.$count() < self.$begin {
                     return Ok(());

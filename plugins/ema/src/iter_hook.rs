@@ -13,6 +13,10 @@ pub struct EmaIter {
     /// The iteration at which the average begins.
     #[serde(default)]
     begin_iter: u64,
+    /// Begins the average with the weights that training begins with, as iMIX's `init_ema` does, and not with those of
+    /// the first update.
+    #[serde(default)]
+    init_ema: bool,
     /// Starts with a lower momentum that grows to the one that is set.
     #[param(default = true)]
     warmup: bool,

@@ -4,7 +4,7 @@ use crate::table::table;
 use crate::window::{Part, Window};
 use hookrack_plugin_api::prelude::*;
 
-/// Records what libtorch, autograd and every hook do in a few iterations: a trace in `profile/`, and a table of the
+/// Records what libtorch, autograd and every hook do in a few iterations: a trace in `output_dir`, and a table of the
 /// costliest operators in the log.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +31,9 @@ pub struct AutogradProfilerHook {
     /// Estimates floating point operations.
     #[serde(default)]
     with_flops: bool,
+    /// The folder of the traces: one of the run directory, or an absolute path.
+    #[param(default = "profile")]
+    output_dir: String,
     /// Rows of the table.
     #[param(default = 20)]
     row_limit: usize,
@@ -55,7 +58,9 @@ impl AutogradProfilerHook {
 
     fn finish(&mut self, t: &mut Trainer) -> Result<()> {
         self.is_recording = false;
-        let file = format!("profile/{}-iter_{:07}.json", t.instance(), t.iter());
+        let folder = self.output_dir.trim_start_matches("./").trim_end_matches('/');
+        let name = format!("{}-iter_{:07}.json", t.instance(), t.iter());
+        let file = if matches!(folder, "" | ".") { name } else { format!("{folder}/{name}") };
         let file = t.run_dir().is_some().then_some(file);
         let costs = t.stop_profile(file.as_deref())?;
         let table = table(&costs, self.row_limit);

@@ -1,7 +1,7 @@
 //! `[default_hooks]` and `[[custom_hooks]]`: which hooks run, in what order, under what policy.
 
 use super::Resolver;
-use super::entry::Typed;
+use super::policy::{on_error, reserved_again};
 use crate::config::cadence::Phases;
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
@@ -111,7 +111,7 @@ impl Resolver<'_> {
         let every = self.every(&typed.reserved, scope);
         let phases = self.phases(&typed.reserved, scope, Phases::ALL);
         let name = self.name_node(&typed);
-        let on_error = on_error(&typed.reserved, facts);
+        let on_error = on_error(&typed.reserved, facts.default_on_error);
         let hook = HookEntry {
             name: name.as_str()?.to_owned(),
             type_name: typed.entry.name.clone(),
@@ -183,24 +183,4 @@ fn enabled(written: Option<&Node>) -> Option<Node> {
         Some(node) => Some(node.clone()),
         None => Some(Node::table(Table::default(), Origin::Default)),
     }
-}
-
-fn on_error(reserved: &Table, facts: HookFacts) -> Node {
-    let written = reserved.node("on_error").cloned();
-    written.unwrap_or_else(|| Node::str(facts.default_on_error.name(), Origin::Default))
-}
-
-/// The reserved keys of a complete entry, in the order of their description.
-fn reserved_again(typed: &Typed<'_>, complete: [(&str, Node); 4]) -> Table {
-    let [name, level, on_error, phase] = complete;
-    let library = Resolver::library_node(typed.entry, typed.reserved.node("library"));
-    let every = typed.reserved.node("every").cloned();
-    let library = library.map(|node| ("library", node));
-    let every = every.map(|node| ("every", node));
-    let mut table = Table::default();
-    let entries = [library, Some(name), Some(level), Some(on_error), every, Some(phase)];
-    for (key, node) in entries.into_iter().flatten() {
-        table.push_node(key, node);
-    }
-    table
 }

@@ -1,19 +1,31 @@
-//! Entries of `[[custom_hooks]]` that stand for a metric: `AccuracyHook`, or
-//! `MetricHook` with `metric = "…"`.
+//! Entries of `[[custom_hooks]]` that stand for a metric (`AccuracyHook`, or `MetricHook` with `metric = "…"`), and those
+//! that bring one with them (`LossHook`).
 //!
 //! A metric is called in the place of a hook anyway, before the hooks that read it; the resolved config lists such an
 //! entry under `[[metrics]]`.
 
 use super::Resolver;
-use crate::config::catalog::MetricHook;
+use crate::config::catalog::{Companion, MetricHook};
 use crate::config::error::ConfigError;
-use crate::config::tree::{Node, Table};
+use crate::config::tree::{Item, Node, Table};
+use hookrack_plugin_api::Phase;
 
 impl<'a> Resolver<'a> {
+    /// The entries of `[[custom_hooks]]`; whoever resolves hooks says what is wrong with the list.
+    pub(super) fn hook_nodes(&self) -> &'a [Node] {
+        self.file.root.node("custom_hooks").and_then(Node::as_list).unwrap_or_default()
+    }
+
     /// What a hook entry stands for, if it stands for a metric.
     pub(super) fn metric_hook(&self, node: &Node) -> Option<&'a MetricHook> {
         let name = node.as_table()?.node("type")?.as_str()?;
         self.catalog.metric_hooks().iter().find(|hook| hook.name == name)
+    }
+
+    /// The metric that a hook entry brings with it.
+    pub(super) fn companion(&self, node: &Node) -> Option<&'a Companion> {
+        let name = node.as_table()?.node("type")?.as_str()?;
+        self.catalog.companions().iter().find(|companion| companion.hook == name)
     }
 
     /// The same entry as `[[metrics]]` would have it.
@@ -41,4 +53,15 @@ impl<'a> Resolver<'a> {
         });
         None
     }
+}
+
+/// The entry of a metric that comes with a hook: measured wherever there is a label.
+pub(super) fn brought(companion: &Companion, hook: &Node) -> Node {
+    let origin = hook.origin.clone();
+    let phases = [Phase::Train, Phase::Val, Phase::Test];
+    let phases = phases.map(|phase| Node::str(phase.name(), origin.clone()));
+    let mut table = Table::default();
+    table.push_node("type", Node::str(&companion.metric, origin.clone()));
+    table.push_node("phase", Node { item: Item::List(phases.into()), origin: origin.clone() });
+    Node::table(table, origin)
 }

@@ -1,11 +1,14 @@
 //! `[[metrics]]`: what is measured, and in which phases.
 
 use super::Resolver;
+use super::metric_hooks::brought;
+use super::policy::{on_error, reserved_again};
 use crate::config::cadence::Phases;
 use crate::config::catalog::Kind;
 use crate::config::check::Scope;
-use crate::config::entries::MetricEntry;
+use crate::config::entries::{METRIC_LEVEL, MetricEntry};
 use crate::config::tree::{Item, Node, Table};
+use hookrack_plugin_api::OnError;
 
 impl Resolver<'_> {
     pub(super) fn metrics(&mut self) -> Vec<MetricEntry> {
@@ -18,7 +21,7 @@ impl Resolver<'_> {
                 nodes.push(Node::table(table, node.origin.clone()));
             }
         }
-        for (index, node) in self.list_of_tables("custom_hooks").iter().enumerate() {
+        for (index, node) in self.hook_nodes().iter().enumerate() {
             let Some(hook) = self.metric_hook(node) else { continue };
             let path = format!("custom_hooks.{index}");
             let scope = Scope { path, shown: "[[custom_hooks]]".into() };
@@ -28,32 +31,52 @@ impl Resolver<'_> {
                 nodes.push(Node::table(table, node.origin.clone()));
             }
         }
+        self.companions(&mut metrics, &mut nodes);
         let named = metrics.iter().map(|metric| (metric.name.as_str(), &metric.origin));
         self.unique_names(Kind::Metric, &named.collect::<Vec<_>>());
         self.push_list("metrics", nodes);
         metrics
     }
 
+    /// The metrics that hooks bring with them, unless the config has one of that name already, as a resolved one has.
+    fn companions(&mut self, metrics: &mut Vec<MetricEntry>, nodes: &mut Vec<Node>) {
+        for (index, node) in self.hook_nodes().iter().enumerate() {
+            let Some(metric) = self.companion(node) else { continue };
+            if metrics.iter().any(|known| known.name == metric.metric) {
+                continue;
+            }
+            let path = format!("custom_hooks.{index}");
+            let scope = Scope { path, shown: "[[custom_hooks]]".into() };
+            let node = brought(metric, node);
+            if let Some((metric, table)) = self.metric(&node, &scope) {
+                metrics.push(metric);
+                nodes.push(Node::table(table, node.origin.clone()));
+            }
+        }
+    }
+
     fn metric(&mut self, node: &Node, scope: &Scope) -> Option<(MetricEntry, Table)> {
         let mut typed = self.typed(node, Kind::Metric, scope, None)?;
         let name = self.name_node(&typed);
-        let phases = self.phases(&typed.reserved, scope, Phases::EVAL)?;
-        let library = Self::library_node(typed.entry, typed.reserved.node("library"));
+        let level = self.level(&typed.reserved, scope, METRIC_LEVEL);
+        let every = self.every(&typed.reserved, scope);
+        let phases = self.phases(&typed.reserved, scope, Phases::EVAL);
+        let on_error = on_error(&typed.reserved, OnError::Abort);
         let metric = MetricEntry {
             name: name.as_str()?.to_owned(),
             type_name: typed.entry.name.clone(),
             library: typed.entry.source.library().map(Into::into),
-            phases: phases.0,
+            level: level.as_ref()?.0,
+            on_error: OnError::from_name(on_error.as_str()?)?,
+            every: every?,
+            phases: phases.as_ref()?.0,
             settings: typed.settings.to_value(),
             origin: node.origin.clone(),
         };
-        let mut reserved = Table::default();
-        if let Some(library) = library {
-            reserved.push_node("library", library);
-        }
-        reserved.push_node("name", name);
-        reserved.push_node("phase", phases.1);
-        typed.reserved = reserved;
+        typed.reserved = reserved_again(
+            &typed,
+            [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
+        );
         Some((metric, typed.into_table()))
     }
 

@@ -1,6 +1,6 @@
-//! The keys that hook and metric entries share: name, level, cadence, phases.
+//! The keys that hook and metric entries share: name, level, error policy, cadence, phases.
 
-use hookrack_plugin_api::Level;
+use hookrack_plugin_api::{Level, OnError};
 
 use super::Resolver;
 use super::entry::Typed;
@@ -132,4 +132,25 @@ impl Resolver<'_> {
 fn phases_node(phases: Phases, origin: &Origin) -> Node {
     let names = phases.iter().map(|phase| Node::str(phase.name(), origin.clone()));
     Node { item: Item::List(names.collect()), origin: origin.clone() }
+}
+
+/// The error policy, which is the default unless it is written.
+pub(super) fn on_error(reserved: &Table, default: OnError) -> Node {
+    let written = reserved.node("on_error").cloned();
+    written.unwrap_or_else(|| Node::str(default.name(), Origin::Default))
+}
+
+/// The reserved keys of a complete entry, in the order of their description.
+pub(super) fn reserved_again(typed: &Typed<'_>, complete: [(&str, Node); 4]) -> Table {
+    let [name, level, on_error, phase] = complete;
+    let library = Resolver::library_node(typed.entry, typed.reserved.node("library"));
+    let every = typed.reserved.node("every").cloned();
+    let library = library.map(|node| ("library", node));
+    let every = every.map(|node| ("every", node));
+    let mut table = Table::default();
+    let entries = [library, Some(name), Some(level), Some(on_error), every, Some(phase)];
+    for (key, node) in entries.into_iter().flatten() {
+        table.push_node(key, node);
+    }
+    table
 }

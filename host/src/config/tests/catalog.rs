@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
 
-use crate::config::{Catalog, CatalogEntry, DefaultHook, HookFacts, Kind, MetricHook, Source};
+use crate::config::{
+    Catalog, CatalogEntry, Companion, DefaultHook, HookFacts, Kind, MetricHook, Source,
+};
 
 pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
     CatalogEntry {
@@ -110,6 +112,7 @@ fn hooks() -> Vec<CatalogEntry> {
     vec![
         main,
         hook("IterationTimerHook", 20, OnError::Disable, vec![]),
+        hook("LossHook", 12, OnError::Disable, vec![]),
         hook("PeriodicLogger", 50, OnError::Disable, vec![interval]),
         hook("CheckPointHook", 60, OnError::Abort, vec![int("interval", 1)]),
         evaluate,
@@ -146,6 +149,8 @@ pub(super) fn catalog(libraries: &[PathBuf]) -> Catalog {
         let (name, key, metric) = (name.into(), key.into(), metric.map(str::to_owned));
         catalog.add_metric_hook(MetricHook { name, key, metric });
     }
+    let (hook, metric) = ("LossHook".into(), "Loss".into());
+    catalog.add_companion(Companion { hook, metric });
     for (key, type_name, level) in defaults {
         let (key, type_name) = (key.into(), type_name.into());
         catalog.add_default_hook(DefaultHook { key, type_name, level });

@@ -154,6 +154,52 @@ fn a_metric_hook_is_a_metric() {
 }
 
 #[test]
+fn a_metric_has_level_cadence_and_error_policy_of_a_hook() {
+    let keys = "level = 'LOW'\nevery = '2ep'\non_error = 'warn'";
+    for entry in [
+        format!("[[custom_hooks]]\ntype = 'AccuracyHook'\n{keys}"),
+        format!("[[custom_hooks]]\ntype = 'MetricHook'\nmetric = 'Accuracy'\n{keys}"),
+        format!("[[metrics]]\ntype = 'Accuracy'\n{keys}"),
+    ] {
+        let config = resolve(&entry).unwrap();
+        let metric = &config.metrics[0];
+        assert_eq!((metric.level, metric.on_error), (40, OnError::Warn));
+        assert_eq!(metric.every, Every::Epochs(2));
+    }
+    let plain = resolve("[[custom_hooks]]\ntype = 'AccuracyHook'").unwrap();
+    let metric = &plain.metrics[0];
+    assert_eq!((metric.level, metric.on_error), (5, OnError::Abort));
+    assert_eq!(metric.every, Every::Always);
+    for (wrong, says) in [
+        ("level = 'LOWISH'", "LOW"),
+        ("every = 'often'", "every"),
+        ("on_error = 'carry_on'", "on_error"),
+    ] {
+        let error = resolve(&format!("[[custom_hooks]]\ntype = 'AccuracyHook'\n{wrong}"));
+        let error = error.unwrap_err();
+        assert!(error.contains(says) && error.contains("c.toml:9"), "{error}");
+    }
+}
+
+#[test]
+fn a_loss_hook_brings_its_metric_once() {
+    let hook = "[[custom_hooks]]\ntype = 'LossHook'\n";
+    let config = resolve(hook).unwrap();
+    let [loss] = config.metrics.as_slice() else { panic!("{:?}", config.metrics) };
+    assert_eq!((loss.name.as_str(), loss.type_name.as_str()), ("Loss", "Loss"));
+    for phase in [Phase::Train, Phase::Val, Phase::Test] {
+        assert!(loss.phases.contains(phase));
+    }
+    assert!(!loss.phases.contains(Phase::Pred));
+    assert!(config.hooks.iter().any(|hook| hook.type_name == "LossHook"));
+    // One that is there already stays as it is, and two hooks bring one.
+    let own = "[[metrics]]\ntype = 'Loss'\nphase = 'val'\n";
+    let config = resolve(&format!("{own}{hook}{hook}name = 'second'")).unwrap();
+    assert_eq!(config.metrics.len(), 1);
+    assert!(!config.metrics[0].phases.contains(Phase::Train));
+}
+
+#[test]
 fn a_path_starts_in_the_folder_of_the_file_that_says_it() {
     let data = "data.train = { type = 'IdxImages', images = 'images.gz' }";
     let project = Project::new(&[

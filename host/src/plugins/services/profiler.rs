@@ -48,11 +48,14 @@ unsafe extern "C" fn stop(host: *mut c_void, file: HrStr) -> HrStatus {
 /// Where a trace goes; its folder is made.
 fn place(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
     let run_dir = run_dir.ok_or("this run leaves no directory for a trace")?;
-    let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
-    if !inside || Path::new(file).extension() != Some("json".as_ref()) {
-        return Err(format!("`{file}`: give a name inside the run directory that ends in .json"));
+    let given = Path::new(file);
+    let inside = given.components().all(|part| matches!(part, Component::Normal(_)));
+    if !(inside || given.is_absolute()) || given.extension() != Some("json".as_ref()) {
+        return Err(format!(
+            "`{file}`: give a name inside the run directory or an absolute path, ending in .json"
+        ));
     }
-    let path = run_dir.join(file);
+    let path = run_dir.join(given);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;

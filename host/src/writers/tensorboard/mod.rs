@@ -1,10 +1,11 @@
-//! TensorBoard event files: one for each process of a run, in the folder `tb`.
+//! TensorBoard event files: one for each process of a run, in the folder `tb` unless a hook names another.
 //!
 //! Every write is flushed, so that a kill loses at most what was being written, which readers skip. A run that is taken
 //! up again cuts the older files back to the checkpoint and begins its own with a session start at that step, which has
 //! a TensorBoard that is already open forget what it had read beyond it.
 
 mod hparams;
+mod ledger;
 mod messages;
 mod record;
 
@@ -13,6 +14,7 @@ use crate::events::{Content, EventStorage, Image, Media, Medium};
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use image::{ExtendedColorType, ImageEncoder as _};
+use ledger::Ledger;
 use messages::{Event, SessionLog, SessionStatus, Shown, Summary, Value, What};
 use prost::Message as _;
 use serde_json::{Map, Value as Json, json};
@@ -26,6 +28,8 @@ pub(super) struct TensorBoard {
     folder: PathBuf,
     path: PathBuf,
     file: File,
+    // Which files of the folder are this run's.
+    ledger: Ledger,
     // What goes into the next write.
     buffer: Vec<u8>,
     // The last step of anything written.
@@ -57,8 +61,11 @@ fn create(folder: &Path) -> Result<(PathBuf, File), RunDirError> {
 /// Opens a new event file in a folder.
 pub(super) fn open(folder: &Path, facts: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
     let (path, file) = create(folder)?;
-    let mut board =
-        TensorBoard { folder: folder.to_owned(), path, file, buffer: Vec::new(), step: 0 };
+    let ledger = Ledger::of(folder, facts.run_dir.as_deref());
+    // Before anything is in it: what is not in the ledger belongs to somebody else.
+    ledger.add(&path)?;
+    let folder = folder.to_owned();
+    let mut board = TensorBoard { folder, path, file, ledger, buffer: Vec::new(), step: 0 };
     board.push(0, What::FileVersion("brain.Event:2".to_owned()));
     board.push(0, What::Summary(hparams::begin(&facts.config, now())));
     let config = text("config", &format!("```toml\n{}\n```", facts.config.trim_end()));
@@ -85,7 +92,7 @@ impl TensorBoard {
         written.map_err(RunDirError::io("write", &self.path))
     }
 
-    /// The event files of the folder.
+    /// The event files of this run in the folder.
     fn files(&self) -> Result<Vec<PathBuf>, RunDirError> {
         let failed = || RunDirError::io("read", &self.folder);
         let mut files = Vec::new();
@@ -95,7 +102,7 @@ impl TensorBoard {
                 files.push(path);
             }
         }
-        Ok(files)
+        self.ledger.own(files)
     }
 }
 

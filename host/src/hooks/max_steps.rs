@@ -1,0 +1,34 @@
+//! `MaxstepsCallback`: ends a run after so many iterations.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Ends training after so many iterations, with a checkpoint to resume from; schedules go by `train.max_iters`, as ever.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MaxStepsCallback {
+    /// The last iteration.
+    #[param(min = 1)]
+    max_step: u64,
+}
+
+impl MaxStepsCallback {
+    // The run's own end needs no request.
+    fn stop_if_reached(&self, t: &mut Trainer) -> Result<()> {
+        if t.iter() >= self.max_step && t.iter() < t.max_iters() {
+            return t.request_stop(&format!("max_step = {} is reached", self.max_step));
+        }
+        Ok(())
+    }
+}
+
+#[hook(level = 57, aliases = "MaxStepsCallback", on_error = "abort")]
+impl Hook for MaxStepsCallback {
+    // A resumed run may have reached it before.
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.stop_if_reached(t)
+    }
+
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.stop_if_reached(t)
+    }
+}

@@ -1,0 +1,62 @@
+//! `PeriodicWriter`: says when the writers write, as LiBai's does.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Has the writers write every so many iterations and at the end, and at no other time: what an evaluation puts in
+/// between is written at the next one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PeriodicWriter {
+    /// Iterations between two times.
+    #[serde(alias = "interval")]
+    #[param(default = 20, min = 1)]
+    period: u64,
+    /// The writers, by LiBai's names. The console (`CommonMetricPrinter`) and `metrics.json` (`JSONWriter`) always
+    /// write; `TensorboardXWriter` has event files written to `tb` of the run directory.
+    #[serde(default = "console_and_file")]
+    writers: Vec<Name>,
+}
+
+/// A writer of LiBai's.
+#[derive(Deserialize, PartialEq)]
+enum Name {
+    /// The console.
+    CommonMetricPrinter,
+    /// `metrics.json`.
+    #[serde(rename = "JSONWriter")]
+    JsonWriter,
+    /// Event files.
+    TensorboardXWriter,
+}
+
+fn console_and_file() -> Vec<Name> {
+    vec![Name::CommonMetricPrinter, Name::JsonWriter]
+}
+
+impl PeriodicWriter {
+    fn write_if_due(&self, t: &mut Trainer) -> Result<()> {
+        let is_due = t.iter().is_multiple_of(self.period) || t.iter() == t.max_iters();
+        if is_due { t.write_events() } else { Ok(()) }
+    }
+}
+
+#[hook(level = 52, reads = "events, metrics")]
+impl Hook for PeriodicWriter {
+    fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+        let has_events = self.writers.contains(&Name::TensorboardXWriter);
+        if has_events { t.open_writer("tensorboard", "") } else { Ok(()) }
+    }
+
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.write_if_due(t)
+    }
+
+    // An evaluation of the same iteration comes after the above.
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.write_if_due(t)
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        t.write_events()
+    }
+}

@@ -1,0 +1,60 @@
+//! `RecallAt1`, `RecallAt5` and `RecallAt10`: `RecallAtK` with its k in the name, as iMIX has them.
+
+use super::gathered::gathered;
+use super::mean::Mean;
+use super::numbers::{IGNORED, classified};
+use super::rank::over_ranks;
+use hookrack_plugin_api::prelude::*;
+
+/// A metric type for one k.
+///
+/// A macro, because what a metric says about itself is read off its own struct and `impl` block.
+macro_rules! recall_at {
+    ($name:ident, $k:literal, $doc:literal, $aliases:literal) => {
+        #[doc = $doc]
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct $name {
+            /// Labels with this number do not count; unless set, that which the loss ignores.
+            #[param(default = IGNORED)]
+            ignore_index: i64,
+            #[serde(skip)]
+            mean: Mean,
+        }
+
+        #[metric(better = "higher", aliases = $aliases)]
+        impl Metric for $name {
+            fn update(&mut self, t: &mut Trainer) -> Result<()> {
+                let is_hit = |rank: f64| f64::from(u8::from(rank <= $k));
+                let (sum, count) =
+                    classified(t, self.ignore_index, |batch| over_ranks(batch, is_hit))?;
+                self.mean.add(sum, count);
+                Ok(())
+            }
+
+            fn compute(&self) -> f64 {
+                self.mean.value()
+            }
+
+            fn step_value(&self) -> Option<f64> {
+                self.mean.last()
+            }
+
+            gathered!(mean);
+        }
+    };
+}
+
+recall_at!(RecallAt1, 1.0, "The share of samples whose right class has the largest output.", "");
+recall_at!(
+    RecallAt5,
+    5.0,
+    "The share of samples whose right class is among the first 5 outputs.",
+    "Top5Accuracy"
+);
+recall_at!(
+    RecallAt10,
+    10.0,
+    "The share of samples whose right class is among the first 10 outputs.",
+    ""
+);

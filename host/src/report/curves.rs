@@ -1,0 +1,172 @@
+//! The curves that metrics left in the folder `curves` (ROC, precision over recall), each as a figure in the unit square.
+
+use super::escape;
+use super::ticks::label;
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const SIDE: f64 = 300.0;
+const LEFT: f64 = 52.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 44.0;
+const RIGHT: f64 = 14.0;
+
+/// A curve.
+struct Curve {
+    name: String,
+    points: Vec<(f64, f64)>,
+}
+
+/// What a file holds.
+pub(super) struct Square {
+    title: String,
+    iter: u64,
+    x: String,
+    y: String,
+    diagonal: bool,
+    left_out: u64,
+    curves: Vec<Curve>,
+}
+
+/// The figures of a run, by name. A file that is not whole is left out.
+pub(super) fn read(run: &Path) -> Vec<Square> {
+    let entries = std::fs::read_dir(run.join("curves")).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    paths.sort();
+    let text = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+    text.filter_map(|text| Square::of(&serde_json::from_str(&text).ok()?)).collect()
+}
+
+impl Square {
+    fn of(json: &Json) -> Option<Self> {
+        let text = |key: &str| Some(json[key].as_str()?.to_owned());
+        let point = |point: &Json| Some((point[0].as_f64()?, point[1].as_f64()?));
+        let curve = |curve: &Json| {
+            let points = curve["points"].as_array()?.iter().filter_map(point).collect();
+            Some(Curve { name: curve["name"].as_str()?.to_owned(), points })
+        };
+        Some(Self {
+            title: text("title")?,
+            iter: json["iter"].as_u64()?,
+            x: text("x")?,
+            y: text("y")?,
+            diagonal: json["diagonal"].as_bool().unwrap_or(false),
+            left_out: json["left_out"].as_u64().unwrap_or(0),
+            curves: json["curves"].as_array()?.iter().filter_map(curve).collect(),
+        })
+    }
+
+    fn figure(&self) -> String {
+        let title = escape(&self.title);
+        let mut out = format!(
+            "<figure><figcaption><b>{title}</b><span class=\"soft\">after iteration {}</span>",
+            self.iter
+        );
+        for (index, curve) in self.curves.iter().enumerate() {
+            _ = write!(out, "<span class=\"key c{}\">{}</span>", index % 6, escape(&curve.name));
+        }
+        if self.left_out > 0 {
+            _ = write!(out, "<span class=\"soft\">and {} more</span>", self.left_out);
+        }
+        let (width, height) = (LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM);
+        _ = write!(
+            out,
+            "</figcaption><svg viewBox=\"0 0 {width} {height}\" role=\"img\"><title>{title}</title>"
+        );
+        self.axes(&mut out);
+        for (index, curve) in self.curves.iter().enumerate() {
+            let places: Vec<_> = curve.points.iter().map(|point| place(*point)).collect();
+            _ = write!(
+                out,
+                "<polyline class=\"curve c{}\" points=\"{}\"/>",
+                index % 6,
+                places.join(" ")
+            );
+        }
+        out.push_str("</svg></figure>\n");
+        out
+    }
+
+    fn axes(&self, out: &mut String) {
+        let (floor, end) = (TOP + SIDE, LEFT + SIDE);
+        for part in [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] {
+            let (at, row, text) = (LEFT + part * SIDE, floor - part * SIDE, label(part));
+            _ = write!(
+                out,
+                "<path class=\"grid\" d=\"M{LEFT} {row:.1}H{end}M{at:.1} {TOP}V{floor}\"/>\
+                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>\
+                 <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+                LEFT - 6.0,
+                row + 4.0,
+                floor + 18.0
+            );
+        }
+        if self.diagonal {
+            _ = write!(
+                out,
+                "<path class=\"axis\" stroke-dasharray=\"4 3\" d=\"M{LEFT} {floor}L{end} {TOP}\"/>"
+            );
+        }
+        _ = write!(
+            out,
+            "<path class=\"axis\" d=\"M{LEFT} {TOP}V{floor}H{end}\"/>\
+             <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
+             <text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            LEFT + SIDE / 2.0,
+            floor + 36.0,
+            escape(&self.x),
+            TOP + SIDE / 2.0,
+            escape(&self.y)
+        );
+    }
+}
+
+fn place((x, y): (f64, f64)) -> String {
+    let within = |value: f64| value.clamp(0.0, 1.0) * SIDE;
+    format!("{:.1},{:.1}", LEFT + within(x), TOP + SIDE - within(y))
+}
+
+/// The section of the page.
+pub(super) fn section(out: &mut String, squares: &[Square]) {
+    if squares.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Curves over thresholds</h2>\n<div class=\"charts\">\n");
+    squares.iter().for_each(|square| out.push_str(&square.figure()));
+    out.push_str("</div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_drawn_of_each_whole_file() {
+        let run = tempfile::tempdir().unwrap();
+        assert!(read(run.path()).is_empty());
+        let folder = run.path().join("curves");
+        std::fs::create_dir(&folder).unwrap();
+        let whole = "{\"title\":\"val/<ROC>\",\"iter\":40,\"x\":\"false positive rate\",\"y\":\"true positive rate\",\
+                     \"diagonal\":true,\"left_out\":2,\
+                     \"curves\":[{\"name\":\"class 1\",\"points\":[[0.0,0.0],[0.5,1.0],[1.0,1.0]]}]}";
+        std::fs::write(folder.join("val_ROC.json"), whole).unwrap();
+        std::fs::write(folder.join("val_half.json"), &whole[..80]).unwrap();
+        std::fs::write(folder.join(".val_ROC.json.tmp"), whole).unwrap();
+        let mut page = String::new();
+        section(&mut page, &read(run.path()));
+        for part in [
+            "val/&lt;ROC&gt;",
+            "after iteration 40",
+            "class 1",
+            "and 2 more",
+            "false positive rate",
+            "points=\"52.0,312.0 202.0,12.0 352.0,12.0\"",
+            "stroke-dasharray",
+        ] {
+            assert!(page.contains(part), "`{part}` is not in\n{page}");
+        }
+        assert_eq!(page.matches("<figure>").count(), 1);
+    }
+}

@@ -1,0 +1,97 @@
+//! Which event files of a folder are this run's: outside its directory other runs may write beside it, and a resumed run
+//! cuts back its own files only.
+
+use crate::run::{RunDirError, atomic};
+use std::path::{Component, Path, PathBuf};
+
+/// The file of the run directory that lists event files elsewhere, a path a line.
+const NAME: &str = "event_files.txt";
+
+/// The list of a run's event files.
+pub(super) enum Ledger {
+    /// The folder is the run's own, and so is every file in it.
+    Folder,
+    /// The files that are listed in this one.
+    File(PathBuf),
+}
+
+impl Ledger {
+    /// The ledger of a folder.
+    pub(super) fn of(folder: &Path, run_dir: Option<&Path>) -> Self {
+        let is_within = |run_dir: &Path| {
+            folder.strip_prefix(run_dir).is_ok_and(|rest| {
+                rest.components().all(|part| matches!(part, Component::Normal(_)))
+            })
+        };
+        match run_dir {
+            Some(run_dir) if !is_within(run_dir) => Self::File(run_dir.join(NAME)),
+            _ => Self::Folder,
+        }
+    }
+
+    /// Lists a file.
+    ///
+    /// # Errors
+    /// The list could not be written.
+    pub(super) fn add(&self, path: &Path) -> Result<(), RunDirError> {
+        let Self::File(list) = self else { return Ok(()) };
+        let text = format!("{}{}\n", read(list)?, absolute(path).display());
+        atomic::write(list, text.as_bytes())
+    }
+
+    /// Those of some files that are this run's.
+    ///
+    /// # Errors
+    /// The list could not be read.
+    pub(super) fn own(&self, mut files: Vec<PathBuf>) -> Result<Vec<PathBuf>, RunDirError> {
+        if let Self::File(list) = self {
+            let text = read(list)?;
+            let is_listed = |path: &PathBuf| {
+                let path = absolute(path).display().to_string();
+                text.lines().any(|line| line == path)
+            };
+            files.retain(is_listed);
+        }
+        Ok(files)
+    }
+}
+
+/// The path without `..`, so that two ways to one file are one name.
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn read(list: &Path) -> Result<String, RunDirError> {
+    match std::fs::read_to_string(list) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(RunDirError::io("read", list)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_folder_has_only_the_files_that_were_listed() {
+        let root = tempfile::tempdir().unwrap();
+        let (shared, run) = (root.path().join("shared"), root.path().join("runs/one"));
+        for folder in [&shared, &run] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let [mine, other] = ["mine", "other"].map(|name| shared.join(name));
+        for file in [&mine, &other] {
+            std::fs::write(file, "").unwrap();
+        }
+        let ledger = Ledger::of(&run.join("../../shared"), Some(&run));
+        ledger.add(&run.join("../../shared/mine")).unwrap();
+        assert_eq!(ledger.own(vec![mine.clone(), other.clone()]).unwrap(), [mine.clone()]);
+        // Another run has listed nothing.
+        let others = Ledger::of(&shared, Some(&root.path().join("runs/two")));
+        assert!(others.own(vec![mine.clone(), other.clone()]).unwrap().is_empty());
+        // A folder of the run's own is listed nowhere.
+        let own = Ledger::of(&run.join("tb"), Some(&run));
+        assert_eq!(own.own(vec![mine, other]).unwrap().len(), 2);
+        assert_eq!(std::fs::read_dir(&run).unwrap().count(), 1, "the list");
+    }
+}
