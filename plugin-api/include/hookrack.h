@@ -42,6 +42,9 @@
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
 
+// The id of the extension whose table is LossTable.
+#define HR_LOSS "hookrack.loss/1"
+
 // The id of the extension whose table is LrTable.
 #define HR_LR "hookrack.lr/1"
 
@@ -62,6 +65,9 @@
 
 // The id of the extension whose table is ProfilerTable.
 #define HR_PROFILER "hookrack.profiler/1"
+
+// The id of the extension whose table is RoleTable.
+#define HR_ROLES "hookrack.roles/1"
 
 // The id of the extension whose table is StepTable.
 #define HR_STEP "hookrack.step/1"
@@ -235,7 +241,7 @@
 #define HR_ABI_MAJOR 1
 
 // Grows when points or extensions are added; either side may be the older one.
-#define HR_ABI_MINOR 1
+#define HR_ABI_MINOR 2
 
 // The table was made by the Rust macros.
 #define HR_FLAG_RUST 1
@@ -527,7 +533,7 @@ typedef struct TensorTable {
   // The tensor of a `HR_SLOT_*`; HR_ABSENT where there is none at this point. [train-thread] [borrowed until the
   // iteration ends]
   HrStatus (*slot)(void *host, uint32_t slot, HrTensor *out);
-  // Replaces the tensor of a `HR_SLOT_*`. Only a role may. [train-thread]
+  // Replaces the tensor of HR_SLOT_OUTPUT or HR_SLOT_LOSS. Refused outside of a role. [train-thread]
   HrStatus (*set_slot)(void *host, uint32_t slot, HrTensor tensor);
   // The handles of a `HR_LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
   // keep their handles for the whole run, gradients until the iteration ends]
@@ -546,7 +552,8 @@ typedef struct TensorTable {
   HrStatus (*from_view)(void *host, const struct HrDLTensor *view, HrTensor *out);
   // Finds an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
   HrStatus (*op_find)(void *host, struct HrStr name, HrOp *out);
-  // Calls an operator. Trailing arguments may be left out where the operator has defaults. At most `capacity`
+  // Calls an operator. Trailing arguments may be left out where the operator has defaults. A `_foreach_` operator passes
+  // over the places where a handle is 0; such a place is 0 in a list of results too. At most `capacity`
   // results are written and their number to `count`; result tensors belong to the caller, a result's list of
   // handles is borrowed until the next operator call. [train-thread]
   HrStatus (*op_call)(void *host,
@@ -562,13 +569,15 @@ typedef struct TensorTable {
 typedef struct EngineTable {
   // Who made this table.
   struct HrHeader header;
-  // Runs the model on the current input and puts the result into HR_SLOT_OUTPUT. [train-thread]
+  // Runs the model on the current input and puts the result into HR_SLOT_OUTPUT. In training an error while another hook
+  // holds the forward role: `hookrack.roles/1` runs that hook. [train-thread]
   HrStatus (*forward)(void *host);
   // Runs the model on `input`; the result belongs to the caller. [train-thread]
   HrStatus (*model)(void *host, HrTensor input, HrTensor *out);
-  // Computes the configured loss of HR_SLOT_OUTPUT and HR_SLOT_LABEL into HR_SLOT_LOSS. [train-thread]
+  // Computes the configured loss of HR_SLOT_OUTPUT and HR_SLOT_LABEL into HR_SLOT_LOSS; an error as for `forward`. [train-thread]
   HrStatus (*criterion)(void *host);
-  // Differentiates HR_SLOT_LOSS, divided by the number of micro-batches. [train-thread]
+  // Differentiates HR_SLOT_LOSS, times the micro-batch's share of the batch, and adds to the gradients. From
+  // `before_optimizer_step` on HR_SLOT_LOSS is that of the whole batch, and the gradients are of true size. [train-thread]
   HrStatus (*backward)(void *host);
   // Changes the parameters by their gradients, which stay until the iteration ends. [train-thread]
   HrStatus (*optimizer_step)(void *host);
@@ -1037,6 +1046,16 @@ typedef struct ProfilerTable {
   // The operator at `index` of the last profile, the costliest first; HR_ABSENT past the last. [train-thread]
   HrStatus (*op_at)(void *host, size_t index, struct HrOpCost *out);
 } ProfilerTable;
+
+// Roles that a hook has run.
+typedef struct RoleTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Runs the training forward pass of the batch in the slots once more, by whichever hook holds that role, with
+  // gradients being recorded; HR_SLOT_OUTPUT and HR_SLOT_LOSS are the new ones. Refused outside of training, and while the
+  // hook that holds the role is being called. [train-thread]
+  HrStatus (*train_forward)(void *host);
+} RoleTable;
 
 // How a training step is made.
 typedef struct StepTable {

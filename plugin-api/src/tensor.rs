@@ -1,6 +1,6 @@
 //! Tensors that the host keeps, by handle: one, or a whole list at a time.
 
-use crate::abi::{Host, HrTensor};
+use crate::abi::{DLTensor, Host, HrTensor};
 use crate::error::Result;
 use crate::op::{Arg, CachedOp};
 use crate::view::View;
@@ -119,7 +119,8 @@ impl Drop for TensorList {
     }
 }
 
-/// A row of tensors, with the operations that work on all of them in one crossing of the boundary.
+/// A row of tensors, with the operations that work on all of them in one crossing of the boundary. A place without a
+/// tensor, such as the gradient of a frozen parameter, is passed over, and so is one whose counterpart is absent.
 pub trait AsTensors {
     /// The handles.
     fn ids(&self) -> &[HrTensor];
@@ -148,12 +149,13 @@ pub trait AsTensors {
         self.ids().iter().filter_map(move |id| Some(Tensor::borrowed(host?, *id)))
     }
 
-    /// Copies of all of them that no gradient flows into.
+    /// Copies of all of them that no gradient flows into; an absent one stays absent.
     fn clone_detached(&self) -> Result<TensorList> {
         let Some(host) = self.host() else { return Ok(TensorList::default()) };
         let mut list = TensorList::owned(host, Vec::with_capacity(self.len()));
         for id in self.ids() {
-            list.ids.push(clone_one(host, *id)?.into_id());
+            let is_absent = *id == HrTensor::NONE;
+            list.ids.push(if is_absent { *id } else { clone_one(host, *id)?.into_id() });
         }
         Ok(list)
     }
@@ -185,12 +187,18 @@ pub trait AsTensors {
         MUL.call(host, &[Arg::handles(self.ids()), Arg::from(factor)]).map(drop)
     }
 
-    /// The norm of all of them together, as a tensor: nothing waits until its `item` is asked for. Absent ones do
-    /// not count.
+    /// The norm of all of them together, as a tensor: nothing waits until its `item` is asked for. 0 where none is
+    /// present.
+    ///
+    /// # Errors
+    /// A [`TensorList`] that nothing was put into has no norm.
     fn norm(&self) -> Result<Tensor> {
         let Some(host) = self.host() else { crate::bail!("an empty list has no norm") };
         let present: Vec<_> =
             self.ids().iter().copied().filter(|id| *id != HrTensor::NONE).collect();
+        if present.is_empty() {
+            return Ok(Tensor::owned(host, host.from_view(&DLTensor::lend(&[0.0_f32], &[])?)?));
+        }
         let norms = NORMS.call(host, &[Arg::handles(&present)])?.tensors()?;
         let stacked = STACK.call(host, &[Arg::handles(norms.ids())])?.tensor()?;
         NORM.call(host, &[Arg::from(&stacked)])?.tensor()
@@ -213,6 +221,7 @@ pub trait AsTensors {
         let (mine, theirs) = (self.len(), other.len());
         crate::ensure!(mine == theirs, "{}: {mine} tensors against {theirs}", op.name());
         let Some(host) = self.host() else { return Ok(()) };
+        // The host passes over places that are absent on either side.
         let pair =
             [Arg::handles(self.ids()), Arg::handles(other.ids()), extra.unwrap_or(Arg::NONE)];
         let used = if extra.is_some() { 3 } else { 2 };

@@ -41,6 +41,7 @@ mod report;
 mod resume;
 mod roles;
 mod run_directory;
+mod second_pass;
 mod seed_parameters;
 mod seed_rows;
 mod seeds;

@@ -4,7 +4,7 @@ use super::cost::{Cost, HookCost};
 use super::failure::{FailureKind, HookError};
 use super::plan::Plan;
 use super::seat::Seat;
-use crate::plugins::{Instance, StateFailure};
+use crate::plugins::{ForwardRole, Instance, StateFailure};
 use crate::run::RunDirError;
 use crate::torch::profiler;
 use hookrack_plugin_api::abi::{HrProgress, HrStatus};
@@ -60,6 +60,16 @@ impl Rack {
         Self { hooks, entries, starts, progress, clock: Clock::new() }
     }
 
+    /// The hook that holds the training forward role, for others to have it run.
+    pub fn forward_role(&self) -> Option<ForwardRole> {
+        let code = Point::OnTrainForward.code() as usize;
+        let entries = &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize];
+        let entry = entries.first()?;
+        let Attached { seat, instance, .. } = &self.hooks[entry.hook as usize];
+        let is_default = seat.is_default && seat.library.is_none();
+        Some(ForwardRole::new(instance, &seat.name, seat.source(), is_default, entry.called_as))
+    }
+
     /// The hooks, in the order in which they were given.
     pub fn hooks(&self) -> &[Attached] {
         &self.hooks
@@ -106,7 +116,6 @@ impl Rack {
             {
                 continue;
             }
-            attached.instance.announce();
             let status = attached.instance.on_point(entry.called_as);
             let now = self.clock.raw();
             entry.cost.add(now.wrapping_sub(before));

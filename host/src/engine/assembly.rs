@@ -6,7 +6,7 @@ use super::builder::{EngineBuilder, Parts};
 use super::clip::GradClip;
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
-use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
+use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
 use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
 use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
@@ -157,6 +157,21 @@ impl Engine {
     pub fn unscale(&mut self) -> Result<Option<LossScaling>> {
         let scaler = self.loss_scaler.as_mut();
         scaler.map(|scaler| scaler.unscale(&self.params)).transpose()
+    }
+
+    /// Adds the gradients of a whole batch's loss to those that [`unscale`](Self::unscale) has brought to their size, and
+    /// brings them to the same. `None` unless the loss is scaled.
+    pub fn backward_again(&mut self, loss: &Tensor) -> Result<Option<LossScaling>> {
+        let Some(scaler) = &mut self.loss_scaler else {
+            return self.backward(loss, 1.0).map(|()| None);
+        };
+        let _mode = GradMode::set(true);
+        let scaled = scaler.scaled(loss, 1.0)?;
+        let aside = Aside::take(&self.params)?;
+        let passed = autograd::backward(&scaled);
+        let scaling = passed.map_err(Into::into).and_then(|()| scaler.unscale_again(&self.params));
+        aside.put_back()?;
+        scaling.map(Some)
     }
 
     /// Clips the gradients where the config asks for it, and gives their norm before, as a 0-dim tensor whose

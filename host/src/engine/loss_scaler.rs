@@ -68,6 +68,22 @@ impl LossScaler {
         Ok(LossScaling { scale, skipped: self.skipped, skipped_steps })
     }
 
+    /// As [`unscale`](Self::unscale), for a further backward pass of the same step. One that is not finite has the step
+    /// left out like a first one; a good one is no further good step.
+    pub fn unscale_again(&mut self, params: &TensorList) -> Result<LossScaling> {
+        let was_skipped = self.skipped;
+        let scale = f64::from(self.scale);
+        autograd::grads_into(params, &mut self.grads)?;
+        let found_inf = amp::unscale_(&self.grads, scale.recip());
+        self.grads.clear();
+        let is_new = found_inf? && !was_skipped;
+        if is_new {
+            self.update(true)?;
+        }
+        let skipped_steps = self.skipped_steps.unsigned_abs();
+        Ok(LossScaling { scale, skipped: is_new, skipped_steps })
+    }
+
     fn update(&mut self, found_inf: bool) -> Result<()> {
         self.skipped = found_inf;
         let scale = f64::from(self.scale);
@@ -120,6 +136,41 @@ impl LossScaler {
     /// Whether a saved tensor is a loss scaler's, of whatever precision the run is.
     pub fn owns(name: &str) -> bool {
         [SCALE, GOOD_STEPS, SKIPPED_STEPS].contains(&name)
+    }
+}
+
+/// Gradients of true size, out of the way of those of a scaled loss: in their place are zeros, to which a backward pass
+/// adds.
+#[derive(Debug)]
+pub(super) struct Aside {
+    // Each parameter with a gradient, and what that was.
+    kept: Vec<(Tensor, Tensor)>,
+}
+
+impl Aside {
+    /// Puts the gradients of the parameters aside. Copies them.
+    pub(super) fn take(params: &TensorList) -> Result<Self> {
+        let _mode = autograd::GradMode::set(false);
+        let mut kept = Vec::new();
+        for param in params.iter() {
+            if let Some(mut grad) = autograd::grad(&param)? {
+                let before = grad.f_detach()?.f_mul_scalar(1.0)?;
+                let _ = grad.f_zero_()?;
+                kept.push((param, before));
+            }
+        }
+        Ok(Self { kept })
+    }
+
+    /// Adds them to what is in their place.
+    pub(super) fn put_back(self) -> Result<()> {
+        let _mode = autograd::GradMode::set(false);
+        for (param, before) in self.kept {
+            if let Some(mut grad) = autograd::grad(&param)? {
+                let _ = grad.f_add_(&before)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ fn first_bad(t: &Trainer, tensors: &impl AsTensors) -> Result<Option<usize>> {
 /// Makes the step again in anomaly mode; gives libtorch's complaint, if it has one.
 fn again(t: &mut Trainer) -> Result<Option<String>> {
     t.set_anomaly_mode(true)?;
-    let step = t.forward().and_then(|()| t.criterion()).and_then(|()| t.backward());
+    let step = t.train_forward().and_then(|()| t.backward());
     t.set_anomaly_mode(false)?;
     Ok(step.err().map(|error| error.to_string()))
 }

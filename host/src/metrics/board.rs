@@ -69,27 +69,31 @@ impl Board {
         phase: Phase,
         name: &str,
         suffix: &str,
+        better: Option<Better>,
         events: &mut EventStorage,
     ) -> usize {
         let known =
             self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
-        known.unwrap_or_else(|| {
-            let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
-            let scoped = format!("{}/{name}", phase.name());
-            let step_key = events.key(&format!("{scoped}_step"), true);
-            let epoch_key = events.key(&scoped, false);
-            self.entries.push(Entry {
-                phase,
-                name,
-                step_key,
-                epoch_key,
-                step: None,
-                last: None,
-                better: None,
-                best: None,
-            });
-            self.entries.len() - 1
-        })
+        if let Some(slot) = known {
+            // One that comes from a checkpoint may not know it.
+            self.entries[slot].better = better;
+            return slot;
+        }
+        let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
+        let scoped = format!("{}/{name}", phase.name());
+        let step_key = events.key(&format!("{scoped}_step"), true);
+        let epoch_key = events.key(&scoped, false);
+        self.entries.push(Entry {
+            phase,
+            name,
+            step_key,
+            epoch_key,
+            step: None,
+            last: None,
+            better,
+            best: None,
+        });
+        self.entries.len() - 1
     }
 
     /// Keeps the value of a batch; gives the key under which it goes to the writers.
@@ -100,16 +104,10 @@ impl Board {
     }
 
     /// Keeps the value of a whole pass; gives the key under which it goes to the writers.
-    pub fn put_epoch(
-        &mut self,
-        slot: usize,
-        value: f64,
-        epoch: u64,
-        better: Option<Better>,
-    ) -> Key {
+    pub fn put_epoch(&mut self, slot: usize, value: f64, epoch: u64) -> Key {
         let entry = &mut self.entries[slot];
-        (entry.last, entry.better) = (Some(value), better);
-        let is_best = match (better, entry.best) {
+        entry.last = Some(value);
+        let is_best = match (entry.better, entry.best) {
             // NaN is never better.
             (None, _) => false,
             _ if value.is_nan() => false,
@@ -146,11 +144,12 @@ impl Board {
     /// Puts every value back.
     pub fn restore(&mut self, saved: Vec<SavedReading>, events: &mut EventStorage) {
         for reading in saved {
-            let slot = self.slot(Phase::from_code(reading.phase), &reading.name, "", events);
+            let better = |higher| if higher { Better::Higher } else { Better::Lower };
+            let (phase, better) =
+                (Phase::from_code(reading.phase), reading.higher_is_better.map(better));
+            let slot = self.slot(phase, &reading.name, "", better, events);
             let entry = &mut self.entries[slot];
             (entry.step, entry.last) = (reading.step, reading.last);
-            let better = |higher| if higher { Better::Higher } else { Better::Lower };
-            entry.better = reading.higher_is_better.map(better);
             entry.best = reading.best.map(|value| (value, reading.best_epoch));
         }
     }
@@ -184,11 +183,12 @@ mod tests {
     #[test]
     fn values_are_kept_by_phase_name_and_suffix() {
         let (mut board, mut events) = (Board::default(), EventStorage::default());
-        let plain = board.slot(Phase::Val, "F1", "", &mut events);
-        let macro_ = board.slot(Phase::Val, "F1", "macro", &mut events);
+        let better = Some(Better::Higher);
+        let plain = board.slot(Phase::Val, "F1", "", better, &mut events);
+        let macro_ = board.slot(Phase::Val, "F1", "macro", better, &mut events);
         assert_ne!(plain, macro_);
-        assert_eq!(board.slot(Phase::Val, "F1", "macro", &mut events), macro_);
-        let key = board.put_epoch(macro_, 0.5, 1, Some(Better::Higher));
+        assert_eq!(board.slot(Phase::Val, "F1", "macro", better, &mut events), macro_);
+        let key = board.put_epoch(macro_, 0.5, 1);
         assert_eq!(events.series(key).unwrap().name().as_ref(), "val/F1.macro");
         assert_eq!(board.value(Phase::Val, "F1.macro", false), Some(0.5));
         assert_eq!(board.value(Phase::Val, "F1", false), None);
@@ -199,9 +199,9 @@ mod tests {
     fn nan_is_never_best() {
         for (better, best) in [(Better::Higher, 0.7), (Better::Lower, 0.2)] {
             let (mut board, mut events) = (Board::default(), EventStorage::default());
-            let slot = board.slot(Phase::Val, "x", "", &mut events);
+            let slot = board.slot(Phase::Val, "x", "", Some(better), &mut events);
             for (epoch, value) in [f64::NAN, 0.7, 0.2, f64::NAN].into_iter().enumerate() {
-                board.put_epoch(slot, value, epoch as u64, Some(better));
+                board.put_epoch(slot, value, epoch as u64);
             }
             let reading = board.readings().next().unwrap();
             assert!(reading.last.is_some_and(f64::is_nan));

@@ -1,12 +1,12 @@
 //! Closures of a program that uses the library, in the place of a hook.
 
-use super::instance::Instance;
+use super::instance::{Instance, Live};
 use super::services::{Desk, handle_for};
 use crate::hooks::CallbackHook;
 use crate::train::Context;
 use hookrack_plugin_api::abi::{Host, HrStateReader, HrStateWriter, HrStatus, TrainerHandle};
 use hookrack_plugin_api::{Point, Trainer, panics};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ impl Instance {
         // A program's own closures may do what it likes.
         let (desk, handle) = handle_for(&hook.borrow().name, true, context);
         let seat = Box::new(CallbackSeat { hook: Rc::clone(hook), desk });
-        Self {
+        Self::of(Live {
             object: Box::into_raw(seat).cast(),
             on_point,
             save_state,
@@ -31,7 +31,8 @@ impl Instance {
             destroy,
             desk,
             handle,
-        }
+            has_panicked: Cell::new(false),
+        })
     }
 }
 

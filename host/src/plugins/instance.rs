@@ -2,7 +2,7 @@
 
 use super::metric_object::MetricObject;
 use super::metric_seat::MetricSeat;
-use super::services::{Desk, handle_for};
+use super::services::{Call, Desk, handle_for};
 use super::{HookType, MetricType};
 use crate::config::Phases;
 use crate::train::Context;
@@ -12,7 +12,7 @@ use hookrack_plugin_api::abi::{
 use hookrack_plugin_api::{Point, Value};
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 type OnPoint = unsafe extern "C" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
 type SaveState = unsafe extern "C" fn(*mut c_void, *const HrStateWriter) -> HrStatus;
@@ -30,7 +30,10 @@ pub struct StateFailure {
 }
 
 /// A live hook, or a metric in the place of one.
-pub struct Instance {
+pub struct Instance(Rc<Live>);
+
+/// What an instance is: an object, the functions of its table, and the desk at which its calls arrive.
+pub(super) struct Live {
     pub(super) object: *mut c_void,
     pub(super) on_point: OnPoint,
     pub(super) save_state: SaveState,
@@ -38,6 +41,43 @@ pub struct Instance {
     pub(super) destroy: unsafe extern "C" fn(*mut c_void),
     pub(super) desk: &'static Desk,
     pub(super) handle: &'static TrainerHandle,
+    // What panicked is in no state to be called again.
+    pub(super) has_panicked: Cell<bool>,
+}
+
+const PANICKED: &str = "it panicked before, and is not called again";
+
+impl Live {
+    /// Calls it at a point.
+    #[inline]
+    pub(super) fn on_point(&self, point: Point) -> HrStatus {
+        if self.has_panicked.get() {
+            self.desk.set_error(PANICKED);
+            return HrStatus::ERROR;
+        }
+        let status = self.desk.during(Call::Point(point), || {
+            // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
+            unsafe { (self.on_point)(self.object, point.code(), self.handle) }
+        });
+        self.note(status)
+    }
+
+    #[inline]
+    fn note(&self, status: HrStatus) -> HrStatus {
+        if status == HrStatus::PANIC {
+            self.has_panicked.set(true);
+        }
+        status
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // SAFETY: `object` was made by this table and is not used again.
+        self.desk.during(Call::Life, || unsafe { (self.destroy)(self.object) });
+        // The handle itself stays: a plugin may log through it for as long as the process lives.
+        self.desk.close();
+    }
 }
 
 impl Instance {
@@ -55,7 +95,7 @@ impl Instance {
         let (desk, handle) = handle_for(name, may_write, context);
         let table = hook.table;
         let object = create(table.create, handle, desk, settings)?;
-        Ok(Self {
+        Ok(Self::of(Live {
             object,
             on_point: table.on_point,
             save_state: table.save_state,
@@ -63,7 +103,8 @@ impl Instance {
             destroy: table.destroy,
             desk,
             handle,
-        })
+            has_panicked: Cell::new(false),
+        }))
     }
 
     /// Makes an instance of a metric, which has an object for each phase that it is computed in.
@@ -92,7 +133,7 @@ impl Instance {
                 is_called: Cell::new(false),
             });
         }
-        Ok(Self {
+        Ok(Self::of(Live {
             object: Box::into_raw(Box::new(seat)).cast(),
             on_point: metric_on_point,
             save_state: metric_save_state,
@@ -100,25 +141,28 @@ impl Instance {
             destroy: metric_destroy,
             desk,
             handle,
-        })
+            has_panicked: Cell::new(false),
+        }))
     }
 
-    /// Notes that it is the one being called, for what its library logs.
-    #[inline]
-    pub fn announce(&self) {
-        self.desk.enter();
+    pub(super) fn of(live: Live) -> Self {
+        Self(Rc::new(live))
+    }
+
+    /// Itself, for whoever has its role run; gone when it is.
+    pub(super) fn live(&self) -> Weak<Live> {
+        Rc::downgrade(&self.0)
     }
 
     /// Calls it at a point.
     #[inline]
     pub fn on_point(&mut self, point: Point) -> HrStatus {
-        // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
-        unsafe { (self.on_point)(self.object, point.code(), self.handle) }
+        self.0.on_point(point)
     }
 
     /// What it said about its last failure.
     pub fn take_error(&self) -> String {
-        self.desk.take_error()
+        self.0.desk.take_error()
     }
 
     /// Has it save its state.
@@ -126,10 +170,16 @@ impl Instance {
     /// # Errors
     /// Its own words.
     pub fn save_state(&self, writer: &HrStateWriter) -> Result<(), StateFailure> {
-        // SAFETY: as in `on_point`; the writer is valid until the call returns.
-        let status = unsafe { (self.save_state)(self.object, writer) };
-        let panicked = status == HrStatus::PANIC;
-        self.desk.check(status).map_err(|why| StateFailure { panicked, why })
+        let live = &self.0;
+        if live.has_panicked.get() {
+            return Err(StateFailure { panicked: true, why: PANICKED.to_owned() });
+        }
+        let status = live.desk.during(Call::Life, || {
+            // SAFETY: as in `on_point`; the writer is valid until the call returns.
+            unsafe { (live.save_state)(live.object, writer) }
+        });
+        let panicked = live.note(status) == HrStatus::PANIC;
+        live.desk.check(status).map_err(|why| StateFailure { panicked, why })
     }
 
     /// Has it take its state back.
@@ -137,18 +187,12 @@ impl Instance {
     /// # Errors
     /// Its own words.
     pub fn load_state(&mut self, reader: &HrStateReader) -> Result<(), String> {
-        // SAFETY: as in `on_point`; the reader is valid until the call returns.
-        let status = unsafe { (self.load_state)(self.object, reader) };
-        self.desk.check(status)
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        // SAFETY: `object` was made by this table and is not used again.
-        unsafe { (self.destroy)(self.object) };
-        // The handle itself stays: a plugin may log through it for as long as the process lives.
-        self.desk.close();
+        let live = &self.0;
+        let status = live.desk.during(Call::Life, || {
+            // SAFETY: as in `on_point`; the reader is valid until the call returns.
+            unsafe { (live.load_state)(live.object, reader) }
+        });
+        live.desk.check(live.note(status))
     }
 }
 
@@ -160,10 +204,10 @@ fn create(
 ) -> Result<*mut c_void, String> {
     let tree = WireTree::new(settings);
     let mut object = std::ptr::null_mut();
-    desk.enter();
     // SAFETY: the handle lives as long as the process, the settings until the call returns; `object` is a place for
     // one pointer.
-    let status = unsafe { create(handle, tree.as_ptr(), &raw mut object) };
+    let make = || unsafe { create(handle, tree.as_ptr(), &raw mut object) };
+    let status = desk.during(Call::Life, make);
     desk.check(status)?;
     if object.is_null() {
         return Err("it reported success but gave no instance".to_owned());
@@ -184,7 +228,7 @@ unsafe extern "C" fn metric_on_point(
     handle: *const TrainerHandle,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and handle.
-    unsafe { seat(object).on_point(point, &*handle) }
+    Desk::guard_calling(|| Ok(unsafe { seat(object).on_point(point, &*handle) }))
 }
 
 unsafe extern "C" fn metric_save_state(
@@ -192,7 +236,7 @@ unsafe extern "C" fn metric_save_state(
     writer: *const HrStateWriter,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live writer.
-    unsafe { seat(object).save_state(&*writer) }
+    Desk::guard_calling(|| Ok(unsafe { seat(object).save_state(&*writer) }))
 }
 
 unsafe extern "C" fn metric_load_state(
@@ -200,7 +244,7 @@ unsafe extern "C" fn metric_load_state(
     reader: *const HrStateReader,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live reader.
-    unsafe { seat(object).load_state(&*reader) }
+    Desk::guard_calling(|| Ok(unsafe { seat(object).load_state(&*reader) }))
 }
 
 unsafe extern "C" fn metric_destroy(object: *mut c_void) {

@@ -1,7 +1,7 @@
 //! A live metric of one phase: what it is, and the calls to its table, of which there is never one within another.
 
 use super::Better;
-use super::services::Desk;
+use super::services::{Call, Desk};
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{HrHeader, HrScalarSink, HrStatus, HrStr, MetricBase};
 use std::cell::Cell;
@@ -33,7 +33,7 @@ impl MetricObject {
             self.desk.set_error("it is being called: ask for it later");
             return HrStatus::ERROR;
         }
-        let status = call(self.table, self.object);
+        let status = self.desk.during(Call::Life, || call(self.table, self.object));
         self.is_called.set(false);
         status
     }
@@ -68,6 +68,8 @@ impl Drop for MetricObject {
 unsafe extern "C" fn keep(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus {
     // SAFETY: `values` made the sink, and waits; the metric lends the suffix until this returns.
     let (values, suffix) = unsafe { (&mut *sink.cast::<Vec<(String, f64)>>(), suffix.to_lossy()) };
-    values.push((suffix.into_owned(), value));
-    HrStatus::OK
+    Desk::guard_calling(|| {
+        values.push((suffix.into_owned(), value));
+        Ok(HrStatus::OK)
+    })
 }

@@ -3,6 +3,7 @@
 //! It has an object for each phase, so that a validation in the middle of an epoch leaves what training has gathered alone.
 
 use super::metric_object::MetricObject;
+use super::services::Desk;
 use super::state_scope::{read_under, write_under};
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
@@ -127,19 +128,29 @@ fn first_failure<T>(all: &[T], call: impl Fn(&T) -> HrStatus) -> HrStatus {
 unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus {
     // SAFETY: `read` made the sink, and waits; the metric lends the suffix until this returns.
     let (reading, suffix) = unsafe { (&*sink.cast::<Reading<'_>>(), suffix.to_lossy()) };
-    let Reading { context, object, .. } = *reading;
-    let board = &mut context.metrics.borrow_mut();
-    let slot = board.slot(object.phase, &object.name, &suffix, &mut context.events.borrow_mut());
-    let progress = context.progress.get();
-    let key = if reading.is_step {
-        let key = board.put_step(slot, value);
-        // Of an evaluation only the whole counts.
-        (object.phase == Phase::Train).then_some(key)
-    } else {
-        Some(board.put_epoch(slot, value, progress.epoch, object.better))
-    };
-    if let Some(key) = key {
-        context.put(key, value);
+    Desk::guard_calling(|| {
+        reading.put(&suffix, value);
+        Ok(HrStatus::OK)
+    })
+}
+
+impl Reading<'_> {
+    fn put(&self, suffix: &str, value: f64) {
+        let Self { context, object, is_step } = *self;
+        let board = &mut context.metrics.borrow_mut();
+        let slot = {
+            let events = &mut context.events.borrow_mut();
+            board.slot(object.phase, &object.name, suffix, object.better, events)
+        };
+        let key = if is_step {
+            let key = board.put_step(slot, value);
+            // Of an evaluation only the whole counts.
+            (object.phase == Phase::Train).then_some(key)
+        } else {
+            Some(board.put_epoch(slot, value, context.progress.get().epoch))
+        };
+        if let Some(key) = key {
+            context.put(key, value);
+        }
     }
-    HrStatus::OK
 }

@@ -6,6 +6,7 @@
 )]
 
 mod callback_seat;
+mod forward_role;
 mod instance;
 pub mod loader;
 mod metric_object;
@@ -14,6 +15,7 @@ mod services;
 mod state_io;
 mod state_scope;
 
+pub use forward_role::ForwardRole;
 pub use instance::{Instance, StateFailure};
 pub use loader::{
     Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source,

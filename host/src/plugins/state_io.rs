@@ -1,6 +1,7 @@
 //! A hook's state on the host's side: gathered for a checkpoint, and given back from one.
 
 use super::instance::StateFailure;
+use super::services::Desk;
 use crate::saved_state::SavedState;
 use crate::train::{Context, Lease};
 use hookrack_plugin_api::abi::{
@@ -38,18 +39,22 @@ unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrVa
     let (sink, key, value) = unsafe {
         (&*sink.cast::<Sink<'_>>(), key.to_lossy(), value.as_ref().and_then(|v| v.to_value()))
     };
-    let Some(value) = value else { return HrStatus::ERROR };
-    sink.state.borrow_mut().values.insert(key.into_owned(), value);
-    HrStatus::OK
+    Desk::guard_calling(|| {
+        let value = value.ok_or("the value is none, or of a kind that this host does not know")?;
+        sink.state.borrow_mut().values.insert(key.into_owned(), value);
+        Ok(HrStatus::OK)
+    })
 }
 
 unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus {
     // SAFETY: `gather` made the sink and waits; the key is lent until this returns.
     let (sink, key) = unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy()) };
-    let arena = sink.context.arena.borrow();
-    let Ok(tensor) = arena.tensor(tensor) else { return HrStatus::ERROR };
-    sink.state.borrow_mut().tensors.insert(key.into_owned(), tensor.shallow_clone());
-    HrStatus::OK
+    Desk::guard_calling(|| {
+        let arena = sink.context.arena.borrow();
+        let tensor = arena.tensor(tensor).map_err(|error| error.to_string())?;
+        sink.state.borrow_mut().tensors.insert(key.into_owned(), tensor.shallow_clone());
+        Ok(HrStatus::OK)
+    })
 }
 
 struct Source<'a> {
@@ -82,20 +87,30 @@ pub fn give_back(
 unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
     // SAFETY: `give_back` made the source and waits; the key is lent until this returns.
     let (source, key) = unsafe { (&*source.cast::<Source<'_>>(), key.to_lossy()) };
-    let Some(value) = source.state.values.get(key.as_ref()) else { return std::ptr::null() };
-    let tree = Box::new(WireTree::new(value));
-    let pointer = tree.as_ptr();
-    source.lent.borrow_mut().push(tree);
+    let mut pointer = std::ptr::null();
+    Desk::guard_calling(|| {
+        let Some(value) = source.state.values.get(key.as_ref()) else {
+            return Ok(HrStatus::ABSENT);
+        };
+        let tree = Box::new(WireTree::new(value));
+        pointer = tree.as_ptr();
+        source.lent.borrow_mut().push(tree);
+        Ok(HrStatus::OK)
+    });
     pointer
 }
 
 unsafe extern "C" fn tensor(source: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus {
     // SAFETY: `give_back` made the source and waits; the key is lent until this returns.
     let (source, key) = unsafe { (&*source.cast::<Source<'_>>(), key.to_lossy()) };
-    let Some(tensor) = source.state.tensors.get(key.as_ref()) else { return HrStatus::ABSENT };
-    // A copy: what the hook does with it must not change what was read.
-    let handle = source.context.arena.borrow_mut().insert(tensor.copy(), Lease::Owned);
-    // SAFETY: the caller gives a place for one handle.
-    unsafe { out.write(handle) };
-    HrStatus::OK
+    Desk::guard_calling(|| {
+        let Some(tensor) = source.state.tensors.get(key.as_ref()) else {
+            return Ok(HrStatus::ABSENT);
+        };
+        // A copy: what the hook does with it must not change what was read.
+        let handle = source.context.arena.borrow_mut().insert(tensor.copy(), Lease::Owned);
+        // SAFETY: the caller gives a place for one handle.
+        unsafe { out.write(handle) };
+        Ok(HrStatus::OK)
+    })
 }

@@ -1,5 +1,6 @@
 //! Keys of a state under a prefix: a metric saves one object for each phase that it is computed in.
 
+use super::services::Desk;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrTensor, HrValue,
 };
@@ -52,37 +53,40 @@ pub(super) fn read_under(
 
 unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
     // SAFETY: `write_under` made the sink and waits; key and value are lent until this returns.
-    unsafe {
+    Desk::guard_calling(|| unsafe {
         let scoped = &*sink.cast::<Scoped<'_, HrStateWriter>>();
         let key = scoped.key(key);
-        (scoped.inner.put_value)(scoped.inner.sink, HrStr::new(&key), value)
-    }
+        Ok((scoped.inner.put_value)(scoped.inner.sink, HrStr::new(&key), value))
+    })
 }
 
 unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus {
     // SAFETY: `write_under` made the sink and waits; the key is lent until this returns.
-    unsafe {
+    Desk::guard_calling(|| unsafe {
         let scoped = &*sink.cast::<Scoped<'_, HrStateWriter>>();
         let key = scoped.key(key);
-        (scoped.inner.put_tensor)(scoped.inner.sink, HrStr::new(&key), tensor)
-    }
+        Ok((scoped.inner.put_tensor)(scoped.inner.sink, HrStr::new(&key), tensor))
+    })
 }
 
 unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
+    let mut found = std::ptr::null();
     // SAFETY: `read_under` made the source and waits; the key is lent until this returns.
-    unsafe {
+    Desk::guard_calling(|| unsafe {
         let scoped = &*source.cast::<Scoped<'_, HrStateReader>>();
         let key = scoped.key(key);
-        (scoped.inner.value)(scoped.inner.source, HrStr::new(&key))
-    }
+        found = (scoped.inner.value)(scoped.inner.source, HrStr::new(&key));
+        Ok(HrStatus::OK)
+    });
+    found
 }
 
 unsafe extern "C" fn tensor(source: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus {
     // SAFETY: `read_under` made the source and waits; the key is lent until this returns, and `out` is a place for
     // one handle.
-    unsafe {
+    Desk::guard_calling(|| unsafe {
         let scoped = &*source.cast::<Scoped<'_, HrStateReader>>();
         let key = scoped.key(key);
-        (scoped.inner.tensor)(scoped.inner.source, HrStr::new(&key), out)
-    }
+        Ok((scoped.inner.tensor)(scoped.inner.source, HrStr::new(&key), out))
+    })
 }

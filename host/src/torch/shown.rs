@@ -31,7 +31,9 @@ pub fn image(tensor: &Tensor) -> Result<Image, ShowError> {
     let (Ok(width), Ok(height)) = (u32::try_from(width), u32::try_from(height)) else {
         return Err(wrong());
     };
-    let bytes = if tensor.kind() == Kind::Uint8 { tensor.shallow_clone() } else { bytes(tensor)? };
+    // A kind that tch has no name for is like any other that is not bytes.
+    let is_bytes = tensor.f_kind().is_ok_and(|kind| kind == Kind::Uint8);
+    let bytes = if is_bytes { tensor.shallow_clone() } else { bytes(tensor)? };
     let rows = bytes.f_reshape([channels, height.into(), width.into()])?.f_permute([1, 2, 0])?;
     let rows = rows.f_to_device(tch::Device::Cpu)?.f_contiguous()?.f_reshape([-1])?;
     let channels = u8::try_from(channels).map_err(|_| wrong())?;
@@ -48,7 +50,8 @@ fn bytes(tensor: &Tensor) -> Result<Tensor, TchError> {
 /// # Errors
 /// libtorch refused.
 pub fn histogram(tensor: &Tensor, bins: usize) -> Result<Option<Histogram>, ShowError> {
-    let kind = if tensor.kind() == Kind::Double { Kind::Double } else { Kind::Float };
+    let is_double = tensor.f_kind().is_ok_and(|kind| kind == Kind::Double);
+    let kind = if is_double { Kind::Double } else { Kind::Float };
     let all = tensor.f_detach()?.f_to_kind(kind)?;
     let finite = all.f_isfinite()?;
     let values = match finite.f_all()?.f_int64_value(&[])? {

@@ -111,6 +111,7 @@ impl Trainer {
         let hooks = job.members.iter().map(|member| attach(member, &job.config, &context));
         let hooks = hooks.collect::<Result<Vec<_>, _>>()?;
         let rack = Rack::new(hooks, &job.plan, Rc::clone(&context.progress));
+        context.forward_role.replace(rack.forward_role().map(Rc::new));
         Ok(Self {
             context,
             rack,

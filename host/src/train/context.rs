@@ -5,13 +5,14 @@
 
 use super::arena::{Arena, Lease};
 use super::current::Current;
+use super::grad_row::GradRow;
 use super::own_pass::OwnPass;
 use super::phase_clock::PhaseClock;
 use super::requests::Requests;
 use crate::engine::{Engine, EngineError, LossScaling, Mode};
 use crate::events::{EventStorage, Key, Sample};
 use crate::metrics::Board;
-use crate::plugins::MetricObject;
+use crate::plugins::{ForwardRole, MetricObject};
 use crate::run::RunDirError;
 use crate::writers::Writers;
 use hookrack_plugin_api::abi::{
@@ -55,13 +56,28 @@ pub struct Context {
     /// Handles of parameters and buffers, made once.
     pub fixed: FixedHandles,
     /// Handles of the gradients, made when somebody asks.
-    pub grads: RefCell<Vec<HrTensor>>,
+    pub grads: RefCell<GradRow>,
+    /// The hook that holds the training forward role.
+    pub forward_role: RefCell<Option<Rc<ForwardRole>>>,
     /// A hook's own pass over data.
     pub own_pass: RefCell<OwnPass>,
     /// The part of the batch that the micro-batch in progress has.
     pub micro_weight: Cell<f64>,
+    /// How far the iteration's gradients are.
+    gradients: Cell<Gradients>,
     /// Names of the scalars about loss scaling, looked up once.
     scaling_keys: OnceCell<[Key; 2]>,
+}
+
+/// How far the gradients of an iteration are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gradients {
+    /// Micro-batches add theirs, in fp16 too large by the loss scale.
+    Adding,
+    /// They are the whole batch's, of true size, and clipped.
+    Finished,
+    /// As before, but a later backward pass has added to them: they are to be clipped again.
+    Unclipped,
 }
 
 /// Handles that stay the same for the whole run.
@@ -105,8 +121,10 @@ impl Context {
             run_dir,
             fixed,
             grads: RefCell::default(),
+            forward_role: RefCell::default(),
             own_pass: RefCell::default(),
             micro_weight: Cell::new(1.0),
+            gradients: Cell::new(Gradients::Adding),
             scaling_keys: OnceCell::new(),
         }
     }
@@ -140,6 +158,7 @@ impl Context {
     pub fn end_iteration(&self) -> Result<(), EngineError> {
         self.current.borrow_mut().clear();
         self.grads.borrow_mut().clear();
+        self.gradients.set(Gradients::Adding);
         self.arena.borrow_mut().end_iteration();
         self.engine.borrow_mut().zero_grad()
     }
@@ -205,22 +224,38 @@ impl Context {
         self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
     }
 
-    /// Differentiates the loss; micro-batches add up to the gradient of the whole batch.
+    /// Differentiates the loss; micro-batches add up to the gradient of the whole batch. Once they have, the slots hold the
+    /// whole batch, and a further pass adds a whole batch's gradient.
     pub fn backward(&self) -> Result<(), EngineError> {
         let loss = self.slot(SLOT_LOSS, "loss")?;
-        self.engine.borrow().backward(&loss, self.micro_weight.get())
+        // Whatever comes of it, the gradients and their norm are not what they were.
+        self.grads.borrow_mut().outdate();
+        self.current.borrow_mut().set(SLOT_GRAD_NORM, None);
+        if self.gradients.get() == Gradients::Adding {
+            return self.engine.borrow().backward(&loss, self.micro_weight.get());
+        }
+        self.gradients.set(Gradients::Unclipped);
+        let scaling = self.engine.borrow_mut().backward_again(&loss)?;
+        if let Some(scaling) = scaling.filter(|scaling| scaling.skipped) {
+            self.put_loss_scaling(scaling);
+        }
+        Ok(())
     }
 
     /// Brings the gradients to their size, clips them where the config says so, and keeps their norm for whoever asks.
     pub fn finish_gradients(&self) -> Result<(), EngineError> {
-        let mut engine = self.engine.borrow_mut();
-        let scaling = engine.unscale()?;
-        let norm = engine.clip()?;
-        drop(engine);
+        let scaling = self.engine.borrow_mut().unscale()?;
         if let Some(scaling) = scaling {
             self.put_loss_scaling(scaling);
         }
+        self.clip()
+    }
+
+    /// Clips the gradients where the config says so, and keeps their norm for whoever asks.
+    fn clip(&self) -> Result<(), EngineError> {
+        let norm = self.engine.borrow_mut().clip()?;
         self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
+        self.gradients.set(Gradients::Finished);
         Ok(())
     }
 
@@ -243,8 +278,11 @@ impl Context {
         Ok(())
     }
 
-    /// Changes the parameters by their gradients.
+    /// Changes the parameters by their gradients, which are within the config's limits, whoever made them.
     pub fn optimizer_step(&self) -> Result<(), EngineError> {
+        if self.gradients.get() == Gradients::Unclipped {
+            self.clip()?;
+        }
         self.engine.borrow_mut().optimizer_step()
     }
 

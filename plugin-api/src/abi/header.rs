@@ -7,7 +7,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"HOOKRACK");
 /// Plugins and hosts of another major version refuse each other.
 pub const ABI_MAJOR: u16 = 1;
 /// Grows when points or extensions are added; either side may be the older one.
-pub const ABI_MINOR: u16 = 1;
+pub const ABI_MINOR: u16 = 2;
 
 /// The table was made by the Rust macros.
 pub const FLAG_RUST: u64 = 1;

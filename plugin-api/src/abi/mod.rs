@@ -32,6 +32,7 @@ mod pass;
 mod plugin;
 mod precision;
 mod profiler;
+mod roles;
 mod state;
 mod status;
 mod step;
@@ -64,6 +65,7 @@ pub use precision::{PRECISION, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, P
 pub use profiler::{
     HrOpCost, PROFILE_FLOPS, PROFILE_MEMORY, PROFILE_SHAPES, PROFILER, ProfilerTable,
 };
+pub use roles::{ROLES, RoleTable};
 pub use state::{HrStateReader, HrStateWriter};
 pub use status::HrStatus;
 pub use step::{STEP, StepTable};

@@ -143,7 +143,7 @@ pub struct TensorTable {
     /// The tensor of a `SLOT_*`; ABSENT where there is none at this point. [train-thread] [borrowed until the
     /// iteration ends]
     pub slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, out: *mut HrTensor) -> HrStatus,
-    /// Replaces the tensor of a `SLOT_*`. Only a role may. [train-thread]
+    /// Replaces the tensor of SLOT_OUTPUT or SLOT_LOSS. Refused outside of a role. [train-thread]
     pub set_slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, tensor: HrTensor) -> HrStatus,
     /// The handles of a `LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
     /// keep their handles for the whole run, gradients until the iteration ends]
@@ -177,7 +177,8 @@ pub struct TensorTable {
     ) -> HrStatus,
     /// Finds an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
     pub op_find: unsafe extern "C" fn(host: *mut c_void, name: HrStr, out: *mut HrOp) -> HrStatus,
-    /// Calls an operator. Trailing arguments may be left out where the operator has defaults. At most `capacity`
+    /// Calls an operator. Trailing arguments may be left out where the operator has defaults. A `_foreach_` operator passes
+    /// over the places where a handle is 0; such a place is 0 in a list of results too. At most `capacity`
     /// results are written and their number to `count`; result tensors belong to the caller, a result's list of
     /// handles is borrowed until the next operator call. [train-thread]
     pub op_call: unsafe extern "C" fn(

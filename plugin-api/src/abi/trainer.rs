@@ -79,14 +79,16 @@ pub struct HrProgress {
 pub struct EngineTable {
     /// Who made this table.
     pub header: HrHeader,
-    /// Runs the model on the current input and puts the result into SLOT_OUTPUT. [train-thread]
+    /// Runs the model on the current input and puts the result into SLOT_OUTPUT. In training an error while another hook
+    /// holds the forward role: `hookrack.roles/1` runs that hook. [train-thread]
     pub forward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
     /// Runs the model on `input`; the result belongs to the caller. [train-thread]
     pub model:
         unsafe extern "C" fn(host: *mut c_void, input: HrTensor, out: *mut HrTensor) -> HrStatus,
-    /// Computes the configured loss of SLOT_OUTPUT and SLOT_LABEL into SLOT_LOSS. [train-thread]
+    /// Computes the configured loss of SLOT_OUTPUT and SLOT_LABEL into SLOT_LOSS; an error as for `forward`. [train-thread]
     pub criterion: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// Differentiates SLOT_LOSS, divided by the number of micro-batches. [train-thread]
+    /// Differentiates SLOT_LOSS, times the micro-batch's share of the batch, and adds to the gradients. From
+    /// `before_optimizer_step` on SLOT_LOSS is that of the whole batch, and the gradients are of true size. [train-thread]
     pub backward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
     /// Changes the parameters by their gradients, which stay until the iteration ends. [train-thread]
     pub optimizer_step: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,

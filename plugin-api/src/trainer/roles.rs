@@ -7,7 +7,8 @@ use crate::tensor::Tensor;
 
 /// What roles do.
 impl Trainer {
-    /// Runs the model on the current input; its result is the output.
+    /// Runs the model on the current input; its result is the output. In training, while another hook holds the forward
+    /// role, this is an error: [`train_forward`](Self::train_forward) runs that hook, [`model`](Self::model) the model alone.
     pub fn forward(&mut self) -> Result<()> {
         self.host.forward()
     }
@@ -17,12 +18,26 @@ impl Trainer {
         Ok(Tensor::owned(self.host, self.host.model(input.id())?))
     }
 
-    /// Computes the configured loss of output and label.
+    /// Runs the training forward pass on the current batch once more, by whichever hook holds that role, with gradients
+    /// being recorded; output and loss are the new ones. For a second pass within an iteration, such as that of
+    /// sharpness-aware minimisation. Other hooks are not called: the points around the role belong to the loop's own pass.
+    ///
+    /// # Errors
+    /// This is not training, the hook that holds the role failed, or it is being called: a hook does not run its own
+    /// role by this. A host of plugin-api 1.1 cannot, and says so.
+    pub fn train_forward(&mut self) -> Result<()> {
+        self.host.train_forward()
+    }
+
+    /// Computes the configured loss of output and label. What is predicted has no label.
     pub fn criterion(&mut self) -> Result<()> {
         self.host.criterion()
     }
 
-    /// Differentiates the loss.
+    /// Differentiates the loss and adds to the gradients. In `on_iter_backward` it counts for its share of the batch. From
+    /// `before_optimizer_step` on the slots hold the whole batch, and so does the gradient, of true size in fp16 too; the
+    /// limits of `train.clip_grad_*` apply once more in [`optimizer_step`](Self::optimizer_step), and a gradient that is
+    /// not finite has fp16 leave that step out.
     pub fn backward(&mut self) -> Result<()> {
         self.host.backward()
     }
@@ -43,12 +58,12 @@ impl Trainer {
         self.host.count_lr_by_epoch(by_epoch)
     }
 
-    /// Gives the output.
+    /// Gives the output. An error outside of a role.
     pub fn set_output(&mut self, output: &Tensor) -> Result<()> {
         self.host.set_slot(SLOT_OUTPUT, output.id())
     }
 
-    /// Gives the loss.
+    /// Gives the loss. An error outside of a role.
     pub fn set_loss(&mut self, loss: &Tensor) -> Result<()> {
         self.host.set_slot(SLOT_LOSS, loss.id())
     }

@@ -1,4 +1,5 @@
-//! Hooks that take roles over from the built-in main hook: one computes the loss itself, one sets the learning rate.
+//! Hooks that take roles over from the built-in main hook: one computes the loss itself, one sets the learning rate, one
+//! steps by a second pass.
 //!
 //! ```toml
 //! # no [loss]: the hook has one
@@ -11,13 +12,22 @@
 //! type = "IterRuleHook"
 //! library = "libroles.so"
 //! warmup_iters = 100
+//!
+//! [[custom_hooks]]
+//! type = "SamHook"
+//! library = "libroles.so"
+//! rho = 0.05
 //! ```
 
 pub mod focal_loss;
 pub mod iter_rule;
+pub mod sam;
 
 use focal_loss::FocalLoss;
 use hookrack_plugin_api::export_plugin;
 use iter_rule::IterRule;
+use sam::Sam;
 
-export_plugin! { hooks: [FocalLoss as "FocalLossHook", IterRule as "IterRuleHook"] }
+export_plugin! {
+    hooks: [FocalLoss as "FocalLossHook", IterRule as "IterRuleHook", Sam as "SamHook"]
+}

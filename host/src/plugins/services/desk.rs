@@ -2,13 +2,26 @@
 
 use crate::train::Context;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
+use hookrack_plugin_api::{Point, panics};
 use std::cell::{Cell, Ref, RefCell};
 use std::ffi::c_void;
 use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 thread_local! {
     static CALLING: Cell<Option<&'static Desk>> = const { Cell::new(None) };
+}
+
+/// A call to an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plugins) enum Call {
+    /// There is none.
+    None,
+    /// It is being made, saved, restored or ended.
+    Life,
+    /// It is being called at a point.
+    Point(Point),
 }
 
 /// Where an instance's calls arrive.
@@ -17,6 +30,8 @@ pub(in crate::plugins) struct Desk {
     pub(super) name: String,
     /// Whether its manifest says that it mutates.
     pub(super) may_write: bool,
+    // The call to the instance that is under way.
+    call: Cell<Call>,
     // Where each scope that it has entered begins, and all of them as they stand before a name: `head/first/`.
     scopes: RefCell<(Vec<usize>, String)>,
     // Gone once the instance is: a call after that is refused.
@@ -34,14 +49,19 @@ impl Desk {
         may_write: bool,
         context: &Rc<Context>,
     ) -> &'static Self {
-        Box::leak(Box::new(Self {
+        Box::leak(Box::new(Self::new(name, may_write, Some(context.clone()))))
+    }
+
+    fn new(name: &str, may_write: bool, context: Option<Rc<Context>>) -> Self {
+        Self {
             name: name.to_owned(),
             may_write,
+            call: Cell::new(Call::None),
             scopes: RefCell::default(),
-            context: RefCell::new(Some(context.clone())),
+            context: RefCell::new(context),
             error: RefCell::default(),
             refusal: RefCell::default(),
-        }))
+        }
     }
 
     /// The desk behind a handle.
@@ -53,15 +73,40 @@ impl Desk {
         unsafe { &*host.cast::<Self>() }
     }
 
-    /// Notes that this desk's instance is being called.
+    /// Makes a call to this desk's instance. What it logs meanwhile goes under its name, and what was said in an earlier
+    /// call is forgotten.
     #[inline]
-    pub(in crate::plugins) fn enter(&'static self) {
-        CALLING.set(Some(self));
+    pub(in crate::plugins) fn during<T>(&'static self, call: Call, body: impl FnOnce() -> T) -> T {
+        let before = (CALLING.replace(Some(self)), self.call.replace(call));
+        self.error.borrow_mut().clear();
+        self.refusal.borrow_mut().clear();
+        let result = body();
+        CALLING.set(before.0);
+        self.call.set(before.1);
+        result
     }
 
-    /// The desk of the instance that this thread is calling, or called last.
+    /// The desk of the instance that this thread is calling.
     pub(in crate::plugins) fn calling() -> Option<&'static Self> {
         CALLING.get()
+    }
+
+    /// Whether the instance is being called.
+    pub(in crate::plugins) fn is_called(&self) -> bool {
+        self.call.get() != Call::None
+    }
+
+    /// The point that the instance is being called at.
+    pub(super) fn point(&self) -> Option<Point> {
+        match self.call.get() {
+            Call::Point(point) => Some(point),
+            Call::None | Call::Life => None,
+        }
+    }
+
+    /// The instance's name.
+    pub(in crate::plugins) fn name(&self) -> &str {
+        &self.name
     }
 
     /// What stands before the names that the instance gives.
@@ -90,10 +135,15 @@ impl Desk {
         self.context.borrow_mut().take();
     }
 
-    /// What the plugin said about its last failure.
+    /// What the plugin said about its last failure; where it said nothing, what the host last refused it.
     pub(in crate::plugins) fn take_error(&self) -> String {
         let error = std::mem::take(&mut *self.error.borrow_mut());
-        if error.is_empty() { "it gave no reason".to_owned() } else { error }
+        let refusal = self.refusal.borrow();
+        match (error.is_empty(), refusal.is_empty()) {
+            (false, _) => error,
+            (true, false) => format!("{refusal} (it gave no reason of its own)"),
+            (true, true) => "it gave no reason".to_owned(),
+        }
     }
 
     /// A status of the plugin's as a result.
@@ -124,15 +174,84 @@ impl Desk {
         &self,
         body: impl FnOnce(&Context) -> Result<HrStatus, E>,
     ) -> HrStatus {
-        let context = self.context.borrow();
-        let Some(context) = context.as_ref() else {
-            return self.refuse("the run that this handle belongs to is over");
-        };
-        body(context).unwrap_or_else(|error| self.refuse(error))
+        self.guard(|| {
+            let context = self.context.borrow();
+            let context = context.as_ref().ok_or("the run that this handle belongs to is over")?;
+            body(context).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Answers a call that needs nothing of the run. A panic of the host's is an error like any other: it must not leave
+    /// a C function.
+    pub(in crate::plugins) fn guard(
+        &self,
+        body: impl FnOnce() -> Result<HrStatus, String>,
+    ) -> HrStatus {
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(status)) => status,
+            Ok(Err(why)) => self.refuse(why),
+            Err(payload) => {
+                let words = panics::describe(payload.as_ref());
+                self.refuse(format!("the host {words}: a bug of hookrack, please report it"))
+            }
+        }
+    }
+
+    /// As [`Self::guard`] on behalf of the instance that is being called, for functions that are not given a handle.
+    pub(in crate::plugins) fn guard_calling(
+        body: impl FnOnce() -> Result<HrStatus, String>,
+    ) -> HrStatus {
+        match Self::calling() {
+            Some(desk) => desk.guard(body),
+            None => catch_unwind(AssertUnwindSafe(body))
+                .map_or(HrStatus::ERROR, |answer| answer.unwrap_or(HrStatus::ERROR)),
+        }
     }
 
     fn refuse(&self, why: impl Display) -> HrStatus {
         *self.refusal.borrow_mut() = why.to_string();
         HrStatus::ERROR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn desk(name: &str) -> &'static Desk {
+        Box::leak(Box::new(Desk::new(name, false, None)))
+    }
+
+    #[test]
+    fn a_panic_of_the_host_is_the_error_of_the_hook_that_called() {
+        let desk = desk("hook");
+        let status = desk.during(Call::Life, || desk.guard(|| panic!("index 7 of 3")));
+        assert_eq!(status, HrStatus::ERROR);
+        let said = desk.take_error();
+        assert!(said.contains("the host panicked") && said.contains("index 7 of 3"), "{said}");
+        let status = desk.during(Call::Life, || Desk::guard_calling(|| panic!("in a sink")));
+        assert_eq!(status, HrStatus::ERROR);
+        assert!(desk.take_error().contains("in a sink"));
+    }
+
+    #[test]
+    fn what_was_refused_in_one_call_is_no_reason_for_a_failure_in_the_next() {
+        let desk = desk("hook");
+        desk.during(Call::Life, || desk.guard(|| Err("no such tensor".to_owned())));
+        assert!(desk.take_error().starts_with("no such tensor"));
+        desk.during(Call::Life, || {});
+        assert_eq!(desk.take_error(), "it gave no reason");
+    }
+
+    #[test]
+    fn a_call_within_a_call_speaks_for_itself_and_gives_the_word_back() {
+        let (outer, inner) = (desk("outer"), desk("inner"));
+        let calling = || Desk::calling().map(Desk::name);
+        outer.during(Call::Point(Point::OnOptimizerStep), || {
+            inner.during(Call::Life, || assert_eq!(calling(), Some("inner")));
+            assert_eq!((calling(), outer.point()), (Some("outer"), Some(Point::OnOptimizerStep)));
+            assert!(outer.is_called() && !inner.is_called());
+        });
+        assert_eq!((calling(), outer.is_called()), (None, false));
     }
 }

@@ -1,7 +1,9 @@
 //! What roles ask of the engine.
 
 use super::desk::Desk;
+use crate::engine::EngineError;
 use crate::train::{Context, Lease};
+use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{EngineTable, HrHeader, HrStatus, HrTensor};
 use std::ffi::c_void;
 use std::fmt::Display;
@@ -30,9 +32,29 @@ unsafe fn answer<E: Display>(
     unsafe { Desk::of(host) }.answer(body)
 }
 
+/// Answers a call that makes a part of the forward pass.
+///
+/// # Safety
+/// `host` belongs to a handle of ours.
+unsafe fn answer_pass(
+    host: *mut c_void,
+    function: &str,
+    body: impl FnOnce(&Context) -> Result<(), EngineError>,
+) -> HrStatus {
+    // SAFETY: by the contract.
+    let desk = unsafe { Desk::of(host) };
+    desk.answer(|context| {
+        let role = context.forward_role.borrow().clone();
+        if let Some(role) = role.filter(|_| context.phase() == Phase::Train) {
+            role.allows(desk, function)?;
+        }
+        body(context).map_err(|error| error.to_string())
+    })
+}
+
 unsafe extern "C" fn forward(host: *mut c_void) -> HrStatus {
     // SAFETY: the caller's handle is ours.
-    unsafe { answer(host, Context::forward) }
+    unsafe { answer_pass(host, "forward", Context::forward) }
 }
 
 unsafe extern "C" fn model(host: *mut c_void, input: HrTensor, out: *mut HrTensor) -> HrStatus {
@@ -51,7 +73,7 @@ unsafe extern "C" fn model(host: *mut c_void, input: HrTensor, out: *mut HrTenso
 
 unsafe extern "C" fn criterion(host: *mut c_void) -> HrStatus {
     // SAFETY: the caller's handle is ours.
-    unsafe { answer(host, Context::criterion) }
+    unsafe { answer_pass(host, "criterion", Context::criterion) }
 }
 
 unsafe extern "C" fn backward(host: *mut c_void) -> HrStatus {
@@ -90,7 +112,7 @@ unsafe extern "C" fn lr(host: *mut c_void, group: usize, out: *mut f64) -> HrSta
         let lr = context.engine.borrow().group(group)?.lr;
         // SAFETY: the caller gives a place for one number.
         unsafe { out.write(lr) };
-        Ok::<_, crate::engine::EngineError>(())
+        Ok::<_, EngineError>(())
     };
     // SAFETY: the caller's handle is ours.
     unsafe { answer(host, body) }
@@ -103,7 +125,7 @@ unsafe extern "C" fn set_lr(host: *mut c_void, group: usize, lr: f64) -> HrStatu
         let first = engine.lr();
         drop(engine);
         context.advance(|progress| progress.lr = first);
-        Ok::<_, crate::engine::EngineError>(())
+        Ok::<_, EngineError>(())
     };
     // SAFETY: the caller's handle is ours.
     unsafe { answer(host, body) }

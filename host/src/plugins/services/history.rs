@@ -65,5 +65,5 @@ unsafe extern "C" fn enter_scope(host: *mut c_void, name: HrStr) -> HrStatus {
 unsafe extern "C" fn leave_scope(host: *mut c_void) -> HrStatus {
     // SAFETY: the caller's handle is ours.
     let desk = unsafe { Desk::of(host) };
-    if desk.leave_scope() { HrStatus::OK } else { HrStatus::ABSENT }
+    desk.guard(|| Ok(if desk.leave_scope() { HrStatus::OK } else { HrStatus::ABSENT }))
 }

@@ -21,10 +21,12 @@ mod params;
 mod pass;
 mod precision;
 mod profiler;
+mod roles;
+mod rows;
 mod states;
 mod step;
 mod tensors;
 mod trainer;
 
-pub(super) use desk::Desk;
+pub(super) use desk::{Call, Desk};
 pub(super) use trainer::handle_for;

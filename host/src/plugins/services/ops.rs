@@ -1,6 +1,7 @@
 //! Any operator of libtorch for plugins: handles become tensors, the call is libtorch's own.
 
 use super::desk::Desk;
+use super::rows::Places;
 use crate::torch::{self, Arg, Op, Return, Returns};
 use crate::train::{Arena, Context, Lease};
 use hookrack_plugin_api::abi::{
@@ -17,8 +18,14 @@ use torch::value::{RawValue, tag};
 /// The operators found so far, for the whole process: a plugin keeps what it found.
 #[derive(Default)]
 struct Found {
-    ops: Vec<Op>,
+    ops: Vec<FoundOp>,
     names: HashMap<String, HrOp>,
+}
+
+struct FoundOp {
+    op: Op,
+    // It goes through rows of tensors place by place, so a place can be left out.
+    is_foreach: bool,
 }
 
 static FOUND: RwLock<Option<Found>> = RwLock::new(None);
@@ -32,6 +39,9 @@ thread_local! {
 struct Scratch {
     args: Vec<Arg<'static>>,
     tensors: Vec<*mut torch_sys::C_tensor>,
+    // Numbers of 64 bits, whole or not.
+    numbers: Vec<u64>,
+    places: Places,
     returns: Returns,
     handles: Vec<HrTensor>,
 }
@@ -45,7 +55,8 @@ pub(super) unsafe extern "C" fn find(host: *mut c_void, name: HrStr, out: *mut H
         let op = if let Some(op) = found.names.get(name.as_ref()) {
             *op
         } else {
-            found.ops.push(Op::find(&name)?);
+            let is_foreach = name.starts_with("aten::_foreach_");
+            found.ops.push(FoundOp { op: Op::find(&name)?, is_foreach });
             let op = HrOp(found.ops.len() as u64);
             found.names.insert(name.into_owned(), op);
             op
@@ -90,9 +101,17 @@ impl Scratch {
     ) -> Result<usize, String> {
         let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(op.0).ok().and_then(|number| number.checked_sub(1));
-        let op = index
+        let FoundOp { op, is_foreach } = index
             .and_then(|index| found.as_ref()?.ops.get(index))
             .ok_or("no such operator was found")?;
+        self.places.clear();
+        if *is_foreach {
+            // SAFETY: the caller lends every row until this returns.
+            unsafe { self.places.mark(args) };
+            if self.places.is_bare() {
+                return Ok(self.give_nothing(op.returns(), results));
+            }
+        }
         {
             let arena = context.arena.borrow();
             self.lay_out(args, &arena)?;
@@ -106,9 +125,13 @@ impl Scratch {
     fn lay_out(&mut self, args: &[HrArg], arena: &Arena) -> Result<(), String> {
         self.args.clear();
         self.tensors.clear();
-        // Pointers into `tensors` are taken below, so it must not grow in between.
-        self.tensors
-            .reserve(args.iter().filter(|arg| arg.kind == ARG_TENSORS).map(|arg| arg.len).sum());
+        self.numbers.clear();
+        // Pointers into both are taken below, so they must not grow in between.
+        let room = |kinds: &[u32]| {
+            args.iter().filter(|arg| kinds.contains(&arg.kind)).map(|arg| arg.len).sum()
+        };
+        self.tensors.reserve(room(&[ARG_TENSORS]));
+        self.numbers.reserve(room(&[ARG_INTS, ARG_FLOATS]));
         for arg in args {
             let value = match arg.kind {
                 ARG_NONE => RawValue::NONE,
@@ -129,8 +152,8 @@ impl Scratch {
                 ARG_INT => RawValue { tag: tag::I64, integer: arg.int, ..RawValue::NONE },
                 ARG_BOOL => RawValue { tag: tag::BOOL, integer: arg.int, ..RawValue::NONE },
                 ARG_TEXT => row(tag::STR, arg),
-                ARG_INTS => row(tag::INTS, arg),
-                ARG_FLOATS => row(tag::FLOATS, arg),
+                ARG_INTS => self.lay_out_numbers(tag::INTS, arg),
+                ARG_FLOATS => self.lay_out_numbers(tag::FLOATS, arg),
                 kind => return Err(format!("this host knows no argument of kind {kind}")),
             };
             // SAFETY: every pointer leads to a tensor of the arena, or to memory that the caller lends; `call` keeps
@@ -142,7 +165,7 @@ impl Scratch {
 
     fn lay_out_list(&mut self, arg: &HrArg, arena: &Arena) -> Result<RawValue, String> {
         let first = self.tensors.len();
-        for i in 0..arg.len {
+        for i in (0..arg.len).filter(|place| self.places.has(*place)) {
             // SAFETY: the caller lends `len` handles until it returns.
             let handle = unsafe { arg.ptr.cast::<HrTensor>().add(i).read() };
             self.tensors.push(pointer(handle, arena)?);
@@ -150,9 +173,37 @@ impl Scratch {
         Ok(RawValue {
             tag: tag::TENSORS,
             pointer: self.tensors[first..].as_mut_ptr().cast(),
-            length: i64::try_from(arg.len).unwrap_or(i64::MAX),
+            length: length_of(&self.tensors[first..]),
             ..RawValue::NONE
         })
+    }
+
+    /// A row of numbers; where there is one for each tensor, without those whose tensor is absent.
+    fn lay_out_numbers(&mut self, tag: i32, arg: &HrArg) -> RawValue {
+        if !self.places.thin(arg.len) {
+            return row(tag, arg);
+        }
+        let first = self.numbers.len();
+        for i in (0..arg.len).filter(|place| self.places.has(*place)) {
+            // SAFETY: the caller lends `len` numbers of 64 bits until it returns.
+            self.numbers.push(unsafe { arg.ptr.cast::<u64>().add(i).read() });
+        }
+        RawValue {
+            tag,
+            pointer: self.numbers[first..].as_mut_ptr().cast(),
+            length: length_of(&self.numbers[first..]),
+            ..RawValue::NONE
+        }
+    }
+
+    /// What a call over no tensor at all gives: a list of absent ones for each result.
+    fn give_nothing(&mut self, returns: usize, results: &mut [HrArg]) -> usize {
+        self.handles.clear();
+        self.handles.resize(self.places.len(), HrTensor::NONE);
+        let count = returns.min(results.len());
+        let (ptr, len) = (self.handles.as_ptr().cast(), self.handles.len());
+        results[..count].fill(HrArg { kind: ARG_TENSORS, ptr, len, ..HrArg::NONE });
+        count
     }
 
     /// Hands the results over; tensors get handles that the caller owns.
@@ -169,9 +220,17 @@ impl Scratch {
                 Return::Bool(truth) => HrArg { kind: ARG_BOOL, int: truth.into(), ..HrArg::NONE },
                 Return::List(list) => {
                     lists += 1;
-                    self.handles
-                        .extend(list.iter().map(|tensor| arena.insert(tensor, Lease::Owned)));
-                    HrArg { kind: ARG_TENSORS, len: list.len(), ..HrArg::NONE }
+                    let mut given = list.iter().map(|tensor| arena.insert(tensor, Lease::Owned));
+                    if self.places.thin(self.places.len()) {
+                        let places = (0..self.places.len()).map(|place| self.places.has(place));
+                        let handle = |has| if has { given.next() } else { None };
+                        self.handles.extend(
+                            places.map(handle).map(|handle| handle.unwrap_or(HrTensor::NONE)),
+                        );
+                    } else {
+                        self.handles.extend(given);
+                    }
+                    HrArg { kind: ARG_TENSORS, len: self.handles.len(), ..HrArg::NONE }
                 }
             };
         }
@@ -193,6 +252,10 @@ fn pointer(handle: HrTensor, arena: &Arena) -> Result<*mut torch_sys::C_tensor, 
         .tensor(handle)
         .map(|tensor: &Tensor| tensor.as_ptr().cast_mut())
         .map_err(|e| e.to_string())
+}
+
+fn length_of<T>(row: &[T]) -> i64 {
+    i64::try_from(row.len()).unwrap_or(i64::MAX)
 }
 
 fn row(tag: i32, arg: &HrArg) -> RawValue {

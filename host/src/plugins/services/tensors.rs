@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::ops;
 use crate::torch::dlpack;
 use crate::train::{Context, Lease};
+use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
     LIST_GRADS, LIST_PARAMS, SLOT_GRAD_NORM, SLOT_LOSS, SLOT_OUTPUT, TensorTable, VIEW_WRITE,
@@ -43,9 +44,20 @@ unsafe extern "C" fn slot(host: *mut c_void, slot: u32, out: *mut HrTensor) -> H
 
 unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) -> HrStatus {
     // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
-        if !matches!(slot, SLOT_OUTPUT | SLOT_LOSS) {
-            return Err("only output and loss can be set".to_owned());
+    let desk = unsafe { Desk::of(host) };
+    desk.answer(|context| {
+        let what = match slot {
+            SLOT_OUTPUT => "output",
+            SLOT_LOSS => "loss",
+            _ => return Err("only output and loss can be set".to_owned()),
+        };
+        let point = desk.point();
+        if !point.is_some_and(Point::is_role) {
+            let here = point.map_or_else(|| "here".to_owned(), |point| format!("at {point}"));
+            return Err(format!(
+                "the {what} cannot be set {here}: only a role (on_train_forward and its like) may set it, while it is \
+                 being called; take the role, or leave the {what} alone"
+            ));
         }
         let tensor = clone_of(context, tensor)?;
         context.current.borrow_mut().set(slot, Some(tensor));
@@ -64,8 +76,9 @@ unsafe extern "C" fn list(host: *mut c_void, list: u32, out: *mut HrTensors) -> 
             LIST_PARAMS => lend(&context.fixed.params),
             LIST_BUFFERS => lend(&context.fixed.buffers),
             LIST_GRADS => {
-                fill_grads(context)?;
-                lend(&context.grads.borrow())
+                let mut row = context.grads.borrow_mut();
+                let (engine, mut arena) = (context.engine.borrow(), context.arena.borrow_mut());
+                lend(row.handles(engine.params(), &mut arena).map_err(|e| e.to_string())?)
             }
             _ => return Ok::<_, String>(HrStatus::ABSENT),
         };
@@ -77,25 +90,6 @@ unsafe extern "C" fn list(host: *mut c_void, list: u32, out: *mut HrTensors) -> 
 
 fn lend(handles: &[HrTensor]) -> HrTensors {
     HrTensors { ptr: handles.as_ptr(), len: handles.len() }
-}
-
-/// Makes handles of the gradients, once an iteration.
-fn fill_grads(context: &Context) -> Result<(), String> {
-    let mut grads = context.grads.borrow_mut();
-    if !grads.is_empty() {
-        return Ok(());
-    }
-    let engine = context.engine.borrow();
-    let mut arena = context.arena.borrow_mut();
-    for param in engine.params() {
-        let grad = param.tensor.f_grad().map_err(|e| e.to_string())?;
-        grads.push(if grad.defined() {
-            arena.insert(grad, Lease::Iteration)
-        } else {
-            HrTensor::NONE
-        });
-    }
-    Ok(())
 }
 
 unsafe extern "C" fn name(host: *mut c_void, list: u32, index: usize, out: *mut HrStr) -> HrStatus {

@@ -3,15 +3,16 @@
 use super::desk::Desk;
 use super::{
     artifacts, checkpoint_names, checkpoints, console, engine, events, history, loss, lr, media,
-    metrics, params, pass, precision, profiler, states, step, tensors,
+    metrics, params, pass, precision, profiler, roles, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr,
     LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LOSS, LR, MEDIA, METRICS, PARAMS, PASS,
-    PRECISION, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, STEP, TrainerHandle,
+    PRECISION, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, ROLES, STEP, TrainerHandle,
 };
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tracing::level_filters::LevelFilter;
 
@@ -73,6 +74,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
         PASS => (&raw const pass::TABLE).cast(),
         PRECISION => (&raw const precision::TABLE).cast(),
         PROFILER => (&raw const profiler::TABLE).cast(),
+        ROLES => (&raw const roles::TABLE).cast(),
         STEP => (&raw const step::TABLE).cast(),
         _ => std::ptr::null(),
     }
@@ -84,18 +86,24 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
         unsafe { (Desk::of(host), target.to_lossy(), message.to_lossy()) };
     // A library has one way to log for all its hooks; on the training thread, the one being called is speaking.
     let hook = Desk::calling().unwrap_or(desk).name.as_str();
-    match level {
+    let write = || match level {
         LOG_ERROR => tracing::error!(target: "plugin", "{hook}: {message}"),
         LOG_WARN => tracing::warn!(target: "plugin", "{hook}: {message}"),
         LOG_INFO => tracing::info!(target: "plugin", "{hook}: {message}"),
         LOG_DEBUG => tracing::debug!(target: "plugin", %target, "{hook}: {message}"),
         _ => tracing::trace!(target: "plugin", %target, "{hook}: {message}"),
-    }
+    };
+    // Not by way of the desk: any thread may log. There is nobody to tell that a line was lost.
+    let _ = catch_unwind(AssertUnwindSafe(write));
 }
 
 unsafe extern "C" fn set_error(host: *mut c_void, message: HrStr) {
     // SAFETY: the caller's handle is ours; it lends the text until this returns.
-    unsafe { Desk::of(host).set_error(&message.to_lossy()) }
+    let (desk, message) = unsafe { (Desk::of(host), message.to_lossy()) };
+    desk.guard(|| {
+        desk.set_error(&message);
+        Ok(HrStatus::OK)
+    });
 }
 
 unsafe extern "C" fn last_error(host: *mut c_void) -> HrStr {

@@ -1,0 +1,44 @@
+//! `SamHook`: sharpness-aware minimisation, a second pass at the worst point nearby, by whoever runs the model.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Steps by the gradient at the point within `rho` where the loss is highest, so that flat minima are found
+/// (arXiv 2010.01412).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sam {
+    /// How far away that point is; 0 is training as usual, in twice the time.
+    #[param(default = 0.05, min = 0.0)]
+    pub rho: f64,
+}
+
+#[hook(mutates = "params, grads")]
+impl Hook for Sam {
+    /// The slots hold the whole batch here, however it was cut before: so does the second pass.
+    fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let norm = t.grads().norm()?.item()?;
+        // A gradient that is not finite leads nowhere; in fp16 the host leaves this step out.
+        if norm.is_finite() && norm > 0.0 {
+            self.ascend_and_descend(t, norm)?;
+        }
+        t.optimizer_step()
+    }
+}
+
+impl Sam {
+    fn ascend_and_descend(&self, t: &mut Trainer, norm: f64) -> Result<()> {
+        // What is logged is the loss of the weights that training has reached, not of those nearby.
+        let (output, loss) = (t.output()?.keep()?, t.loss()?.keep()?);
+        let weights = t.params().clone_detached()?;
+        let away = t.grads().clone_detached()?;
+        away.mul_(self.rho / norm)?;
+        t.params().add_(&away)?;
+        t.grads().zero_()?;
+        let passed = t.train_forward().and_then(|()| t.backward());
+        // The very weights, and whatever has become of the pass.
+        t.params().copy_(&weights)?;
+        passed?;
+        t.set_output(&output)?;
+        t.set_loss(&loss)
+    }
+}
