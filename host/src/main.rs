@@ -2,6 +2,20 @@
 
 use std::process::ExitCode;
 
+/// Called before Rust's runtime, which opens `/dev/null` in the place of a closed standard output: from then on nobody
+/// can tell a result that was lost from one that was not wanted.
+#[used]
+#[unsafe(link_section = ".init_array")]
+#[expect(
+    unsafe_code,
+    reason = "there is no other way to run before the runtime; it is one look at a path"
+)]
+static BEFORE_RUNTIME: extern "C" fn() = before_runtime;
+
+extern "C" fn before_runtime() {
+    hookrack::stdio::note_closed();
+}
+
 fn main() -> ExitCode {
     hookrack::cli::main()
 }

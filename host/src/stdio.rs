@@ -2,10 +2,22 @@
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The first failure of standard output.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Whether standard output was closed when the process was started.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether standard output is closed. For a program to call before Rust's runtime puts `/dev/null` in its place.
+pub fn note_closed() {
+    let descriptors = Path::new("/proc/self/fd");
+    let is_open = |number: &str| descriptors.join(number).symlink_metadata().is_ok();
+    CLOSED.store(descriptors.is_dir() && !is_open("1"), Ordering::Relaxed);
+}
 
 fn lost() -> MutexGuard<'static, Option<io::Error>> {
     LOST.lock().unwrap_or_else(PoisonError::into_inner)
@@ -32,6 +44,9 @@ pub fn complain(line: Arguments<'_>) {
 /// The first failure.
 pub fn outcome() -> io::Result<()> {
     keep(io::stdout().flush());
+    if CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
     let first = lost().take();
     match first {
         Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
@@ -39,7 +54,8 @@ pub fn outcome() -> io::Result<()> {
     }
 }
 
-fn keep(written: io::Result<()>) {
+/// Remembers how something went that was printed to standard output in another way.
+pub fn keep(written: io::Result<()>) {
     if let Err(error) = written {
         lost().get_or_insert(error);
     }

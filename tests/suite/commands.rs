@@ -8,15 +8,25 @@ use std::path::Path;
 #[test]
 fn every_command_has_help_with_examples() {
     let bench = Bench::bare();
-    bench
-        .run(["--help"])
-        .expect(0)
-        .prints(&["Examples:\n", "Exit codes: 0 done, 2 config or usage"]);
-    for command in
-        ["train", "eval", "predict", "check", "plan", "config", "plugins", "inspect", "new-plugin"]
-    {
+    bench.run(["--help"]).expect(0).prints(&[
+        "Examples:\n",
+        "Exit codes:\n  0    success",
+        "\n  130  interrupted",
+    ]);
+    let ran = bench.run(["--help"]);
+    let listed = ran.stdout.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let names = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<_> = names.map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert!(names.len() > 12, "{names:?}");
+    for command in names.into_iter().filter(|name| *name != "help") {
         let ran = bench.run([command, "--help"]);
-        ran.expect(0).prints(&["Examples:\n", &format!("  hookrack {command} "), "Usage: "]);
+        let example = format!("\n  hookrack {command}");
+        let wanted = ["Examples:\n", &example, "Usage: ", "Exit codes:\n"];
+        ran.expect(0).prints(&wanted);
+        let mut examples = ran.stdout.split_once("Examples:\n").unwrap().1.lines();
+        let broken =
+            examples.find(|line| !line.starts_with("  hookrack ")).filter(|line| !line.is_empty());
+        assert_eq!(broken, None, "{command}: an example takes more than a line");
     }
     bench.run(["--version"]).expect(0).prints(&["hookrack 0."]);
     bench.run(["trian"]).expect(2).says(&["train"]);

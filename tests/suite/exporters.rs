@@ -1,6 +1,6 @@
 //! The plugins that tell other programs about a run: a page for Prometheus, posts to a URL.
 
-use crate::patience::{until, wait};
+use crate::patience::{signal, until, wait};
 use crate::workbench::Bench;
 use serde_json::Value as Json;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -106,8 +106,7 @@ fn a_client_that_sends_a_byte_now_and_then_does_not_hold_the_end_of_a_run() {
             std::thread::sleep(Duration::from_millis(200));
         }
     });
-    let kill = ["-s", "INT", &run.id().to_string()];
-    assert!(Command::new("kill").args(kill).status().unwrap().success());
+    signal(&run, "INT");
     assert_eq!(wait(&mut run).code(), Some(130));
     slow.join().unwrap();
 }

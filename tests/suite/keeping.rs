@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
-use crate::patience::{output, until, wait};
+use crate::patience::{output, signal, until, wait};
 use crate::workbench::{Bench, program, run_in};
 use std::fs;
 use std::path::Path;
@@ -303,7 +303,7 @@ fn an_export_that_fails_leaves_nothing_behind() {
 
 #[test]
 fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
-    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
         let bench = Bench::new("");
         fs::create_dir(bench.path("tmp")).unwrap();
         let mut proof = Command::new(program());
@@ -318,10 +318,9 @@ fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
             serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
         let child = format!("/proc/{}", record["pid"]);
         assert!(Path::new(&child).exists());
-        let kill = ["-s", signal, &proof.id().to_string()];
-        assert!(Command::new("kill").args(kill).status().unwrap().success());
-        assert_eq!(wait(&mut proof).code(), Some(code), "{signal}");
-        assert!(!Path::new(&child).exists(), "{signal}: its run goes on");
-        assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "{signal}");
+        signal(&proof, name);
+        assert_eq!(wait(&mut proof).code(), Some(code), "{name}");
+        assert!(!Path::new(&child).exists(), "{name}: its run goes on");
+        assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "{name}");
     }
 }

@@ -32,6 +32,13 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
     wait_for(child, PATIENCE).unwrap().unwrap_or_else(|| panic!("{child:?} hangs"))
 }
 
+/// Sends a signal to a program, by its short name: `INT`.
+#[track_caller]
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = output(Command::new("kill").args(["-s", name, &child.id().to_string()])).unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+}
+
 /// Waits until something is so.
 #[track_caller]
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -42,9 +42,17 @@ fn a_result_that_cannot_be_printed_is_an_error() {
         let message = "error: could not write to standard output: No space left on device";
         assert_eq!(ran.code, Some(6), "{arguments}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{arguments}: {}", ran.stderr);
+        let ran = redirected(&bench, arguments, ">&-");
+        let message = "error: could not write to standard output: Bad file descriptor";
+        assert_eq!(ran.code, Some(6), "{arguments}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{arguments}: {}", ran.stderr);
         // The same to a reader that has gone is no error: `| head` has what it wanted.
         let ran = redirected(&bench, arguments, "| true");
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{arguments}");
+    }
+    // Opened for reading too, as other programs open it for those that they start.
+    for nowhere in ["> /dev/null", "1<> /dev/null"] {
+        assert_eq!(redirected(&bench, "plan config.toml", nowhere).code, Some(0), "{nowhere}");
     }
 }
 

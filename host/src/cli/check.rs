@@ -7,12 +7,12 @@ use crate::writers::Writers;
 use clap::Args;
 use std::process::ExitCode;
 
-/// Check a config: read it, load its plugins, build model and data, make every hook; train nothing
+/// Check a config without training: load its plugins, build model and data, create every hook
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack check configs/quickstart.toml
-  hookrack check configs/quickstart.toml -s custom_hooks.0.momentum=2")]
+  hookrack check configs/quickstart.toml -s custom_hooks.0.momentum=2"))]
 pub(super) struct CheckArgs {
     #[command(flatten)]
     source: ConfigSource,

@@ -9,32 +9,32 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Print the resolved config with the origin of each value, or the JSON Schema of configs
+/// Print the resolved config and where each value comes from, or the JSON Schema of configs
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
-  hookrack config configs/quickstart.toml                every value and where it comes from
-  hookrack config configs/quickstart.toml --toml         a config that means the same, with nothing left out
-  hookrack config configs/quickstart.toml --plot-lr lr.svg   draw the learning rate of the whole run
-  hookrack config --schema > hookrack.schema.json        for your editor; knows the hooks of ./plugins")]
+  hookrack config configs/quickstart.toml                    every value and where it comes from
+  hookrack config configs/quickstart.toml --toml             an equivalent, complete config
+  hookrack config configs/quickstart.toml --plot-lr lr.svg   plot the learning rate
+  hookrack config --schema > hookrack.schema.json            for your editor"))]
 pub(super) struct ConfigArgs {
-    /// The config file; for --schema only its plugin folders count
+    /// The config file; with --schema only its plugin folders are used
     #[arg(required_unless_present = "schema")]
     config: Option<PathBuf>,
 
-    /// Override a value of the config; may be given many times
+    /// Override a value of the config, such as train.max_epochs=3 (repeatable)
     #[arg(short, long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 
-    /// Print the resolved config as TOML
+    /// Print the resolved config as TOML, itself a valid config
     #[arg(long, conflicts_with = "schema")]
     toml: bool,
 
-    /// Draw the learning rate over the whole run as an SVG; reads the data to know how long that is, trains nothing
+    /// Plot the learning rate of the whole run to an SVG file; reads the data to count iterations
     #[arg(long, value_name = "FILE", conflicts_with_all = ["schema", "toml"])]
     plot_lr: Option<PathBuf>,
 
-    /// Print the JSON Schema of configs, with every hook and metric of the plugin folders
+    /// Print the JSON Schema of configs, with every hook and metric in the plugin folders
     #[arg(long)]
     schema: bool,
 }

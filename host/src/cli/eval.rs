@@ -11,13 +11,13 @@ use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Evaluate a checkpoint on [data.test] and every [data.tests.NAME]; print its metrics
+/// Evaluate a checkpoint on [data.test] and every [data.tests.NAME]; print the metrics
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack eval configs/quickstart.toml --checkpoint runs/quickstart
   hookrack eval configs/quickstart.toml --checkpoint runs/quickstart/checkpoints/iter_0000230
-  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart --out eval.json")]
+  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart --out eval.json"))]
 pub(super) struct EvalArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -25,7 +25,7 @@ pub(super) struct EvalArgs {
     #[command(flatten)]
     from: FromCheckpoint,
 
-    /// A JSON file for the metrics, by their full names
+    /// Also write the metrics to this JSON file, by their full names
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

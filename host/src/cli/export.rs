@@ -8,33 +8,33 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tch::Tensor;
 
-/// Write the weights of a run to one file, under their PyTorch names
+/// Export the weights of a run to one file, with PyTorch parameter names
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack export runs/quickstart --to model.safetensors
   hookrack export runs/quickstart --what ema --to model.pt
   hookrack export runs/quickstart/checkpoints/iter_0000460 --to model.pt
 
-In Python: model.load_state_dict(torch.load(\"model.pt\"))")]
+In Python: model.load_state_dict(torch.load(\"model.pt\"))"))]
 pub(super) struct ExportArgs {
-    /// A run directory for its newest checkpoint, or a checkpoint
+    /// Run directory (uses its newest checkpoint), or checkpoint
     run: PathBuf,
 
-    /// Which weights
+    /// Which weights to export
     #[arg(long, value_enum, default_value = "model")]
     what: What,
 
-    /// The file; .safetensors or .pt
+    /// Output file, .safetensors or .pt
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum What {
-    /// The model's own
+    /// The model's weights
     Model,
-    /// Those that an averaging hook keeps; buffers are the model's
+    /// The weights averaged by a hook such as EMAIterHook; buffers are the model's
     Ema,
 }
 

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 /// Which checkpoint, and how strictly it is taken.
 #[derive(Args)]
 pub(super) struct FromCheckpoint {
-    /// A checkpoint, or a run directory for its latest
+    /// Checkpoint, or run directory (uses its newest checkpoint)
     #[arg(long, value_name = "PATH")]
     checkpoint: PathBuf,
 
-    /// Go on although a hook or metric does not take back its state
+    /// Continue even if a hook or metric rejects its saved state
     #[arg(long)]
     force: bool,
 }

@@ -9,15 +9,15 @@ use hookrack_plugin_api::{Param, ParamType, Presence};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Print what a plugin library offers, or what a run or a checkpoint holds
+/// Show what a plugin library provides, or what a run or a checkpoint contains
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
-  hookrack inspect plugins/libema.so                           hooks, metrics, points, levels, parameters
-  hookrack inspect runs/quickstart                             the run and its newest checkpoint
-  hookrack inspect runs/quickstart/checkpoints/iter_0000460    that checkpoint")]
+  hookrack inspect plugins/libema.so                          hooks, metrics and parameters
+  hookrack inspect runs/quickstart                            the run and its newest checkpoint
+  hookrack inspect runs/quickstart/checkpoints/iter_0000460   one checkpoint"))]
 pub(super) struct InspectArgs {
-    /// A plugin library, a run directory, or a checkpoint
+    /// Plugin library, run directory or checkpoint
     path: PathBuf,
 }
 

@@ -7,6 +7,25 @@ macro_rules! say {
     };
 }
 
+/// What stands at the end of a command's help.
+macro_rules! help {
+    ($examples:literal) => {
+        concat!(
+            $examples,
+            "
+
+Exit codes:
+  0    success, also when a hook stopped the run
+  2    invalid config or command line
+  3    a plugin could not be loaded
+  4    a hook failed under on_error = \"abort\"
+  5    training failed: model, data or optimizer
+  6    a file or standard output could not be written, or a file could not be read
+  130  interrupted by SIGINT; 143 by SIGTERM or SIGUSR1 (train saves a checkpoint first)"
+        )
+    };
+}
+
 mod catalogue;
 mod check;
 mod color;
@@ -39,19 +58,18 @@ use exit::Failure;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Trains models on libtorch, with hooks and metrics from shared libraries.
+/// Train models on libtorch, with hooks and metrics loaded from shared libraries
 #[derive(Parser)]
-#[command(name = "hookrack", version, about, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "hookrack", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Say more on standard error: -v what the host does, -vv with details (files, data, plugins, checkpoints), -vvv every
-    /// call of a hook. For train, log.txt in the run directory gets the same lines, and those of -v always
+    /// Log more to standard error: -v info, -vv debug, -vvv trace (every call of a hook)
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
 
-    /// When to use colors; auto looks at the terminal, NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM
+    /// Use colors: auto, always or never
     #[arg(
         long,
         value_name = "WHEN",
@@ -63,16 +81,15 @@ struct Cli {
     color: Color,
 }
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = help!(
+    "\
 Examples:
-  hookrack train configs/quickstart.toml                 train, leave a run directory
+  hookrack train configs/quickstart.toml            train; results go to a run directory
   hookrack train configs/quickstart.toml -s train.max_epochs=3 -s optimizer.lr=0.01
-  hookrack plan configs/quickstart.toml                  which hook runs at which point, in which order
-  hookrack inspect plugins/libema.so                     what a plugin offers
-  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart
-
-Exit codes: 0 done, 2 config or usage, 3 a plugin would not load, 4 a hook failed, 5 training failed,
-6 could not write, 130 and 143 interrupted (after saving).";
+  hookrack plan configs/quickstart.toml             which hooks run at each point, in order
+  hookrack inspect plugins/libema.so                what a plugin provides
+  hookrack eval configs/quickstart.toml --checkpoint runs/quickstart"
+);
 
 #[derive(Subcommand)]
 enum Command {
@@ -97,7 +114,7 @@ struct ConfigSource {
     /// The config file
     config: PathBuf,
 
-    /// Override a value of the config, such as train.max_epochs=3; may be given many times
+    /// Override a value of the config, such as train.max_epochs=3 (repeatable)
     #[arg(short, long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -131,12 +148,12 @@ fn parse() -> Result<Cli, ExitCode> {
     let command = Cli::command().color(Color::of_args(std::env::args_os()).for_clap());
     let matches = command.try_get_matches();
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
-        match error.print() {
-            Err(lost) if !error.use_stderr() && lost.kind() != std::io::ErrorKind::BrokenPipe => {
-                Failure::could_not_print(&lost).report(false)
-            }
-            _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX)),
+        let told = error.print();
+        if error.use_stderr() {
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX));
         }
+        crate::stdio::keep(told);
+        printed()
     })
 }
 

@@ -6,21 +6,21 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write a new plugin, outside of any workspace, that builds as it is
+/// Create a new plugin project that builds as it is
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack new-plugin grad-watch
-  hookrack new-plugin grad-watch --lang c --dir ~/plugins/grad-watch")]
+  hookrack new-plugin grad-watch --lang c --dir ~/plugins/grad-watch"))]
 pub(super) struct NewPluginArgs {
-    /// The plugin's name, such as grad-watch
+    /// Name of the plugin, such as grad-watch
     name: String,
 
-    /// The language
+    /// Language of the plugin
     #[arg(long, value_enum, default_value = "rust")]
     lang: Language,
 
-    /// The folder; else one of the plugin's name here
+    /// Directory to create [default: ./NAME]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -6,17 +6,18 @@ use crate::job::Job;
 use clap::Args;
 use std::process::ExitCode;
 
-/// Print which hook runs at which point, in which order, from which library
+/// Print which hooks run at each point, in order, and the library each comes from
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack plan configs/quickstart.toml
-  hookrack plan configs/quickstart.toml -s custom_hooks.0.level=HIGHEST")]
+  hookrack plan configs/quickstart.toml -s custom_hooks.0.level=HIGHEST
+  hookrack plan configs/quickstart.toml --json | jq '.[].point'"))]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     source: ConfigSource,
 
-    /// Print JSON
+    /// Print the table as JSON
     #[arg(long)]
     json: bool,
 }

@@ -7,19 +7,19 @@ use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// List the libraries of the plugin folders, with the reason for each that would not load
+/// List the libraries in the plugin folders, and why a library could not be loaded
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack plugins
   hookrack plugins --dir plugins --dir ~/my-plugins
-  hookrack plugins --markdown > hooks.md")]
+  hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
     /// A folder to look in; may be given many times
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     dir: Vec<PathBuf>,
 
-    /// Print every hook and metric, built in and of these folders, as a Markdown page
+    /// Print every hook and metric, built in or from these folders, as a Markdown page
     #[arg(long)]
     markdown: bool,
 }

@@ -14,12 +14,12 @@ use std::process::ExitCode;
 
 /// Run a checkpoint on [data.pred] and write the outputs to a file
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
-  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.safetensors
+  hookrack predict configs/quickstart.toml --checkpoint runs/quickstart
   hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.jsonl
   hookrack predict configs/quickstart.toml --checkpoint runs/quickstart --out predictions.npy
-  hookrack predict configs/gpt_bytes.toml --checkpoint runs/gpt_bytes --prompt 'hacker: n.' --tokens 200")]
+  hookrack predict configs/gpt_bytes.toml --checkpoint runs/gpt_bytes --prompt 'hacker: n.'"))]
 pub(super) struct PredictArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -27,7 +27,7 @@ pub(super) struct PredictArgs {
     #[command(flatten)]
     from: FromCheckpoint,
 
-    /// Where they go: .safetensors (`output`, `index`, `class`), .npy (outputs) or .jsonl (a line for each sample)
+    /// Output file: .safetensors (tensors `output`, `index`, `class`), .npy (outputs only) or .jsonl (a line per sample)
     #[arg(long, value_name = "FILE", default_value = "predictions.safetensors")]
     out: PathBuf,
 

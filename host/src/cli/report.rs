@@ -9,17 +9,18 @@ use std::process::ExitCode;
 
 /// Write a run's report.html: curves, metrics, time by phase and by hook, config, environment
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
+`train` writes the report when it ends. This writes it again, also for a run that is still going on
+or was killed.
+
 Examples:
   hookrack report runs/quickstart
-  hookrack report runs/quickstart --out /tmp/quickstart.html
-
-`train` writes one at its end. This makes it again, also while a run goes on or after one was killed.")]
+  hookrack report runs/quickstart --out /tmp/quickstart.html"))]
 pub(super) struct ReportArgs {
-    /// The run directory
+    /// Run directory
     run: PathBuf,
 
-    /// The file to write; else report.html in the run directory
+    /// Output file [default: report.html in the run directory]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 /// Where a run goes and what it begins with.
 #[derive(Args)]
 pub(super) struct Place {
-    /// The folder for this run; else <run.dir>/<run.name>, with a number where that is taken
+    /// Directory of this run, new or empty [default: <run.dir>/<run.name>, numbered if it exists]
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
 
-    /// Go on where a run was: at PATH (a checkpoint or a run directory), or without one at the newest whole checkpoint
-    /// of the run's own folder, and from the beginning where there is none yet
+    /// Resume from PATH, a checkpoint or a run directory; without PATH from the newest valid checkpoint of this run's
+    /// directory, or from the beginning if there is none yet
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "not given, given without a path, given with one")]
     resume: Option<Option<PathBuf>>,
 
-    /// Go on although the checkpoint was made by another config, or a hook does not take its state
+    /// Resume even if the config differs from the checkpoint's, or a hook rejects its saved state
     #[arg(long, requires = "resume")]
     pub(super) force: bool,
 }
@@ -118,7 +118,7 @@ impl Place {
         if let Some(path) = self.run_dir.as_deref().filter(|path| RunDir::holds_run(path)) {
             let path = path.display();
             return Err(Failure::usage(format!(
-                "{path} holds a run already: name another folder with --run-dir, or go on with it by --resume"
+                "{path} holds a run already: choose another directory with --run-dir, or continue it with --resume"
             )));
         }
         let run = match &self.run_dir {
@@ -150,7 +150,7 @@ impl Place {
         }
         let lines: Vec<_> = refused.iter().map(|difference| format!("\n  {difference}")).collect();
         Err(Failure::usage(format!(
-            "{} does not fit this config:{}\n  take the config as it was, begin a new run, or go on all the same by --force",
+            "{} does not fit this config:{}\n  use the config as it was, start a new run, or resume anyway with --force",
             found.0.display(),
             lines.concat()
         )))

@@ -8,21 +8,22 @@ use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// List the runs of a folder: state, last iteration, best validation metrics
+/// List runs with their state, last iteration and best validation metrics
 #[derive(Args)]
-#[command(after_help = "\
+#[command(after_help = help!("\
 Examples:
   hookrack runs
   hookrack runs /data/experiments
   hookrack runs --json | jq -r '.[] | select(.state == \"failed\") | .path'
 
-States: running, completed, stopped (by a hook or a limit), interrupted (by a signal), failed, killed.")]
+States: running, completed, stopped (by a hook or a limit), interrupted (by a signal), failed,
+killed."))]
 pub(super) struct RunsArgs {
-    /// The folder that holds the run directories
+    /// Directory that holds the run directories
     #[arg(default_value = "runs")]
     dir: PathBuf,
 
-    /// Print an array of JSON objects: name, path, state, why, epoch, iter, best, config, began, seconds
+    /// Print a JSON array of objects with name, path, state, why, epoch, iter, best, config, began and seconds
     #[arg(long)]
     json: bool,
 }

@@ -13,23 +13,23 @@ use std::sync::Arc;
 /// How a prompt is gone on with.
 #[derive(Args)]
 pub(super) struct SampleArgs {
-    /// Go on with this text and print it, instead of going over [data.pred]; for models of tokens, such as GPT
+    /// Continue this text and print it, instead of predicting [data.pred]; for language models such as GPT
     #[arg(long, value_name = "TEXT")]
     pub(super) prompt: Option<String>,
 
-    /// Tokens to go on for
+    /// Number of tokens to generate
     #[arg(long, value_name = "COUNT", default_value_t = 400, requires = "prompt")]
     tokens: usize,
 
-    /// Below 1 for safer choices, above 1 for wilder ones, 0 for the likeliest always
+    /// Sampling temperature: lower is more conservative, 0 always takes the most likely token
     #[arg(long, value_name = "NUMBER", default_value_t = 0.8, requires = "prompt")]
     temperature: f64,
 
-    /// Choose among so many of the likeliest tokens; 0 for all
+    /// Sample from this many of the most likely tokens; 0 for all
     #[arg(long, value_name = "COUNT", default_value_t = 0, requires = "prompt")]
     top_k: usize,
 
-    /// Another number gives another text
+    /// Seed of the random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "prompt")]
     seed: u64,
 }

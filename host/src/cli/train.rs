@@ -17,43 +17,40 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Train, and leave a run directory with the resolved config, scalars, log and checkpoints
+/// Train a model; checkpoints, metrics and logs go to a run directory
 #[derive(Args)]
-#[command(
-    override_usage = "hookrack train [OPTIONS] <CONFIG>",
-    after_help = "\
+#[command(override_usage = "hookrack train [OPTIONS] <CONFIG>", after_help = help!("\
 Examples:
   hookrack train configs/quickstart.toml
   hookrack train configs/quickstart.toml -s train.max_epochs=3 --run-dir /tmp/try
   hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet
-  hookrack train configs/quickstart.toml --resume                            first start and every restart
-  hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460"
-)]
+  hookrack train configs/quickstart.toml --resume       start, or resume after an interruption
+  hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460"))]
 pub(super) struct TrainArgs {
     /// The config file
     // Optional for clap alone: `--resume CONFIG` takes it for the checkpoint.
     config: Option<PathBuf>,
 
-    /// Override a value of the config, such as train.max_epochs=3; may be given many times
+    /// Override a value of the config, such as train.max_epochs=3 (repeatable)
     #[arg(short, long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 
     #[command(flatten)]
     place: Place,
 
-    /// Save and end after this iteration; schedules go by the config all the same
+    /// Stop after this iteration and save a checkpoint; schedules still follow the config
     #[arg(long, value_name = "ITER")]
     until: Option<u64>,
 
-    /// Write a checkpoint after this iteration, beside those of the config
+    /// Write an additional checkpoint after this iteration
     #[arg(long, value_name = "ITER")]
     save_at: Option<u64>,
 
-    /// Print no progress
+    /// Print no progress and no summary
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print progress and outcome as JSON, one object a line; log lines on standard error too
+    /// Print progress and the summary as JSON, one object per line, and so log lines on standard error
     #[arg(long, conflicts_with = "quiet")]
     pub(super) json: bool,
 }
@@ -138,12 +135,12 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     let mut writers = Writers::new(RunFacts { run_dir: Some(path.to_owned()), config });
     if args.json {
         let checkpoint = start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint);
-        say!("{}", json!({ "run_dir": path, "goes_on_from": checkpoint }));
+        say!("{}", json!({ "run_dir": path, "resumed_from": checkpoint }));
         writers.add(JsonLines);
     } else if !args.quiet {
         say!("run directory: {}", path.display());
         if let Some((checkpoint, _)) = &start.checkpoint {
-            say!("goes on from {}", checkpoint.display());
+            say!("resuming from {}", checkpoint.display());
         }
         writers.add(Console::new());
     }

@@ -17,23 +17,24 @@ use std::time::Duration;
 /// Between two looks at a run.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Prove that killing and resuming changes nothing, for this config and these plugins
+/// Verify that a run that is killed and resumed ends bit for bit like one that is not
 #[derive(Args)]
-#[command(after_help = "\
-Runs twice for at + steps iterations without a break, and once with a kill after the checkpoint of iteration `at`.
-What differs between the first two is no fault of the resume, and is told apart.
+#[command(after_help = help!("\
+Trains three times for AT + STEPS iterations: twice without interruption, and once killed after
+iteration AT and resumed. What differs between the first two runs is reported, and not counted
+against the resume.
 
 Examples:
-  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20")]
+  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20"))]
 pub(super) struct VerifyResumeArgs {
     #[command(flatten)]
     source: ConfigSource,
 
-    /// The iteration after which the run is killed
+    /// Kill the run after this iteration
     #[arg(long)]
     at: u64,
 
-    /// The iterations that the resumed run makes
+    /// Number of iterations to train after the resume
     #[arg(long)]
     steps: u64,
 }
