@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test's own machinery fails the test")]
 
 mod abi_evolution;
+mod accumulation;
 mod bad_configs;
 mod callbacks;
 mod catalogue;
@@ -27,6 +28,7 @@ mod hooks;
 mod keeping;
 mod library;
 mod loader;
+mod losses;
 mod measuring;
 mod metric_objects;
 mod mishaps;

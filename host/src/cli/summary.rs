@@ -1,5 +1,6 @@
 //! What is said at the end of a run: how it ended, what was reached, what each hook cost.
 
+use crate::events::Series;
 use crate::run::RunDir;
 use crate::train::{Ending, Trainer};
 use crate::writers::human;
@@ -34,6 +35,24 @@ fn phases(trainer: &Trainer) -> Vec<(Phase, Duration)> {
     trainer.context().clock.spent(trainer.context().phase())
 }
 
+/// What somebody who uses the model should know: arithmetic that went wrong ends no run.
+pub(super) fn warning(trainer: &Trainer) -> Option<String> {
+    let context = trainer.context();
+    let weights = context.engine.borrow().has_finite_params();
+    let loss = context.events.borrow().named("train/loss").and_then(Series::latest);
+    match (weights, loss) {
+        (Ok(false), _) => Some(
+            "the weights are NaN or infinite: lower the learning rate, clip gradients, or add NaNGuard, which ends a run \
+             before they are; earlier checkpoints may be good"
+                .to_owned(),
+        ),
+        (_, Some(loss)) if !loss.is_finite() => Some(format!(
+            "the last training loss was {loss}: lower the learning rate, clip gradients, or add NaNGuard"
+        )),
+        _ => None,
+    }
+}
+
 /// The outcome as one object, for `--json`.
 pub(super) fn json(trainer: &Trainer, ending: &Ending) -> Json {
     let (outcome, why) = ending.describe();
@@ -45,6 +64,7 @@ pub(super) fn json(trainer: &Trainer, ending: &Ending) -> Json {
         "iter": progress.iter,
         "metrics": metrics_json(trainer),
         "phases": phases_json(trainer),
+        "warning": warning(trainer),
     })
 }
 
@@ -74,6 +94,9 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir, report: Op
     let progress = trainer.context().progress.get();
     let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
     say!("\n{outcome}{reason} after {} epochs, {} iterations", progress.epoch, progress.iter);
+    if let Some(warning) = warning(trainer) {
+        say!("  warning: {warning}");
+    }
     for reading in trainer.context().metrics.borrow().readings() {
         let Some(last) = reading.last else { continue };
         let name = format!("{}/{}", reading.phase.name(), reading.name);

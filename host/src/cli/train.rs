@@ -183,6 +183,9 @@ fn finish(
     record.set("iter", progress.iter);
     record.set("metrics", summary::metrics_json(trainer));
     record.set("phases", summary::phases_json(trainer));
+    if let Some(warning) = summary::warning(trainer) {
+        record.set("warning", warning);
+    }
     let written = record.write(run);
     summary::log(trainer, ending);
     // The page is made of what was written; a run is not a failure for want of it.

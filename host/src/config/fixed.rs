@@ -61,6 +61,12 @@ pub(super) const TOP_LEVEL: [&str; 13] = [
 pub(super) const BASE: &str = "_base_";
 pub(super) const DELETE: &str = "_delete_";
 
+/// More threads than any machine has use for; a process cannot have many more, and libtorch ends it then.
+const MOST_THREADS: u32 = 1024;
+
+/// More batches than any epoch should wait for. Whether they fit into memory is seen when the data is.
+const MOST_AHEAD: u32 = 65_536;
+
 /// `[run]`
 pub(super) fn run_params() -> Vec<Param> {
     let runs = Value::Str("runs".into());
@@ -114,7 +120,10 @@ pub(super) fn train_params() -> Vec<Param> {
         ),
         patterns("freeze", "names of parameters that are not trained, such as \"layers.0.*\""),
         number("max_time", 0.0, 0.0, "seconds after which the run saves and ends; 0 for no limit"),
-        count("threads", None, 1, "threads for arithmetic; default: one per core"),
+        up_to(
+            MOST_THREADS,
+            count("threads", None, 1, "threads for arithmetic; default: one per core"),
+        ),
         loss_scaler(),
     ]
 }
@@ -182,8 +191,19 @@ pub(super) fn data_params() -> Vec<Param> {
         default("drop_last", ParamType::Bool, Value::Bool(false), drop_last),
         count("skip", Some(0), 0, "samples that are passed over at the beginning of the data set"),
         count("first", None, 1, "samples that are taken of those left; default: all"),
-        count("workers", Some(0), 0, "threads that make batches ahead; 0 makes them when needed"),
-        count("prefetch", Some(4), 1, "batches that the workers make ahead at most"),
+        up_to(
+            MOST_THREADS,
+            count(
+                "workers",
+                Some(0),
+                0,
+                "threads that make batches ahead; 0 makes them when needed",
+            ),
+        ),
+        up_to(
+            MOST_AHEAD,
+            count("prefetch", Some(4), 1, "batches that the workers make ahead at most"),
+        ),
         default(
             TRANSFORMS,
             ParamType::List(Box::new(ParamType::Any)),
@@ -303,6 +323,10 @@ fn tables(name: &str, params: Vec<Param>, doc: &str) -> Param {
 fn count(name: &str, value: Option<i64>, min: u32, doc: &str) -> Param {
     let presence = value.map_or(Presence::Optional, |value| Presence::Default(Value::Int(value)));
     Param { min: Some(f64::from(min)), ..param(name, ParamType::Int, presence, doc) }
+}
+
+fn up_to(max: u32, param: Param) -> Param {
+    Param { max: Some(f64::from(max)), ..param }
 }
 
 fn number(name: &str, value: f64, min: f64, doc: &str) -> Param {

@@ -16,7 +16,7 @@ use super::registry::Choice;
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
 use crate::torch::TensorList;
 use crate::torch::autograd::{self, GradMode};
-use crate::torch::shape;
+use crate::torch::{foreach, shape};
 
 /// Model, loss, optimizer, learning rate and schedule of one run.
 pub struct Engine {
@@ -310,6 +310,12 @@ impl Engine {
     /// The parameters, in a fixed order.
     pub fn params(&self) -> &[NamedTensor] {
         self.model.params()
+    }
+
+    /// Whether every number of every parameter is finite. Waits for the device.
+    pub fn has_finite_params(&self) -> Result<bool> {
+        let _mode = GradMode::set(false);
+        Ok(foreach::norm(&self.params, f64::INFINITY)?.f_double_value(&[])?.is_finite())
     }
 
     /// The parameters as a list for list operators.

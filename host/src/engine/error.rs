@@ -33,8 +33,20 @@ pub enum EngineError {
         kind: &'static str,
         /// Its `type =`.
         name: &'static str,
+        /// The setting that is wrong, such as `class_weights`; empty where it is none in particular.
+        key: String,
         /// What is wrong, and what to write instead.
         why: String,
+    },
+    /// More memory than there is.
+    #[error("{what}: {bytes} bytes are needed, more than this machine has")]
+    TooLarge {
+        /// The setting that asks for it; empty where it is none in particular.
+        key: &'static str,
+        /// What needs it.
+        what: String,
+        /// How much.
+        bytes: u128,
     },
     /// A layer of a model that does not fit where it stands.
     #[error("{path} ({name}): {why}")]

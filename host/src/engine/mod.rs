@@ -10,6 +10,7 @@ pub mod generate;
 pub mod loss;
 mod loss_scaler;
 pub mod lr;
+mod memory;
 pub mod model;
 pub mod name_pattern;
 pub mod named_tensor;

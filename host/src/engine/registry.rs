@@ -21,7 +21,13 @@ pub trait Component<C: ?Sized, B: ?Sized>: DeserializeOwned + Describe {
 
     /// The error for settings that do not fit.
     fn refuse(why: impl Into<String>) -> EngineError {
-        EngineError::Settings { kind: Self::KIND, name: Self::NAME, why: why.into() }
+        Self::refuse_key("", why)
+    }
+
+    /// The error for one setting, `losses.1` for one within a list.
+    fn refuse_key(key: impl Into<String>, why: impl Into<String>) -> EngineError {
+        let (key, why) = (key.into(), why.into());
+        EngineError::Settings { kind: Self::KIND, name: Self::NAME, key, why }
     }
 }
 

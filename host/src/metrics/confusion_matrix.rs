@@ -53,7 +53,13 @@ impl Matrix {
 
     fn widen(&mut self, classes: usize) -> Result<()> {
         if self.classes == 0 {
-            (self.classes, self.counts) = (classes, vec![0.0; classes * classes]);
+            let (cells, mut counts) = (classes.saturating_mul(classes), Vec::new());
+            ensure!(
+                counts.try_reserve_exact(cells).is_ok(),
+                "no memory for a matrix of {classes} classes by {classes}"
+            );
+            counts.resize(cells, 0.0);
+            (self.classes, self.counts) = (classes, counts);
         }
         ensure!(
             self.classes == classes,

@@ -31,7 +31,7 @@ pub struct Pool {
 impl Pool {
     /// A pool that keeps at most this many blocks.
     pub fn new(room: usize) -> Arc<Self> {
-        Arc::new(Self { free: Mutex::new(Vec::with_capacity(room)), room })
+        Arc::new(Self { free: Mutex::default(), room })
     }
 
     /// A block with room for `bytes`, an old one if there is one. What is in it is left from before.

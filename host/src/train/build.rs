@@ -6,7 +6,8 @@ use super::interrupt::Interrupt;
 use super::limits::Limits;
 use super::own_pass::OwnPass;
 use crate::config::{
-    Component, ConfigErrors, DataSplit, GroupEntry, Limit, Mode, ParamGroups, ResolvedConfig,
+    Component, ConfigErrors, DataSplit, GroupEntry, Limit, Mode, Origin, ParamGroups,
+    ResolvedConfig,
 };
 use crate::dispatch::{Attached, Rack};
 use crate::engine::clip::ClipLimits;
@@ -163,7 +164,18 @@ pub(super) fn refused<'a>(
     config: &'a ResolvedConfig,
     section: &'a str,
 ) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
-    move |error| config.refuse(section, error.to_string(), help(&error))
+    move |error| {
+        let key = match &error {
+            EngineError::Settings { key, .. } => key.as_str(),
+            EngineError::TooLarge { key, .. } => key,
+            _ => "",
+        };
+        // A key that nobody wrote has no line of its own.
+        let place = format!("{section}.{key}");
+        let is_written = !key.is_empty() && !matches!(config.origin_of(&place), Origin::Default);
+        let place = if is_written { place.as_str() } else { section };
+        config.refuse(place, error.to_string(), help(&error))
+    }
 }
 
 /// What to do about an engine's refusal.
@@ -181,6 +193,7 @@ fn help(error: &EngineError) -> &'static str {
         EngineError::Device { .. } => {
             "write \"cpu\"; docs/config.md says how a host with CUDA is built"
         }
+        EngineError::TooLarge { .. } => "write a smaller number",
         EngineError::Weights(_) => "each tensor needs a name of its own in the model",
         _ => "change the setting, or choose another type",
     }
@@ -246,6 +259,8 @@ fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
         let help = format!("write batch_size = {found} or less");
         return Err(config.refuse("data.train.batch_size", why, help));
     }
+    let group = config.train.accumulate_grad_batches;
+    train.check_group(group).map_err(refused(config, "train"))?;
     let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train);
     let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
     let pred = other("data.pred", &data.pred)?;

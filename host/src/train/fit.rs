@@ -114,9 +114,10 @@ impl Trainer {
         if !is_open && (progress.epoch >= progress.max_epochs || self.is_over()) {
             return false;
         }
-        let (epoch, inner_iter, drawn) = match is_open {
-            true => (progress.epoch, progress.inner_iter, self.drawn),
-            false => (progress.epoch + 1, 0, 0),
+        let (epoch, inner_iter, drawn) = if is_open {
+            (progress.epoch, progress.inner_iter, self.drawn)
+        } else {
+            (progress.epoch + 1, 0, 0)
         };
         let left = self.loaders.train.batches().saturating_sub(drawn);
         let inner_len = inner_iter + left.div_ceil(self.group);

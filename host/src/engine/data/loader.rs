@@ -10,6 +10,7 @@ use super::transform::{Chain, Scratch};
 use super::workers::Workers;
 use super::{Batch, DataSpec, Dataset};
 use crate::engine::error::{EngineError, Result};
+use crate::engine::memory;
 use crate::torch::block::Pool;
 
 /// How batches are drawn.
@@ -132,8 +133,10 @@ impl Loader {
         }
         let sampler = Sampler { len: dataset.len(), seed, shuffle, shard, remainder };
         let batches = batches(&sampler, settings)?;
+        check_memory(chain.spec(), &sampler, settings)?;
         // What is made ahead, what is in use, and what a hook may keep, input and label each.
-        let pool = Pool::new(2 * (settings.prefetch + settings.workers + 2));
+        let ahead = settings.prefetch.saturating_add(settings.workers);
+        let pool = Pool::new(ahead.saturating_add(2).saturating_mul(2));
         let maker = Arc::new(Maker { dataset, chain, pool, batch_size, seed });
         Ok(Self {
             shapes: Shapes::new(maker.chain.spec(), settings.device),
@@ -169,6 +172,14 @@ impl Loader {
     /// Batches in an epoch; the same in every epoch.
     pub fn batches(&self) -> u64 {
         self.batches
+    }
+
+    /// Whether so many batches side by side fit into memory; an epoch has no more than it has.
+    pub fn check_group(&self, group: u64) -> Result<()> {
+        let (batches, rows) = (group.min(self.batches), self.settings.batch_size);
+        let rows = (rows as u128 * u128::from(batches)).min(self.sampler.count() as u128);
+        let what = format!("{batches} batches side by side");
+        memory::check("accumulate_grad_batches", what, self.spec().bytes().saturating_mul(rows))
     }
 
     /// The data set.
@@ -218,6 +229,15 @@ impl Loader {
         }
         self.workers.as_ref().ok_or_else(|| EngineError::Data("no worker was started".into()))
     }
+}
+
+/// Whether a batch fits into memory, and those that are made ahead.
+fn check_memory(spec: &DataSpec, sampler: &Sampler, settings: &LoaderSettings) -> Result<()> {
+    let rows = settings.batch_size.min(sampler.count());
+    let batch = spec.bytes().saturating_mul(rows as u128);
+    memory::check("batch_size", format!("a batch of {rows} samples"), batch)?;
+    let ahead = if settings.workers == 0 { 0 } else { settings.prefetch as u128 };
+    memory::check("prefetch", format!("{ahead} batches made ahead"), batch.saturating_mul(ahead))
 }
 
 fn batches(sampler: &Sampler, settings: &LoaderSettings) -> Result<u64> {

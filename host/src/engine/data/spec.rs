@@ -47,6 +47,13 @@ impl DataSpec {
         }
     }
 
+    /// Bytes of a sample in a batch, input and label.
+    pub(super) fn bytes(&self) -> u128 {
+        let width = |is_int: bool| if is_int { 8 } else { 4 };
+        let (input, label) = (elements(&self.input), elements(&self.label_shape()));
+        input as u128 * width(self.has_tokens()) + label as u128 * width(self.has_int_labels())
+    }
+
     /// Whether labels are whole numbers; else they are floats.
     pub(super) fn has_int_labels(&self) -> bool {
         matches!(self.target, Target::Classes(_) | Target::Tokens(_))
@@ -86,6 +93,8 @@ impl std::fmt::Display for Target {
     }
 }
 
+/// How many numbers a shape has; more than can be counted are as many as can be.
 pub(super) fn elements(shape: &[i64]) -> usize {
-    shape.iter().map(|side| usize::try_from(*side).unwrap_or(0)).product()
+    let sides = shape.iter().map(|side| usize::try_from(*side).unwrap_or(0));
+    sides.fold(1, usize::saturating_mul)
 }

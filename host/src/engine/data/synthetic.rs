@@ -3,8 +3,10 @@
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::prng::Prng;
+use super::spec::elements;
 use super::{DataSpec, Dataset, Slot, Target, size};
 use crate::engine::error::Result;
+use crate::engine::memory;
 use crate::engine::registry::Component;
 
 /// Random inputs in 0..1 with random classes, or with numbers to be learnt, for labels; a sample depends on the seed and its number alone.
@@ -58,11 +60,19 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
         if self.shape.len() > MOST_SIDES {
             return Err(Self::refuse(format!("more than {MOST_SIDES} sides in shape")));
         }
-        if self.values > 1 && size(self.values) > self.shape.iter().product() {
+        let numbers = elements(&self.shape);
+        let what = format!("a sample of shape {:?}", self.shape);
+        memory::check("shape", what, 4 * numbers as u128)?;
+        if self.values > 1 && self.values > numbers {
             return Err(Self::refuse(format!(
                 "values = {}, which is more than an input has",
                 self.values
             )));
+        }
+        if self.in_memory {
+            let sample = size_of::<Sample>() as u128 + 4 * (numbers as u128 + self.values as u128);
+            let what = format!("{} samples in memory", self.samples);
+            memory::check("samples", what, sample * self.samples as u128)?;
         }
         Ok(Box::new(Synthetic::new(self)))
     }
@@ -88,7 +98,7 @@ struct Sample {
 impl Synthetic {
     /// Samples as the settings say.
     pub fn new(settings: SyntheticSettings) -> Self {
-        let input_len = usize::try_from(settings.shape.iter().product::<i64>()).unwrap_or(0);
+        let input_len = elements(&settings.shape);
         let mut data = Self { settings, input_len, kept: None };
         if data.settings.in_memory {
             data.kept = Some((0..data.len()).map(|index| data.keep(index)).collect());

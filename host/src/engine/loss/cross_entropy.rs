@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::{Reduction, Tensor};
 
-use super::weights::{beside, counted, weights};
+use super::weights::{beside, class_weights, counted};
 use super::{Criterion, label};
 use crate::engine::data::{DataSpec, Target};
 use crate::engine::error::Result;
@@ -39,8 +39,8 @@ impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
             let why = "ignore_index is for class numbers, and mixed labels are shares of classes";
             return Err(Self::refuse(format!("{why}: leave it out, or the mixing")));
         }
-        let weights =
-            weights("class_weights", &self.class_weights, classes).map_err(Self::refuse)?;
+        let weights = class_weights(&self.class_weights, classes)
+            .map_err(|why| Self::refuse_key("class_weights", why))?;
         let Self { label_smoothing, ignore_index, .. } = self;
         Ok(Box::new(CrossEntropy { label_smoothing, ignore_index, weights }))
     }

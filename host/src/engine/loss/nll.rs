@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Deserialize;
 use tch::{Reduction, Tensor};
 
-use super::weights::{beside, counted, weights};
+use super::weights::{beside, class_weights, counted};
 use super::{Criterion, label};
 use crate::engine::data::DataSpec;
 use crate::engine::error::Result;
@@ -31,8 +31,8 @@ impl Component<DataSpec, dyn Criterion> for NllSettings {
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
         let classes = label::classes(data).map_err(Self::refuse)?;
-        let weights =
-            weights("class_weights", &self.class_weights, classes).map_err(Self::refuse)?;
+        let weights = class_weights(&self.class_weights, classes)
+            .map_err(|why| Self::refuse_key("class_weights", why))?;
         Ok(Box::new(Nll { ignore_index: self.ignore_index, weights }))
     }
 }

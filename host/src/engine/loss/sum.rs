@@ -27,7 +27,8 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
             return Err(Self::refuse("losses is empty: name at least one"));
         }
         let terms = self.losses.into_iter().enumerate().map(|(index, Tree(table))| {
-            term(table, data).map_err(|why| Self::refuse(format!("losses.{index}: {why}")))
+            let place = format!("losses.{index}");
+            term(table, data).map_err(|why| Self::refuse_key(&place, format!("{place}: {why}")))
         });
         Ok(Box::new(Sum { terms: terms.collect::<Result<_>>()? }))
     }

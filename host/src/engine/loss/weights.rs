@@ -19,10 +19,18 @@ pub(super) fn weights(
     if i64::try_from(numbers.len()) != Ok(count) {
         return Err(format!("{key} has {} numbers: give {count}", numbers.len()));
     }
-    if numbers.iter().all(|number| *number == 0.0) {
-        return Err(format!("{key} are all 0, so that nothing counts: give at least one above 0"));
-    }
     Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
+}
+
+/// Weights of classes: not all of them 0, as nothing would count then, and the loss be NaN.
+pub(super) fn class_weights(
+    numbers: &[f64],
+    count: i64,
+) -> std::result::Result<Option<Tensor>, String> {
+    if !numbers.is_empty() && numbers.iter().all(|number| *number == 0.0) {
+        return Err("class_weights are all 0: give at least one above 0".to_owned());
+    }
+    weights("class_weights", numbers, count)
 }
 
 /// The weights as the output's device and precision want them; a copy of a few numbers per call.

@@ -177,3 +177,19 @@ fn a_start_in_the_middle_reads_no_sample_before_it_and_makes_no_list() {
     let batch = loader.next_batch().unwrap().unwrap();
     assert_eq!((batch.rows(), data.reads.load(Ordering::Relaxed)), (64, 64));
 }
+
+#[test]
+fn what_no_machine_has_room_for_is_refused_at_its_setting() {
+    let refused = |settings: LoaderSettings| match Loader::new(count(1 << 60), &settings) {
+        Err(EngineError::TooLarge { key, .. }) => key,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(settings(1 << 59, false)), "batch_size");
+    let ahead = LoaderSettings { workers: 1, prefetch: 1 << 60, ..settings(1, false) };
+    assert_eq!(refused(ahead.clone()), "prefetch");
+    // Without threads nothing is made ahead.
+    let loader = Loader::new(count(1 << 60), &LoaderSettings { workers: 0, ..ahead }).unwrap();
+    assert!(loader.check_group(8).is_ok());
+    let group = loader.check_group(u64::MAX);
+    assert!(matches!(group, Err(EngineError::TooLarge { key: "accumulate_grad_batches", .. })));
+}

@@ -1,0 +1,184 @@
+//! What a loss ignores or weighs counts as much everywhere: over a pass, in metrics, in data, at the end of a run.
+
+use crate::workbench::{Bench, RunFolder};
+use std::fmt::Write as _;
+
+/// Weights stay as they are drawn: `lr` is 0.
+const STILL: &str = r#"
+[plugins]
+dirs = ["plugins"]
+[model]
+type = "MLP"
+hidden = [16]
+[data.train]
+type = "Digits"
+[data.val]
+type = "Digits"
+split = "val"
+[loss]
+type = "CrossEntropy"
+class_weights = [0.0, 5.0, 1.0, 0.1, 1.0, 9.0, 1.0, 1.0, 0.3, 1.0]
+ignore_index = 7
+[optimizer]
+type = "SGD"
+lr = 0.0
+[train]
+max_epochs = 1
+threads = 1
+[[metrics]]
+type = "Loss"
+phase = ["train", "val"]
+[[metrics]]
+type = "Accuracy"
+"#;
+
+fn bench(config: &str) -> Bench {
+    let bench = Bench::bare();
+    bench.write("config.toml", config);
+    bench
+}
+
+/// The loss in single precision is good to 7 digits in each batch, and sums are in doubles: 6 digits are left. A batch
+/// that is weighed by its rows changes the third.
+#[test]
+fn the_loss_of_a_pass_does_not_depend_on_the_batch_size() {
+    let bench = bench(STILL);
+    let mut found: Vec<(u32, Vec<f64>)> = Vec::new();
+    for size in [297, 37, 8, 1] {
+        let (own, of_val) =
+            (format!("train.batch_size={}", size.max(8)), format!("data.val.batch_size={size}"));
+        let run = bench.trained(&format!("run_{size}"), &["-s", &own, "-s", &of_val]);
+        let names = ["val/loss", "val/Loss", "train/loss_epoch", "train/Loss", "val/Accuracy"];
+        found.push((size, names.map(|name| run.scalar(name)).to_vec()));
+    }
+    let (_, whole) = &found[0];
+    for (size, losses) in &found {
+        for (one, other) in whole.iter().zip(losses) {
+            assert!((one - other).abs() < 1e-6 * one.abs(), "{size}: {losses:?}, not {whole:?}");
+        }
+    }
+}
+
+const TABLE: &str = r#"
+[model]
+type = "MLP"
+hidden = [4]
+[data.train]
+type = "Csv"
+path = "train.csv"
+label = "kind"
+[data.val]
+type = "Csv"
+path = "val.csv"
+label = "kind"
+classes = ["0", "1", "2"]
+[loss]
+type = "CrossEntropy"
+[optimizer]
+type = "SGD"
+lr = 0.0
+[train]
+max_epochs = 1
+batch_size = 5
+threads = 1
+[[metrics]]
+type = "Accuracy"
+[[metrics]]
+type = "F1"
+[[metrics]]
+type = "Perplexity"
+[[metrics]]
+type = "TopK"
+k = 2
+"#;
+
+/// A table of so many samples of three classes, and with every third one the label that does not count.
+fn table(rows: u32, ignored: Option<&str>) -> String {
+    let mut text = String::from("a,b,kind\n");
+    for row in 0..rows {
+        _ = writeln!(text, "{},{},{}", row * 7 % 5, row * 3 % 11, row % 3);
+        if let Some(label) = ignored {
+            _ = writeln!(text, "{},{},{label}", row % 4, row % 9);
+        }
+    }
+    text
+}
+
+fn measured(run: &RunFolder) -> [f64; 5] {
+    ["val/loss", "val/Accuracy", "val/F1", "val/Perplexity", "val/TopK"]
+        .map(|name| run.scalar(name))
+}
+
+#[test]
+fn a_label_that_the_loss_ignores_counts_in_no_metric_and_is_accepted_in_data() {
+    let bench = bench(TABLE);
+    bench.write("train.csv", &table(20, None));
+    bench.write("val.csv", &table(20, None));
+    let without = measured(&bench.trained("without", &[]));
+    for (name, label, more) in
+        [("default", "-100", &[][..]), ("own", "255", &["-s", "loss.ignore_index=255"])]
+    {
+        bench.write("train.csv", &table(20, Some(label)));
+        bench.write("val.csv", &table(20, Some(label)));
+        let with = measured(&bench.trained(name, more));
+        for (one, other) in without.iter().zip(with) {
+            assert!((one - other).abs() < 1e-6 * one.abs(), "{name}: {with:?}, not {without:?}");
+        }
+    }
+}
+
+#[test]
+fn the_resolved_config_says_what_is_ignored_and_an_own_number_stays() {
+    let bench = bench(TABLE);
+    let lines = |more: &[&str], wanted: &str| {
+        let ran = bench.run([&["config", "config.toml"], more].concat());
+        ran.expect(0);
+        ran.stdout.lines().filter(|line| line.starts_with(wanted)).count()
+    };
+    let all = lines(&["-s", "loss.ignore_index=7"], "ignore_index = 7");
+    assert_eq!(all, 7, "the loss, two tables, and four metrics, one of them a plugin's");
+    let own = ["-s", "loss.ignore_index=7", "-s", "metrics.1.ignore_index=-1"];
+    assert_eq!([lines(&own, "ignore_index = 7"), lines(&own, "ignore_index = -1")], [6, 1]);
+}
+
+#[test]
+fn an_iteration_in_which_no_label_counts_changes_nothing() {
+    let guard = "[[custom_hooks]]\ntype = \"NaNGuard\"\n[default_hooks]\ncheckpoint = { iter_period = 1 }\n";
+    let bench = bench(&format!("{TABLE}{guard}"));
+    // Four batches of five; the second has no label that counts.
+    let mut rows: Vec<String> = table(20, None).lines().map(str::to_owned).collect();
+    for row in &mut rows[6..11] {
+        *row = "1,2,-100".to_owned();
+    }
+    bench.write("train.csv", &rows.join("\n"));
+    bench.write("val.csv", &table(20, None));
+    let settings = [
+        "-s",
+        "data.train.shuffle=false",
+        "-s",
+        "optimizer.lr=0.1",
+        "-s",
+        "optimizer.weight_decay=0.1",
+    ];
+    for (name, more) in [("whole", &[][..]), ("parts", &["-s", "train.accumulation=2"])] {
+        let run = bench.trained(name, &[&settings[..], more].concat());
+        let weights = |iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"));
+        assert!(weights(1) == weights(2), "{name}: the second iteration changes the weights");
+        assert!(weights(2) != weights(3), "{name}");
+        assert!(run.scalar("train/loss_epoch").is_finite(), "{name}");
+    }
+}
+
+#[test]
+fn a_run_that_ends_in_nan_says_so() {
+    let bench = Bench::new("");
+    let hopeless =
+        ["-s", "optimizer.type=SGD", "-s", "optimizer.lr=1e38", "-s", "train.max_epochs=4"];
+    let (ran, run) = bench.train("run", &hopeless);
+    ran.expect(0).prints(&["completed", "warning: the weights are NaN or infinite"]);
+    ran.says(&["the training loss is "]);
+    assert!(run.record()["warning"].as_str().unwrap().contains("NaNGuard"));
+    let (ran, run) = bench.train("fine", &[]);
+    ran.expect(0);
+    assert!(!ran.stdout.contains("warning") && run.record()["warning"].is_null());
+}
