@@ -66,6 +66,9 @@
 // The id of the extension whose table is ProfilerTable.
 #define HR_PROFILER "hookrack.profiler/1"
 
+// The id of the extension whose table is RecordTable.
+#define HR_RECORD "hookrack.record/1"
+
 // The id of the extension whose table is RoleTable.
 #define HR_ROLES "hookrack.roles/1"
 
@@ -447,7 +450,7 @@ typedef struct HrProgress {
   uint32_t world;
   // The run's seed.
   uint64_t seed;
-  // The first group's learning rate.
+  // The learning rate of the largest parameter group: that with the most parameters, the first of several.
   double lr;
   // Seconds that fetching the current batch took.
   double data_time;
@@ -611,7 +614,7 @@ typedef struct HrScalarReading {
   struct HrStr name;
   // Its key.
   uint32_t key;
-  // Whether writers show a median of it: 0 or 1.
+  // Whether people are shown a median of it: 0 or 1.
   uint32_t smooth;
   // The training iteration of its last value.
   uint64_t iter;
@@ -624,8 +627,8 @@ typedef struct EventTable {
   // Who made this table.
   struct HrHeader header;
   // Interns a scalar's name; ask once, put often. A name without '/' is scoped by the current phase, one that
-  // begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether writers show a
-  // median. [train-thread] [valid for the run]
+  // begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether people are shown
+  // a median; files have the values. [train-thread] [valid for the run]
   HrStatus (*key)(void *host, struct HrStr name, uint32_t smooth, uint32_t *out);
   // Puts a value for the current iteration. Allocates nothing. [train-thread]
   HrStatus (*put)(void *host, uint32_t key, double value);
@@ -1046,6 +1049,15 @@ typedef struct ProfilerTable {
   // The operator at `index` of the last profile, the costliest first; HR_ABSENT past the last. [train-thread]
   HrStatus (*op_at)(void *host, size_t index, struct HrOpCost *out);
 } ProfilerTable;
+
+// The files that scalars are written to.
+typedef struct RecordTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Has the files take down the scalars of the current iteration, while the console shows nothing: called after each
+  // iteration, it keeps every value. They are on the disk when the writers next write. [train-thread]
+  HrStatus (*record)(void *host);
+} RecordTable;
 
 // Roles that a hook has run.
 typedef struct RoleTable {

@@ -16,10 +16,10 @@
 //!       before_optimizer_step, ROLE on_optimizer_step, after_optimizer_step
 //!       ROLE on_lr_adjust                          when the scheduler steps by iteration
 //!       after_train_iter, after_iter
-//!       validation and checkpoint, if due by iteration
+//!       validation and checkpoint, if due by iteration; in the epoch's last one validation waits for its slot below
 //!     ROLE on_lr_adjust                            when it steps by epoch
 //!     after_train_epoch, after_epoch
-//!     validation, if due:
+//!     validation, if due, and at the end of training:
 //!       before_val, before_eval
 //!       before_epoch, before_eval_epoch, before_val_epoch
 //!       for iter:

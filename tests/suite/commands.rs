@@ -234,10 +234,18 @@ fn eval_measures_every_named_set_and_writes_the_values() {
     let ran = bench.run(["eval", "config.toml", "--checkpoint", "run", "--out", "eval.json"]);
     ran.expect(0);
     let eval: serde_json::Value = serde_json::from_str(&bench.read("eval.json")).unwrap();
-    for name in ["test/Accuracy", "test/other/Accuracy", "test/train-set/Accuracy"] {
+    for name in
+        ["Accuracy", "other/Accuracy", "train-set/Accuracy", "loss", "other/loss", "train-set/loss"]
+    {
+        let name = &format!("test/{name}");
         let value = eval[name].as_f64().unwrap_or_else(|| panic!("no {name} in {eval}"));
         ran.prints(&[&format!("{name} {value:.4}")]);
     }
+    ran.prints(&[
+        "epoch 2  test  Accuracy ",
+        "epoch 2  test other  Accuracy ",
+        "epoch 2  test train-set  Accuracy ",
+    ]);
     // Without the set of no name, each alone gives the same.
     let alone = Bench::new("");
     alone.trained("run", &[]);
@@ -257,6 +265,8 @@ fn eval_measures_every_named_set_and_writes_the_values() {
         .expect(0);
     let one: serde_json::Value = serde_json::from_str(&alone.read("eval.json")).unwrap();
     assert_eq!(one["test/Accuracy"], eval["test/other/Accuracy"]);
+    assert_eq!(one["test/loss"], eval["test/other/loss"]);
+    assert!(one["test/loss"].is_f64(), "{one}");
 }
 
 #[test]

@@ -20,8 +20,10 @@ const LAYER: &str = r#"
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where FAULT_WHILE names a file, only while that is there. */
 static int is_path_hit(const char *path, const char *call) {
-    const char *fault = getenv("FAULT"), *where = getenv("FAULT_IN");
+    const char *fault = getenv("FAULT"), *where = getenv("FAULT_IN"), *while_ = getenv("FAULT_WHILE");
+    if (while_ && access(while_, F_OK) != 0) return 0;
     return fault && where && strcmp(fault, call) == 0 && strstr(path, where) != NULL;
 }
 
@@ -95,7 +97,10 @@ fn layer() -> &'static Path {
     })
 }
 
-fn train<K: AsRef<OsStr>>(bench: &Bench, environment: impl IntoIterator<Item = (K, K)>) -> Output {
+pub(crate) fn train<K: AsRef<OsStr>>(
+    bench: &Bench,
+    environment: impl IntoIterator<Item = (K, K)>,
+) -> Output {
     let mut command = Command::new(program());
     command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
     command.env_remove("LD_LIBRARY_PATH").env("LD_PRELOAD", layer());

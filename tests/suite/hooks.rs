@@ -145,12 +145,11 @@ fn the_loss_of_an_epoch_is_the_mean_of_its_iterations() {
     let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
     let lines = run.scalars();
     let step = |iter: u64| {
-        // Smoothed scalars are medians: of one value, then of two.
         let line = lines.iter().find(|line| line["iter"] == iter && line["train/loss"].is_f64());
         line.unwrap()["train/loss"].as_f64().unwrap()
     };
-    // The median of two values is their mean.
-    assert!((run.scalar("train/loss_epoch") - step(2)).abs() < 1e-9, "{lines:?}");
+    let mean = f64::midpoint(step(1), step(2));
+    assert!((run.scalar("train/loss_epoch") - mean).abs() < 1e-9, "{lines:?}");
     assert!(run.scalar("train/epoch_time") > 0.0);
 }
 
@@ -379,4 +378,34 @@ fn checkpoints_go_to_the_folder_of_choice_and_a_resume_finds_them() {
     let args = ["train", "config.toml", "--resume", "run"];
     let elsewhere = ["-s", "default_hooks.checkpoint.checkpoint_dir=other", "--force"];
     bench.run(args.iter().chain(&elsewhere)).expect(4).says(&["leave checkpoint_dir as it was"]);
+}
+
+#[test]
+fn the_first_iterations_of_every_start_are_not_timed() {
+    let bench = Bench::new(
+        "[default_hooks.logger]\ninterval = 1\n[[custom_hooks]]\ntype = \"ThroughputHook\"\nignored_steps = 2\n",
+    );
+    let long = ["-s", "data.train.samples=80"];
+    bench.trained("run", &[&long[..], &["--until", "8"]].concat());
+    let run = bench.trained("run", &[&long[..], &["--resume", "--until", "16"]].concat());
+    let timed = |name: &str| -> Vec<u64> {
+        let lines = run.scalars();
+        let at = |line: &serde_json::Value| line[name].as_f64().and(line["iter"].as_u64());
+        lines.iter().filter_map(at).collect()
+    };
+    assert_eq!(timed("train/time"), [4, 5, 6, 7, 8, 12, 13, 14, 15, 16]);
+    assert_eq!(timed("train/throughput"), [3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16]);
+}
+
+#[test]
+fn the_rate_that_is_shown_is_that_of_the_largest_group() {
+    // Of the four parameters one is in the first group, at a tenth of the rate, and three in the rest.
+    let group = "[[optimizer.groups]]\nmatch = \"layers.0.bias\"\nlr_scale = 0.1\n";
+    let bench = Bench::new("");
+    let config = bench.read("config.toml");
+    bench.write("config.toml", &config.replace("[train]", &format!("{group}[train]")));
+    let (ran, run) =
+        bench.train("run", &["-s", "optimizer.lr=0.5", "-s", "default_hooks.logger.interval=1"]);
+    ran.expect(0).prints(&["  lr 0.5000"]);
+    assert!((run.scalar("train/lr") - 0.5).abs() < 1e-12, "{}", run.scalar("train/lr"));
 }

@@ -90,12 +90,17 @@ fn a_limit_by_iteration_ends_within_an_epoch_and_validation_and_saving_may_be_du
         "before_epoch before_train_epoch",
         PLAIN_ITERATION,
         PLAIN_ITERATION,
+        // Due by iteration, in the last one of the epoch: in the epoch's slots.
+        "on_lr_adjust after_train_epoch after_epoch",
         VALIDATION,
+        "after_cycle",
         SAVING,
-        "on_lr_adjust after_train_epoch after_epoch after_cycle",
         "before_epoch before_train_epoch",
         PLAIN_ITERATION,
-        "on_lr_adjust after_train_epoch after_epoch after_cycle",
+        // The last weights are validated.
+        "on_lr_adjust after_train_epoch after_epoch",
+        VALIDATION,
+        "after_cycle",
         SAVING,
         "after_train after_run on_detach",
     ]);

@@ -270,9 +270,18 @@ impl Engine {
         Ok(())
     }
 
-    /// The learning rate of the first parameter group.
+    /// The learning rate of the largest parameter group, which stands for the run's: that with the most parameters, the
+    /// first of several. Where each has one, the rate that most of them start from.
     pub fn lr(&self) -> f64 {
-        self.optimizer.groups().first().map_or(0.0, |group| group.lr)
+        let groups = self.optimizer.groups();
+        let alike = |group: &Group| {
+            let base = group.base_lr.to_bits();
+            groups.iter().filter(|other| other.base_lr.to_bits() == base).count()
+        };
+        let size = |group: &Group| (group.size(), if group.size() > 1 { 0 } else { alike(group) });
+        // The last of equals is the one that is found, and the first is wanted.
+        let largest = groups.iter().rev().max_by_key(|group| size(group));
+        largest.map_or(0.0, |group| group.lr)
     }
 
     /// How many parameter groups there are.

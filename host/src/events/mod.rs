@@ -15,7 +15,7 @@ pub use state::SavedSeries;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How many values the median of a smoothed scalar is taken over, wherever one is shown.
+/// How many values the median of a smoothed scalar is taken over, where a person sees it. Files have the values.
 pub const WINDOW: usize = 20;
 
 /// A scalar's interned name.
@@ -28,10 +28,11 @@ pub struct EventStorage {
     keys: HashMap<Rc<str>, Key>,
     series: Vec<Series>,
     media: Media,
+    set: String,
 }
 
 impl EventStorage {
-    /// The key of a name. `smooth` says whether writers show a median; the first one to intern a name decides.
+    /// The key of a name. `smooth` says whether people are shown a median; the first one to intern a name decides.
     pub fn key(&mut self, name: &str, smooth: bool) -> Key {
         if let Some(&key) = self.keys.get(name) {
             return key;
@@ -48,6 +49,16 @@ impl EventStorage {
         if let Some(series) = self.series.get_mut(key.0 as usize) {
             series.put(sample);
         }
+    }
+
+    /// Says which data set by name is evaluated from now on; an empty one has none.
+    pub fn enter_set(&mut self, name: &str) {
+        name.clone_into(&mut self.set);
+    }
+
+    /// The data set by name that is evaluated; empty where it has none.
+    pub fn set(&self) -> &str {
+        &self.set
     }
 
     /// Puts a picture, a histogram or a text.
@@ -82,8 +93,13 @@ impl EventStorage {
 
     /// Notes that the writers have seen everything.
     pub fn mark_written(&mut self) {
-        self.series.iter_mut().for_each(Series::mark_written);
+        self.mark_scalars_written();
         self.mark_media_written();
+    }
+
+    /// Notes that the writers have seen every scalar.
+    pub fn mark_scalars_written(&mut self) {
+        self.series.iter_mut().for_each(Series::mark_written);
     }
 
     /// Notes that the writers have seen everything beside scalars.

@@ -77,7 +77,7 @@ impl Series {
         &self.name
     }
 
-    /// Whether writers show a median of it.
+    /// Whether people are shown a median of it.
     pub fn is_smooth(&self) -> bool {
         self.smooth
     }
@@ -136,7 +136,7 @@ impl Series {
         mean(self.sum, self.numbers)
     }
 
-    /// The value that writers show: a median where it is smoothed and any of its last values is a number, else the
+    /// The value that people are shown: a median where it is smoothed and any of its last values is a number, else the
     /// last.
     pub fn shown(&self) -> Option<f64> {
         let median = if self.smooth { self.median(WINDOW) } else { None };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct SavedSeries {
     /// Its full name.
     pub name: String,
-    /// Whether writers show a median of it.
+    /// Whether people are shown a median of it.
     pub smooth: bool,
     /// How many values were put.
     pub count: u64,

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Asks for a validation every so many epochs, or iterations.
+/// Asks for a validation every so many epochs or iterations, and for one at the end of training.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EvaluateHook {
@@ -16,7 +16,7 @@ pub(super) struct EvaluateHook {
     /// Iterations between two validations; 0 for none by iteration.
     #[serde(default)]
     eval_iter_period: u64,
-    /// Iterations between two validations, with one after the last and none by epoch: the two above do not count then.
+    /// Iterations between two validations, with none by epoch: the two above do not count then.
     #[param(min = 1)]
     eval_period: Option<u64>,
     /// Whether there is any validation at all.
@@ -29,10 +29,13 @@ pub(super) struct EvaluateHook {
 }
 
 impl EvaluateHook {
-    /// Asks where `count` is a multiple of a period that is not 0.
-    fn ask(&self, t: &mut Trainer, count: u64, period: u64) -> Result<()> {
-        let is_due = self.is_run_eval && period > 0 && count.is_multiple_of(period);
-        if is_due { t.request_validation() } else { Ok(()) }
+    /// Epochs and iterations between two validations; 0 for none.
+    fn periods(&self) -> (u64, u64) {
+        match self.eval_period {
+            _ if !self.is_run_eval => (0, 0),
+            Some(iters) => (0, iters),
+            None => (self.interval, self.eval_iter_period),
+        }
     }
 
     /// Where results go, if anywhere.
@@ -68,6 +71,17 @@ fn rewind(path: &Path, iter: u64) -> std::io::Result<()> {
     fs::write(path, text.split_inclusive('\n').filter(is_kept).collect::<String>())
 }
 
+/// Adds a line, whole or not at all.
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let end = file.metadata()?.len();
+    file.write_all(line.as_bytes()).or_else(|error| file.set_len(end).and(Err(error)))
+}
+
+fn is_due(count: u64, period: u64) -> bool {
+    period > 0 && count.is_multiple_of(period)
+}
+
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
     move |error| Error::new(format!("cannot write {}: {error}", path.display()))
 }
@@ -80,23 +94,21 @@ impl Hook for EvaluateHook {
     }
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        let period = self.eval_period.unwrap_or(self.eval_iter_period);
-        if self.eval_period.is_some() && t.iter() == t.max_iters() {
-            return self.ask(t, 1, 1);
-        }
-        self.ask(t, t.iter(), period)
+        let (_, period) = self.periods();
+        if is_due(t.iter(), period) { t.request_validation() } else { Ok(()) }
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        let period = if self.eval_period.is_some() { 0 } else { self.interval };
-        self.ask(t, t.epoch(), period)
+        let (period, iter_period) = self.periods();
+        // The last weights are validated, whatever the periods: before the last checkpoint, and before the best is chosen.
+        let is_last = t.epoch() >= t.max_epochs() || t.iter() >= t.max_iters();
+        let is_last = is_last && period + iter_period > 0;
+        if is_last || is_due(t.epoch(), period) { t.request_validation() } else { Ok(()) }
     }
 
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {
         let Some(path) = self.file(t) else { return Ok(()) };
-        let line = line(t)?;
-        let file = OpenOptions::new().create(true).append(true).open(&path);
-        file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(failed(&path))
+        append(&path, &line(t)?).map_err(failed(&path))
     }
 }
 

@@ -8,9 +8,11 @@ use std::time::Instant;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IterationTimerHook {
-    /// First iterations that do not count: they include one-off work.
+    /// First iterations of each start, also of a resumed run, that do not count: they include one-off work.
     #[param(default = 3)]
     warmup_iter: u64,
+    #[serde(skip)]
+    done: u64,
     #[serde(skip)]
     keys: Option<[ScalarKey; 2]>,
     #[serde(skip)]
@@ -42,7 +44,8 @@ impl Hook for IterationTimerHook {
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         let Some([time, data_time]) = self.keys else { return Ok(()) };
-        if t.iter() <= self.warmup_iter {
+        self.done += 1;
+        if self.done <= self.warmup_iter {
             return Ok(());
         }
         self.counted += 1;

@@ -2,20 +2,39 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Has the writers write every so many iterations, after each evaluation, and at the end.
+/// Has the writers write every so many iterations, after each evaluation, and at the end. Files get the values as they
+/// were put; the console shows medians.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PeriodicLogger {
-    /// Iterations between two lines.
+    /// Iterations between two lines on the console.
     #[serde(alias = "period")]
     #[param(default = 20, min = 1)]
     interval: u64,
+    /// Which values `metrics.json` and TensorBoard have: the last one at the interval, or all.
+    #[serde(default)]
+    record: Record,
+}
+
+/// Which values of a scalar files have.
+#[derive(Default, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Record {
+    /// The last one when the writers write.
+    #[default]
+    Last,
+    /// That of each iteration.
+    All,
 }
 
 #[hook(level = 52, reads = "events, metrics")]
 impl Hook for PeriodicLogger {
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        if t.iter().is_multiple_of(self.interval) { t.write_events() } else { Ok(()) }
+        match self.record {
+            _ if t.iter().is_multiple_of(self.interval) => t.write_events(),
+            Record::All => t.record_events(),
+            Record::Last => Ok(()),
+        }
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {

@@ -7,9 +7,11 @@ use std::time::Instant;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ThroughputHook {
-    /// First training iterations that do not count: they include one-off work.
+    /// First training iterations of each start, also of a resumed run, that do not count: they include one-off work.
     #[serde(default)]
     ignored_steps: u64,
+    #[serde(skip)]
+    done: u64,
     /// Floating point operations of an iteration, in 10¹²: where given, `tflops` is put too.
     #[serde(default)]
     #[param(min = 0)]
@@ -70,7 +72,8 @@ impl Hook for ThroughputHook {
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         let Some([throughput, tflops]) = self.keys else { return Ok(()) };
-        if t.iter() <= self.ignored_steps {
+        self.done += 1;
+        if self.done <= self.ignored_steps {
             return Ok(());
         }
         let (samples, seconds) = (self.samples(t), t.iter_time());

@@ -46,6 +46,31 @@ fn range(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
+/// Fewer points than these are shown as they are.
+const FEW: usize = 60;
+
+/// How many values on each side a median is taken over.
+const REACH: usize = 10;
+
+/// The medians around each point, for a curve that would hide its course behind noise; what is not a number stays so.
+fn smoothed(points: &[(u64, f64)]) -> Option<Vec<(u64, f64)>> {
+    let median = |middle: usize| {
+        if !points[middle].1.is_finite() {
+            return f64::NAN;
+        }
+        let around = middle.saturating_sub(REACH)..(middle + REACH + 1).min(points.len());
+        let mut values: Vec<_> = points[around]
+            .iter()
+            .map(|(_, value)| *value)
+            .filter(|value| value.is_finite())
+            .collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let medians = points.iter().enumerate().map(|(index, (iter, _))| (*iter, median(index)));
+    (points.len() > FEW).then(|| medians.collect())
+}
+
 /// Every so many points, the last among them.
 fn thinned(points: &[(u64, f64)]) -> impl Iterator<Item = (u64, f64)> {
     let gap = points.len().div_ceil(MOST_POINTS).max(1);
@@ -66,6 +91,13 @@ impl Chart {
             let last = curve.points.last().map_or(f64::NAN, |(_, value)| *value);
             let name = escape(&curve.name);
             _ = write!(out, "<span class=\"key c{}\">{name} {}</span>", index % 6, short(last));
+        }
+        if self.curves.iter().any(|curve| curve.points.len() > FEW) {
+            let window = 2 * REACH + 1;
+            _ = write!(
+                out,
+                "<span class=\"soft\">strong: median of {window} values; pale: the values</span>"
+            );
         }
         out.push_str("</figcaption>");
         self.draw(&mut out);
@@ -89,7 +121,13 @@ impl Chart {
         );
         axes(out, (first, last, &x), (low, high, &y));
         for (index, curve) in self.curves.iter().enumerate() {
-            line(out, &curve.points, index % 6, &x, &y);
+            match smoothed(&curve.points) {
+                Some(medians) => {
+                    line(out, &curve.points, ("raw", index % 6), &x, &y);
+                    line(out, &medians, ("curve", index % 6), &x, &y);
+                }
+                None => line(out, &curve.points, ("curve", index % 6), &x, &y),
+            }
         }
         out.push_str("</svg>");
     }
@@ -127,7 +165,7 @@ fn axes(
 fn line(
     out: &mut String,
     points: &[(u64, f64)],
-    colour: usize,
+    (class, colour): (&str, usize),
     x: &impl Fn(f64) -> f64,
     y: &impl Fn(f64) -> f64,
 ) {
@@ -143,7 +181,7 @@ fn line(
         } else {
             let places: Vec<_> = stretch.iter().map(place).collect();
             let places = places.join(" ");
-            _ = write!(out, "<polyline class=\"curve c{colour}\" points=\"{places}\"/>");
+            _ = write!(out, "<polyline class=\"{class} c{colour}\" points=\"{places}\"/>");
         }
     }
 }
@@ -193,6 +231,23 @@ mod tests {
         assert_eq!(figure.matches("<circle").count(), 1);
         assert!(!figure.contains("NaN"), "{figure}");
         assert!(chart(vec![(1, f64::NAN)]).is_empty());
+    }
+
+    #[test]
+    fn a_long_curve_has_its_values_and_their_medians_and_says_which_are_which() {
+        let noisy = |iter: u32| (u64::from(iter), if iter.is_multiple_of(5) { 9.0 } else { 1.0 });
+        let mut points: Vec<_> = (1..=100).map(noisy).collect();
+        points[50].1 = f64::NAN;
+        let medians = smoothed(&points).unwrap();
+        let is_one =
+            |(at, (_, value)): (usize, &(u64, f64))| at == 50 || (*value - 1.0).abs() < 1e-12;
+        assert!(medians.iter().enumerate().all(is_one), "{medians:?}");
+        assert!(medians[50].1.is_nan());
+        assert!(smoothed(&points[..FEW]).is_none());
+        let figure = chart(points).figure();
+        assert!(figure.contains("strong: median of 21 values; pale: the values"), "{figure}");
+        assert!(figure.contains("class=\"raw c0\"") && figure.contains("class=\"curve c0\""));
+        assert!(!chart(vec![(1, 1.0), (2, 2.0)]).figure().contains("median"));
     }
 
     #[test]

@@ -85,6 +85,16 @@ pub enum RunDirError {
         /// Which one.
         path: PathBuf,
     },
+    /// A file of scalars or events could not be written until the run ended.
+    #[error("{count} records of the run are not in {path}: {why}", path = path.display())]
+    RecordsLost {
+        /// Which one.
+        path: PathBuf,
+        /// How many.
+        count: u64,
+        /// The system's words.
+        why: String,
+    },
     /// A checkpoint belongs to another model.
     #[error("{path} does not fit this config: {why}", path = path.display())]
     Misfit {

@@ -9,6 +9,18 @@ use super::fit::{Result, Trainer};
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Outcome, Point as P};
 
+/// The first of two failures; the later one goes to the log.
+pub(super) fn first_failure(outcome: Result<()>, later: Result<()>) -> Result<()> {
+    match (outcome, later) {
+        (Ok(()), later) => later,
+        (Err(first), Ok(())) => Err(first),
+        (Err(first), Err(later)) => {
+            tracing::error!("after the failure: {later}");
+            Err(first)
+        }
+    }
+}
+
 impl Trainer {
     /// Runs `body` between `before_run` and `after_run`, with every hook attached, and says how it ended.
     pub(super) fn run(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Ending {
@@ -20,8 +32,8 @@ impl Trainer {
         let ending = self.ending_without_failure();
         let outcome = self.close(P::AfterRun, outcome);
         let outcome = self.close(P::OnDetach, outcome);
-        self.context.writers.borrow_mut().finish();
-        outcome.map_or_else(Ending::Failed, |()| ending)
+        let written = self.context.writers.borrow_mut().finish().map_err(TrainError::from);
+        first_failure(outcome, written).map_or_else(Ending::Failed, |()| ending)
     }
 
     fn ending_without_failure(&self) -> Ending {
@@ -58,14 +70,7 @@ impl Trainer {
 
     /// Calls every hook of a closing point, whatever fails. The first error of the run is never masked.
     pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
-        match (outcome, self.rack.fire_isolated(point)) {
-            (Ok(()), closed) => closed.map_err(TrainError::from),
-            (Err(first), Ok(())) => Err(first),
-            (Err(first), Err(later)) => {
-                tracing::error!("after the failure: {later}");
-                Err(first)
-            }
-        }
+        first_failure(outcome, self.rack.fire_isolated(point).map_err(TrainError::from))
     }
 
     /// Whether a hook or a signal asked for an end.
@@ -79,6 +84,14 @@ impl Trainer {
         let progress = self.context.progress.get();
         let is_whole = progress.inner_iter >= progress.inner_len;
         self.interrupt.received().is_some() || (self.is_stopping() && !is_whole)
+    }
+
+    /// Whether the iteration that is done is the last of its epoch, whose closing points follow.
+    pub(super) fn closes_epoch(&self) -> bool {
+        let progress = self.context.progress.get();
+        let is_last =
+            progress.inner_iter >= progress.inner_len || progress.iter >= progress.max_iters;
+        is_last && !self.is_cut_short()
     }
 
     /// Whether training is over: asked for, or all done.

@@ -171,6 +171,14 @@ impl Context {
         written
     }
 
+    /// Has the writers that keep every value take down the scalars of this iteration.
+    pub fn record_events(&self) -> Result<(), RunDirError> {
+        let mut events = self.events.borrow_mut();
+        let recorded = self.writers.borrow_mut().record(&events, &self.progress.get());
+        events.mark_scalars_written();
+        recorded
+    }
+
     /// Has the writers write the pictures, histograms and texts that wait. Scalars keep to their rhythm.
     pub fn write_media(&self) -> Result<(), RunDirError> {
         let mut events = self.events.borrow_mut();

@@ -4,6 +4,7 @@ use super::ending::Ending;
 use super::fit::{Result, Trainer};
 use crate::engine::data::Loader;
 use crate::engine::generate::{Drawing, generate};
+use crate::events::Series;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
 use hookrack_plugin_api::{Phase, Point as P};
 use tch::Tensor;
@@ -55,8 +56,8 @@ impl EvalPass {
 }
 
 impl Trainer {
-    /// Runs the test points over the test data and over every named test set. The metrics of a named one are scalars
-    /// `test/NAME/METRIC`, beside those of the set without a name.
+    /// Runs the test points over the test data and over every named test set. What was measured on a named one are
+    /// scalars `test/NAME/METRIC`, beside those of the set without a name.
     pub fn test(&mut self) -> (Ending, Vec<(String, f64)>) {
         let mut values = Vec::new();
         let ending = self.run(|t| t.test_sets(&mut values));
@@ -65,32 +66,40 @@ impl Trainer {
 
     fn test_sets(&mut self, values: &mut Vec<(String, f64)>) -> Result<()> {
         if self.loaders.test.is_some() {
-            self.pass(Phase::Test)?;
-            values.extend(self.measured("test"));
+            values.extend(self.test_set()?);
         }
-        for (name, loader) in std::mem::take(&mut self.loaders.tests) {
+        for (set, loader) in std::mem::take(&mut self.loaders.tests) {
             if self.interrupt.received().is_some() {
                 break;
             }
             self.loaders.test = Some(loader);
-            self.pass(Phase::Test)?;
-            let measured = self.measured(&format!("test/{name}"));
-            for (name, value) in &measured {
-                let key = self.context.events.borrow_mut().key(name, false);
-                self.context.put(key, *value);
+            self.context.events.borrow_mut().enter_set(&set);
+            for (name, value) in self.test_set()? {
+                let name = name.replacen("test/", &format!("test/{set}/"), 1);
+                let key = self.context.events.borrow_mut().key(&name, false);
+                self.context.put(key, value);
+                values.push((name, value));
             }
-            values.extend(measured);
+            // They were on the line of their own pass already, under their short names.
+            self.context.events.borrow_mut().mark_scalars_written();
         }
         Ok(())
     }
 
-    /// What the metrics came to in the last test pass, under a scope.
-    fn measured(&self, scope: &str) -> Vec<(String, f64)> {
-        let board = self.context.metrics.borrow();
-        let tested = board.readings().filter(|reading| reading.phase == Phase::Test);
-        tested
-            .filter_map(|reading| Some((format!("{scope}/{}", reading.name), reading.last?)))
-            .collect()
+    /// One pass over the test data, and every scalar of a pass that was put in it: metrics, the loss, what hooks have.
+    fn test_set(&mut self) -> Result<Vec<(String, f64)>> {
+        let counts =
+            |t: &Self| t.context.events.borrow().all().map(Series::count).collect::<Vec<_>>();
+        let before = counts(self);
+        self.pass(Phase::Test)?;
+        let events = self.context.events.borrow();
+        let before = before.into_iter().chain(std::iter::repeat(0));
+        let fresh = events.all().zip(before).filter(|(series, count)| series.count() > *count);
+        let fresh = fresh.map(|(series, _)| series).filter(|series| !series.is_smooth());
+        let tested = fresh.filter(|series| series.name().starts_with("test/"));
+        Ok(tested
+            .filter_map(|series| Some((series.name().to_string(), series.latest()?)))
+            .collect())
     }
 
     /// Runs the pred points over the data to predict; the outputs are in order.

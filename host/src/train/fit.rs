@@ -85,7 +85,7 @@ impl Trainer {
                 self.adjust_lr(false)?;
                 self.fire_all([P::AfterTrainIter, P::AfterIter])?;
                 self.release()?;
-                self.validate_if_asked()?;
+                self.validate_within_epoch()?;
                 self.save_if_asked()?;
             }
             if self.is_cut_short() {
@@ -119,8 +119,7 @@ impl Trainer {
         } else {
             (progress.epoch + 1, 0, 0)
         };
-        let left = self.loaders.train.batches().saturating_sub(drawn);
-        let inner_len = inner_iter + left.div_ceil(self.group);
+        let inner_len = self.epoch_len(inner_iter, drawn);
         // The data's epochs begin at 0, people's at 1.
         self.loaders.train.begin(epoch.saturating_sub(1), drawn);
         self.context.advance(|p| {
@@ -132,6 +131,12 @@ impl Trainer {
         }
         tracing::debug!("epoch {epoch} begins, {inner_iter} of {inner_len} iterations done");
         true
+    }
+
+    /// How many iterations an epoch has of which so many are done, of so many batches.
+    pub(super) fn epoch_len(&self, inner_iter: u64, drawn: u64) -> u64 {
+        let left = self.loaders.train.batches().saturating_sub(drawn);
+        inner_iter + left.div_ceil(self.group)
     }
 
     /// True when the epoch comes to this stage; an epoch that was taken up again has passed it already.

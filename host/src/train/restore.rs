@@ -49,7 +49,10 @@ impl Trainer {
         let set = rng::set_state(&rng, device).map_err(EngineError::from);
         self.step(set)?;
         if self.stage == Stage::Iterations {
-            self.validate_if_asked()?;
+            let inner_iter = self.context.progress.get().inner_iter;
+            let inner_len = self.epoch_len(inner_iter, self.drawn);
+            self.context.advance(|p| p.inner_len = inner_len);
+            self.validate_within_epoch()?;
             self.save_if_asked()?;
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! The slots of the loop in which validation and checkpoints happen, when somebody asked for them.
 
+use super::brackets::first_failure;
 use super::capture::pairs;
+use super::error::TrainError;
 use super::fit::{Result, Trainer};
 use crate::run::checkpoint::Snapshot;
 use crate::run::{RunDir, safetensors_file};
@@ -18,13 +20,20 @@ impl Trainer {
         Ok(())
     }
 
+    /// Validates after an iteration, if somebody asked. In the last one of an epoch it waits for the epoch's own slot:
+    /// where a validation is due by iteration and by epoch at once, it is one.
+    pub(super) fn validate_within_epoch(&mut self) -> Result<()> {
+        if self.closes_epoch() { Ok(()) } else { self.validate_if_asked() }
+    }
+
     /// Writes a checkpoint, if somebody asked and the run leaves anything; tells if the last one could not be written.
     pub(super) fn save_if_asked(&mut self) -> Result<()> {
         self.background.poll()?;
         self.reserve_memory()?;
         self.heed_save_at();
         let requests = self.context.requests.borrow();
-        // After a validation that was cut short the run ends, and saves what is still to be done.
+        // A validation that is still asked for comes first. After one that was cut short the run ends, and saves what is
+        // still to be done.
         let due = !requests.savers().is_empty() && !requests.validate;
         drop(requests);
         if due { self.save() } else { Ok(()) }
@@ -57,14 +66,7 @@ impl Trainer {
 
     /// Waits for a checkpoint that is still being written. The first error of the run is never masked.
     pub(super) fn finish_saving(&mut self, outcome: Result<()>) -> Result<()> {
-        match (outcome, self.background.wait()) {
-            (Ok(()), written) => Ok(written?),
-            (Err(first), Ok(())) => Err(first),
-            (Err(first), Err(later)) => {
-                tracing::error!("after the failure: {later}");
-                Err(first)
-            }
-        }
+        first_failure(outcome, self.background.wait().map_err(TrainError::from))
     }
 
     /// Takes a copy of everything; a thread writes it while training goes on. The step waits for the copy alone, and

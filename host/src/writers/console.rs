@@ -2,7 +2,7 @@
 
 use super::line::{Layout, Part, Parts, whole};
 use super::{Writer, human};
-use crate::events::{EventStorage, Media, WINDOW};
+use crate::events::{EventStorage, Media, Series, WINDOW};
 use crate::run::RunDirError;
 use crate::stdio;
 use console::Term;
@@ -25,6 +25,8 @@ pub struct Console {
     first: Option<(Instant, u64)>,
     // The scalars that the line shows.
     shown: Vec<String>,
+    // Whether it was said which of them are medians.
+    told: bool,
 }
 
 /// The line on the terminal, for whoever else writes there.
@@ -97,7 +99,14 @@ impl Console {
 
     fn plain() -> Self {
         let shown = SHOWN.map(str::to_owned).into();
-        Self { bar: None, layout: Layout::default(), bar_width: None, first: None, shown }
+        Self {
+            bar: None,
+            layout: Layout::default(),
+            bar_width: None,
+            first: None,
+            shown,
+            told: false,
+        }
     }
 
     fn print(&self, line: &str) {
@@ -116,6 +125,26 @@ impl Console {
         }
     }
 
+    /// The scalars that the line shows, by the names that it shows them under.
+    fn shown_series<'a>(
+        &'a self,
+        events: &'a EventStorage,
+    ) -> impl Iterator<Item = (&'a str, &'a Series)> {
+        self.shown.iter().filter_map(|name| {
+            let scoped = if name.contains('/') { name } else { &format!("train/{name}") };
+            Some((name.as_str(), events.named(scoped)?))
+        })
+    }
+
+    /// Which scalars of the line are medians; `None` where none is.
+    fn legend(&self, events: &EventStorage) -> Option<String> {
+        let smooth = self.shown_series(events).filter(|(_, series)| series.is_smooth());
+        let names: Vec<_> = smooth.map(|(name, _)| name).collect();
+        let of = format!("median of the last {WINDOW} iterations");
+        (!names.is_empty())
+            .then(|| format!("{}: {of}; the files have each value", names.join(", ")))
+    }
+
     /// Where training is.
     fn train_line(&mut self, events: &EventStorage, progress: &HrProgress) -> Parts {
         let (epoch, iter) = (progress.epoch, progress.iter);
@@ -123,9 +152,8 @@ impl Console {
             (Part::Epoch, format!("epoch {epoch}/{}", progress.max_epochs)),
             (Part::Iter, format!("iter {iter}/{}", progress.max_iters)),
         ];
-        for (place, name) in self.shown.iter().enumerate() {
-            let scoped = if name.contains('/') { name } else { &format!("train/{name}") };
-            if let Some(value) = events.named(scoped).and_then(crate::events::Series::shown) {
+        for (place, (name, series)) in self.shown_series(events).enumerate() {
+            if let Some(value) = series.shown() {
                 let part = if place == 0 { Part::First } else { Part::Scalar(place) };
                 line.push((part, format!("{name} {}", short(value))));
             }
@@ -170,6 +198,9 @@ fn short(value: f64) -> String {
 fn eval_line(events: &EventStorage, progress: &HrProgress, phase: Phase) -> Option<String> {
     let scope = format!("{}/", phase.name());
     let mut line = format!("epoch {}  {}", progress.epoch, phase.name());
+    if !events.set().is_empty() {
+        _ = write!(line, " {}", events.set());
+    }
     let empty = line.len();
     for series in events.pending().filter(|series| !series.is_smooth()) {
         if let (Some(name), Some(value)) = (series.name().strip_prefix(&scope), series.latest()) {
@@ -203,6 +234,11 @@ impl Writer for Console {
         // At the ends of an epoch or a run nothing new was put: no second line says the same.
         if events.pending().next().is_none() {
             return Ok(());
+        }
+        if !std::mem::replace(&mut self.told, true)
+            && let Some(legend) = self.legend(events)
+        {
+            self.print(&legend);
         }
         if self.bar.is_some() {
             self.redraw(events, progress);
@@ -244,11 +280,12 @@ impl Writer for Console {
         }
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Result<(), RunDirError> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
             set_line(None);
         }
+        Ok(())
     }
 }
 
@@ -289,6 +326,10 @@ mod tests {
             whole(&console.train_line(&events, &progress)),
             "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 5.0 s"
         );
+        let legend = "loss: median of the last 20 iterations; the files have each value";
+        assert_eq!(console.legend(&events).unwrap(), legend);
+        console.show(&["lr".to_owned()]);
+        assert_eq!(console.legend(&events), None);
         console.show(&["train/grad_norm".to_owned(), "nothing".to_owned()]);
         assert_eq!(
             whole(&console.train_line(&events, &progress)),
@@ -306,7 +347,7 @@ mod tests {
 
     #[test]
     fn an_evaluation_has_a_line_of_its_own_values() {
-        let events = events(&[
+        let mut events = events(&[
             ("val/loss", false, 0.5),
             ("val/Accuracy", false, 0.875),
             ("train/lr", false, 1.0),
@@ -317,6 +358,11 @@ mod tests {
             "epoch 3  val  loss 0.5000  Accuracy 0.8750"
         );
         assert_eq!(eval_line(&events, &progress, Phase::Test), None);
+        events.enter_set("night");
+        assert_eq!(
+            eval_line(&events, &progress, Phase::Val).unwrap(),
+            "epoch 3  val night  loss 0.5000  Accuracy 0.8750"
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ fn number(value: f64) -> Json {
         .map_or_else(|| Json::String(value.to_string()), Json::Number)
 }
 
-/// The scalars that are pending, after where the run is; `None` where there are none.
+/// The scalars that are pending, after where the run is, each as it was last put; `None` where there are none.
 pub(super) fn scalars(events: &EventStorage, progress: &HrProgress) -> Option<Map<String, Json>> {
     let mut line = Map::new();
     line.insert("iter".into(), progress.iter.into());
@@ -23,7 +23,7 @@ pub(super) fn scalars(events: &EventStorage, progress: &HrProgress) -> Option<Ma
     line.insert("samples".into(), progress.samples.into());
     let fixed = line.len();
     for series in events.pending() {
-        if let Some(value) = series.shown() {
+        if let Some(value) = series.latest() {
             line.insert(series.name().to_string(), number(value));
         }
     }
@@ -39,6 +39,10 @@ impl Writer for JsonLines {
             stdio::print_line(format_args!("{}", Json::Object(line)));
         }
         Ok(())
+    }
+
+    fn record(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+        self.write(events, progress)
     }
 
     fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {

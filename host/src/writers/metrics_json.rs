@@ -1,19 +1,18 @@
 //! `metrics.json`: one JSON object a line, appended. `jq -r '[.iter, ."train/loss"] | @tsv' metrics.json` reads it.
 
+use super::record_file::RecordFile;
 use super::{RunFacts, Writer, json_lines};
 use crate::events::EventStorage;
 use crate::run::RunDirError;
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::Value as Json;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Appends scalars to `metrics.json`.
+/// Appends scalars to `metrics.json`, each as it was put.
 pub struct MetricsJson {
     name: &'static str,
-    path: PathBuf,
-    file: File,
+    records: RecordFile,
 }
 
 impl MetricsJson {
@@ -25,7 +24,7 @@ impl MetricsJson {
     fn named(name: &'static str, path: &Path) -> Result<Self, RunDirError> {
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(RunDirError::io("open", path))?;
-        Ok(Self { name, path: path.to_owned(), file })
+        Ok(Self { name, records: RecordFile::new(path, file)? })
     }
 }
 
@@ -38,11 +37,22 @@ pub(super) fn open_status(folder: &Path, _: &RunFacts) -> Result<Box<dyn Writer>
 
 impl Writer for MetricsJson {
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
-        let Some(line) = json_lines::scalars(events, progress) else { return Ok(()) };
-        // One write for the whole line: a kill leaves no half of one behind another.
-        let mut text = Json::Object(line).to_string();
-        text.push('\n');
-        self.file.write_all(text.as_bytes()).map_err(RunDirError::io("write", &self.path))
+        self.record(events, progress)?;
+        self.records.flush();
+        Ok(())
+    }
+
+    fn record(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+        if let Some(line) = json_lines::scalars(events, progress) {
+            let mut text = Json::Object(line).to_string();
+            text.push('\n');
+            self.records.push(text.as_bytes(), 1);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), RunDirError> {
+        self.records.finish()
     }
 
     fn name(&self) -> &'static str {
@@ -50,26 +60,21 @@ impl Writer for MetricsJson {
     }
 
     fn mark(&mut self) -> Result<Json, RunDirError> {
-        let file = self.file.metadata().map_err(RunDirError::io("look at", &self.path))?;
-        Ok(file.len().into())
+        Ok(self.records.settle()?.into())
     }
 
     fn file(&self) -> Option<(&Path, &File)> {
-        Some((&self.path, &self.file))
+        Some(self.records.file())
     }
 
     fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
-        let file = self.file.metadata().map_err(RunDirError::io("look at", &self.path))?;
-        let (length, mark) = (file.len(), mark.and_then(Json::as_u64).unwrap_or(0));
-        if length < mark {
+        let missing = self.records.rewind(mark.and_then(Json::as_u64).unwrap_or(0))?;
+        if missing > 0 {
             // It was synced before the checkpoint was in its place: somebody has cut it, or the disk lied.
-            let path = self.path.display();
-            tracing::warn!(
-                "{path} has lost its last {} bytes: some lines are missing",
-                mark - length
-            );
+            let path = self.records.path().display();
+            tracing::warn!("{path} has lost its last {missing} bytes: some lines are missing");
         }
-        self.file.set_len(length.min(mark)).map_err(RunDirError::io("shorten", &self.path))
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod json_lines;
 mod line;
 mod metrics_json;
+mod record_file;
 mod tensorboard;
 
 pub use console::{Console, StderrAbove, leave_terminal};
@@ -32,6 +33,18 @@ pub trait Writer {
     /// It could not write.
     fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError>;
 
+    /// Takes the scalars that are pending down, where every value is kept; they may wait for the next write.
+    ///
+    /// # Errors
+    /// It could not take them.
+    fn record(
+        &mut self,
+        _events: &EventStorage,
+        _progress: &HrProgress,
+    ) -> Result<(), RunDirError> {
+        Ok(())
+    }
+
     /// Writes the pictures, histograms and texts that wait, each at the iteration in which it was put.
     ///
     /// # Errors
@@ -52,18 +65,23 @@ pub trait Writer {
     fn redraw(&mut self, _events: &EventStorage, _progress: &HrProgress) {}
 
     /// Nothing more comes.
-    fn finish(&mut self) {}
+    ///
+    /// # Errors
+    /// Something that it took is not where it belongs.
+    fn finish(&mut self) -> Result<(), RunDirError> {
+        Ok(())
+    }
 
     /// The name under which checkpoints keep its mark; empty for a writer whose lines nobody takes back.
     fn name(&self) -> &'static str {
         ""
     }
 
-    /// Where it stands: all that was written so far is before this mark. Asked for at each checkpoint, so it waits for
-    /// no disk.
+    /// Where it stands: all that it took so far is before this mark. Asked for at each checkpoint, so it waits for no
+    /// disk.
     ///
     /// # Errors
-    /// What it writes to cannot be looked at.
+    /// What it took cannot be written.
     fn mark(&mut self) -> Result<Json, RunDirError> {
         Ok(Json::Null)
     }
@@ -201,6 +219,22 @@ impl Writers {
         outcome
     }
 
+    /// Has those that keep every value take down what is pending; the first failure is given, after all had their turn.
+    ///
+    /// # Errors
+    /// One could not take it.
+    pub fn record(
+        &mut self,
+        events: &EventStorage,
+        progress: &HrProgress,
+    ) -> Result<(), RunDirError> {
+        let mut outcome = Ok(());
+        for writer in &mut self.all {
+            outcome = outcome.and(writer.record(events, progress));
+        }
+        outcome
+    }
+
     /// Has each write what waits beside scalars; the first failure is given, after all had their turn.
     pub fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
         let mut outcome = Ok(());
@@ -220,9 +254,16 @@ impl Writers {
         self.all.iter_mut().for_each(|writer| writer.redraw(events, progress));
     }
 
-    /// Nothing more comes.
-    pub fn finish(&mut self) {
-        self.all.iter_mut().for_each(|writer| writer.finish());
+    /// Nothing more comes. The first failure is given, after all had their turn.
+    ///
+    /// # Errors
+    /// Something that one took is not where it belongs.
+    pub fn finish(&mut self) -> Result<(), RunDirError> {
+        let mut outcome = Ok(());
+        for writer in &mut self.all {
+            outcome = outcome.and(writer.finish());
+        }
+        outcome
     }
 
     /// The marks of all writers by name, for a checkpoint.

@@ -9,7 +9,7 @@ use c_words::CWords;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, LOSS, LR, MAGIC, MEDIA, METRICS,
-    PARAMS, PASS, PRECISION, PROFILER, ROLES, STEP,
+    PARAMS, PASS, PRECISION, PROFILER, RECORD, ROLES, STEP,
 };
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 25] = [
+const SOURCES: [&str; 26] = [
     "artifacts",
     "checkpoint_names",
     "checkpoints",
@@ -36,6 +36,7 @@ const SOURCES: [&str; 25] = [
     "plugin",
     "precision",
     "profiler",
+    "record",
     "roles",
     "state",
     "status",
@@ -146,6 +147,7 @@ fn computed_constants() -> String {
         ("PASS", "PassTable", PASS),
         ("PRECISION", "PrecisionTable", PRECISION),
         ("PROFILER", "ProfilerTable", PROFILER),
+        ("RECORD", "RecordTable", RECORD),
         ("ROLES", "RoleTable", ROLES),
         ("STEP", "StepTable", STEP),
     ] {

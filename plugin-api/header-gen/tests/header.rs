@@ -6,7 +6,7 @@ use hookrack_plugin_api::abi::{
     EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost, HrPlugin,
     HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue,
     LossTable, LrTable, MediaTable, MetricBase, MetricTable, ParamTable, PassTable, PrecisionTable,
-    ProfilerTable, RoleTable, StateTable, StepTable, TensorTable, TrainerHandle,
+    ProfilerTable, RecordTable, RoleTable, StateTable, StepTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -63,6 +63,7 @@ fn layout() -> String {
         ConsoleTable as "ConsoleTable" { show, redraw }
         PassTable as "PassTable" { begin, next, forward }
         PrecisionTable as "PrecisionTable" { set_precision, set_loss_scaling }
+        RecordTable as "RecordTable" { record }
         RoleTable as "RoleTable" { train_forward }
         StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
         LossTable as "LossTable" { weight }

@@ -32,6 +32,7 @@ mod pass;
 mod plugin;
 mod precision;
 mod profiler;
+mod record;
 mod roles;
 mod state;
 mod status;
@@ -65,6 +66,7 @@ pub use precision::{PRECISION, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, P
 pub use profiler::{
     HrOpCost, PROFILE_FLOPS, PROFILE_MEMORY, PROFILE_SHAPES, PROFILER, ProfilerTable,
 };
+pub use record::{RECORD, RecordTable};
 pub use roles::{ROLES, RoleTable};
 pub use state::{HrStateReader, HrStateWriter};
 pub use status::HrStatus;

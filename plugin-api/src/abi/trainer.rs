@@ -61,7 +61,7 @@ pub struct HrProgress {
     pub world: u32,
     /// The run's seed.
     pub seed: u64,
-    /// The first group's learning rate.
+    /// The learning rate of the largest parameter group: that with the most parameters, the first of several.
     pub lr: f64,
     /// Seconds that fetching the current batch took.
     pub data_time: f64,
@@ -126,7 +126,7 @@ pub struct HrScalarReading {
     pub name: HrStr,
     /// Its key.
     pub key: u32,
-    /// Whether writers show a median of it: 0 or 1.
+    /// Whether people are shown a median of it: 0 or 1.
     pub smooth: u32,
     /// The training iteration of its last value.
     pub iter: u64,
@@ -141,8 +141,8 @@ pub struct EventTable {
     /// Who made this table.
     pub header: HrHeader,
     /// Interns a scalar's name; ask once, put often. A name without '/' is scoped by the current phase, one that
-    /// begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether writers show a
-    /// median. [train-thread] [valid for the run]
+    /// begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether people are shown
+    /// a median; files have the values. [train-thread] [valid for the run]
     pub key: unsafe extern "C" fn(
         host: *mut c_void,
         name: HrStr,

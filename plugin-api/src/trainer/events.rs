@@ -15,7 +15,8 @@ impl Trainer {
         self.host.put_scalar(key, value)
     }
 
-    /// A scalar's key, for one that is put at every iteration. `smooth` says whether writers show a median.
+    /// A scalar's key, for one that is put at every iteration. `smooth` says whether people are
+    /// shown a median; files have the values.
     pub fn scalar_key(&self, name: &str, smooth: bool) -> Result<ScalarKey> {
         Ok(ScalarKey(self.host.scalar_key(name, smooth)?))
     }
@@ -108,7 +109,7 @@ pub struct ScalarReading {
     pub name: String,
     /// Its key.
     pub key: ScalarKey,
-    /// Whether writers show a median of it.
+    /// Whether people are shown a median of it.
     pub smooth: bool,
     /// The training iteration of its last value.
     pub iter: u64,

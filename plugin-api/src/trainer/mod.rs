@@ -12,6 +12,7 @@ mod pass;
 mod precision;
 mod profiler;
 mod progress;
+mod record;
 mod requests;
 mod roles;
 mod step;

@@ -77,7 +77,7 @@ impl Trainer {
         self.host.progress().seed
     }
 
-    /// The first group's learning rate.
+    /// The learning rate of the largest parameter group: that with the most parameters, the first of several.
     pub fn lr(&self) -> f64 {
         self.host.progress().lr
     }

@@ -27,7 +27,7 @@ fn gauges(t: &Trainer) -> Vec<(&'static str, &'static str, f64)> {
         ("hookrack_iteration", "The training iteration in progress.", t.iter() as f64),
         ("hookrack_iterations", "The iteration after which training ends.", t.max_iters() as f64),
         ("hookrack_samples", "Training samples consumed so far.", t.samples() as f64),
-        ("hookrack_learning_rate", "The first group's learning rate.", t.lr()),
+        ("hookrack_learning_rate", "The largest group's learning rate.", t.lr()),
         ("hookrack_iteration_seconds", "The time of the last iteration.", t.iter_time()),
         (
             "hookrack_running",

@@ -40,6 +40,11 @@ impl Group {
         self.params.push(param);
     }
 
+    /// How many parameters belong to it, frozen or not.
+    pub fn size(&self) -> usize {
+        self.params.len() + self.waiting.len()
+    }
+
     /// Whether nothing belongs to it, not even something frozen.
     pub(super) fn is_empty(&self) -> bool {
         self.params.is_empty() && self.waiting.is_empty()

@@ -122,9 +122,9 @@ unsafe extern "C" fn set_lr(host: *mut c_void, group: usize, lr: f64) -> HrStatu
     let body = |context: &Context| {
         let mut engine = context.engine.borrow_mut();
         engine.group_mut(group)?.lr = lr;
-        let first = engine.lr();
+        let shown = engine.lr();
         drop(engine);
-        context.advance(|progress| progress.lr = first);
+        context.advance(|progress| progress.lr = shown);
         Ok::<_, EngineError>(())
     };
     // SAFETY: the caller's handle is ours.

@@ -21,6 +21,7 @@ mod params;
 mod pass;
 mod precision;
 mod profiler;
+mod record;
 mod roles;
 mod rows;
 mod states;

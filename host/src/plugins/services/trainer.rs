@@ -3,13 +3,14 @@
 use super::desk::Desk;
 use super::{
     artifacts, checkpoint_names, checkpoints, console, engine, events, history, loss, lr, media,
-    metrics, params, pass, precision, profiler, roles, states, step, tensors,
+    metrics, params, pass, precision, profiler, record, roles, states, step, tensors,
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
     ARTIFACTS, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus, HrStr,
     LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LOSS, LR, MEDIA, METRICS, PARAMS, PASS,
-    PRECISION, PROFILER, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, ROLES, STEP, TrainerHandle,
+    PRECISION, PROFILER, RECORD, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, ROLES, STEP,
+    TrainerHandle,
 };
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,6 +75,7 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
         PASS => (&raw const pass::TABLE).cast(),
         PRECISION => (&raw const precision::TABLE).cast(),
         PROFILER => (&raw const profiler::TABLE).cast(),
+        RECORD => (&raw const record::TABLE).cast(),
         ROLES => (&raw const roles::TABLE).cast(),
         STEP => (&raw const step::TABLE).cast(),
         _ => std::ptr::null(),

@@ -1,6 +1,6 @@
 //! TensorBoard event files: one for each process of a run, in the folder `tb` unless a hook names another.
 //!
-//! Every write is flushed, so that a kill loses at most what was being written, which readers skip. A run that is taken
+//! Every write goes to the file at once, so that a kill loses at most what was being written, which readers skip. A run that is taken
 //! up again cuts the older files back to the checkpoint and begins its own with a session start at that step, which has
 //! a TensorBoard that is already open forget what it had read beyond it.
 
@@ -9,6 +9,7 @@ mod ledger;
 mod messages;
 mod record;
 
+use super::record_file::RecordFile;
 use super::{RunFacts, Writer};
 use crate::events::{Content, EventStorage, Image, Media, Medium};
 use crate::run::RunDirError;
@@ -19,19 +20,15 @@ use messages::{Event, SessionLog, SessionStatus, Shown, Summary, Value, What};
 use prost::Message as _;
 use serde_json::{Map, Value as Json, json};
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes an event file.
 pub(super) struct TensorBoard {
     folder: PathBuf,
-    path: PathBuf,
-    file: File,
+    records: RecordFile,
     // Which files of the folder are this run's.
     ledger: Ledger,
-    // What goes into the next write.
-    buffer: Vec<u8>,
     // The last step of anything written.
     step: u64,
 }
@@ -64,13 +61,13 @@ pub(super) fn open(folder: &Path, facts: &RunFacts) -> Result<Box<dyn Writer>, R
     let ledger = Ledger::of(folder, facts.run_dir.as_deref());
     // Before anything is in it: what is not in the ledger belongs to somebody else.
     ledger.add(&path)?;
-    let folder = folder.to_owned();
-    let mut board = TensorBoard { folder, path, file, ledger, buffer: Vec::new(), step: 0 };
+    let records = RecordFile::new(&path, file)?;
+    let mut board = TensorBoard { folder: folder.to_owned(), records, ledger, step: 0 };
     board.push(0, What::FileVersion("brain.Event:2".to_owned()));
     board.push(0, What::Summary(hparams::begin(&facts.config, now())));
     let config = text("config", &format!("```toml\n{}\n```", facts.config.trim_end()));
     board.push(0, What::Summary(Summary { value: vec![config] }));
-    board.flush()?;
+    board.records.settle()?;
     Ok(Box::new(board))
 }
 
@@ -79,17 +76,7 @@ impl TensorBoard {
         self.step = self.step.max(step);
         let step = i64::try_from(step).unwrap_or(i64::MAX);
         let event = Event { wall_time: now(), step, what: Some(what) };
-        record::push(&mut self.buffer, &event.encode_to_vec());
-    }
-
-    /// One write for all of it, straight to the file.
-    fn flush(&mut self) -> Result<(), RunDirError> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let written = self.file.write_all(&self.buffer);
-        self.buffer.clear();
-        written.map_err(RunDirError::io("write", &self.path))
+        self.records.push(&record::framed(&event.encode_to_vec()), 1);
     }
 
     /// The event files of this run in the folder.
@@ -156,14 +143,20 @@ fn medium(medium: &Medium) -> Option<Value> {
 }
 
 impl Writer for TensorBoard {
-    fn write(&mut self, events: &EventStorage, _progress: &HrProgress) -> Result<(), RunDirError> {
+    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+        self.record(events, progress)?;
+        self.records.flush();
+        Ok(())
+    }
+
+    fn record(&mut self, events: &EventStorage, _progress: &HrProgress) -> Result<(), RunDirError> {
         for series in events.pending() {
-            if let Some(value) = series.shown() {
+            if let Some(value) = series.latest() {
                 let value = vec![scalar(series.name(), value)];
                 self.push(series.step(), What::Summary(Summary { value }));
             }
         }
-        self.flush()
+        Ok(())
     }
 
     fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
@@ -172,18 +165,17 @@ impl Writer for TensorBoard {
                 self.push(waiting.iter, What::Summary(Summary { value: vec![value] }));
             }
         }
-        self.flush()
+        self.records.flush();
+        Ok(())
     }
 
     fn takes_media(&self) -> bool {
         true
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Result<(), RunDirError> {
         self.push(0, What::Summary(hparams::end(now())));
-        if let Err(error) = self.flush() {
-            tracing::warn!("the end of the run is not in TensorBoard's file: {error}");
-        }
+        self.records.finish()
     }
 
     fn name(&self) -> &'static str {
@@ -192,6 +184,7 @@ impl Writer for TensorBoard {
 
     /// The last step, and how long each file of the folder is.
     fn mark(&mut self) -> Result<Json, RunDirError> {
+        self.records.settle()?;
         let mut lengths = Map::new();
         for path in self.files()? {
             let file = path.metadata().map_err(RunDirError::io("look at", &path))?;
@@ -201,12 +194,12 @@ impl Writer for TensorBoard {
     }
 
     fn file(&self) -> Option<(&Path, &File)> {
-        Some((&self.path, &self.file))
+        Some(self.records.file())
     }
 
     fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
         let lengths = mark.and_then(|mark| mark.get("files"));
-        for path in self.files()?.into_iter().filter(|path| *path != self.path) {
+        for path in self.files()?.into_iter().filter(|path| path != self.records.path()) {
             match lengths.and_then(|files| files.get(name_of(&path))?.as_u64()) {
                 Some(length) => shorten(&path, length)?,
                 None => std::fs::remove_file(&path).map_err(RunDirError::io("remove", &path))?,
@@ -215,7 +208,7 @@ impl Writer for TensorBoard {
         let step = mark.and_then(|mark| mark.get("step")?.as_u64()).unwrap_or(0);
         let status = SessionStatus::Start.into();
         self.push(step + 1, What::SessionLog(SessionLog { status }));
-        self.flush()
+        self.records.settle().map(drop)
     }
 }
 

@@ -14,6 +14,7 @@ mod params;
 mod pass;
 mod precision;
 mod profiler;
+mod record;
 mod roles;
 mod step;
 mod tensors;

@@ -1,0 +1,311 @@
+//! A file of records, each in it whole or not at all: what a full disk does not take waits in memory.
+
+use crate::run::RunDirError;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Records that wait for a disk take no more memory than this.
+const MOST: usize = 16 << 20;
+
+/// Records that are written together.
+const CHUNK: usize = 64 << 10;
+
+/// How long to wait before each further attempt at the end of a run.
+const LAST_ATTEMPTS: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_millis(750)];
+
+/// Where records go.
+pub(super) trait Disk: Write {
+    /// Cuts what is there to a length.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl Disk for File {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
+/// Whole records on their way to the disk.
+#[derive(Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    records: u64,
+}
+
+/// A file that records are appended to.
+///
+/// A write that fails is no error of the caller's: what was written of it is cut off again, and the records wait for the
+/// next attempt. [`Self::settle`] is for who counts on them, [`Self::finish`] for the end of the run.
+pub(super) struct RecordFile<D = File> {
+    path: PathBuf,
+    disk: D,
+    // Where the last whole record ends.
+    end: u64,
+    // Whether something stands behind it.
+    torn: bool,
+    waiting: VecDeque<Chunk>,
+    // Whether the last attempt failed, which was said then.
+    failing: bool,
+    lost: u64,
+}
+
+impl RecordFile {
+    /// A file that is open for appending.
+    ///
+    /// # Errors
+    /// The system does not say how long it is.
+    pub(super) fn new(path: &Path, file: File) -> Result<Self, RunDirError> {
+        let end = file.metadata().map_err(RunDirError::io("look at", path))?.len();
+        Ok(Self::on(path, file, end))
+    }
+
+    /// The file itself, for who syncs it.
+    pub(super) fn file(&self) -> (&Path, &File) {
+        (&self.path, &self.disk)
+    }
+}
+
+impl<D: Disk> RecordFile<D> {
+    fn on(path: &Path, disk: D, end: u64) -> Self {
+        let (path, waiting) = (path.to_owned(), VecDeque::new());
+        Self { path, disk, end, torn: false, waiting, failing: false, lost: 0 }
+    }
+
+    /// Where the file is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes records in; they are written with the next flush.
+    pub(super) fn push(&mut self, bytes: &[u8], records: u64) {
+        let waiting: usize = self.waiting.iter().map(|chunk| chunk.bytes.len()).sum();
+        if waiting + bytes.len() > MOST {
+            if self.lost == 0 {
+                let path = self.path.display();
+                tracing::error!(
+                    "{path}: too many records wait for the disk; those that follow are lost"
+                );
+            }
+            self.lost += records;
+            return;
+        }
+        if self.waiting.back().is_none_or(|last| last.bytes.len() + bytes.len() > CHUNK) {
+            self.waiting.push_back(Chunk::default());
+        }
+        if let Some(last) = self.waiting.back_mut() {
+            last.bytes.extend_from_slice(bytes);
+            last.records += records;
+        }
+        if waiting > CHUNK && !self.failing {
+            self.flush();
+        }
+    }
+
+    /// Writes what waits, as far as the disk takes it.
+    pub(super) fn flush(&mut self) {
+        // It was told, and is tried again.
+        _ = self.attempt();
+    }
+
+    /// Writes what waits; tells when the disk does not take it, and when it does again.
+    fn attempt(&mut self) -> io::Result<()> {
+        let waited = self.waiting_records();
+        let written = self.drain();
+        let path = self.path.display();
+        match (&written, self.failing) {
+            (Ok(()), true) => {
+                tracing::warn!(
+                    "{path} can be written again: {waited} records that waited are in it"
+                );
+            }
+            (Err(why), false) => {
+                tracing::warn!(
+                    "could not write {path}: {why}; its records wait in memory until it can be written"
+                );
+            }
+            (Ok(()), false) | (Err(_), true) => {}
+        }
+        self.failing = written.is_err();
+        written
+    }
+
+    fn waiting_records(&self) -> u64 {
+        self.waiting.iter().map(|chunk| chunk.records).sum()
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        self.mend()?;
+        while let Some(chunk) = self.waiting.front() {
+            // One write for all of it: a kill leaves no half of a record behind another.
+            if let Err(error) = self.disk.write_all(&chunk.bytes) {
+                self.torn = true;
+                // Tried again before the next write.
+                _ = self.mend();
+                return Err(error);
+            }
+            self.end += chunk.bytes.len() as u64;
+            self.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Cuts off what is no whole record.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.torn {
+            self.disk.cut(self.end)?;
+            self.torn = false;
+        }
+        Ok(())
+    }
+
+    /// Where the last record ends, once all of them are written.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn settle(&mut self) -> Result<u64, RunDirError> {
+        self.attempt().map_err(RunDirError::io("write", &self.path))?;
+        Ok(self.end)
+    }
+
+    /// Cuts the file to its first `length` bytes and drops what waits; gives how many bytes it lacks of that.
+    ///
+    /// # Errors
+    /// It cannot be cut.
+    pub(super) fn rewind(&mut self, length: u64) -> Result<u64, RunDirError> {
+        let end = self.end.min(length);
+        self.disk.cut(end).map_err(RunDirError::io("shorten", &self.path))?;
+        self.waiting.clear();
+        (self.end, self.torn) = (end, false);
+        Ok(length - end)
+    }
+
+    /// Writes what is left, with some patience.
+    ///
+    /// # Errors
+    /// Records of the run are not in the file.
+    pub(super) fn finish(&mut self) -> Result<(), RunDirError> {
+        let mut written = self.attempt();
+        for pause in LAST_ATTEMPTS {
+            if written.is_ok() {
+                break;
+            }
+            std::thread::sleep(pause);
+            written = self.attempt();
+        }
+        let count = self.waiting_records() + self.lost;
+        let why = match written {
+            Ok(()) if count == 0 => return Ok(()),
+            Ok(()) => "too many of them waited for the disk".to_owned(),
+            Err(why) => why.to_string(),
+        };
+        Err(RunDirError::RecordsLost { path: self.path.clone(), count, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// A disk with room for so many bytes.
+    #[derive(Clone, Default)]
+    struct Small(Rc<RefCell<(Vec<u8>, usize)>>);
+
+    impl Small {
+        fn with(room: usize) -> Self {
+            let disk = Self::default();
+            disk.grow(room);
+            disk
+        }
+        fn grow(&self, room: usize) {
+            self.0.borrow_mut().1 = room;
+        }
+        fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().0.clone()).unwrap()
+        }
+    }
+
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut disk = self.0.borrow_mut();
+            let free = disk.1.saturating_sub(disk.0.len()).min(bytes.len());
+            if free == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            disk.0.extend_from_slice(&bytes[..free]);
+            Ok(free)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Disk for Small {
+        fn cut(&mut self, length: u64) -> io::Result<()> {
+            self.0.borrow_mut().0.truncate(usize::try_from(length).unwrap());
+            Ok(())
+        }
+    }
+
+    fn file(room: usize) -> (Small, RecordFile<Small>) {
+        let disk = Small::with(room);
+        (disk.clone(), RecordFile::on(Path::new("records"), disk, 0))
+    }
+
+    #[test]
+    fn a_record_that_does_not_fit_is_cut_off_and_written_when_there_is_room() {
+        let (disk, mut file) = file(10);
+        for record in ["one\n", "two\n", "three\n", "four\n"] {
+            file.push(record.as_bytes(), 1);
+            file.flush();
+        }
+        assert_eq!(disk.text(), "one\ntwo\n");
+        assert!(file.settle().unwrap_err().to_string().contains("could not write records"));
+        assert_eq!(disk.text(), "one\ntwo\n", "a line is whole or absent");
+        disk.grow(100);
+        file.push(b"five\n", 1);
+        file.flush();
+        assert_eq!(disk.text(), "one\ntwo\nthree\nfour\nfive\n");
+        assert_eq!(file.settle().unwrap(), 24);
+        file.finish().unwrap();
+    }
+
+    #[test]
+    fn what_is_pushed_waits_for_the_next_flush() {
+        let (disk, mut file) = file(100);
+        file.push(b"one\n", 1);
+        assert_eq!(disk.text(), "");
+        file.flush();
+        assert_eq!(disk.text(), "one\n");
+    }
+
+    #[test]
+    fn memory_for_what_waits_is_bounded_and_what_is_lost_is_counted() {
+        let (disk, mut file) = file(0);
+        let record = vec![b'x'; 1 << 20];
+        for _ in 0..20 {
+            file.push(&record, 1);
+            file.flush();
+        }
+        disk.grow(usize::MAX);
+        let error = file.finish().unwrap_err().to_string();
+        assert!(error.starts_with("4 records of the run are not in records: "), "{error}");
+        assert_eq!(disk.text().len(), 16 << 20);
+    }
+
+    #[test]
+    fn a_file_goes_back_to_a_record_that_it_had() {
+        let (disk, mut file) = file(100);
+        file.push(b"one\ntwo\n", 2);
+        file.flush();
+        file.push(b"three\n", 1);
+        assert_eq!(file.rewind(4).unwrap(), 0);
+        assert_eq!((disk.text().as_str(), file.settle().unwrap()), ("one\n", 4));
+        assert_eq!(file.rewind(9).unwrap(), 5, "so much is missing");
+    }
+}
