@@ -66,10 +66,16 @@ fn each_misbehaviour_gets_its_own_message() {
 fn points_go_by_orcas_names_too() {
     let (_dir, file) = compiled("orca_points");
     let library = open(&file).unwrap();
-    use Point as P;
     assert_eq!(
         library.hooks[0].manifest.points,
-        [P::BeforeRun, P::BeforeEpoch, P::BeforeIter, P::AfterIter, P::AfterEpoch, P::AfterRun]
+        [
+            Point::BeforeRun,
+            Point::BeforeEpoch,
+            Point::BeforeIter,
+            Point::AfterIter,
+            Point::AfterEpoch,
+            Point::AfterRun
+        ]
     );
 }
 

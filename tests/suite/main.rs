@@ -47,6 +47,7 @@ mod run_directory;
 mod second_pass;
 mod seed_parameters;
 mod seed_rows;
+mod seed_table;
 mod seeds;
 mod soak;
 mod stdio;

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::fs;
 
 /// Seed, hook, and its parameters with the seed's defaults.
-const PARAMETERS: &[(&str, &str, &str)] = &[
+pub(crate) const PARAMETERS: &[(&str, &str, &str)] = &[
     ("ColossalAI", "LossHook", ""),
     ("ColossalAI", "AccuracyHook", "accuracy_func = \"Accuracy\""),
     ("ColossalAI", "ThroughputHook", "ignored_steps = 0\ntflop_per_step = 0\nuse_local = false"),

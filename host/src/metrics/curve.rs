@@ -46,7 +46,9 @@ impl Curves {
             all.filter_map(|(class, ranking)| Some((class + first, points(ranking)?))).collect();
         let left_out = curves.len().saturating_sub(MOST_CURVES);
         curves.truncate(MOST_CURVES);
-        curves.iter_mut().for_each(|(_, points)| *points = thinned(points));
+        for (_, points) in &mut curves {
+            *points = thinned(points);
+        }
         Self { curves, left_out }
     }
 
@@ -172,8 +174,8 @@ fn place((x, y): (f64, f64)) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn curves(points: Points) -> Curves {
-        Curves::new(&[vec![(0.5, true)]], |_| Some(points.clone()))
+    fn curves(points: &[(f64, f64)]) -> Curves {
+        Curves::new(&[vec![(0.5, true)]], |_| Some(points.to_vec()))
     }
 
     fn colour(pixels: &[u8], row: usize, column: usize) -> [u8; 3] {
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_curve_runs_through_the_picture_where_its_points_are() {
-        let pixels = curves(vec![(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]).pixels(true);
+        let pixels = curves(&[(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]).pixels(true);
         let (low, high, middle) = (MARGIN, SIDE - 1 - MARGIN, SIDE / 2);
         assert_eq!(colour(&pixels, middle, low), COLOURS[0], "up the left side");
         assert_eq!(colour(&pixels, low, middle), COLOURS[0], "along the top");
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn a_file_names_axes_classes_and_points() {
         let axes = Axes { x: "recall", y: "precision", diagonal: false };
-        let text = curves(vec![(0.0, 1.0), (0.5, 0.25)]).json("val/\"odd\"", 40, &axes);
+        let text = curves(&[(0.0, 1.0), (0.5, 0.25)]).json("val/\"odd\"", 40, &axes);
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (json["title"].as_str(), json["iter"].as_u64()),

@@ -134,7 +134,9 @@ pub(super) fn section(out: &mut String, squares: &[Square]) {
         return;
     }
     out.push_str("<h2>Curves over thresholds</h2>\n<div class=\"charts\">\n");
-    squares.iter().for_each(|square| out.push_str(&square.figure()));
+    for square in squares {
+        out.push_str(&square.figure());
+    }
     out.push_str("</div>\n");
 }
 

@@ -85,13 +85,14 @@ mod tests {
         }
         let ledger = Ledger::of(&run.join("../../shared"), Some(&run));
         ledger.add(&run.join("../../shared/mine")).unwrap();
-        assert_eq!(ledger.own(vec![mine.clone(), other.clone()]).unwrap(), [mine.clone()]);
+        let both = || vec![mine.clone(), other.clone()];
+        assert_eq!(ledger.own(both()).unwrap(), both()[..1]);
         // Another run has listed nothing.
         let others = Ledger::of(&shared, Some(&root.path().join("runs/two")));
-        assert!(others.own(vec![mine.clone(), other.clone()]).unwrap().is_empty());
+        assert!(others.own(both()).unwrap().is_empty());
         // A folder of the run's own is listed nowhere.
         let own = Ledger::of(&run.join("tb"), Some(&run));
-        assert_eq!(own.own(vec![mine, other]).unwrap().len(), 2);
+        assert_eq!(own.own(both()).unwrap().len(), 2);
         assert_eq!(std::fs::read_dir(&run).unwrap().count(), 1, "the list");
     }
 }

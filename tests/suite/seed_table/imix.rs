@@ -1,0 +1,225 @@
+//! iMIX: `imix.engine`, `imix.solver`, `imix.evaluation`, its configs.
+
+use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
+use super::{Row, Section, Seed, Subject, row};
+
+const VISION: &str = "needs answers of several people, or texts of a data set, for each question";
+const WARM: (&str, &str) = ("num_warmup_steps", "");
+
+pub(super) static IMIX: Seed = Seed {
+    name: "iMIX",
+    about: "Its levels are ours, from HIGHEST 0 to LOWEST 60, as names or any integer.",
+    sections: &[
+        Section { title: "Points", subject: Subject::Point, rows: POINTS },
+        Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
+        Section { title: "Metrics", subject: Subject::Metric, rows: METRICS },
+        Section { title: "Learning rate schedules", subject: Subject::Scheduler, rows: SCHEDULES },
+        Section { title: "Engine, config and command line", subject: Subject::Other, rows: OTHER },
+    ],
+};
+
+const POINTS: &[Row] = &[
+    row("before_train", Same, ""),
+    row("before_train_epoch", Same, ""),
+    row("before_train_iter", Same, ""),
+    row("after_train_iter", Same, ""),
+    row("after_train_epoch", Same, ""),
+    row("after_train", Same, "also after a failure, as there"),
+];
+
+const HOOKS: &[Row] = &[
+    row("AutogradAnomalyDetectHook", Same, "of the guide's table; its code has none")
+        .with(&[("mode", "")]),
+    row("AutogradProfilerHook", Same, "likewise")
+        .with(&[("output_dir", ""), ("enable_predicate", "wait")]),
+    row("CheckPointHook", Same, "").with(&[
+        ("prefix", ""),
+        ("iter_period", ""),
+        ("epoch_period", ""),
+        ("max_num_checkpoints", ""),
+        ("level", ""),
+    ]),
+    row("EvaluateHook", Same, "").with(&[
+        ("eval_function", "- the metrics of `[[metrics]]`"),
+        ("eval_iter_period", ""),
+        ("is_run_eval", ""),
+        ("eval_json_file", ""),
+    ]),
+    row("IterationTimerHook", Same, "").with(&[("warmup_iter", "")]),
+    row("LRSchedulerHook", Same, "")
+        .with(&[("optimizer", "optimizer.type"), ("scheduler", "lr_scheduler.type")]),
+    row("OptimizerHook", Same, "").with(&[("grad_clip", "")]),
+    row("Fp16OptimizerHook", Same, "").with(&[("grad_clip", ""), ("grad_scaler_config", "")]),
+    row("PeriodicLogger", Same, "").with(&[
+        ("loggers", "- the console, `metrics.json`, and those that hooks open"),
+        ("period", ""),
+    ]),
+    row("CommonMetricLoggerHook", Same, "").with(&[("max_iter", ""), ("max_epoch", "")]),
+    row("JSONLoggerHook", Same, "`training_status.json`").with(&[("work_dir", "")]),
+    row("TensorboardLoggerHook", Same, "").with(&[("work_dir", "")]),
+    row("EMAIterHook", Same, "of the bundled plugin `ema`; `init_ema = true` begins as there")
+        .with(&[("level", ""), ("init_ema", "")]),
+    row("EMAEpochHook", Same, "likewise").with(&[("level", ""), ("init_ema", "")]),
+    row("TextLoggerHook", Same, "").with(&[("text", "")]),
+    row("MomentumSchedulerHook", Same, "an empty class there"),
+];
+
+const METRICS: &[Row] = &[
+    row("Accuracy", Same, ""),
+    row("F1", Same, "`average = \"binary\"` for class 1 alone"),
+    row("MacroF1", Same, ""),
+    row("RecallAtK", Same, "").with(&[("k", "")]),
+    row("RecallAt1", Same, ""),
+    row("RecallAt5", Same, ""),
+    row("RecallAt10", Same, ""),
+    row("MeanRank", Same, ""),
+    row("MeanReciprocalRank", Same, ""),
+    row("CaptionBleu4", Same, "one reference for each sample, its label"),
+    row("TextCapsBleu4", As("Bleu4"), "of tokens; texts are not cut into words"),
+    row("VQAAccuracy", No, VISION),
+    row("VQAEvalAIAccuracy", No, VISION),
+    row(
+        "VisDial",
+        No,
+        "its ranks are `MeanRank`, `MeanReciprocalRank` and `RecallAtK`; `ndcg` needs relevances of every candidate",
+    ),
+    row("VCRAccuracy", No, "two answers in one: `Accuracy` of each"),
+    row("TextVQAAccuracy", No, VISION),
+    row("STVQA_ANLS", No, VISION),
+    row("STVQAAccuracy", No, VISION),
+    row("OCRVQAAccuracy", No, VISION),
+];
+
+const SCHEDULES: &[Row] = &[
+    row("WarmupMultiStepLR", Same, "`warmup_method = \"scaled_linear\"` is its rise").with(&[
+        ("milestones", ""),
+        ("gamma", ""),
+        ("warmup_factor", ""),
+        ("warmup_iters", "warmup_iter"),
+        ("warmup_method", ""),
+    ]),
+    row("WarmupCosineLR", Same, "likewise").with(&[
+        ("max_iters", "- the length of the run"),
+        ("warmup_factor", ""),
+        ("warmup_iters", "warmup_iter"),
+        ("warmup_method", ""),
+    ]),
+    row("ReduceOnPlateauSchedule", Same, "").with(&[
+        ("factor", ""),
+        ("patience", ""),
+        ("threshold", ""),
+        ("cooldown", ""),
+        ("min_lr", ""),
+        ("mode", ""),
+        ("eps", ""),
+    ]),
+    row("PythiaScheduler", Same, "").with(&[
+        ("lr_steps", ""),
+        ("lr_ratio", ""),
+        ("use_warmup", ""),
+        ("warmup_iterations", ""),
+        ("warmup_factor", ""),
+    ]),
+    row("MultiStepScheduler", Same, "").with(&[
+        ("lr_steps", ""),
+        ("lr_ratio", ""),
+        ("use_warmup", ""),
+        ("warmup_iterations", ""),
+        ("warmup_factor", ""),
+    ]),
+    row("WarmupLinearScheduleNonZero", Same, "").with(&[
+        ("warmup_iterations", ""),
+        ("t_total", "- the length of the run"),
+        ("min_lr", ""),
+    ]),
+    row("BertWarmupLinearLR", Same, "").with(&[
+        ("warmup", ""),
+        ("warmup_method", ""),
+        ("t_total", "- the length of the run"),
+    ]),
+    row("ConstantSchedule", Same, ""),
+    row("WarmupConstantSchedule", Same, "").with(&[WARM]),
+    row("WarmupLinearSchedule", Same, "").with(&[WARM]),
+    row("WarmupCosineSchedule", Same, "").with(&[WARM, ("num_cycles", "")]),
+    row("WarmupCosineWithHardRestartsSchedule", Same, "").with(&[WARM, ("num_cycles", "")]),
+    row("WarmupPolynomialSchedule", Same, "").with(&[WARM, ("lr_end", ""), ("power", "")]),
+    row("StepLR", Same, "one of PyTorch's, which it takes by their names"),
+    row("MultiStepLR", Same, "likewise"),
+    row("ExponentialLR", Same, "likewise"),
+    row("CosineAnnealingLR", Same, "likewise").with(&[("T_max", "t_max"), ("eta_min", "")]),
+    row("CosineAnnealingWarmRestarts", Same, "likewise").with(&[
+        ("T_0", "t_0"),
+        ("T_mult", "t_mult"),
+        ("eta_min", ""),
+    ]),
+    row("ReduceLROnPlateau", Same, "likewise"),
+    row("CyclicLR", Same, "likewise"),
+    row("OneCycleLR", Same, "likewise"),
+    row("LambdaLR", Same, "likewise, with a list of factors"),
+    row("MultiplicativeLR", Same, "likewise, with a list of factors"),
+    row("LinearLR", Same, "likewise"),
+    row(
+        "ConstantLR",
+        Same,
+        "the rate stays; PyTorch's factor for the first steps is a `Sequential`",
+    ),
+    row("PolynomialLR", Same, "likewise; `end_lr = 0.0` is PyTorch's"),
+];
+
+const OTHER: &[Row] = &[
+    row("custom_hooks", Keys(&["custom_hooks.type", "custom_hooks.level"]), ""),
+    row(
+        "hk.trainer",
+        Api(&["state", "metrics", "scalars"]),
+        "hooks reach each other through values, not through objects",
+    ),
+    row("log_buffer.put_scalar", Api(&["put_scalar", "scalar_key"]), ""),
+    row("log_buffer.put_image, put_histogram", Api(&["put_image", "put_histogram"]), ""),
+    row("log_buffer.name_scope", Api(&["scoped"]), ""),
+    row("model", Keys(&["model.type"]), ""),
+    row("optimizer", Keys(&["optimizer.type"]), ""),
+    row(
+        "optimizer_config.grad_clip",
+        Keys(&["train.clip_grad_norm", "custom_hooks.grad_clip"]),
+        "",
+    ),
+    row("fp16", Keys(&["train.precision", "train.loss_scaler"]), ""),
+    row("lr_config.policy", Keys(&["lr_scheduler.type"]), ""),
+    row("total_epochs", Keys(&["train.max_epochs"]), ""),
+    row("by_iter, max_iter", Keys(&["train.max_iters"]), ""),
+    row("log_config.period", Keys(&["default_hooks.logger.period"]), ""),
+    row("work_dir", Keys(&["run.dir"]), "or `--run-dir`"),
+    row("load_from", Keys(&["train.load_from"]), ""),
+    row("resume_from", Command("train", "--resume"), "in the middle of an epoch, too"),
+    row("seed", Keys(&["train.seed"]), ""),
+    row(
+        "gradient_accumulation_steps",
+        Keys(&["train.accumulate_grad_batches"]),
+        "an iteration is one optimizer step here",
+    ),
+    row("is_lr_accumulation", Always, "a schedule counts optimizer steps, which is its `true`"),
+    row(
+        "checkpoint_config",
+        Keys(&["default_hooks.checkpoint.iter_period", "default_hooks.checkpoint.epoch_period"]),
+        "",
+    ),
+    row("eval_iter_period", Keys(&["default_hooks.evaluate.eval_iter_period"]), ""),
+    row("test_data.is_run_eval", Keys(&["default_hooks.evaluate.is_run_eval"]), ""),
+    row("find_unused_parameters", NotYet, "of several processes"),
+    row("_base_, _delete_", Keys(&["_base_", "_delete_"]), ""),
+    row("{{ DirName }}", No, "paths are relative to the file that names them"),
+    row("EMA model", Types(&["EMAIterHook", "EMAEpochHook", "SWAHook"]), ""),
+    row("--config-file", Command("train", "<CONFIG>"), ""),
+    row("--load-from", Keys(&["train.load_from"]), "`-s train.load_from=FILE`"),
+    row("--resume-from", Command("train", "--resume"), ""),
+    row("--eval-only", Command("eval", "--checkpoint"), ""),
+    row("--build-submit", Command("predict", "--out"), "submit_result.json: outputs as JSON lines"),
+    row("Predictor", Command("predict", "--out"), ""),
+    row("--work-dir", Command("train", "--run-dir"), ""),
+    row("--seed", Command("train", "--set"), "`-s train.seed=1`"),
+    row(
+        "--gpus, --machines, --node-rank, --master-addr, --master-port",
+        NotYet,
+        "one process trains",
+    ),
+];
