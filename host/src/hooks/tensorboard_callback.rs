@@ -5,20 +5,21 @@ use hookrack_plugin_api::prelude::*;
 use serde::de::{Deserializer, Error as _, Visitor};
 use std::fmt;
 
-/// Has event files for TensorBoard written, and says when the writers write: after each epoch, each batch, or so many
-/// batches.
+/// Has event files for TensorBoard written, and says how often files take down scalars: after each epoch, each batch, or
+/// so many batches.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TensorBoardCallback {
     /// The folder that they go to: an absolute one, or one relative to the run directory.
     #[param(default = "tb")]
     log_dir: String,
-    /// When all writers write, beside the default `logger`: `"epoch"`, `"batch"`, or a number of batches.
+    /// How often files take down scalars, beside what the default `logger` says: `"epoch"`, `"batch"`, or a number of
+    /// batches. The console is not asked to show them.
     #[serde(default)]
     freq: Freq,
 }
 
-/// When the writers write.
+/// How often files take down scalars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Freq {
     /// After each epoch, and its evaluation.
@@ -80,7 +81,7 @@ impl Hook for TensorBoardCallback {
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         match self.freq {
-            Freq::Batches(batches) if t.iter().is_multiple_of(batches) => t.write_events(),
+            Freq::Batches(batches) if t.iter().is_multiple_of(batches) => t.record_events(),
             Freq::Batches(_) | Freq::Epoch => Ok(()),
         }
     }

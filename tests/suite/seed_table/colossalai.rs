@@ -26,7 +26,7 @@ const POINTS: &[Row] = &[
     row("before_train_epoch", Same, ""),
     row("after_train_epoch", Same, ""),
     row("before_train_iter", Same, ""),
-    row("after_train_iter", Same, "output, label and loss: `t.output()`, `t.label()`, `t.loss()`"),
+    row("after_train_iter", Same, "output, label and loss are lent by the handle, not passed"),
     row(
         "before_test",
         Same,
