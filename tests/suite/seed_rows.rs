@@ -290,3 +290,15 @@ fn the_mode_of_anomaly_detection_goes_by_torch_s_name() {
     assert_ne!(ran.code, Some(0));
     ran.says(&["Backward0"]);
 }
+
+#[test]
+fn a_curve_that_cannot_be_kept_does_not_end_the_run() {
+    let bench = Bench::new("[[metrics]]\ntype = \"ROC\"\n");
+    // A file lies where the folder should be.
+    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    fs::remove_dir_all(run.path.join("curves")).unwrap();
+    fs::write(run.path.join("curves"), "in the way").unwrap();
+    let more = ["train", "config.toml", "-s", "train.max_epochs=2", "--resume", "run"];
+    bench.run(more).expect(0).says(&["the report will lack the curve of val/ROC"]);
+    assert_eq!(epochs_of(&run, "val/ROC"), [1, 2]);
+}

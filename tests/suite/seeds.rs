@@ -68,6 +68,7 @@ fn imix_s_custom_hooks_run_at_their_levels_between_its_defaults() {
         let named = name.replace("iter", "checkpoints/MLP_Digits");
         assert!(run.path.join(named).join("model.safetensors").is_file(), "{name}");
     }
+    assert_eq!(run.text("training_status.json"), run.text("metrics.json"));
     // A line for each evaluation, where iMIX leaves it.
     assert_eq!(run.text("eval_result.json").lines().count(), 2);
 }
@@ -125,6 +126,11 @@ fn libai_s_default_hooks_count_in_iterations() {
     let leads_to = |name: &str| fs::read_link(run.path.join("checkpoints").join(name)).unwrap();
     assert_eq!(leads_to("model_best").to_str(), Some(best.as_str()));
     assert_eq!(leads_to("model_0000060").to_str(), Some("iter_0000060"));
+    assert_eq!(fs::read_dir(run.path.join("tb")).unwrap().count(), 1);
+    // Its schedule, after the rise: of 60 steps the twentieth, counted from 0.
+    let wave = f64::midpoint(1.0, (std::f64::consts::PI * 19.0 / 60.0).cos());
+    let rate = lines_of.iter().find_map(|line| line["train/lr"].as_f64()).unwrap();
+    assert!((rate - 0.005 * (0.99 * wave + 0.01)).abs() < 1e-12, "{rate}");
     let speed = lines(&run, &["IterationTimer", "a second"]);
     assert_eq!(speed.len(), 1, "{speed:?}");
     let order = planned(&run, "after_train_iter").join("\n");

@@ -67,7 +67,12 @@ impl Curves {
         let Some(run_dir) = t.run_dir().filter(|_| t.rank() == 0) else { return Ok(()) };
         let title = format!("{}/{name}", t.phase().name());
         let file = format!("{}_{name}.json", t.phase().name());
-        write(&run_dir.join(FOLDER), &file, &self.json(&title, t.iter(), axes))
+        // A picture that cannot be kept is no reason to end a run.
+        if let Err(error) = write(&run_dir.join(FOLDER), &file, &self.json(&title, t.iter(), axes))
+        {
+            warn!("the report will lack the curve of {title}: {error}");
+        }
+        Ok(())
     }
 
     /// Red, green and blue: white paper, a frame, guessing as a thin line, and a colour for each class.
@@ -121,7 +126,10 @@ fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
     let written = fs::create_dir_all(folder)
         .and_then(|()| fs::write(&temporary, text))
         .and_then(|()| fs::rename(&temporary, &path));
-    written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))
+    written.map_err(|error| {
+        _ = fs::remove_file(&temporary);
+        Error::new(format!("cannot write {}: {error}", path.display()))
+    })
 }
 
 /// A square picture, a plane for each colour.
