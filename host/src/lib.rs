@@ -13,6 +13,8 @@ pub mod new_plugin;
 pub mod plugins;
 pub mod provenance;
 pub mod report;
+#[cfg(test)]
+mod rounding;
 pub mod run;
 pub mod saved_state;
 pub mod stdio;

@@ -8,6 +8,10 @@ and of Hugging Face's GPT-2. Weights, inputs and the factors of the loss follow 
 `numbers`), so that the file holds only what comes out: the output in evaluation; then of one pass in training the loss (the mean of
 output times factor), the norm and a few values of each gradient, and the same of the buffers afterwards. Before them stand the
 values that each `init` draws.
+
+All of it but the draws is in doubles: there a CPU's order of summation is 1e-13 of a number, and a padding, an epsilon or a scale that
+is not PyTorch's a million times that. Draws are in floats, as models make them; `condition` is by how much the orthogonal ones magnify
+a rounding.
 """
 
 import json
@@ -46,7 +50,7 @@ def fill(name, tensor, stream):
     elif name.endswith((".weight", ".running_var")):
         values = 1.0 + 0.5 * values
     with torch.no_grad():
-        tensor.copy_(torch.from_numpy(values).float())
+        tensor.copy_(torch.from_numpy(values))
 
 
 class LeNet(nn.Module):
@@ -295,11 +299,15 @@ INITS = [
 
 def init(settings, draw):
     """What seed 7 draws for a kernel of 4 outputs, 3 inputs and 2x2 places, and for a matrix of 7 outputs and 5 inputs."""
-    values = []
+    values, condition = [], 1.0
     for shape in ([4, 3, 2, 2], [7, 5]):
         torch.manual_seed(7)
-        values.append(draw(torch.empty(shape)).double().flatten().tolist())
-    return {"init": settings, "kernel": values[0], "matrix": values[1]}
+        values.append(draw(torch.empty(shape, dtype=torch.float32)).double().flatten().tolist())
+        if settings["type"] == "orthogonal":
+            torch.manual_seed(7)
+            drawn = torch.empty(shape[0], math.prod(shape[1:]), dtype=torch.float32).normal_()
+            condition = max(condition, torch.linalg.cond(drawn.double()).item())
+    return {"init": settings, "condition": condition, "kernel": values[0], "matrix": values[1]}
 
 
 def sample(tensor):
@@ -315,26 +323,26 @@ def case(name, settings, shape, classes, batch, build):
     for stream, (key, tensor) in enumerate(params + buffers):
         fill(key, tensor, stream)
     streams = len(params) + len(buffers)
-    inputs = torch.from_numpy(numbers((batch, *shape), streams)).float()
+    inputs = torch.from_numpy(numbers((batch, *shape), streams))
     if len(shape) == 1:
         tokens = bits(batch * shape[0], streams) % classes
         inputs = torch.from_numpy(tokens.astype(np.int64)).view(batch, *shape)
     model.eval()
     output = model(inputs).detach()
     model.train()
-    factors = torch.from_numpy(numbers(tuple(output.shape), streams + 1)).float()
+    factors = torch.from_numpy(numbers(tuple(output.shape), streams + 1))
     loss = (model(inputs) * factors).mean()
     loss.backward()
     return {"type": name, "settings": settings, "input": shape, "classes": classes, "batch": batch,
-            "output": output.double().flatten().tolist(), "output_shape": list(output.shape), "loss": loss.item(),
+            "output": output.flatten().tolist(), "output_shape": list(output.shape), "loss": loss.item(),
             "params": [{"name": key, "shape": list(tensor.shape), **sample(tensor.grad)} for key, tensor in params],
             "buffers": [{"name": key, "shape": list(tensor.shape), **sample(tensor)} for key, tensor in buffers]}
 
 
 def rounded(value):
-    """Nine digits are more than a float has."""
+    """Thirteen digits are more than any two CPUs agree on."""
     if isinstance(value, float):
-        return float(f"{value:.9g}")
+        return float(f"{value:.13g}")
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
     return [rounded(inner) for inner in value] if isinstance(value, list) else value
@@ -343,6 +351,7 @@ def rounded(value):
 def main():
     assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
     torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
     rows = ",\n".join(json.dumps(rounded(case(*row)), separators=(",", ":")) for row in CASES)
     inits = ",\n".join(json.dumps(rounded(init(*row)), separators=(",", ":")) for row in INITS)
     OUT.write_text(f'{{"made_with": "torch 2.13.0", "inits": [\n{inits}\n], "cases": [\n{rows}\n]}}\n')

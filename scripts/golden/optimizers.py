@@ -4,15 +4,16 @@
     python scripts/golden/optimizers.py
 
 writes host/src/engine/optimizer/golden.json. The problem: two tensors whose gradients follow from a formula
-that the tests repeat in Rust (see `gradient`), in double and in single precision. The optimizers are PyTorch's own;
+that the tests repeat in Rust (see `gradient`), in doubles. The optimizers are PyTorch's own;
 LAMB, LARS and Lion, which PyTorch lacks, are written out here from their papers in plain operators.
 
-In doubles they run as they are by default. In floats those that have a fused kernel use it, because the host does: PyTorch's
-two implementations of one optimizer differ by up to 1.3e-6 of a tensor's largest number over these 50 steps
-(AdamW with amsgrad), from rounding alone.
+No run in floats is kept: it would be that of one CPU, and of one of PyTorch's two or three implementations of each optimizer. The
+tests compare floats with these doubles, and take from the arithmetic how far rounding carries them. Lion alone is not continuous:
+`main` makes sure that no sign it takes hangs on a rounding.
 """
 
 import json
+import math
 from pathlib import Path
 
 import torch
@@ -86,6 +87,8 @@ class Lion(torch.optim.Optimizer):
 
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
         super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+        # The smallest number whose sign was taken.
+        self.nearest = math.inf
 
     @torch.no_grad()
     def step(self):
@@ -94,7 +97,9 @@ class Lion(torch.optim.Optimizer):
             for param in group["params"]:
                 state = self.state[param]
                 m = state.get("m", torch.zeros_like(param))
-                update = torch.sign(beta1 * m + (1 - beta1) * param.grad)
+                mixed = beta1 * m + (1 - beta1) * param.grad
+                self.nearest = min(self.nearest, mixed.abs().min().item())
+                update = torch.sign(mixed)
                 param -= group["lr"] * (update + group["weight_decay"] * param)
                 state["m"] = beta2 * m + (1 - beta2) * param.grad
 
@@ -109,8 +114,6 @@ TYPES = {
     "LARS": Lars,
     "Lion": Lion,
 }
-
-FUSED = ("SGD", "Adam", "AdamW", "Adagrad")
 
 CASES = [
     ("SGD", dict(lr=0.05)),
@@ -137,7 +140,7 @@ CASES = [
     ("Adagrad", dict(lr=0.2, eps=1e-3, maximize=True)),
     ("LAMB", dict(lr=0.05)),
     ("LAMB", dict(lr=0.05, betas=[0.8, 0.95], eps=1e-4, weight_decay=0.1)),
-    # A rate of 20 with momentum moves a tensor by 0.4 of its norm per step; in floats, rounding then grows past 1e-6.
+    # A rate of 20 with momentum would move a tensor by 0.4 of its norm per step; in floats, rounding then grows past use.
     ("LARS", dict(lr=2.0, trust_coefficient=0.002)),
     ("LARS", dict(lr=20.0, momentum=0.0, trust_coefficient=0.002, weight_decay=0.1)),
     ("LARS", dict(lr=5.0, momentum=0.8, trust_coefficient=0.01, weight_decay=0.1)),
@@ -146,11 +149,10 @@ CASES = [
 ]
 
 
-def train(name: str, settings: dict, dtype: torch.dtype) -> dict:
+def train(name: str, settings: dict) -> dict:
     """The parameters after each step of `KEPT`, row by row."""
-    params = {key: torch.tensor(value, dtype=dtype, requires_grad=True) for key, value in START.items()}
-    fused = {"fused": True} if dtype == torch.float32 and name in FUSED else {}
-    optimizer = TYPES[name](list(params.values()), **settings, **fused)
+    params = {key: torch.tensor(value, dtype=torch.float64, requires_grad=True) for key, value in START.items()}
+    optimizer = TYPES[name](list(params.values()), **settings)
     kept = {}
     for step in range(1, STEPS + 1):
         for param in params.values():
@@ -158,15 +160,15 @@ def train(name: str, settings: dict, dtype: torch.dtype) -> dict:
         optimizer.step()
         if step in KEPT:
             kept[str(step)] = {key: param.detach().flatten().tolist() for key, param in params.items()}
+    # Floats are off by some 1e-6 after 50 steps.
+    assert getattr(optimizer, "nearest", 1.0) > 1e-4, (name, settings, optimizer.nearest)
     return kept
 
 
 def main() -> None:
     assert torch.__version__.split("+")[0] == "2.13.0", torch.__version__
     cases = [
-        {"type": name, "settings": settings, "float64": train(name, settings, torch.float64),
-         "float32": train(name, settings, torch.float32)}
-        for name, settings in CASES
+        {"type": name, "settings": settings, "kept": train(name, settings)} for name, settings in CASES
     ]
     rows = ",\n".join(json.dumps(case) for case in cases)
     OUT.write_text(f'{{"made_with": "torch 2.13.0", "cases": [\n{rows}\n]}}\n')

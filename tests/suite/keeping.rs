@@ -127,7 +127,8 @@ fn python_reads_a_checkpoint_and_an_export_and_computes_the_same_outputs() {
         "CHECKPOINT = 'run/checkpoints/iter_0000004'\n{}\n\
          x = torch.tensor([[0.5, -1, 2, 0], [1, 1, 1, 1], [-3, 0.25, 0, 7]])\n\
          predicted = load_file('out.safetensors')['output']\n\
-         assert torch.allclose(model(x), predicted, rtol=1e-5, atol=1e-6), (model(x), predicted)\n\
+         # Sums of up to eight products of numbers up to 7, in floats.\n\
+         assert torch.allclose(model(x), predicted, rtol=1e-5, atol=1e-5), (model(x), predicted)\n\
          exported = torch.load('model.pt', weights_only=True)\n\
          assert sorted(exported) == sorted(weights), list(exported)\n\
          assert all(torch.equal(exported[k], weights[k]) for k in weights)\n\

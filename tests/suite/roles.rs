@@ -27,7 +27,8 @@ fn a_hook_with_a_loss_of_its_own_trains_and_evaluates_without_a_configured_one()
     let reference = Bench::new("");
     let wanted = reference.trained("run", &[]);
     let (focal, plain, wanted) = (losses(&focal), losses(&plain), losses(&wanted));
-    let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6;
+    // Two ways to a logarithm of a softmax, a mean and four steps: some hundred roundings of numbers of about 1, each 6e-8.
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
     assert!(
         plain.iter().zip(&wanted).all(near),
         "gamma = 0 is cross entropy: {plain:?}, {wanted:?}"

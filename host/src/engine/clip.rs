@@ -80,6 +80,7 @@ impl GradClip {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rounding;
 
     fn params_with_grads() -> (Vec<Tensor>, TensorList) {
         let leaf = |values: &[f32]| Tensor::from_slice(values).set_requires_grad(true);
@@ -113,8 +114,14 @@ mod tests {
         ] {
             let (found_norm, found) = clipped(limits.0, limits.1, limits.2);
             assert_eq!(found_norm, told, "{limits:?}");
-            let near = found.iter().zip(grads).all(|(found, wanted)| (found - wanted).abs() < 1e-5);
-            assert!(near, "{limits:?}: {found:?}, not {grads:?}");
+            for (found, wanted) in found.into_iter().zip(grads) {
+                // PyTorch adds 1e-6 to the norm of at least 4 that it divides by; the rest is a norm of two, a quotient and a product.
+                let off = (found - wanted).abs() / wanted.abs();
+                assert!(
+                    off <= 1e-6 / 4.0 + rounding::gamma(8),
+                    "{limits:?}: {found}, not {wanted}"
+                );
+            }
         }
     }
 

@@ -141,3 +141,5 @@ fn dropped(x: Tensor, share: f64, mode: Mode) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::widen;

@@ -38,10 +38,11 @@ mod tests {
     use super::*;
     use crate::engine::named_tensor::{NamedTensor, load};
     use crate::engine::registry::Choice;
+    use crate::rounding;
     use hookrack_plugin_api::Value;
-    use tch::{Kind, Tensor};
+    use tch::Tensor;
 
-    fn param(values: &[f32]) -> NamedTensor {
+    fn param<T: tch::kind::Element>(values: &[T]) -> NamedTensor {
         NamedTensor::new("w", Tensor::from_slice(values).set_requires_grad(true))
     }
 
@@ -53,14 +54,14 @@ mod tests {
 
     fn backward(param: &NamedTensor, step: u32) {
         let target = Tensor::from(f64::from(step).sin());
-        (&param.tensor - target).square().sum(Kind::Float).backward();
+        (&param.tensor - target).square().sum(param.tensor.kind()).backward();
     }
 
     /// The paper's formula in doubles.
-    fn naive(values: &[f32], steps: u32, amsgrad: bool) -> Vec<f64> {
+    fn naive(values: &[f64], steps: u32, amsgrad: bool) -> Vec<f64> {
         let (lr, beta1, beta2, eps, decay) = (0.05, 0.9, 0.99, 1e-8, 0.1);
-        let one = |start: f32| {
-            let (mut x, mut m, mut v, mut largest) = (f64::from(start), 0.0, 0.0_f64, 0.0_f64);
+        let one = |start: f64| {
+            let (mut x, mut m, mut v, mut largest) = (start, 0.0, 0.0_f64, 0.0_f64);
             for step in 1..=steps {
                 let grad = 2.0 * (x - f64::from(step).sin());
                 x -= lr * decay * x;
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn fifty_steps_follow_the_formula() {
-        let start = [1.0_f32, -2.0, 0.5, 3.0, 0.0];
+        let start = [1.0_f64, -2.0, 0.5, 3.0, 0.0];
         for amsgrad in [false, true] {
             let params = [param(&start)];
             let mut optimizer = adamw(
@@ -95,16 +96,16 @@ mod tests {
                 backward(&params[0], step);
                 optimizer.step().unwrap();
             }
-            let found: Vec<f32> = Vec::try_from(params[0].tensor.detach()).unwrap();
+            let found: Vec<f64> = Vec::try_from(params[0].tensor.detach()).unwrap();
             for (found, wanted) in found.iter().zip(naive(&start, 50, amsgrad)) {
-                assert!((f64::from(*found) - wanted).abs() < 2e-5, "{found}, not {wanted}");
+                assert!((found - wanted).abs() < rounding::DOUBLES, "{found}, not {wanted}");
             }
         }
     }
 
     #[test]
     fn a_restored_state_continues_bit_for_bit() {
-        let (first, second) = ([param(&[1.0, 2.0, 3.0])], [param(&[0.0, 0.0, 0.0])]);
+        let (first, second) = ([param(&[1.0_f32, 2.0, 3.0])], [param(&[0.0_f32, 0.0, 0.0])]);
         let (mut original, mut restored) = (adamw(&[], &first), adamw(&[], &second));
         let run = |optimizer: &mut Box<dyn Optimizer>, param: &NamedTensor, steps| {
             for step in steps {
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_parameter_without_a_gradient_is_left_alone() {
-        let params = [param(&[1.0]), NamedTensor::new("b", param(&[1.0]).tensor)];
+        let params = [param(&[1.0_f32]), NamedTensor::new("b", param(&[1.0_f32]).tensor)];
         let mut optimizer = adamw(&[], &params);
         backward(&params[0], 1);
         optimizer.step().unwrap();
@@ -135,14 +136,16 @@ mod tests {
 
     #[test]
     fn state_names_are_pytorchs_and_strange_ones_are_refused() {
-        let mut optimizer = adamw(&[], &[param(&[1.0])]);
+        let mut optimizer = adamw(&[], &[param(&[1.0_f32])]);
         let names: Vec<_> = optimizer.state().into_iter().map(|named| named.name).collect();
         assert_eq!(names, ["w.step", "w.exp_avg", "w.exp_avg_sq"]);
         let error = optimizer.load_state(&[]).unwrap_err().to_string();
         assert!(error.starts_with("the saved optimizer does not fit: `w.step` is missing"));
         let wrong = Choice::new("AdamW", &[("betas", vec![0.9].into())]);
-        let error =
-            wrong.build("optimizer", OPTIMIZERS, &ParamSet::whole(&[param(&[1.0])])).err().unwrap();
+        let error = wrong
+            .build("optimizer", OPTIMIZERS, &ParamSet::whole(&[param(&[1.0_f32])]))
+            .err()
+            .unwrap();
         assert_eq!(error.to_string(), "optimizer `AdamW`: betas = [0.9]: give two numbers in 0..1");
     }
 }

@@ -165,9 +165,10 @@ mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
     use crate::engine::registry::Choice;
+    use crate::rounding;
     use hookrack_plugin_api::Value;
 
-    fn param(name: &str, values: &[f32]) -> NamedTensor {
+    fn param<T: tch::kind::Element>(name: &str, values: &[T]) -> NamedTensor {
         NamedTensor::new(name, Tensor::from_slice(values).set_requires_grad(true))
     }
 
@@ -177,7 +178,7 @@ mod tests {
 
     fn backward(param: &NamedTensor, step: i32) {
         let target = Tensor::from(f64::from(step).sin());
-        (&param.tensor - target).square().sum(tch::Kind::Float).backward();
+        (&param.tensor - target).square().sum(param.tensor.kind()).backward();
     }
 
     fn run(optimizer: &mut dyn Optimizer, param: &NamedTensor, steps: std::ops::Range<i32>) {
@@ -208,7 +209,7 @@ mod tests {
         for (momentum, dampening, nesterov) in
             [(0.0, 0.0, false), (0.9, 0.0, false), (0.9, 0.3, false), (0.9, 0.0, true)]
         {
-            let params = [param("w", &[1.0, -2.0, 0.5])];
+            let params = [param("w", &[1.0_f64, -2.0, 0.5])];
             let settings = [
                 ("lr", 0.05.into()),
                 ("momentum", momentum.into()),
@@ -218,10 +219,10 @@ mod tests {
             ];
             let mut optimizer = build(&settings, &params).unwrap();
             run(optimizer.as_mut(), &params[0], 0..30);
-            let found: Vec<f32> = Vec::try_from(params[0].tensor.detach()).unwrap();
+            let found: Vec<f64> = Vec::try_from(params[0].tensor.detach()).unwrap();
             for (found, start) in found.iter().zip([1.0, -2.0, 0.5]) {
                 let wanted = naive(start, momentum, dampening, nesterov);
-                assert!((f64::from(*found) - wanted).abs() < 1e-5, "{found}, not {wanted}");
+                assert!((found - wanted).abs() < rounding::DOUBLES, "{found}, not {wanted}");
             }
         }
     }
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn a_restored_state_continues_bit_for_bit() {
         let settings = [("momentum", 0.9.into()), ("dampening", 0.5.into())];
-        let (first, second) = ([param("w", &[1.0, 2.0])], [param("w", &[0.0, 0.0])]);
+        let (first, second) = ([param("w", &[1.0_f32, 2.0])], [param("w", &[0.0_f32, 0.0])]);
         let mut original = build(&settings, &first).unwrap();
         let mut restored = build(&settings, &second).unwrap();
         run(original.as_mut(), &first[0], 0..5);
@@ -243,23 +244,24 @@ mod tests {
     #[test]
     fn a_late_first_step_takes_the_gradient_as_momentum() {
         let settings = [("momentum", 0.9.into()), ("dampening", 0.5.into()), ("lr", 1.0.into())];
-        let params = [param("early", &[1.0]), param("late", &[1.0])];
+        let params = [param("early", &[1.0_f32]), param("late", &[1.0_f32])];
         let mut optimizer = build(&settings, &params).unwrap();
         run(optimizer.as_mut(), &params[0], 0..2);
         assert_eq!(optimizer.state().len(), 1);
         run(optimizer.as_mut(), &params[1], 0..1);
-        assert!((params[1].tensor.double_value(&[0]) - (1.0 - 2.0)).abs() < 1e-6);
+        // Whole numbers all the way.
+        assert_eq!(params[1].tensor, Tensor::from_slice(&[-1.0_f32]));
         let names: Vec<_> = optimizer.state().into_iter().map(|named| named.name).collect();
         assert_eq!(names, ["early.momentum_buffer", "late.momentum_buffer"]);
     }
 
     #[test]
     fn wrong_settings_and_states_are_told() {
-        let params = [param("w", &[1.0])];
+        let params = [param("w", &[1.0_f32])];
         let error = build(&[("nesterov", true.into())], &params).err().unwrap();
         assert!(error.to_string().starts_with("optimizer `SGD`: nesterov needs"));
         let mut optimizer = build(&[("momentum", 0.9.into())], &params).unwrap();
-        let strange = [param("w.momentum_buffer", &[1.0, 2.0]), param("x", &[1.0])];
+        let strange = [param("w.momentum_buffer", &[1.0_f32, 2.0]), param("x", &[1.0_f32])];
         assert_eq!(
             optimizer.load_state(&strange).unwrap_err().to_string(),
             "the saved optimizer does not fit: `w.momentum_buffer` wants [1], found [2], `x` is unexpected"
