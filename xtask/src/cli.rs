@@ -116,13 +116,26 @@ pub(crate) struct Run {
 }
 
 /// `cargo xtask test`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
+Every test program runs even if one fails; the summary at the end names each failure.
+
+With --cpus all of them run again and again, each time with libtorch told to leave something of the
+CPU unused or to share sums among more or fewer threads. What this CPU lacks is skipped, and said.
+
 Examples:
   cargo xtask test
   cargo xtask test ema                     tests whose name contains `ema`
-  cargo xtask test ema profiler            … or `profiler`")]
+  cargo xtask test ema profiler            … or `profiler`
+  cargo xtask test --cpus                  every test under every setting
+  cargo xtask test --cpus --lib            the unit tests alone, as `cargo xtask ci` does")]
 pub(crate) struct Test {
+    /// Run under every setting of libtorch that this CPU can play another one with
+    #[arg(long)]
+    pub(crate) cpus: bool,
+    /// Run the unit tests alone
+    #[arg(long)]
+    pub(crate) lib: bool,
     /// Run only the tests whose name contains one of these
     pub(crate) filters: Vec<String>,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     compiler::CompilerError, dist::DistError, files::FileError, libtorch::LibtorchError,
-    metadata::MetadataError, process::ProcessError,
+    metadata::MetadataError, process::ProcessError, testing::TestsFailed,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,8 @@ pub(crate) enum TaskError {
     Metadata(#[from] MetadataError),
     #[error(transparent)]
     Process(#[from] ProcessError),
+    #[error(transparent)]
+    Tests(#[from] TestsFailed),
     #[error(
         "there is no package `{package}` in the workspace; it is expected in `{folder}/` and listed in the \
          `members` of Cargo.toml"

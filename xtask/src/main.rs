@@ -11,6 +11,7 @@ mod metadata;
 mod plugins;
 mod process;
 mod report;
+mod testing;
 mod workspace;
 
 use std::process::ExitCode;

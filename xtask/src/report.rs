@@ -1,6 +1,7 @@
 //! Everything xtask says to a person, on stderr: stdout belongs to the program that it runs.
 
 use std::error::Error;
+use std::io::{self, IsTerminal as _, Write as _};
 
 /// A step that begins: `==> building the workspace`.
 pub(crate) fn step(what: &str) {
@@ -20,6 +21,17 @@ pub(crate) fn warning(what: &str) {
 /// The error a command ended with, and its causes, each once.
 pub(crate) fn failure(error: &dyn Error) {
     line(&chain(error));
+}
+
+/// A line that a program said whose output is read on its way to the terminal.
+pub(crate) fn passed_on(text: &str) {
+    // A reader that has gone away is no reason to stop.
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+/// Whether what is passed on is seen by a person.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 #[expect(clippy::print_stderr, reason = "the one place where xtask writes to the terminal")]

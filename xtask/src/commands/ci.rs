@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::test;
-use crate::{compiler::on_path, error::TaskError, libtorch, process, report, workspace::Workspace};
+use crate::{
+    cli::Test, compiler::on_path, error::TaskError, libtorch, process, report, workspace::Workspace,
+};
 
 struct Outcome {
     name: &'static str,
@@ -17,7 +19,10 @@ pub(crate) fn ci(workspace: &Workspace) -> Result<(), TaskError> {
     libtorch::ensure(workspace, false)?;
     outcomes.push(timed("clippy", || clippy(workspace)));
     outcomes.push(timed("doc", || doc(workspace)));
-    outcomes.push(timed("test", || test::test(workspace, &[])));
+    outcomes.push(timed("test", || test::test(workspace, &Test::default())));
+    // The suite takes minutes, the unit tests' numbers seconds: those are the ones that other CPUs are asked.
+    let unit_tests = Test { cpus: true, lib: true, ..Test::default() };
+    outcomes.push(timed("cpus", || test::test(workspace, &unit_tests)));
     if on_path("cargo-deny").is_some() {
         outcomes.push(timed("deny", || cargo(workspace, &["deny", "check"])));
     } else {

@@ -22,7 +22,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Build(args) => build(&workspace, Profile::of(args.release)).map(drop),
         Command::Train(args) => run::hookrack(&workspace, Some("train"), &args.args),
         Command::Run(args) => run::hookrack(&workspace, None, &args.args),
-        Command::Test(args) => test::test(&workspace, &args.filters),
+        Command::Test(args) => test::test(&workspace, &args),
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
         Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),

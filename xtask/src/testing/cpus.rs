@@ -1,0 +1,107 @@
+//! Other CPUs, as far as this one can play them: what libtorch's parts are told to leave unused, and how many threads share a sum.
+
+use std::{fs, process::Command};
+
+/// Environment variables under which libtorch computes as it does on another machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cpu {
+    /// What is told: names and values.
+    pub(crate) variables: &'static [(&'static str, &'static str)],
+    /// What this CPU must be able to do, in the words of `/proc/cpuinfo`: ATen takes its variable at its word, and the program would die.
+    needs: &'static [&'static str],
+}
+
+/// ATen's own kernels, oneDNN (convolutions, matrices) and MKL (matrices, QR) choose by themselves, each by its own variable.
+pub(crate) const CPUS: [Cpu; 11] = [
+    Cpu { variables: &[], needs: &[] },
+    Cpu { variables: &[("ATEN_CPU_CAPABILITY", "default")], needs: &[] },
+    Cpu { variables: &[("ATEN_CPU_CAPABILITY", "avx2")], needs: &["avx2", "fma"] },
+    Cpu {
+        variables: &[("ATEN_CPU_CAPABILITY", "avx512")],
+        needs: &["avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"],
+    },
+    Cpu {
+        variables: &[
+            ("ATEN_CPU_CAPABILITY", "default"),
+            ("MKL_CBWR", "COMPATIBLE"),
+            ("ONEDNN_MAX_CPU_ISA", "SSE41"),
+        ],
+        needs: &[],
+    },
+    Cpu { variables: &[("ONEDNN_MAX_CPU_ISA", "SSE41")], needs: &[] },
+    Cpu { variables: &[("ONEDNN_MAX_CPU_ISA", "AVX")], needs: &[] },
+    Cpu { variables: &[("MKL_CBWR", "COMPATIBLE")], needs: &[] },
+    Cpu { variables: &[("MKL_CBWR", "AVX")], needs: &["avx"] },
+    Cpu { variables: &[("OMP_NUM_THREADS", "1"), ("MKL_NUM_THREADS", "1")], needs: &[] },
+    Cpu { variables: &[("OMP_NUM_THREADS", "2"), ("MKL_NUM_THREADS", "2")], needs: &[] },
+];
+
+impl Cpu {
+    /// As one would type it.
+    pub(crate) fn name(&self) -> String {
+        let typed: Vec<_> =
+            self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if typed.is_empty() { "this CPU as it is".to_owned() } else { typed.join(" ") }
+    }
+
+    /// Tells a command to compute so, whatever the environment says.
+    pub(crate) fn apply(&self, command: &mut Command) {
+        for (name, _) in CPUS.iter().flat_map(|cpu| cpu.variables) {
+            command.env_remove(name);
+        }
+        command.envs(self.variables.iter().copied());
+    }
+
+    /// Why this machine cannot play it, if it cannot.
+    pub(crate) fn missing(&self, flags: &[String]) -> Option<String> {
+        let missing: Vec<_> =
+            self.needs.iter().filter(|need| flags.iter().all(|flag| flag != *need)).collect();
+        let names = missing.iter().map(|name| **name).collect::<Vec<_>>().join(", ");
+        (!missing.is_empty()).then(|| format!("this CPU has no {names}"))
+    }
+}
+
+/// What this CPU can do; nothing where the machine does not say.
+pub(crate) fn flags() -> Vec<String> {
+    flags_of(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+}
+
+fn flags_of(cpuinfo: &str) -> Vec<String> {
+    let line = cpuinfo.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'));
+    line.map_or_else(Vec::new, |(_, flags)| flags.split_whitespace().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_cpu_is_told_something_else() {
+        let names: BTreeSet<_> = CPUS.iter().map(Cpu::name).collect();
+        assert_eq!(names.len(), CPUS.len());
+        assert!(names.contains("this CPU as it is"));
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_named_and_the_rest_is_run() {
+        let flags = flags_of("processor\t: 0\nflags\t\t: fpu avx avx2 fma\nprocessor\t: 1\n");
+        let missing: Vec<_> = CPUS.iter().filter_map(|cpu| cpu.missing(&flags)).collect();
+        assert_eq!(missing, ["this CPU has no avx512f, avx512bw, avx512dq, avx512vl"]);
+        assert!(CPUS.iter().filter(|cpu| cpu.missing(&[]).is_none()).count() > 5);
+    }
+
+    #[test]
+    fn a_command_computes_as_told_whatever_the_environment_says() {
+        for cpu in &CPUS {
+            let mut command = Command::new("true");
+            command.env("MKL_CBWR", "AVX512").env("ATEN_CPU_CAPABILITY", "avx512");
+            cpu.apply(&mut command);
+            let told = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+            let told: BTreeSet<_> = told.collect();
+            let wanted = cpu.variables.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
+            assert_eq!(told, wanted.collect());
+        }
+    }
+}
