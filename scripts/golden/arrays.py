@@ -3,7 +3,8 @@
     pip install numpy safetensors
     python scripts/golden/arrays.py
 
-writes host/src/engine/data/golden/: inputs x of shape [3, 2, 2] in three types, class labels y and values v.
+writes host/src/engine/data/golden/: inputs x of shape [3, 2, 2] in three types, class labels y and values v; token ids in every type of
+whole numbers, and as texts.
 """
 
 from pathlib import Path
@@ -27,4 +28,10 @@ np.save(OUT / "y_i8.npy", Y)
 np.save(OUT / "y_u1.npy", Y.astype(np.uint8))
 np.save(OUT / "v_f8.npy", V)
 np.savez_compressed(OUT / "arrays.npz", x=X, y=Y, v=V)
+IDS = 7 * np.arange(13) % 17
+for kind in ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]:
+    np.save(OUT / f"tokens_{kind}.npy", IDS.astype(f"<{kind}"))
+np.save(OUT / "tokens_negative.npy", np.array([3, 5, -1, 2, 8, 15], dtype=np.int64))
+TEXTS = 10 * np.arange(4)[:, None] + np.arange(6)
+np.savez_compressed(OUT / "tokens.npz", ids=IDS.astype(np.uint16), texts=TEXTS.astype(np.int32))
 save_file({"inputs": X, "labels": Y, "values": V.astype(np.float32)}, OUT / "arrays.safetensors")

@@ -174,6 +174,58 @@ fn a_prompt_is_gone_on_with_by_the_averaged_weights_where_there_are_any() {
     assert_ne!(written("averaged.toml"), "abcdefgh\n", "the average has never left the start");
 }
 
+/// A file as `numpy.save` writes it.
+fn npy(ids: &[u16]) -> Vec<u8> {
+    let header = format!("{{'descr': '<u2', 'fortran_order': False, 'shape': ({},), }}", ids.len());
+    let header = format!("{header:<117}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    file.extend(header.bytes());
+    file.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
+    file
+}
+
+#[test]
+fn gpt_trains_on_token_ids_and_goes_on_from_ids() {
+    let bench = Bench::bare();
+    // Eight ids that no byte holds, over and over.
+    let ids: Vec<u16> = (0..800).map(|place| 300 + place % 8).collect();
+    std::fs::write(bench.path("ids.npy"), npy(&ids)).unwrap();
+    let data = |split: &str| {
+        format!(
+            "[data.{split}]\ntype = \"Tokens\"\npath = \"ids.npy\"\ncontext = 8\nvocab = 400\nsplit = \"{split}\"\n"
+        )
+    };
+    let job = format!(
+        "[plugins]\ndirs = [\"plugins\"]\n[train]\nmax_iters = 60\nbatch_size = 8\nthreads = 1\n\
+         [model]\ntype = \"GPT\"\nlayers = 1\nwidth = 32\nheads = 2\n[loss]\ntype = \"CrossEntropy\"\n\
+         [optimizer]\ntype = \"AdamW\"\nlr = 0.02\n{}{}",
+        data("train"),
+        data("val")
+    );
+    bench.write("config.toml", &job);
+    let run = bench.trained("run", &[]);
+    assert!(run.scalar("val/loss") < 1.0, "of ln 400, about 6, at the start");
+    let predict = |prompt: &str| {
+        let likeliest = ["--prompt", prompt, "--tokens", "5", "--temperature", "0"];
+        bench.run(["predict", "config.toml", "--checkpoint", "run"].into_iter().chain(likeliest))
+    };
+    assert_eq!(predict("300 301 302").expect(0).stdout, "300 301 302 303 304 305 306 307\n");
+    predict("the quick").expect(2).says(&["\"the\" is not a token id", "config.toml:", "^"]);
+    // In an archive, as texts of their own.
+    let texts = repository().join("host/src/engine/data/golden/tokens.npz");
+    let archive = [
+        format!(
+            "data.train={{type=\"Tokens\",path={texts:?},array=\"texts\",context=5,split=\"all\",vocab=400}}"
+        ),
+        format!(
+            "data.val={{type=\"Tokens\",path={texts:?},array=\"texts\",context=5,split=\"all\",vocab=400}}"
+        ),
+    ];
+    let more = ["-s", &archive[0], "-s", &archive[1], "-s", "train.max_iters=2"];
+    bench.trained("texts", &[&more[..], &["-s", "train.batch_size=2"]].concat());
+}
+
 #[test]
 fn a_number_that_an_init_does_not_have_is_refused() {
     let bench = Bench::bare();

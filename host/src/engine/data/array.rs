@@ -11,8 +11,11 @@ use crate::engine::error::Result;
 pub(super) enum Number {
     U8,
     I8,
+    U16,
     I16,
+    U32,
     I32,
+    U64,
     I64,
     F32,
     F64,
@@ -22,14 +25,24 @@ impl Number {
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
-            Self::I16 => 2,
-            Self::I32 | Self::F32 => 4,
-            Self::I64 | Self::F64 => 8,
+            Self::U16 | Self::I16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
         }
     }
 
     pub(super) fn is_int(self) -> bool {
         !matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// The largest whole number that it holds, where it holds none below 0.
+    pub(super) fn unsigned_max(self) -> Option<i64> {
+        match self {
+            Self::U8 => Some(u8::MAX.into()),
+            Self::U16 => Some(u16::MAX.into()),
+            Self::U32 => Some(u32::MAX.into()),
+            _ => None,
+        }
     }
 }
 
@@ -94,6 +107,23 @@ impl Array {
         int(self.number, self.sample(index))
     }
 
+    /// How many numbers there are in all samples.
+    pub(super) fn numbers(&self) -> usize {
+        self.sides.iter().product()
+    }
+
+    /// Some of all numbers, as integers; 0 for a float.
+    pub(super) fn ints(&self, places: std::ops::Range<usize>) -> impl Iterator<Item = i64> {
+        let (number, width) = (self.number, self.number.bytes());
+        let bytes = &self.file[self.start + places.start * width..self.start + places.end * width];
+        bytes.chunks_exact(width).map(move |bytes| int(number, bytes))
+    }
+
+    /// The error for something wrong with one of all numbers.
+    pub(super) fn wrong_number(&self, place: usize, why: &str) -> crate::engine::EngineError {
+        self.file.wrong(self.start + place * self.number.bytes(), why)
+    }
+
     /// Whether all that was read was in the file.
     pub(super) fn check(&self) -> Result<()> {
         self.file.check()
@@ -119,6 +149,7 @@ fn float(number: Number, bytes: &[u8]) -> f32 {
     match number {
         Number::F32 => f32::from_le_bytes(word(bytes)),
         Number::F64 => f64::from_le_bytes(word(bytes)) as f32,
+        Number::U64 => u64::from_le_bytes(word(bytes)) as f32,
         _ => int(number, bytes) as f32,
     }
 }
@@ -127,8 +158,12 @@ fn int(number: Number, bytes: &[u8]) -> i64 {
     match number {
         Number::U8 => i64::from(u8::from_le_bytes(word(bytes))),
         Number::I8 => i64::from(i8::from_le_bytes(word(bytes))),
+        Number::U16 => i64::from(u16::from_le_bytes(word(bytes))),
         Number::I16 => i64::from(i16::from_le_bytes(word(bytes))),
+        Number::U32 => i64::from(u32::from_le_bytes(word(bytes))),
         Number::I32 => i64::from(i32::from_le_bytes(word(bytes))),
+        // More than that is no class and no token.
+        Number::U64 => i64::try_from(u64::from_le_bytes(word(bytes))).unwrap_or(i64::MAX),
         Number::I64 => i64::from_le_bytes(word(bytes)),
         Number::F32 | Number::F64 => 0,
     }

@@ -23,7 +23,10 @@ mod spec;
 mod split;
 mod synthetic;
 mod text;
+mod tokens;
 pub mod transform;
+mod vocabulary;
+mod windows;
 mod workers;
 
 use tch::Tensor;
@@ -44,6 +47,8 @@ pub use spec::{DataSpec, Target};
 pub use split::{Split, TrainTest};
 pub use synthetic::{Synthetic, SyntheticSettings};
 pub use text::{Text, TextSettings, Unit};
+pub use tokens::{Tokens, TokensSettings};
+pub use vocabulary::Vocabulary;
 
 use super::error::Result;
 use super::registry::Entry;
@@ -114,9 +119,9 @@ pub trait Dataset: Send + Sync {
         u8::MAX
     }
 
-    /// The characters that tokens stand for, by their numbers; empty where tokens are bytes or there are none.
-    fn vocabulary(&self) -> &[char] {
-        &[]
+    /// What tokens stand for, where there are any.
+    fn vocabulary(&self) -> Vocabulary<'_> {
+        Vocabulary::Ids
     }
 
     /// Whether there is no sample.
@@ -142,6 +147,7 @@ pub static DATASETS: &[Entry<(), dyn Dataset>] = &[
     Entry::of::<SafetensorsSettings>(),
     Entry::of::<SyntheticSettings>(),
     Entry::of::<TextSettings>(),
+    Entry::of::<TokensSettings>(),
 ];
 
 /// A count as libtorch wants it.

@@ -77,17 +77,41 @@ impl Component<(), dyn Dataset> for NpzSettings {
     }
 }
 
+/// Whether a file begins as archives do.
+pub(super) fn is_archive(file: &FileBytes) -> bool {
+    file.starts_with(b"PK")
+}
+
+fn archive(file: &FileBytes) -> Result<zip::ZipArchive<Cursor<&[u8]>>> {
+    zip::ZipArchive::new(Cursor::new(&file[..]))
+        .map_err(|error| file.wrong(0, format!("no archive of NumPy's ({error})")))
+}
+
+/// The names of an archive's arrays.
+fn names(archive: &zip::ZipArchive<Cursor<&[u8]>>) -> Vec<String> {
+    archive.file_names().map(|name| name.trim_end_matches(".npy").to_owned()).collect()
+}
+
+/// The name of the only array of an archive.
+pub(super) fn only_name(file: &FileBytes) -> Result<String> {
+    let names = names(&archive(file)?);
+    match &names[..] {
+        [only] => Ok(only.clone()),
+        [] => Err(file.wrong(0, "no array in the archive")),
+        _ => {
+            Err(file
+                .wrong(0, format!("several arrays, {}: say which with `array`", names.join(", "))))
+        }
+    }
+}
+
 /// An array of an archive. Its checksum is compared while it is unpacked.
-fn member(file: &FileBytes, name: &str) -> Result<Array> {
-    let mut archive = zip::ZipArchive::new(Cursor::new(&file[..]))
-        .map_err(|error| file.wrong(0, format!("no archive of NumPy's ({error})")))?;
+pub(super) fn member(file: &FileBytes, name: &str) -> Result<Array> {
+    let mut archive = archive(file)?;
     let Some(place) = archive.index_for_name(&format!("{name}.npy")) else {
-        let names: Vec<_> =
-            archive.file_names().map(|name| name.trim_end_matches(".npy")).collect();
-        return Err(file.wrong(
-            0,
-            format!("no array `{name}` in the archive: there are {}", names.join(", ")),
-        ));
+        let names = names(&archive).join(", ");
+        let why = format!("no array `{name}` in the archive: there are {names}");
+        return Err(file.wrong(0, why));
     };
     let broken = |error: &dyn std::fmt::Display| {
         file.wrong(0, format!("array `{name}` cannot be unpacked ({error}): get the file again"))

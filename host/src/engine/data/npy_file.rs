@@ -30,7 +30,7 @@ pub(super) fn array(file: FileBytes) -> Result<Array> {
         text(&header, "descr").ok_or_else(|| wrong(format!("no type in the header {header:?}")))?;
     let number = number(descr).ok_or_else(|| {
         wrong(format!(
-            "numbers of type {descr}: save them as uint8, int8 to int64, float32 or float64"
+            "numbers of type {descr}: save them as uint8 to uint64, int8 to int64, float32 or float64"
         ))
     })?;
     if value(&header, "fortran_order").is_some_and(|order| order.starts_with("True")) {
@@ -67,8 +67,11 @@ fn number(descr: &str) -> Option<Number> {
     match descr {
         "|u1" => Some(Number::U8),
         "|i1" => Some(Number::I8),
+        "<u2" => Some(Number::U16),
         "<i2" => Some(Number::I16),
+        "<u4" => Some(Number::U32),
         "<i4" => Some(Number::I32),
+        "<u8" => Some(Number::U64),
         "<i8" => Some(Number::I64),
         "<f4" => Some(Number::F32),
         "<f8" => Some(Number::F64),

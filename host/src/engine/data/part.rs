@@ -1,6 +1,6 @@
 //! A part of a data set: the samples of `skip` and `first`, which hold out some of any data set.
 
-use super::{DataSpec, Dataset, Slot};
+use super::{DataSpec, Dataset, Slot, Vocabulary};
 use crate::engine::error::{EngineError, Result};
 
 /// Some consecutive samples of a data set.
@@ -55,7 +55,7 @@ impl Dataset for Part {
         self.whole.brightest()
     }
 
-    fn vocabulary(&self) -> &[char] {
+    fn vocabulary(&self) -> Vocabulary<'_> {
         self.whole.vocabulary()
     }
 

@@ -67,14 +67,17 @@ fn array(file: &Arc<FileBytes>, tensors: &Metadata, start: usize, name: &str) ->
     let number = match tensor.dtype {
         Dtype::U8 => Number::U8,
         Dtype::I8 => Number::I8,
+        Dtype::U16 => Number::U16,
         Dtype::I16 => Number::I16,
+        Dtype::U32 => Number::U32,
         Dtype::I32 => Number::I32,
+        Dtype::U64 => Number::U64,
         Dtype::I64 => Number::I64,
         Dtype::F32 => Number::F32,
         Dtype::F64 => Number::F64,
         other => {
             let why = format!(
-                "tensor `{name}` is of type {other:?}: save it as U8, I8 to I64, F32 or F64"
+                "tensor `{name}` is of type {other:?}: save it as U8 to U64, I8 to I64, F32 or F64"
             );
             return Err(file.wrong(8, why));
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::file_bytes::FileBytes;
-use super::{DataSpec, Dataset, Slot, Split, Target, size};
+use super::windows::{Windows, part};
+use super::{DataSpec, Dataset, Slot, Split, Target, Vocabulary, size};
 use crate::engine::error::{EngineError, Result};
 use crate::engine::registry::Component;
 
@@ -85,10 +86,7 @@ enum Tokens {
 pub struct Text {
     tokens: Tokens,
     vocabulary: Vec<char>,
-    start: usize,
-    rows: usize,
-    context: usize,
-    stride: usize,
+    windows: Windows,
 }
 
 impl Text {
@@ -104,39 +102,9 @@ impl Text {
             Tokens::Chars(chars) => chars.len(),
         };
         let part = part(len, settings.split, settings.val_share);
-        let context = settings.context;
-        // The last token of a row has a label, too.
-        let Some(spare) = part.len().checked_sub(context + 1) else {
-            return Err(EngineError::Data(format!(
-                "{}: {} tokens in this part of the text are too few for a row of context = {context} and the token after it",
-                settings.path.display(),
-                part.len()
-            )));
-        };
-        let stride = settings.stride.unwrap_or(context);
-        Ok(Self {
-            tokens,
-            vocabulary,
-            start: part.start,
-            rows: spare / stride + 1,
-            context,
-            stride,
-        })
-    }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of a length, rounded down"
-)]
-fn part(len: usize, split: Split, val_share: f64) -> std::ops::Range<usize> {
-    let held_out = ((len as f64 * val_share) as usize).min(len);
-    match split {
-        Split::All => 0..len,
-        Split::Train => 0..len - held_out,
-        Split::Val => len - held_out..len,
+        let windows = Windows::cut(&part, settings.context, settings.stride)
+            .map_err(|why| EngineError::Data(format!("{}: {why}", settings.path.display())))?;
+        Ok(Self { tokens, vocabulary, windows })
     }
 }
 
@@ -172,7 +140,7 @@ fn distinct(text: &str) -> Vec<char> {
 
 impl Dataset for Text {
     fn len(&self) -> usize {
-        self.rows
+        self.windows.len()
     }
 
     fn spec(&self) -> DataSpec {
@@ -180,16 +148,18 @@ impl Dataset for Text {
             Tokens::Bytes(_) => 256,
             Tokens::Chars(_) => size(self.vocabulary.len()),
         };
-        DataSpec { input: vec![size(self.context)], target: Target::Tokens(vocabulary) }
+        DataSpec { input: vec![size(self.windows.context)], target: Target::Tokens(vocabulary) }
     }
 
-    fn vocabulary(&self) -> &[char] {
-        &self.vocabulary
+    fn vocabulary(&self) -> Vocabulary<'_> {
+        match self.tokens {
+            Tokens::Bytes(_) => Vocabulary::Bytes,
+            Tokens::Chars(_) => Vocabulary::Chars(&self.vocabulary),
+        }
     }
 
     fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
-        let start = self.start + index * self.stride;
-        let (row, next) = (start..start + self.context, start + 1..start + 1 + self.context);
+        let (row, next) = self.windows.at(index);
         match &self.tokens {
             Tokens::Bytes(bytes) => {
                 slot.tokens(bytes[row].iter().copied().map(i64::from));
@@ -265,7 +235,7 @@ mod tests {
     #[test]
     fn characters_are_numbered_in_order() {
         let text = open("été à été".as_bytes(), |settings| settings.unit = Unit::Chars).unwrap();
-        assert_eq!(text.vocabulary(), [' ', 't', 'à', 'é']);
+        assert_eq!(text.vocabulary(), Vocabulary::Chars(&[' ', 't', 'à', 'é']));
         assert_eq!(text.spec().target, Target::Tokens(4));
         assert_eq!(row(&text, 0), (vec![3, 1, 3, 0], vec![1, 3, 0, 2]));
     }
