@@ -21,6 +21,7 @@ mod endings;
 mod event_files;
 mod exporters;
 mod failures;
+mod fast_dev_run;
 mod faults;
 mod golden;
 mod graph;

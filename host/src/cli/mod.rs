@@ -33,6 +33,7 @@ mod config;
 mod eval;
 mod exit;
 mod export;
+mod fast_dev_run;
 mod from_checkpoint;
 mod inspect;
 mod inspect_checkpoint;

@@ -35,6 +35,29 @@ pub(super) struct Start {
     pub(super) goes_on: bool,
     /// Nobody else trains there.
     _lock: RunLock,
+    /// What removes the folder of a run of which nothing is kept. After the lock, which is in it.
+    _removal: Option<Removal>,
+}
+
+impl Start {
+    /// A run in a folder that is removed with this.
+    pub(super) fn temporary() -> Result<Self, Failure> {
+        let run = RunDir::create(&std::env::temp_dir(), "hookrack-fast-dev-run")?;
+        let removal = Removal(run.path().to_owned());
+        let lock = RunLock::take(run.path())?;
+        Ok(Self { run, checkpoint: None, goes_on: false, _lock: lock, _removal: Some(removal) })
+    }
+}
+
+/// Removes a folder at its end.
+struct Removal(PathBuf);
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::warn!("could not remove {}: {error}", self.0.display());
+        }
+    }
 }
 
 impl Place {
@@ -92,7 +115,7 @@ impl Place {
                 checkpoint::clean(&run.checkpoints());
                 let checkpoint = checkpoint::newest_valid(&run.checkpoints())?;
                 checkpoint.iter().try_for_each(|found| self.compare(found, now))?;
-                Ok(Start { run, checkpoint, goes_on: true, _lock: lock })
+                Ok(Start { run, checkpoint, goes_on: true, _lock: lock, _removal: None })
             }
             Some(Some(path)) => {
                 let found = match checkpoint::newest_valid(&path.join("checkpoints"))? {
@@ -126,7 +149,7 @@ impl Place {
             None => RunDir::create(&config.run.dir, &config.run.name)?,
         };
         let lock = RunLock::take(run.path())?;
-        Ok(Start { run, checkpoint, goes_on: false, _lock: lock })
+        Ok(Start { run, checkpoint, goes_on: false, _lock: lock, _removal: None })
     }
 
     /// Goes on in the run that a checkpoint belongs to. Later ones are passed over from now on.
@@ -135,7 +158,7 @@ impl Place {
         let lock = RunLock::take(run.path())?;
         checkpoint::clean(&run.checkpoints());
         checkpoint::point_latest_at(&run.checkpoints(), found.1.facts.position.iter)?;
-        Ok(Start { run, checkpoint: Some(found), goes_on: true, _lock: lock })
+        Ok(Start { run, checkpoint: Some(found), goes_on: true, _lock: lock, _removal: None })
     }
 
     /// Tells what differs from the run that wrote the checkpoint; refuses what cannot work.

@@ -89,7 +89,12 @@ pub(super) fn log(trainer: &Trainer, ending: &Ending) {
 }
 
 /// Prints the summary.
-pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir, report: Option<&Path>) {
+pub(super) fn print(
+    trainer: &Trainer,
+    ending: &Ending,
+    run: Option<&RunDir>,
+    report: Option<&Path>,
+) {
     let (outcome, why) = ending.describe();
     let progress = trainer.context().progress.get();
     let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
@@ -116,5 +121,7 @@ pub(super) fn print(trainer: &Trainer, ending: &Ending, run: &RunDir, report: Op
     if let Some(report) = report {
         say!("report: {}", report.display());
     }
-    say!("run directory: {}", run.path().display());
+    if let Some(run) = run {
+        say!("run directory: {}", run.path().display());
+    }
 }

@@ -1,16 +1,17 @@
 //! `hookrack train`: from a config to a run directory.
 
 use super::exit::{Failure, code_of};
+use super::fast_dev_run::FastDevRun;
 use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{Place, Start};
 use super::{ConfigSource, summary};
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
-use crate::provenance::{libraries, provenance};
+use crate::provenance::libraries;
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError};
-use crate::train::{Ending, Interrupt, Limits, Parts, Resume, Trainer};
+use crate::train::{Ending, Interrupt, Limits, Resume, Trainer};
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
 use serde_json::json;
@@ -24,6 +25,7 @@ Examples:
   hookrack train configs/quickstart.toml
   hookrack train configs/quickstart.toml -s train.max_epochs=3 --run-dir /tmp/try
   hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet
+  hookrack train configs/quickstart.toml --fast-dev-run one batch of train and val, nothing kept
   hookrack train configs/quickstart.toml --resume       start, or resume after an interruption
   hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460"))]
 pub(super) struct TrainArgs {
@@ -37,6 +39,9 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     place: Place,
+
+    #[command(flatten)]
+    fast: FastDevRun,
 
     /// Stop after this iteration and save a checkpoint; schedules still follow the config
     #[arg(long, value_name = "ITER")]
@@ -74,12 +79,11 @@ fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
 }
 
 fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
-    let job = source.job()?;
-    let mut parts = Parts::build(&job.config)?;
+    let (job, mut parts) = args.fast.load(source)?;
     // A checkpoint has its own.
     let resumes = args.place.resumes(&job.config);
     let weights = if resumes { None } else { parts.load_weights(&job.config)? };
-    let start = args.place.start(&job.config, &provenance(&job))?;
+    let start = args.fast.start(&args.place, &job)?;
     let run = start.run.clone();
     let mut record = Record::begin("train", &source.config.to_string_lossy(), &libraries(&job));
     if let Some((path, _)) = &start.checkpoint {
@@ -107,6 +111,7 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
     if let Some((_, checkpoint)) = start.checkpoint {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
+    args.fast.restrain(&mut trainer);
     super::plan::warn_of_stale_reads(&job);
     tracing::info!("trains in {}", run.path().display());
     trainer.limit(Limits::new(job.config.train.max_time, args.until, args.save_at));
@@ -133,12 +138,17 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
 fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, Failure> {
     let path = start.run.path();
     let mut writers = Writers::new(RunFacts { run_dir: Some(path.to_owned()), config });
+    let is_announced = !args.quiet && args.fast.announce(args.json);
     if args.json {
         let checkpoint = start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint);
-        say!("{}", json!({ "run_dir": path, "resumed_from": checkpoint }));
+        if !is_announced {
+            say!("{}", json!({ "run_dir": path, "resumed_from": checkpoint }));
+        }
         writers.add(JsonLines);
     } else if !args.quiet {
-        say!("run directory: {}", path.display());
+        if !is_announced {
+            say!("run directory: {}", path.display());
+        }
         if let Some((checkpoint, _)) = &start.checkpoint {
             say!("resuming from {}", checkpoint.display());
         }
@@ -189,12 +199,13 @@ fn finish(
     let written = record.write(run);
     summary::log(trainer, ending);
     // The page is made of what was written; a run is not a failure for want of it.
-    let report = report::write(run.path(), None)
-        .inspect_err(|error| tracing::warn!("no report was written: {error}"));
+    let report = (!args.fast.is_on()).then(|| report::write(run.path(), None)).transpose();
+    let report = report.inspect_err(|error| tracing::warn!("no report was written: {error}"));
     if args.json {
         say!("{}", summary::json(trainer, ending));
     } else if !args.quiet {
-        summary::print(trainer, ending, run, report.ok().as_deref());
+        let run = (!args.fast.is_on()).then_some(run);
+        summary::print(trainer, ending, run, report.ok().flatten().as_deref());
     }
     written
 }

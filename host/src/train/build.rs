@@ -87,6 +87,16 @@ impl Parts {
     pub fn takes_tokens(&self) -> bool {
         self.loaders.train.spec().has_tokens() && self.engine.model().input_shape().len() == 1
     }
+
+    /// Leaves one epoch of so many batches, and as many of every other pass. Schedules go by the config all the same.
+    pub fn shorten(&mut self, config: &ResolvedConfig, batches: u64) {
+        let Loaders { train, val, test, tests, pred } = &mut self.loaders;
+        let named = tests.iter_mut().map(|(_, loader)| loader);
+        for loader in [train].into_iter().chain(val).chain(test).chain(named).chain(pred) {
+            loader.shorten(batches);
+        }
+        self.horizon = Horizon { epochs: 1, iters: iters_in_epoch(config, &self.loaders.train) };
+    }
 }
 
 impl Trainer {
@@ -131,6 +141,7 @@ impl Trainer {
             drawn: 0,
             background: Background::default(),
             saved_at: None,
+            keeps_checkpoints: true,
             limits: Limits::default(),
             began: Instant::now(),
         })

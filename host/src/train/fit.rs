@@ -42,6 +42,7 @@ pub struct Trainer {
     pub(super) drawn: u64,
     pub(super) background: Background,
     pub(super) saved_at: Option<u64>,
+    pub(super) keeps_checkpoints: bool,
     pub(super) limits: Limits,
     pub(super) began: Instant,
 }

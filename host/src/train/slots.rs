@@ -42,7 +42,9 @@ impl Trainer {
     /// Gets memory for the first copy of model, optimizer and hooks' tensors ahead, where a hook says what it wants kept.
     /// Hooks are not asked what they will save: it is not more than they keep.
     fn reserve_memory(&mut self) -> Result<()> {
-        let is_wanted = self.run.is_some() && !self.context.requests.borrow().rules().is_empty();
+        let is_wanted = self.run.is_some()
+            && self.keeps_checkpoints
+            && !self.context.requests.borrow().rules().is_empty();
         let arena = self.context.arena.borrow();
         if !is_wanted || !self.background.wants_reserve(arena.owned_len()) {
             return Ok(());
@@ -69,6 +71,11 @@ impl Trainer {
         first_failure(outcome, self.background.wait().map_err(TrainError::from))
     }
 
+    /// Writes no checkpoint from now on. Hooks are asked for what they would have in one, and told before and after.
+    pub fn keep_no_checkpoints(&mut self) {
+        self.keeps_checkpoints = false;
+    }
+
     /// Takes a copy of everything; a thread writes it while training goes on. The step waits for the copy alone, and
     /// for the checkpoint before where that is not written yet.
     fn save(&mut self) -> Result<()> {
@@ -83,11 +90,14 @@ impl Trainer {
         let checkpoint = self.capture()?;
         let iter = checkpoint.facts.position.iter;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
+        self.saved_at = Some(iter);
+        if !self.keeps_checkpoints {
+            return self.fire(P::AfterSaveCheckpoint);
+        }
         let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
         let rules = self.context.requests.borrow().rules().to_vec();
         let files = self.context.writers.borrow().files()?;
         self.background.begin(&folder, snapshot, rules, files)?;
-        self.saved_at = Some(iter);
         self.fire(P::AfterSaveCheckpoint)
     }
 }

@@ -169,6 +169,11 @@ impl Loader {
         }
     }
 
+    /// Ends every epoch after so many batches, where it has more. For a loader that no batch was asked of yet.
+    pub fn shorten(&mut self, batches: u64) {
+        self.batches = self.batches.min(batches);
+    }
+
     /// Batches in an epoch; the same in every epoch.
     pub fn batches(&self) -> u64 {
         self.batches

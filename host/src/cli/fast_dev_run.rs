@@ -1,0 +1,88 @@
+//! `hookrack train --fast-dev-run`: a few batches of everything, to see that a run would work, and nothing left of it.
+
+use super::ConfigSource;
+use super::exit::Failure;
+use super::resume::{Place, Start};
+use crate::hooks::CallbackHook;
+use crate::job::{Job, JobError};
+use crate::provenance::provenance;
+use crate::train::{Parts, Trainer};
+use clap::Args;
+use hookrack_plugin_api::{Level, Point};
+use serde_json::json;
+
+/// How much of a run is tried; all of it where nothing is said.
+#[derive(Args, Clone, Copy)]
+pub(super) struct FastDevRun {
+    /// Run one epoch of N batches (default 1) of train and val, with all hooks; write no checkpoint and keep no run directory
+    #[arg(
+        long = "fast-dev-run",
+        value_name = "N",
+        num_args = 0..=1,
+        default_missing_value = "1",
+        value_parser = batches,
+        conflicts_with_all = ["resume", "run_dir", "until", "save_at"],
+    )]
+    batches: Option<u64>,
+}
+
+fn batches(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(batches) => Ok(batches),
+        Err(_) => Err("not a number of batches; put the config before --fast-dev-run".to_owned()),
+    }
+}
+
+impl FastDevRun {
+    /// Whether the run is only tried.
+    pub(super) fn is_on(self) -> bool {
+        self.batches.is_some()
+    }
+
+    /// Reads the config, the data and the model.
+    pub(super) fn load(self, source: &ConfigSource) -> Result<(Job, Parts), Failure> {
+        let mut job = source.job()?;
+        if self.is_on() {
+            // Whatever the period of validation is; without data to validate on nothing comes of it.
+            let hook = CallbackHook::new("--fast-dev-run")
+                .level(Level::LOWEST)
+                .at(Point::AfterTrainEpoch, |t| t.request_validation());
+            job.add(hook).map_err(JobError::from)?;
+        }
+        let mut parts = Parts::build(&job.config)?;
+        if let Some(batches) = self.batches {
+            parts.shorten(&job.config, batches);
+        }
+        Ok((job, parts))
+    }
+
+    /// Where the run begins.
+    pub(super) fn start(self, place: &Place, job: &Job) -> Result<Start, Failure> {
+        if self.is_on() {
+            return Start::temporary();
+        }
+        place.start(&job.config, &provenance(job))
+    }
+
+    /// Keeps the trainer from writing checkpoints.
+    pub(super) fn restrain(self, trainer: &mut Trainer) {
+        if self.is_on() {
+            trainer.keep_no_checkpoints();
+        }
+    }
+
+    /// Says what is done; false for a run like any other.
+    pub(super) fn announce(self, json: bool) -> bool {
+        let Some(batches) = self.batches else { return false };
+        if json {
+            say!("{}", json!({ "fast_dev_run": batches }));
+        } else {
+            let es = if batches == 1 { "" } else { "es" };
+            say!(
+                "fast dev run: 1 epoch of {batches} batch{es} of train and val; no checkpoints, no run directory"
+            );
+        }
+        true
+    }
+}
