@@ -102,7 +102,7 @@ fn tensorboard_reads_every_scalar_picture_histogram_text_and_setting() {
             );
         }
     }
-    assert_eq!(scalars["train/outer/twice"], json!([[1, 2.0], [2, 3.0], [3, 4.0], [4, 5.0]]));
+    assert_eq!(scalars["train/outer/twice"], json!([[1, 2.0], [2, 4.0], [3, 6.0], [4, 8.0]]));
     let squares = &scalars["hook/Gallery/outer/inner/square"];
     assert_eq!(*squares, json!([[1, 1.0], [2, 4.0], [3, 9.0], [4, 16.0]]));
 
@@ -141,14 +141,15 @@ fn the_confusion_matrix_is_a_table_on_the_console_and_metrics_have_their_own_nam
 }
 
 #[test]
-fn a_hook_cannot_have_an_unknown_writer_opened_or_one_outside_the_run_directory() {
+fn a_hook_cannot_have_an_unknown_writer_opened_or_lines_of_json_outside_the_run_directory() {
     let refused = |settings: &str, why: &str| {
         let bench = Bench::new(&format!("[[custom_hooks]]\ntype = \"Gallery\"\n{settings}\n"));
         let (ran, _) = bench.train("run", &[]);
         ran.expect(4).says(&["Gallery", why]);
     };
     refused("writer = \"wandb\"", "there is no writer `wandb`; there are json, tensorboard");
-    refused("folder = \"../elsewhere\"", "give a folder inside the run directory");
+    let outside = "writer = \"json\"\nfolder = \"../elsewhere\"";
+    refused(outside, "give a folder inside the run directory");
 }
 
 /// The hooks of a run that is looked at in TensorBoard.

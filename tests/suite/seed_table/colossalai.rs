@@ -57,12 +57,18 @@ const HOOKS: &[Row] = &[
     row("Accuracy3DHook", NotYet, ALONE)
         .with(&[("input_parallel_mode", "- not yet"), ("weight_parallel_mode", "- not yet")]),
     row("MetricHook", Same, "`metric` names the metric's type; a metric of your own is a plugin"),
-    row("ThroughputHook", Same, "").with(&[
-        ("ignored_steps", ""),
-        ("tflop_per_step", ""),
-        ("use_local", ""),
-    ]),
-    row("LRSchedulerHook", Same, "steps after each optimizer step or epoch").with(&[
+    row(
+        "ThroughputHook",
+        Same,
+        "puts the scalars `train/throughput` and `val/throughput`; the metric is `Throughput`",
+    )
+    .with(&[("ignored_steps", ""), ("tflop_per_step", ""), ("use_local", "")]),
+    row(
+        "LRSchedulerHook",
+        Same,
+        "steps after each optimizer step or epoch; its metric `LR` is the scalar `train/lr`",
+    )
+    .with(&[
         ("lr_scheduler", "lr_scheduler.type"),
         ("by_epoch", ""),
         ("store_lr_in_state", ""),
