@@ -12,6 +12,7 @@ use crate::engine::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings};
 use crate::engine::lr::Horizon;
 use crate::engine::model::widen;
 use crate::engine::name_pattern::NamePattern;
+use crate::engine::schedule::MicroBatch;
 use crate::rounding;
 use crate::torch::{foreach, rng, threads};
 
@@ -185,6 +186,27 @@ fn micro_batches_add_up_also_where_labels_are_ignored() {
     // The losses of the parts are added up in floats.
     assert!((whole.0 - parts.0).abs() < rounding::gamma(8) * whole.0, "{whole:?} {parts:?}");
     assert!((whole.1 - parts.1).abs() < rounding::DOUBLES * whole.1, "{whole:?} {parts:?}");
+}
+
+#[test]
+fn batches_side_by_side_are_cut_one_by_one_and_weigh_what_their_labels_weigh() {
+    let _alone = rng::TEST_LOCK.lock();
+    let batch = digits("train", 10, false).next_batch().unwrap().unwrap();
+    let engine = engine(mlp(&[], 2, 10));
+    let mut parts = Vec::new();
+    let places = |parts: &[MicroBatch]| -> Vec<_> {
+        parts.iter().map(|part| (part.start, part.rows)).collect()
+    };
+    _ = batch.label.narrow(0, 4, 3).fill_(-100);
+    engine.split(&batch, &[4, 3, 3], &mut parts).unwrap();
+    assert_eq!(places(&parts), [(0, 2), (2, 2), (4, 2), (6, 1), (7, 2), (9, 1)]);
+    let weights: Vec<f64> = parts.iter().map(|part| part.weight * 7.0).collect();
+    let wanted = [2.0, 2.0, 0.0, 0.0, 2.0, 1.0];
+    let is_near = weights.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-12);
+    assert!(is_near, "{weights:?}: the second batch has no label that counts");
+    _ = batch.label.shallow_clone().fill_(-100);
+    engine.split(&batch, &[10], &mut parts).unwrap();
+    assert!(parts.iter().all(|part| part.weight == 0.0), "{parts:?}: nothing counts");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tch::Tensor;
 
 use super::{Criterion, LOSSES};
@@ -30,7 +31,7 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
             let place = format!("losses.{index}");
             term(table, data).map_err(|why| Self::refuse_key(&place, format!("{place}: {why}")))
         });
-        Ok(Box::new(Sum { terms: terms.collect::<Result<_>>()? }))
+        Ok(Box::new(Sum { terms: terms.collect::<Result<_>>()?, is_told: AtomicBool::new(false) }))
     }
 }
 
@@ -54,6 +55,7 @@ fn term(table: Value, data: &DataSpec) -> std::result::Result<Term, String> {
 /// The loss itself.
 struct Sum {
     terms: Vec<Term>,
+    is_told: AtomicBool,
 }
 
 struct Term {
@@ -81,7 +83,14 @@ impl Criterion for Sum {
             counts.push(term.criterion.counted(label)?);
         }
         let first = counts.first().copied().flatten();
-        Ok(first.filter(|_| counts.iter().all(|count| *count == first)))
+        let is_alike = counts.windows(2).all(|pair| pair[0] == pair[1]);
+        if !is_alike && !self.is_told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the terms of loss `Sum` count labels in different ways (class_weights, ignore_index): parts of a batch and \
+                 batches of a pass are weighed by their rows, and the loss of a pass depends on the batch size"
+            );
+        }
+        Ok(first.filter(|_| is_alike))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every loss against PyTorch's golden values and gradients, and what all of them refuse.
 
+use hookrack_plugin_api::Value;
 use serde::Deserialize;
 use tch::{Kind, Tensor};
 
@@ -131,4 +132,47 @@ fn weights_that_do_not_fit_are_told() {
     let zero = Choice::new("Huber", &[("delta", 0.0.into())]).settings;
     let error = build("Huber", &Tree(zero), Target::Values(vec![3])).err().unwrap().to_string();
     assert_eq!(error, "loss `Huber`: delta = 0: give a number above 0, or use L1");
+}
+
+/// In doubles: 1e-12 is far above the rounding of four terms and far below any other way to weigh them.
+#[test]
+fn losses_of_parts_weighed_by_what_counts_make_the_loss_of_the_whole() {
+    let Golden { rows, columns, cases } = golden();
+    for case in cases {
+        let shaped = |values: &[f64]| Tensor::from_slice(values).view([rows, columns]);
+        let (label, target) = if case.classes {
+            (Tensor::from_slice(&case.label).to_kind(Kind::Int64), Target::Classes(columns))
+        } else {
+            (shaped(&case.label), Target::Values(vec![columns]))
+        };
+        let output = shaped(&case.output);
+        let criterion = build(&case.r#type, &case.settings, target).unwrap();
+        let (mut sum, mut whole) = (0.0, 0.0);
+        for (start, rows) in [(0, 1), (1, 3)] {
+            let (output, label) = (output.narrow(0, start, rows), label.narrow(0, start, rows));
+            #[expect(clippy::cast_precision_loss, reason = "a few rows")]
+            let weight = criterion.counted(&label).unwrap().unwrap_or(rows as f64);
+            if weight > 0.0 {
+                sum += weight * criterion.loss(&output, &label).unwrap().double_value(&[]);
+            }
+            whole += weight;
+        }
+        let told = format!("{} {:?}", case.r#type, case.settings.0);
+        assert!(close(sum / whole, case.loss, 1e-12), "{told}: {}, not {}", sum / whole, case.loss);
+    }
+}
+
+#[test]
+fn shares_of_classes_count_by_rows_whatever_classes_weigh() {
+    let settings = Choice::new("", &[("class_weights", Value::List(vec![1.0.into(), 4.0.into()]))]);
+    let criterion = build("CrossEntropy", &Tree(settings.settings), Target::Shares(2)).unwrap();
+    let output = Tensor::from_slice2(&[[0.5, 2.0], [1.0, -1.0], [0.3, 0.1]]);
+    let label = Tensor::from_slice2(&[[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]]);
+    assert_eq!(criterion.counted(&label).unwrap(), None);
+    let loss = |start, rows| {
+        let (output, label) = (output.narrow(0, start, rows), label.narrow(0, start, rows));
+        criterion.loss(&output, &label).unwrap().double_value(&[])
+    };
+    let parts = loss(0, 1) / 3.0 + loss(1, 2) * 2.0 / 3.0;
+    assert!(close(parts, loss(0, 3), 1e-12), "{parts}, not {}", loss(0, 3));
 }

@@ -12,6 +12,7 @@ use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, check_tokens, dropped};
 use crate::engine::data::Target;
 use crate::engine::error::Result;
+use crate::engine::memory;
 use crate::engine::registry::Component;
 
 /// A decoder as GPT-2 (Radford et al., 2019); the defaults are those of its smallest size.
@@ -74,6 +75,7 @@ impl Component<ModelContext, dyn Model> for GptSettings {
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
         let sides = self.sides(context).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
+        self.check_memory()?;
         Ok(Box::new(Gpt::new(&self, sides, context)?))
     }
 }
@@ -86,6 +88,14 @@ struct Sides {
 }
 
 impl GptSettings {
+    /// Whether the matrices of all blocks fit into memory: one by one they might, until the machine has no more.
+    fn check_memory(&self) -> Result<()> {
+        let [layers, width] = [self.layers, self.width].map(|n| u128::from(n.unsigned_abs()));
+        // Twelve squares of the width in a block: four in the attention, eight in what follows it.
+        let bytes = (4 * 12 * width * width).saturating_mul(layers);
+        memory::check("layers", format!("{} blocks of width {}", self.layers, self.width), bytes)
+    }
+
     fn sides(&self, context: &ModelContext) -> std::result::Result<Sides, String> {
         let (Target::Tokens(known), &[row]) = (&context.data.target, context.data.input.as_slice())
         else {
