@@ -38,8 +38,8 @@ fn bench(config: &str) -> Bench {
     bench
 }
 
-/// The loss in single precision is good to 7 digits in each batch, and sums are in doubles: 6 digits are left. A batch
-/// that is weighed by its rows changes the third.
+/// A batch of 297 is a sum of 297 floats: as many roundings of 6e-8 are 2e-5, whatever the order, and 5e-5 allows for both
+/// sides. Sums over batches are in doubles. A batch that is weighed by its rows changes the third digit.
 #[test]
 fn the_loss_of_a_pass_does_not_depend_on_the_batch_size() {
     let bench = bench(STILL);
@@ -54,7 +54,7 @@ fn the_loss_of_a_pass_does_not_depend_on_the_batch_size() {
     let (_, whole) = &found[0];
     for (size, losses) in &found {
         for (one, other) in whole.iter().zip(losses) {
-            assert!((one - other).abs() < 1e-6 * one.abs(), "{size}: {losses:?}, not {whole:?}");
+            assert!((one - other).abs() < 5e-5 * one.abs(), "{size}: {losses:?}, not {whole:?}");
         }
     }
 }
@@ -121,8 +121,9 @@ fn a_label_that_the_loss_ignores_counts_in_no_metric_and_is_accepted_in_data() {
         bench.write("train.csv", &table(20, Some(label)));
         bench.write("val.csv", &table(20, Some(label)));
         let with = measured(&bench.trained(name, more));
+        // Means of 20 floats: some 50 roundings of 6e-8 with what the model does.
         for (one, other) in without.iter().zip(with) {
-            assert!((one - other).abs() < 1e-6 * one.abs(), "{name}: {with:?}, not {without:?}");
+            assert!((one - other).abs() < 1e-5 * one.abs(), "{name}: {with:?}, not {without:?}");
         }
     }
 }
