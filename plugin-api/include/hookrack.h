@@ -899,6 +899,16 @@ typedef struct CheckpointNameTable {
                    uint32_t strict);
 } CheckpointNameTable;
 
+// What is known about the loss beside its value.
+typedef struct LossTable {
+  // Who made this table.
+  struct HrHeader header;
+  // What the mean of the current loss is taken over: how many labels count, or what they weigh together; the rows
+  // where each counts as one. 0 where no label counts: the loss is then NaN and stands for nothing. Reads the labels,
+  // so it waits for the device where they are not on the CPU. [train-thread]
+  HrStatus (*weight)(void *host, double *out);
+} LossTable;
+
 // The learning rate schedule.
 typedef struct LrTable {
   // Who made this table.
