@@ -120,6 +120,7 @@ fn add_all<C: ?Sized, B: ?Sized>(
                 source: Source::BuiltIn,
                 hook: None,
                 roles,
+                scalars: Some(Vec::new()),
             },
         )
     })
@@ -157,7 +158,15 @@ fn hook_entry(hook: &HookType) -> CatalogEntry {
         source: source(&hook.source),
         hook: Some(facts),
         roles: roles.map(|role: &Point| role.name().to_owned()).collect(),
+        scalars: scalars(hook),
     }
+}
+
+/// What a hook puts, where it says so. Those that are built in say all of it.
+fn scalars(hook: &HookType) -> Option<Vec<String>> {
+    let is_known = hook.manifest.names_scalars || hook.source == plugins::Source::BuiltIn;
+    let names = hook.manifest.writes.iter().filter(|word| word.contains('/'));
+    is_known.then(|| names.cloned().collect())
 }
 
 fn metric_entry(metric: &MetricType) -> CatalogEntry {
@@ -171,5 +180,6 @@ fn metric_entry(metric: &MetricType) -> CatalogEntry {
         source: source(&metric.source),
         hook: None,
         roles: Vec::new(),
+        scalars: Some(Vec::new()),
     }
 }

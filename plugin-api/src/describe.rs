@@ -49,6 +49,9 @@ pub enum ParamType {
     Str,
     /// A file or folder; a relative one is meant from the config that names it.
     Path,
+    /// The full name of a scalar of the run, such as `val/Accuracy`; an empty text names none. A config that names one
+    /// which nothing puts is refused.
+    Monitor,
     /// One of these names.
     OneOf(Vec<String>),
     /// A list of values of one kind.
@@ -175,6 +178,16 @@ impl Param {
 }
 
 impl ParamType {
+    /// The same, where its texts are names of scalars: what `#[param(monitor)]` says.
+    #[must_use]
+    pub fn naming_scalars(self) -> Self {
+        match self {
+            Self::Str => Self::Monitor,
+            Self::List(item) => Self::List(Box::new(item.naming_scalars())),
+            other => other,
+        }
+    }
+
     fn write_json(&self, out: &mut String) {
         match self {
             Self::Bool => out.push_str("\"bool\""),
@@ -182,6 +195,7 @@ impl ParamType {
             Self::Float => out.push_str("\"float\""),
             Self::Str => out.push_str("\"string\""),
             Self::Path => out.push_str("\"path\""),
+            Self::Monitor => out.push_str("\"monitor\""),
             Self::Any => out.push_str("\"any\""),
             Self::OneOf(names) => {
                 out.push_str("{\"one_of\":");
@@ -388,6 +402,32 @@ mod tests {
         pace: Pace,
         #[serde(default)]
         loud: bool,
+    }
+
+    /// Watches.
+    #[derive(Deserialize)]
+    struct Watcher {
+        /// One scalar.
+        #[param(monitor)]
+        one: Option<String>,
+        /// Some.
+        #[serde(default)]
+        #[param(monitor)]
+        some: Vec<String>,
+    }
+
+    #[test]
+    fn a_text_that_names_a_scalar_is_described_as_such() {
+        let params = Watcher::params();
+        assert_eq!(params[0].ty, ParamType::Monitor);
+        assert_eq!(params[0].presence, Presence::Optional);
+        assert_eq!(params[1].ty, ParamType::List(Box::new(ParamType::Monitor)));
+        let mut json = String::new();
+        params[1].write_json(&mut json);
+        assert!(json.contains("\"type\":{\"list\":\"monitor\"}"), "{json}");
+        let given = Value::Table(vec![("one".into(), "val/loss".into())]);
+        let read = from_value::<Watcher>(given).unwrap();
+        assert_eq!((read.one.as_deref(), read.some.len()), (Some("val/loss"), 0));
     }
 
     #[test]

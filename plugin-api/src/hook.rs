@@ -65,6 +65,10 @@ pub trait HookInfo {
     const HAS_STATE: bool;
     /// What it does, in a line.
     fn doc() -> &'static str;
+    /// The names of the operators of libtorch that it calls: what is not there is found before a run.
+    fn ops() -> Vec<&'static str> {
+        Vec::new()
+    }
     /// Its parameters, where they are known from outside.
     fn params() -> Option<Vec<crate::describe::Param>>;
 }

@@ -15,8 +15,12 @@ fn begin(name: &str, doc: &str) -> String {
 }
 
 fn words(key: &str, text: &str, out: &mut String) {
-    _ = write!(out, ",\"{key}\":");
     let words = text.split([',', ' ']).filter(|word| !word.is_empty() && *word != "nothing");
+    list(key, words, out);
+}
+
+fn list<'a>(key: &str, words: impl Iterator<Item = &'a str>, out: &mut String) {
+    _ = write!(out, ",\"{key}\":");
     write_json_items('[', ']', words, out, write_json_text);
 }
 
@@ -52,7 +56,9 @@ pub fn of_hook<T: HookInfo>(name: &str) -> String {
     words("aliases", T::ALIASES, &mut out);
     words("mutates", T::MUTATES, &mut out);
     words("reads", T::READS, &mut out);
-    words("writes", T::WRITES, &mut out);
+    // `nothing` stays: a hook that says so puts no scalar, one that says nothing may.
+    list("writes", T::WRITES.split([',', ' ']).filter(|word| !word.is_empty()), &mut out);
+    list("ops", T::ops().into_iter(), &mut out);
     text("on_error", T::ON_ERROR, &mut out);
     end(T::params(), out)
 }
@@ -63,5 +69,6 @@ pub fn of_metric<T: MetricInfo>(name: &str) -> String {
     text("better", T::BETTER, &mut out);
     text("unit", T::UNIT, &mut out);
     words("aliases", T::ALIASES, &mut out);
+    list("ops", T::ops().into_iter(), &mut out);
     end(T::params(), out)
 }

@@ -82,6 +82,10 @@ pub trait MetricInfo {
     const ALIASES: &'static str = "";
     /// What it measures, in a line.
     fn doc() -> &'static str;
+    /// The names of the operators of libtorch that it calls: what is not there is found before a run.
+    fn ops() -> Vec<&'static str> {
+        Vec::new()
+    }
     /// Its parameters, where they are known from outside.
     fn params() -> Option<Vec<crate::describe::Param>>;
 }

@@ -194,6 +194,24 @@ pub struct CachedOp {
     found: AtomicU64,
 }
 
+/// What says which operator is meant: a [`CachedOp`], or its name.
+pub trait OpName {
+    /// The name.
+    fn op_name(&self) -> &'static str;
+}
+
+impl OpName for CachedOp {
+    fn op_name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl OpName for &'static str {
+    fn op_name(&self) -> &'static str {
+        self
+    }
+}
+
 impl CachedOp {
     /// An operator that will be looked up under `name`.
     pub const fn new(name: &'static str) -> Self {

@@ -21,7 +21,7 @@ static const char MANIFEST[] =
     "{\"name\":\"GradNormC\","
     "\"doc\":\"Puts the norm of all gradients together, before each optimizer step.\","
     "\"points\":[\"before_optimizer_step\"],"
-    "\"level\":30,\"state\":false,\"mutates\":[],\"reads\":[],\"writes\":[],\"on_error\":\"disable\","
+    "\"level\":30,\"state\":false,\"mutates\":[],\"reads\":[],\"writes\":[\"events\",\"@grad_norm\"],\"on_error\":\"disable\","
     "\"params\":[{\"name\":\"scalar\",\"doc\":\"The scalar's name, after hook/<instance>/.\","
     "\"type\":\"string\",\"default\":\"grad_norm\"}]}";
 

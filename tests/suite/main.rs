@@ -10,6 +10,7 @@ mod accumulation;
 mod bad_configs;
 mod callbacks;
 mod catalogue;
+mod checks;
 mod commands;
 mod configs;
 mod console;

@@ -94,7 +94,7 @@ fn facts(out: &mut String, manifest: &HookManifest) {
 }
 
 fn metric_section(out: &mut String, metric: &MetricType) {
-    let MetricManifest { name, aliases, doc, better, unit, params: settings } =
+    let MetricManifest { name, aliases, doc, better, unit, params: settings, .. } =
         metric.manifest.as_ref();
     _ = write!(out, "\n## {name}\n\n{doc}\n\n");
     if !aliases.is_empty() {
@@ -201,7 +201,9 @@ fn example(ty: &ParamType) -> String {
         ParamType::OneOf(names) => format!("\"{}\"", names.first().map_or("", String::as_str)),
         ParamType::List(_) => "[]".to_owned(),
         ParamType::Table(_) => "{}".to_owned(),
-        ParamType::Str | ParamType::Path | ParamType::Any => "\"…\"".to_owned(),
+        ParamType::Str | ParamType::Path | ParamType::Monitor | ParamType::Any => {
+            "\"…\"".to_owned()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
+use crate::run::RunDir;
 use crate::train::{Interrupt, Parts, Trainer};
 use crate::writers::Writers;
 use clap::Args;
@@ -23,7 +24,17 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     super::plan::warn_of_stale_reads(&job);
     let mut parts = Parts::build(&job.config)?;
     let weights = parts.load_weights(&job.config)?;
-    let trainer = Trainer::assemble(parts, &job, Writers::default(), None, Interrupt::default())?;
+    // Hooks may leave files when they are attached; nobody wants to keep those.
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::could_not_write(&std::env::temp_dir(), &error))?;
+    let run = Some(RunDir::at(folder.path())?);
+    let mut trainer =
+        Trainer::assemble(parts, &job, Writers::default(), run, Interrupt::default())?;
+    let failures = trainer.try_attaching();
+    if !failures.is_empty() {
+        let failures = failures.iter().map(|error| (error.hook.clone(), error.to_string()));
+        return Err(job.config.not_attached(failures).into());
+    }
     let engine = trainer.context().engine.borrow();
     let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
     say!(

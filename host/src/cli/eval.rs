@@ -1,7 +1,7 @@
 //! `hookrack eval`: the test points over the test data, with a checkpoint's weights.
 
 use super::ConfigSource;
-use super::exit::{Failure, code_of};
+use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use crate::run::atomic;
 use crate::train::{Interrupt, Parts, Trainer};
@@ -44,7 +44,7 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     let mut trainer = Trainer::assemble(parts, &job, writers, None, interrupt)?;
     trainer.resume_from(args.from.open()?);
     let (ending, values) = trainer.test();
-    let code = code_of(ending)?;
+    let code = code_in(ending, &job.config)?;
     if !job.config.data.tests.is_empty() {
         for (name, value) in &values {
             say!("{name} {value:.4}");

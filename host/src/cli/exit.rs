@@ -1,6 +1,6 @@
 //! Failures of a command, their messages and their exit codes.
 
-use crate::config::ConfigErrors;
+use crate::config::{ConfigErrors, ResolvedConfig};
 use crate::inventory::InventoryError;
 use crate::job::JobError;
 use crate::new_plugin::NewPluginError;
@@ -8,6 +8,7 @@ use crate::plugins::LoadError;
 use crate::run::RunDirError;
 use crate::stdio;
 use crate::train::{BuildError, Ending, Signal, TrainError};
+use hookrack_plugin_api::Point;
 use serde_json::json;
 use std::fmt::Display;
 use std::path::Path;
@@ -138,6 +139,17 @@ impl From<TrainError> for Failure {
             error @ TrainError::Step { .. } => Self::new(TRAINING, error),
             TrainError::Files(error) => error.into(),
         }
+    }
+}
+
+/// As [`code_of`]; a hook that failed before anything was done is shown at its entry in the config.
+pub(super) fn code_in(ending: Ending, config: &ResolvedConfig) -> Result<ExitCode, Failure> {
+    match ending {
+        Ending::Failed(TrainError::Hook(error)) if error.point == Point::OnAttach => {
+            let place = config.not_attached([(error.hook.clone(), error.to_string())]);
+            Err(Failure { code: HOOK, ..place.into() })
+        }
+        ending => code_of(ending),
     }
 }
 

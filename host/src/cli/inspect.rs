@@ -144,6 +144,7 @@ pub(super) fn kind(ty: &ParamType) -> String {
         ParamType::Float => "float".into(),
         ParamType::Str => "string".into(),
         ParamType::Path => "path".into(),
+        ParamType::Monitor => "scalar".into(),
         ParamType::OneOf(names) => names.join("|"),
         ParamType::List(item) => format!("[{}]", kind(item)),
         ParamType::Table(_) => "table".into(),

@@ -1,7 +1,7 @@
 //! `hookrack predict`: the pred points over the data to predict; the outputs go to a file.
 
 use super::ConfigSource;
-use super::exit::{Failure, code_of};
+use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
 use crate::engine::data::Target;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
     trainer.resume_from(args.from.open()?);
     let (ending, outputs) = trainer.predict();
-    let code = code_of(ending)?;
+    let code = code_in(ending, &job.config)?;
     if code == ExitCode::SUCCESS {
         let predictions = Predictions::new(&outputs, classifies).map_err(Failure::usage)?;
         predictions.write(&args.out, format)?;

@@ -1,6 +1,6 @@
 //! `hookrack train`: from a config to a run directory.
 
-use super::exit::{Failure, code_of};
+use super::exit::{Failure, code_in};
 use super::fast_dev_run::FastDevRun;
 use super::logging::LogFile;
 use super::requeue::requeue;
@@ -121,7 +121,7 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
     let ending = trainer.fit();
     let finished = finish(&trainer, &ending, &mut record, &run, args);
     requeue(&ending);
-    let code = code_of(ending);
+    let code = code_in(ending, &job.config);
     match (code, finished) {
         (Ok(code), Ok(())) => Ok(code),
         (Ok(_), Err(error)) => Err(error.into()),

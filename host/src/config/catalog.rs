@@ -105,6 +105,8 @@ pub struct CatalogEntry {
     pub hook: Option<HookFacts>,
     /// The exclusive roles (`on_*` points) that it fills.
     pub roles: Vec<String>,
+    /// The full names of the scalars that it puts beside its own `hook/<instance>/…`; `None` where it does not say.
+    pub scalars: Option<Vec<String>>,
 }
 
 impl CatalogEntry {
@@ -267,6 +269,7 @@ mod tests {
             source: Source::BuiltIn,
             hook: None,
             roles: Vec::new(),
+            scalars: Some(Vec::new()),
         }
     }
 

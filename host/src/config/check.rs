@@ -37,11 +37,23 @@ pub(super) struct Checker<'a> {
     /// Relative paths of defaults start here.
     pub(super) current: &'a Path,
     pub(super) errors: ConfigErrors,
+    /// Settings that name a scalar: which there are is known at the end.
+    pub(super) monitors: Vec<Monitor>,
+    /// The table that is being checked.
+    within: Origin,
+}
+
+/// A setting that names a scalar of the run.
+pub(super) struct Monitor {
+    pub(super) at: Origin,
+    pub(super) key: String,
+    pub(super) name: String,
 }
 
 impl<'a> Checker<'a> {
     pub(super) fn new(current: &'a Path) -> Self {
-        Self { current, errors: ConfigErrors::default() }
+        let (monitors, within) = (Vec::new(), Origin::Default);
+        Self { current, errors: ConfigErrors::default(), monitors, within }
     }
 
     /// The complete table in the order of the description. Keys that `params` lacks are errors.
@@ -82,6 +94,7 @@ impl<'a> Checker<'a> {
         scope: &Scope,
     ) -> Table {
         let mut complete = Table::default();
+        let outer = std::mem::replace(&mut self.within, at.clone());
         for param in params {
             let (key_origin, node) = match (self.written(table, param), &param.presence) {
                 (Some(entry), _) => (entry.key_origin.clone(), Some(entry.node.clone())),
@@ -104,6 +117,7 @@ impl<'a> Checker<'a> {
                 complete.push(&param.name, key_origin, node);
             }
         }
+        self.within = outer;
         complete
     }
 
@@ -176,6 +190,13 @@ impl<'a> Checker<'a> {
             (ParamType::Float, Item::Int(value)) => Item::Float(widen(*value)),
             (ParamType::Float, Item::Float(value)) => {
                 return self.number(node, *value, key);
+            }
+            (ParamType::Monitor, Item::Str(name)) => {
+                // A default stands at no line; its table does.
+                let at = if matches!(origin, Origin::Default) { &self.within } else { &origin };
+                let (at, key, name) = (at.clone(), key.to_owned(), name.clone());
+                self.monitors.push(Monitor { at, key, name });
+                node.item.clone()
             }
             (ParamType::Path, Item::Str(path)) => return self.path(path, &origin, key),
             (ParamType::OneOf(choices), Item::Str(found)) => {
@@ -336,6 +357,7 @@ fn expected(ty: &ParamType) -> String {
         ParamType::OneOf(choices) => format!("one of {}", choices.join(", ")),
         ParamType::List(inner) => format!("a list of {}", plural(inner)),
         ParamType::Table(_) => "a table".into(),
+        ParamType::Monitor => "the name of a scalar".into(),
         ParamType::Any => "a value".into(),
     }
 }
@@ -349,6 +371,7 @@ fn plural(ty: &ParamType) -> &'static str {
         ParamType::Path => "paths",
         ParamType::List(_) => "lists",
         ParamType::Table(_) => "tables",
+        ParamType::Monitor => "names of scalars",
         ParamType::Any => "values",
     }
 }

@@ -91,6 +91,8 @@ impl ConfigError {
             | E::SetTwice { at, .. }
             | E::UnknownDefaultHook { at, .. }
             | E::Refused { at, .. }
+            | E::NeverPut { at, .. }
+            | E::NotAttached { at, .. }
             | E::NotMade { at, .. } => Some(at),
         }
     }
@@ -109,6 +111,7 @@ impl ConfigError {
                 format!("did you mean `{nearest}`?")
             }
             Self::UnknownKey { nearest: Some(nearest), .. }
+            | Self::NeverPut { nearest: Some(nearest), .. }
             | Self::UnknownDefaultHook { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`?")
             }
@@ -197,7 +200,9 @@ impl ConfigError {
             Self::NoPhase { .. } => {
                 Some("name at least one, or leave `phase` out for the default".into())
             }
-            Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
+            Self::Refused { help, .. } | Self::NeverPut { help, .. } if !help.is_empty() => {
+                Some(help.clone())
+            }
             _ => None,
         }
     }

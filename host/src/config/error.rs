@@ -140,6 +140,17 @@ pub enum ConfigError {
     UnknownDefaultHook { at: Origin, key: String, nearest: Option<String>, valid: Vec<String> },
     #[error("`{key}`: {why}")]
     Refused { at: Origin, key: String, why: String, help: String },
+    #[error("`{key}`: nothing puts `{name}`{why}")]
+    NeverPut {
+        at: Origin,
+        key: String,
+        name: String,
+        why: &'static str,
+        nearest: Option<String>,
+        help: String,
+    },
+    #[error("{why}")]
+    NotAttached { at: Origin, why: String },
     #[error("{what} `{name}` ({library}) could not be made: {why}")]
     NotMade { at: Origin, what: &'static str, name: String, library: String, why: String },
 }

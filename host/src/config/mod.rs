@@ -25,6 +25,7 @@ mod read;
 mod render;
 mod resolve;
 mod resolved;
+mod scalars;
 pub mod schema;
 #[cfg(test)]
 mod tests;
@@ -47,3 +48,4 @@ pub use resolved::{
     PluginsSection, Precision, RenameEntry, ResolvedConfig, RunSection, TrainSection,
     WeightsSection,
 };
+pub use scalars::{Doubt, Scalars};

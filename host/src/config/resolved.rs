@@ -8,6 +8,7 @@ use tch::Device;
 use super::entries::{HookEntry, MetricEntry};
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
+use super::scalars::Scalars;
 use super::tree::{Item, Node, Table};
 pub use crate::engine::{LossScalerSettings, Precision};
 
@@ -40,6 +41,10 @@ pub struct ResolvedConfig {
     pub hooks: Vec<HookEntry>,
     /// In the order of the config.
     pub metrics: Vec<MetricEntry>,
+    /// The scalars that training will put, as far as is known.
+    pub scalars: Scalars,
+    /// Whether the host computes the configured loss in training, and no hook in its place.
+    pub computes_loss: bool,
     /// The same as a tree with the origin of every value.
     pub(super) tree: Table,
 }
@@ -238,6 +243,23 @@ impl ResolvedConfig {
         ConfigErrors::from(ConfigError::Refused { at, key, why, help })
     }
 
+    /// The errors of hooks that fail when they are attached, each shown at its entry.
+    pub fn not_attached(&self, errors: impl IntoIterator<Item = (String, String)>) -> ConfigErrors {
+        let mut all = ConfigErrors::default();
+        for (name, why) in errors {
+            all.push(ConfigError::NotAttached { at: self.place_of(&name), why });
+        }
+        all
+    }
+
+    /// Where a hook or metric stands.
+    fn place_of(&self, name: &str) -> Origin {
+        let hooks = self.hooks.iter().map(|entry| (&entry.name, &entry.origin));
+        let metrics = self.metrics.iter().map(|entry| (&entry.name, &entry.origin));
+        let at = hooks.chain(metrics).find(|(known, _)| *known == name);
+        at.map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
     /// The error of a hook or metric that does not take its settings, shown at its entry.
     pub fn not_made(
         &self,
@@ -246,10 +268,7 @@ impl ResolvedConfig {
         library: String,
         why: String,
     ) -> ConfigErrors {
-        let hooks = self.hooks.iter().map(|entry| (&entry.name, &entry.origin));
-        let metrics = self.metrics.iter().map(|entry| (&entry.name, &entry.origin));
-        let at = hooks.chain(metrics).find(|(known, _)| **known == name);
-        let at = at.map_or(Origin::Default, |(_, origin)| origin.clone());
+        let at = self.place_of(&name);
         ConfigErrors::from(ConfigError::NotMade { at, what, name, library, why })
     }
 }

@@ -276,7 +276,7 @@ fn type_schema(ty: &ParamType) -> Value {
         ParamType::Bool => json!({ "type": "boolean" }),
         ParamType::Int => json!({ "type": "integer" }),
         ParamType::Float => json!({ "type": "number" }),
-        ParamType::Str | ParamType::Path => json!({ "type": "string" }),
+        ParamType::Str | ParamType::Path | ParamType::Monitor => json!({ "type": "string" }),
         ParamType::OneOf(choices) => json!({ "enum": choices }),
         ParamType::List(inner) => json!({ "type": "array", "items": type_schema(inner) }),
         ParamType::Table(params) => object(&param_schemas(params)),

@@ -100,6 +100,24 @@ impl Rack {
         self.walk(point, self.starts[code] as usize, self.starts[code + 1] as usize, true)
     }
 
+    /// Calls every hook of a point once and gives every failure, whatever the policies say. For a trial without a run.
+    pub fn fire_each(&mut self, point: Point) -> Vec<HookError> {
+        let code = point.code() as usize;
+        let mut failures = Vec::new();
+        for entry in &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize] {
+            let attached = &mut self.hooks[entry.hook as usize];
+            if attached.disabled {
+                continue;
+            }
+            let status = attached.instance.on_point(entry.called_as);
+            if status != HrStatus::OK {
+                attached.disabled = true;
+                failures.push(attached.error(point, status, &self.progress.get()));
+            }
+        }
+        failures
+    }
+
     fn walk(
         &mut self,
         point: Point,
@@ -190,6 +208,19 @@ impl Attached {
         Ok(())
     }
 
+    fn error(&self, point: Point, status: HrStatus, progress: &HrProgress) -> HookError {
+        let kind = if status == HrStatus::PANIC { FailureKind::Panic } else { FailureKind::Error };
+        HookError {
+            hook: self.seat.name.clone(),
+            source_name: self.seat.source(),
+            point,
+            epoch: progress.epoch,
+            iter: progress.iter,
+            kind,
+            message: self.instance.take_error(),
+        }
+    }
+
     /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise.
     #[cold]
     fn failed(
@@ -198,16 +229,8 @@ impl Attached {
         status: HrStatus,
         progress: &HrProgress,
     ) -> Result<(), HookError> {
-        let kind = if status == HrStatus::PANIC { FailureKind::Panic } else { FailureKind::Error };
-        let error = HookError {
-            hook: self.seat.name.clone(),
-            source_name: self.seat.source(),
-            point,
-            epoch: progress.epoch,
-            iter: progress.iter,
-            kind,
-            message: self.instance.take_error(),
-        };
+        let error = self.error(point, status, progress);
+        let kind = error.kind;
         let policy = self.seat.on_error;
         // What panicked is in no state to be called again, whatever the policy.
         self.disabled = kind == FailureKind::Panic || policy == OnError::Disable;

@@ -38,6 +38,26 @@ pub enum EngineError {
         /// What is wrong, and what to write instead.
         why: String,
     },
+    /// A model with fewer outputs than the labels have classes.
+    #[error("the model has {outputs} outputs, and the labels are {classes} classes")]
+    FewOutputs {
+        /// Its outputs for each sample.
+        outputs: i64,
+        /// The classes of the data.
+        classes: i64,
+    },
+    /// A model whose output the loss does not take.
+    #[error(
+        "the loss does not take an output of shape {output:?} for labels that are {labels}: {why}"
+    )]
+    Misfit {
+        /// The shape of one output.
+        output: Vec<i64>,
+        /// What labels are.
+        labels: String,
+        /// libtorch's words.
+        why: String,
+    },
     /// More memory than there is.
     #[error("{what}: {bytes} bytes are needed, more than this machine has")]
     TooLarge {

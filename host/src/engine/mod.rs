@@ -17,6 +17,7 @@ pub mod named_tensor;
 pub mod optimizer;
 mod precision;
 pub mod registry;
+mod rehearsal;
 pub mod rename;
 pub mod schedule;
 mod state;

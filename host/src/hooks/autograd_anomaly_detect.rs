@@ -77,7 +77,7 @@ impl AutogradAnomalyDetectHook {
     }
 }
 
-#[hook(level = 2, reads = "loss, grads", on_error = "abort")]
+#[hook(level = 2, reads = "loss, grads", ops = [IS_FINITE, ALL], on_error = "abort")]
 impl Hook for AutogradAnomalyDetectHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         if self.always { t.set_anomaly_mode(true) } else { Ok(()) }

@@ -9,6 +9,7 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct BestCheckpointer {
     /// The value: `val/Accuracy`.
+    #[param(monitor)]
     val_metric: String,
     /// Whether a better value is a lower or a higher one.
     #[serde(default)]
@@ -52,6 +53,15 @@ impl BestSoFar {
         is_better
     }
 
+    /// Says so where training is over and no value was ever best.
+    pub(super) fn tell_if_none(&self, t: &Trainer, name: &str) {
+        if self.0.is_none() && t.outcome() == Some(Outcome::Completed) {
+            warn!(
+                "training is over, and there was never a `{name}` to choose the best checkpoint by"
+            );
+        }
+    }
+
     pub(super) fn save(&self, state: &mut StateWriter<'_>) -> Result<()> {
         self.0.map_or(Ok(()), |best| state.put("best", best))
     }
@@ -78,14 +88,18 @@ impl Hook for BestCheckpointer {
         if !self.looks_at(t.iter(), t.max_iters()) {
             return Ok(());
         }
-        let Some(reading) = monitored::read(t, &self.val_metric, self.mode)? else {
-            warn!("there is no `{}` to choose the best checkpoint by", self.val_metric);
+        let Some(reading) = monitored::expect(t, &self.val_metric, self.mode)? else {
             return Ok(());
         };
         let improves = self.best.improves(reading.value, reading.higher_is_better);
         if improves || (self.top_k > 1 && reading.value.is_finite()) {
             t.request_checkpoint()?;
         }
+        Ok(())
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.best.tell_if_none(t, &self.val_metric);
         Ok(())
     }
 

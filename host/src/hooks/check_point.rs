@@ -43,6 +43,7 @@ pub(super) struct CheckPointHook {
     keep_every_iters: u64,
     /// Saves also when this value is better than ever, such as `val/Accuracy`, and keeps the best.
     #[serde(default)]
+    #[param(monitor)]
     save_best: String,
     /// Whether a better value is a lower or a higher one.
     #[serde(default)]
@@ -180,14 +181,20 @@ impl Hook for CheckPointHook {
         if self.save_best.is_empty() {
             return Ok(());
         }
-        let Some(reading) = monitored::read(t, &self.save_best, self.mode)? else {
-            warn!("there is no `{}` to choose the best checkpoint by", self.save_best);
+        let Some(reading) = monitored::expect(t, &self.save_best, self.mode)? else {
             return Ok(());
         };
         self.keep(t, Some(reading.higher_is_better))?;
         let improves = self.best.improves(reading.value, reading.higher_is_better);
         if improves || (self.top_k > 1 && reading.value.is_finite()) {
             self.save(t)?;
+        }
+        Ok(())
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        if !self.save_best.is_empty() {
+            self.best.tell_if_none(t, &self.save_best);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use hookrack_plugin_api::prelude::*;
 #[serde(deny_unknown_fields)]
 pub(super) struct EarlyStoppingHook {
     /// What is watched: `val/loss`, `val/Accuracy`, any scalar.
-    #[param(default = "val/loss")]
+    #[param(default = "val/loss", monitor)]
     monitor: String,
     /// Whether a better value is a lower or a higher one.
     #[serde(default, alias = "rule")]
@@ -56,10 +56,7 @@ impl Patient {
 impl EarlyStoppingHook {
     fn look(&mut self, t: &mut Trainer) -> Result<()> {
         let name = &self.monitor;
-        let Some(now) = monitored::read(t, name, self.mode)? else {
-            warn!("there is no `{name}` to watch: is it measured in this phase?");
-            return Ok(());
-        };
+        let Some(now) = monitored::expect(t, name, self.mode)? else { return Ok(()) };
         self.patient.look(now.value, now.higher_is_better, self.min_delta);
         let reached = self.stopping_threshold.is_some_and(|goal| {
             if now.higher_is_better { now.value >= goal } else { now.value <= goal }
@@ -95,6 +92,14 @@ impl Hook for EarlyStoppingHook {
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         if monitored::phase_of(&self.monitor) == Some(Phase::Val) { Ok(()) } else { self.look(t) }
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        let is_over = matches!(t.outcome(), Some(Outcome::Completed));
+        if is_over && self.patient.best.is_none() && self.patient.waited == 0 {
+            warn!("training is over, and there was never a `{}` to watch", self.monitor);
+        }
+        Ok(())
     }
 
     fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {

@@ -28,7 +28,7 @@ impl Fp16OptimizerHook {
     }
 }
 
-#[hook(level = HIGHEST, mutates = "params, grads", writes = "events", on_error = "abort")]
+#[hook(level = HIGHEST, mutates = "params, grads", writes = "events, train/grad_norm, train/loss_scale, train/skipped_steps", on_error = "abort")]
 impl Hook for Fp16OptimizerHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         t.set_precision(Arithmetic::Fp16)?;

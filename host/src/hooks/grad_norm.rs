@@ -20,7 +20,7 @@ pub(super) struct GradNormHook {
 
 static NORMS: CachedOp = CachedOp::new("aten::linalg_vector_norm");
 
-#[hook(level = 15, reads = "grads", writes = "events")]
+#[hook(level = 15, reads = "grads", writes = "events, train/grad_norm", ops = [NORMS])]
 impl Hook for GradNormHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/grad_norm", true)?);

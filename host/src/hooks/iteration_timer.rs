@@ -23,7 +23,12 @@ pub(super) struct IterationTimerHook {
     epoch_began: Option<Instant>,
 }
 
-#[hook(level = 16, aliases = "IterationTimer", reads = "time", writes = "events")]
+#[hook(
+    level = 16,
+    aliases = "IterationTimer",
+    reads = "time",
+    writes = "events, train/time, train/data_time, train/epoch_time"
+)]
 impl Hook for IterationTimerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.keys =

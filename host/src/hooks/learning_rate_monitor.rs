@@ -10,7 +10,7 @@ pub(super) struct LearningRateMonitor {
     key: Option<ScalarKey>,
 }
 
-#[hook(level = 14, reads = "lr", writes = "events")]
+#[hook(level = 14, reads = "lr", writes = "events, train/lr")]
 impl Hook for LearningRateMonitor {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/lr", false)?);

@@ -55,7 +55,11 @@ impl LossHook {
     }
 }
 
-#[hook(level = 12, reads = "loss", writes = "events")]
+#[hook(
+    level = 12,
+    reads = "loss",
+    writes = "events, train/loss, train/loss_epoch, val/loss, test/loss"
+)]
 impl Hook for LossHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/loss", true)?);

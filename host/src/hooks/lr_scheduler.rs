@@ -15,7 +15,7 @@ pub(super) struct LrSchedulerHook {
     key: Option<ScalarKey>,
 }
 
-#[hook(level = HIGH, aliases = "LRScheduler", mutates = "lr", reads = "lr", writes = "events")]
+#[hook(level = HIGH, aliases = "LRScheduler", mutates = "lr", reads = "lr", writes = "events, train/lr")]
 impl Hook for LrSchedulerHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         self.by_epoch.map_or(Ok(()), |by_epoch| t.count_lr_by_epoch(by_epoch))

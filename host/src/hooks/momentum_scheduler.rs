@@ -44,7 +44,7 @@ fn momentum(shape: Shape, start: f64, end: f64, iter: u64, iters: u64) -> f64 {
     start + (end - start) * part
 }
 
-#[hook(level = HIGHER, mutates = "momentum", writes = "events", on_error = "abort")]
+#[hook(level = HIGHER, mutates = "momentum", writes = "events, train/momentum", on_error = "abort")]
 impl Hook for MomentumSchedulerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         ensure!(

@@ -42,6 +42,28 @@ pub(super) fn read(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading
     Ok(Some(Reading { value, higher_is_better: higher_is_better(t, name, mode)? }))
 }
 
+/// Reads a value after a pass that should have put it. One of the validation that was just made is there or never will be;
+/// another may come later, which is said.
+pub(super) fn expect(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading>> {
+    let reading = read(t, name, mode)?;
+    if reading.is_none() {
+        ensure!(
+            !(t.phase() == Phase::Val && phase_of(name) == Some(Phase::Val)),
+            "the validation has put no `{name}`; it has {}",
+            present(t, "val/")?
+        );
+        warn!("there is no `{name}` to look at yet");
+    }
+    Ok(reading)
+}
+
+/// The scalars whose names begin so, for a message.
+fn present(t: &Trainer, beginning: &str) -> Result<String> {
+    let names = t.scalars()?.into_iter().map(|one| one.name);
+    let names: Vec<_> = names.filter(|name| name.starts_with(beginning)).collect();
+    Ok(if names.is_empty() { "none at all".to_owned() } else { names.join(", ") })
+}
+
 /// Whether a higher value is better, which is known before there is one.
 pub(super) fn higher_is_better(t: &Trainer, name: &str, mode: Mode) -> Result<bool> {
     let metric = match parts(name) {

@@ -13,7 +13,7 @@ pub(super) struct OptimizerHook {
     key: Option<ScalarKey>,
 }
 
-#[hook(level = HIGHEST, mutates = "params, grads", writes = "events")]
+#[hook(level = HIGHEST, mutates = "params, grads", writes = "events, train/grad_norm")]
 impl Hook for OptimizerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/grad_norm", true)?);

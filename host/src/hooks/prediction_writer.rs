@@ -45,7 +45,7 @@ impl PredictionWriter {
     }
 }
 
-#[hook(level = 45, reads = "output")]
+#[hook(level = 45, reads = "output", ops = [CAT])]
 impl Hook for PredictionWriter {
     fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
         self.forget();

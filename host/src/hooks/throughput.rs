@@ -57,7 +57,11 @@ impl ThroughputHook {
     }
 }
 
-#[hook(level = 18, reads = "time", writes = "events")]
+#[hook(
+    level = 18,
+    reads = "time",
+    writes = "events, train/throughput, train/tflops, train/throughput_epoch, val/throughput, test/throughput"
+)]
 impl Hook for ThroughputHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.keys =

@@ -6,6 +6,7 @@ use hookrack_plugin_api::Point;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::fit::{Result, Trainer};
+use crate::dispatch::HookError;
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Outcome, Point as P};
 
@@ -34,6 +35,13 @@ impl Trainer {
         let outcome = self.close(P::OnDetach, outcome);
         let written = self.context.writers.borrow_mut().finish().map_err(TrainError::from);
         first_failure(outcome, written).map_or_else(Ending::Failed, |()| ending)
+    }
+
+    /// Attaches every hook and detaches it again, and nothing else; gives what failed, whatever the error policies say.
+    pub fn try_attaching(&mut self) -> Vec<HookError> {
+        let _no_grad = GradMode::set(false);
+        let failures = self.rack.fire_each(P::OnAttach);
+        failures.into_iter().chain(self.rack.fire_each(P::OnDetach)).collect()
     }
 
     fn ending_without_failure(&self) -> Ending {

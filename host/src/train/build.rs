@@ -22,6 +22,7 @@ use crate::plugins::Instance;
 use crate::provenance::provenance;
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Stage};
+use crate::torch::Op;
 use crate::writers::Writers;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,6 +71,7 @@ impl Parts {
         let loaders = loaders(config)?;
         let engine = engine(config, &loaders)?;
         let horizon = horizon(config, &loaders);
+        rehearse(config, &engine, &loaders)?;
         if let Some(caution) = engine.caution() {
             tracing::warn!("{caution}");
         }
@@ -148,6 +150,31 @@ impl Trainer {
     }
 }
 
+/// Finds out before any training whether the model's output is one that the loss can take, and whether what the learning
+/// rate watches will be there.
+fn rehearse(
+    config: &ResolvedConfig,
+    engine: &Engine,
+    loaders: &Loaders,
+) -> Result<(), ConfigErrors> {
+    if config.computes_loss
+        && let Err(why) = engine.rehearse(loaders.train.spec())
+    {
+        let is_written = !matches!(config.origin_of("model.outputs"), Origin::Default);
+        let place = if is_written { "model.outputs" } else { "model" };
+        let help = "give the model an output for each class, or take another loss";
+        return Err(config.refuse(place, why.to_string(), help));
+    }
+    let Some(name) = engine.lr_schedule().watched() else { return Ok(()) };
+    match config.scalars.expect(name) {
+        Err(doubt) if doubt.is_sure => {
+            let why = format!("nothing puts `{name}`{}", doubt.why);
+            Err(config.refuse("lr_scheduler", why, doubt.help))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn attach(
     member: &Member,
     config: &ResolvedConfig,
@@ -162,8 +189,21 @@ fn attach(
         Maker::Callback(hook) => ("hook", Ok(Instance::callback(hook, context))),
     };
     let (name, source_name) = (seat.name.clone(), seat.source());
+    if let Err(why) = operators(&member.maker) {
+        return Err(config.not_made(what, name, source_name, why).into());
+    }
     let instance = made.map_err(|why| config.not_made(what, name, source_name, why))?;
     Ok(Attached { seat, instance, disabled: false })
+}
+
+/// Looks up the operators that a hook or metric says it calls: those that are not there are not found out in mid-run.
+fn operators(maker: &Maker) -> Result<(), String> {
+    let names = match maker {
+        Maker::Hook(hook) => &hook.manifest.ops,
+        Maker::Metric(metric, _) => &metric.manifest.ops,
+        Maker::Callback(_) => return Ok(()),
+    };
+    names.iter().try_for_each(|name| Op::find(name).map(drop)).map_err(|why| why.to_string())
 }
 
 fn choice(component: &Component) -> Choice {

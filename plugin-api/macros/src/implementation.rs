@@ -27,9 +27,9 @@ fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// `#[hook(level = NORMAL, aliases = "…", mutates = "params", reads = "…", writes = "…", on_error = "abort")]`
+/// `#[hook(level = NORMAL, aliases = "…", mutates = "params", reads = "…", writes = "…", ops = […], on_error = "abort")]`
 pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> {
-    check_keys(entries, &["level", "aliases", "mutates", "reads", "writes", "on_error"])?;
+    check_keys(entries, &["level", "aliases", "mutates", "reads", "writes", "ops", "on_error"])?;
     resolve_aliases(&mut item);
     let methods = methods(&item);
     let is_state = |name: &str| matches!(name, "save_state" | "load_state");
@@ -44,7 +44,7 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
     let (mutates, reads, writes, on_error, aliases) =
         (text("mutates"), text("reads"), text("writes"), text("on_error"), text("aliases"));
     let ty = &item.self_ty;
-    let about = about(ty);
+    let (about, ops) = (about(ty), ops(entries)?);
     Ok(quote! {
         #item
 
@@ -57,21 +57,22 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
             const WRITES: &'static str = #writes;
             const ON_ERROR: &'static str = #on_error;
             const HAS_STATE: bool = #has_state;
+            #ops
             #about
         }
     })
 }
 
-/// `#[metric(better = "higher", unit = "%", aliases = "…")]`
+/// `#[metric(better = "higher", unit = "%", aliases = "…", ops = […])]`
 pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
-    check_keys(entries, &["better", "unit", "aliases"])?;
+    check_keys(entries, &["better", "unit", "aliases", "ops"])?;
     let text = |key| text_of(entries, key).unwrap_or_default();
     let (better, unit, aliases) = (text("better"), text("unit"), text("aliases"));
     if !matches!(better.as_str(), "higher" | "lower" | "") {
         return Err(Error::new_spanned(&entries[0], "better is \"higher\" or \"lower\""));
     }
     let ty = &item.self_ty;
-    let about = about(ty);
+    let (about, ops) = (about(ty), ops(entries)?);
     Ok(quote! {
         #item
 
@@ -79,7 +80,27 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
             const BETTER: &'static str = #better;
             const UNIT: &'static str = #unit;
             const ALIASES: &'static str = #aliases;
+            #ops
             #about
+        }
+    })
+}
+
+/// `ops = [NORM, "aten::add"]`: operators by their statics or by name.
+fn ops(entries: &[Meta]) -> Result<TokenStream> {
+    let listed = match expr_of(entries, "ops") {
+        None => return Ok(TokenStream::new()),
+        Some(Expr::Array(list)) => list.elems.iter(),
+        Some(other) => {
+            return Err(Error::new_spanned(
+                other,
+                "expected a list, such as [NORM, \"aten::add\"]",
+            ));
+        }
+    };
+    Ok(quote! {
+        fn ops() -> ::std::vec::Vec<&'static str> {
+            ::std::vec![#(::hookrack_plugin_api::op::OpName::op_name(&#listed)),*]
         }
     })
 }

@@ -197,12 +197,13 @@ fn describe_field(field: &Field) -> syn::Result<TokenStream> {
     let aliases = texts_of(&serde, "alias");
     let param = entries(&field.attrs, "param")?;
     let (min, max) = (bound(&param, "min"), bound(&param, "max"));
+    let naming = has_word(&param, "monitor").then(|| quote!(.naming_scalars()));
     Ok(quote! {
         params.push(api::Param {
             name: ::std::string::String::from(#key),
             aliases: ::std::vec![#(::std::string::String::from(#aliases)),*],
             doc: ::std::string::String::from(#doc),
-            ty: (&&api::Ask::<#ty>::new()).param_type(),
+            ty: (&&api::Ask::<#ty>::new()).param_type() #naming,
             presence: #presence,
             min: #min,
             max: #max,

@@ -5,7 +5,7 @@
 /// A macro, because a hook's points are the methods of its own `impl` block: `#[hook]` finds them there.
 macro_rules! averaging_hook {
     ($hook:ident, level = $level:ident, moves at $point:ident, from $begin:ident by $count:ident) => {
-        #[hook(level = $level, mutates = "params")]
+        #[hook(level = $level, mutates = "params", writes = "nothing")]
         impl Hook for $hook {
             fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
                 self.evaluate = self.evaluate && WeightAverage::claim_evaluation(t)?;

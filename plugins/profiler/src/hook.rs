@@ -74,7 +74,7 @@ impl AutogradProfilerHook {
     }
 }
 
-#[hook(level = HIGHEST)]
+#[hook(level = HIGHEST, writes = "nothing")]
 impl Hook for AutogradProfilerHook {
     fn before_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
         match self.window().part(self.seen) {

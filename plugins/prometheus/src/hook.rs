@@ -46,7 +46,7 @@ impl PrometheusHook {
     }
 }
 
-#[hook(level = 53, reads = "events, metrics, lr, time")]
+#[hook(level = 53, reads = "events, metrics, lr, time", writes = "nothing")]
 impl Hook for PrometheusHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         let folder = t.run_dir();

@@ -36,7 +36,7 @@ impl FocalLoss {
     }
 }
 
-#[hook(mutates = "output, loss")]
+#[hook(mutates = "output, loss", writes = "nothing")]
 impl Hook for FocalLoss {
     fn on_iter_forward(&mut self, t: &mut Trainer) -> Result<()> {
         t.forward()?;

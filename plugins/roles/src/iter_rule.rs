@@ -28,7 +28,7 @@ impl IterRule {
     }
 }
 
-#[hook(mutates = "lr")]
+#[hook(mutates = "lr", writes = "nothing")]
 impl Hook for IterRule {
     /// The first iteration, or the first after a checkpoint, has its rate before anybody adjusts it.
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {

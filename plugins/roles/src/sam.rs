@@ -12,7 +12,7 @@ pub struct Sam {
     pub rho: f64,
 }
 
-#[hook(mutates = "params, grads")]
+#[hook(mutates = "params, grads", writes = "nothing")]
 impl Hook for Sam {
     /// The slots hold the whole batch here, however it was cut before: so does the second pass.
     fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {

@@ -80,7 +80,7 @@ impl SwaHook {
     }
 }
 
-#[hook(level = 34, mutates = "params, lr")]
+#[hook(level = 34, mutates = "params, lr", writes = "nothing")]
 impl Hook for SwaHook {
     fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
         self.evaluate = self.evaluate && WeightAverage::claim_evaluation(t)?;

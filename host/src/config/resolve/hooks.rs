@@ -132,6 +132,15 @@ impl Resolver<'_> {
         Some(Resolved { hook, table: typed.into_table(), roles })
     }
 
+    /// Whether the host computes the configured loss in training: no hook takes the role over.
+    pub(super) fn computes_loss(&self, hooks: &[HookEntry]) -> bool {
+        let others = hooks.iter().filter(|hook| !hook.is_default || hook.library.is_some());
+        let roles = others.filter_map(|hook| self.entry_of(hook)).flat_map(|entry| &entry.roles);
+        let is_taken =
+            roles.into_iter().any(|role| role == "on_train_forward" || role == "on_iter_forward");
+        self.file.root.node("loss").is_some() && !is_taken
+    }
+
     /// The built-in main hook computes the configured loss, so there must be one, unless other hooks run the model
     /// in training and in evaluation.
     fn loss_where_it_is_needed(&mut self, hooks: &[Resolved]) {

@@ -8,6 +8,7 @@ mod entry;
 mod hooks;
 mod metric_hooks;
 mod metrics;
+mod monitors;
 mod optimizer;
 mod policy;
 mod train;
@@ -88,6 +89,9 @@ impl<'a> Resolver<'a> {
         let plugins = self.plugins(dirs);
         let hooks = self.hooks();
         let metrics = self.metrics();
+        let scalars = self.scalars(&hooks, &metrics, train.as_ref());
+        self.monitors(&scalars);
+        let computes_loss = self.computes_loss(&hooks);
         let mut tree = std::mem::take(&mut self.tree);
         tree.entries.sort_by_key(|entry| fixed::TOP_LEVEL.iter().position(|key| entry.key == *key));
         let (optimizer, param_groups) = optimizer?;
@@ -107,6 +111,8 @@ impl<'a> Resolver<'a> {
             plugins,
             hooks,
             metrics,
+            scalars,
+            computes_loss,
             tree,
         })
     }

@@ -18,6 +18,7 @@ pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
         source: Source::BuiltIn,
         hook: None,
         roles: Vec::new(),
+        scalars: Some(Vec::new()),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::engine::registry::Component;
 #[serde(deny_unknown_fields)]
 pub(super) struct ReduceLrOnPlateau {
     /// Any scalar of the run by its full name, such as `val/Loss`, `val/Accuracy` or `train/loss`.
+    #[param(monitor)]
     metric: String,
     /// Whether lower or higher is better.
     #[serde(default)]

@@ -26,6 +26,8 @@ pub(super) struct HookJson {
     #[serde(default)]
     pub(super) writes: Vec<String>,
     #[serde(default)]
+    pub(super) ops: Vec<String>,
+    #[serde(default)]
     pub(super) on_error: String,
     pub(super) params: Option<Vec<ParamJson>>,
 }
@@ -42,6 +44,8 @@ pub(super) struct MetricJson {
     pub(super) better: String,
     #[serde(default)]
     pub(super) unit: String,
+    #[serde(default)]
+    pub(super) ops: Vec<String>,
     pub(super) params: Option<Vec<ParamJson>>,
 }
 

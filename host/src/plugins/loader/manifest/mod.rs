@@ -33,8 +33,12 @@ pub struct HookManifest {
     pub mutates: Vec<String>,
     /// The values it reads.
     pub reads: Vec<String>,
-    /// The values it writes.
+    /// The values it writes; a scalar is written by its full name, `train/grad_norm`.
     pub writes: Vec<String>,
+    /// Whether `writes` says which scalars it puts: it names some, or no events at all.
+    pub names_scalars: bool,
+    /// The operators of libtorch that it calls.
+    pub ops: Vec<String>,
     /// What to do when it fails and the config does not say.
     pub on_error: Option<OnError>,
     /// Its parameters; `None` where they are not known from outside.
@@ -54,6 +58,8 @@ pub struct MetricManifest {
     pub better: Option<Better>,
     /// The unit of its value; empty for a plain number.
     pub unit: String,
+    /// The operators of libtorch that it calls.
+    pub ops: Vec<String>,
     /// Its parameters; `None` where they are not known from outside.
     pub params: Option<Vec<Param>>,
 }
@@ -74,6 +80,9 @@ impl HookManifest {
         let (points, unknown_points) = of.points(json.points)?;
         let on_error =
             of.word("on_error", &json.on_error, "abort, disable or warn", OnError::from_name)?;
+        let has = |word: &str| json.writes.iter().any(|written| written == word);
+        let names = json.writes.iter().any(|word| word.contains('/') || word.starts_with('@'));
+        let names_scalars = names || !(json.writes.is_empty() || has("events"));
         let something =
             |words: Vec<String>| words.into_iter().filter(|word| word != "nothing").collect();
         Ok(Self {
@@ -87,6 +96,8 @@ impl HookManifest {
             mutates: something(json.mutates),
             reads: something(json.reads),
             writes: something(json.writes),
+            names_scalars,
+            ops: json.ops,
             on_error,
             params: params(json.params),
         })
@@ -102,9 +113,9 @@ impl MetricManifest {
             "lower" => Some(Better::Lower),
             _ => None,
         })?;
-        let MetricJson { aliases, doc, unit, .. } = json;
+        let MetricJson { aliases, doc, unit, ops, .. } = json;
         let (name, params) = (of.name.to_owned(), params(json.params));
-        Ok(Self { name, aliases, doc, better, unit, params })
+        Ok(Self { name, aliases, doc, better, unit, ops, params })
     }
 }
 
@@ -130,6 +141,19 @@ mod tests {
         assert_eq!(manifest.points, [Point::AfterTrainIter]);
         assert_eq!(manifest.level, Level::NORMAL);
         assert!(manifest.mutates.is_empty() && manifest.params.is_none() && !manifest.has_state);
+    }
+
+    #[test]
+    fn a_hook_that_names_its_scalars_or_says_nothing_about_events_is_known() {
+        let is_known = |writes: &str| {
+            let json = format!(r#"{{"points":[],"writes":{writes},"ops":["aten::mean"]}}"#);
+            let manifest = parse(false, &json).unwrap();
+            assert_eq!(manifest.ops, ["aten::mean"]);
+            manifest.names_scalars
+        };
+        assert!(is_known(r#"["nothing"]"#) && is_known(r#"["lr_hint"]"#));
+        assert!(is_known(r#"["events","train/lr"]"#) && is_known(r#"["@norm"]"#));
+        assert!(!is_known("[]") && !is_known(r#"["events"]"#));
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for TypeVisitor {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "\"bool\", \"int\", \"float\", \"string\", \"path\", \"any\", {\"one_of\": […]}, {\"list\": …} or {\"table\": […]}",
+            "\"bool\", \"int\", \"float\", \"string\", \"path\", \"monitor\", \"any\", {\"one_of\": […]}, {\"list\": …} or {\"table\": […]}",
         )
     }
 
@@ -101,6 +101,7 @@ impl<'de> Visitor<'de> for TypeVisitor {
             "float" => ParamType::Float,
             "string" => ParamType::Str,
             "path" => ParamType::Path,
+            "monitor" => ParamType::Monitor,
             _ => ParamType::Any,
         }))
     }

@@ -1,0 +1,65 @@
+//! Settings that name a scalar of the run: it must be one that will be put.
+
+use super::Resolver;
+use crate::config::catalog::{CatalogEntry, Kind};
+use crate::config::check::Monitor;
+use crate::config::entries::{HookEntry, MetricEntry};
+use crate::config::error::ConfigError;
+use crate::config::resolved::{Precision, TrainSection};
+use crate::config::scalars::{Doubt, Scalars};
+use crate::config::tree::Node;
+
+impl Resolver<'_> {
+    /// The scalars that the run will put.
+    pub(super) fn scalars(
+        &self,
+        hooks: &[HookEntry],
+        metrics: &[MetricEntry],
+        train: Option<&TrainSection>,
+    ) -> Scalars {
+        let data = self.file.root.node("data").and_then(Node::as_table);
+        let mut scalars = Scalars::new(data.is_some_and(|data| data.node("val").is_some()));
+        for hook in hooks {
+            let puts = self.entry_of(hook).and_then(|entry| entry.scalars.as_deref());
+            scalars.add_hook(&hook.name, puts);
+        }
+        for metric in metrics {
+            metric.phases.iter().for_each(|phase| scalars.add_metric(&metric.name, phase));
+        }
+        if train.is_some_and(|train| train.precision == Precision::Fp16) {
+            scalars.add("train/loss_scale");
+            scalars.add("train/skipped_steps");
+        }
+        scalars
+    }
+
+    /// What the catalogue has of a hook that was resolved.
+    pub(super) fn entry_of(&self, hook: &HookEntry) -> Option<&CatalogEntry> {
+        let library = hook.library.as_deref();
+        self.catalog
+            .of(Kind::Hook)
+            .find(|entry| entry.name == hook.type_name && entry.source.library() == library)
+    }
+
+    /// Reports each setting that names a scalar which nothing will put. What else is wrong may be the reason for that, so
+    /// it comes first.
+    pub(super) fn monitors(&mut self, scalars: &Scalars) {
+        let monitors = std::mem::take(&mut self.checker.monitors);
+        if !self.checker.errors.is_empty() {
+            return;
+        }
+        for Monitor { at, key, name } in monitors.into_iter().filter(|one| !one.name.is_empty()) {
+            let Err(Doubt { is_sure, why, nearest, help }) = scalars.expect(&name) else {
+                continue;
+            };
+            if is_sure {
+                let error = ConfigError::NeverPut { at, key, name, why, nearest, help };
+                self.checker.errors.push(error);
+                continue;
+            }
+            let meant =
+                nearest.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            tracing::warn!("{at}: `{key}`: nothing is known to put `{name}`{meant}");
+        }
+    }
+}
