@@ -103,6 +103,10 @@ fn a_log_dir_outside_is_shared_by_runs_and_each_cuts_back_its_own_files_only() {
     let [mine] = mine.as_slice() else { panic!("{mine:?}") };
     let whole = fs::metadata(mine).unwrap().len();
 
+    // A run that is only tried leaves nothing, there neither.
+    bench.run(["train", "config.toml", "--fast-dev-run"]).expect(0);
+    assert_eq!(event_files(&shared).len(), 2);
+
     // Resumed from its first epoch: its own file loses what came later, the other run's loses nothing.
     let from = "run/checkpoints/iter_0000002";
     bench.run(["train", "config.toml", "--resume", from]).expect(0);

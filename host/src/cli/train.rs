@@ -137,7 +137,8 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
 /// Who writes the scalars of the run; those of a run that goes on stand where the checkpoint found them.
 fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, Failure> {
     let path = start.run.path();
-    let mut writers = Writers::new(RunFacts { run_dir: Some(path.to_owned()), config });
+    let (run_dir, is_temporary) = (Some(path.to_owned()), args.fast.is_on());
+    let mut writers = Writers::new(RunFacts { run_dir, is_temporary, config });
     let is_announced = !args.quiet && args.fast.announce(args.json);
     if args.json {
         let checkpoint = start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint);

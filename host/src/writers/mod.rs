@@ -107,6 +107,8 @@ pub trait Writer {
 pub struct RunFacts {
     /// The run directory; `None` where the run leaves none.
     pub run_dir: Option<PathBuf>,
+    /// Whether it goes when the run ends: nothing is left elsewhere either.
+    pub is_temporary: bool,
     /// The resolved config, as TOML.
     pub config: String,
 }
@@ -184,7 +186,10 @@ impl Writers {
         let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
             return Err(OpenError::Unknown { kind: kind.to_owned() });
         };
-        let folder = kind.place(folder)?;
+        let folder = match kind.place(folder)? {
+            outside if self.facts.is_temporary && !is_inside(&outside) => kind.folder.into(),
+            folder => folder,
+        };
         match self.opened.iter().find(|(name, _)| *name == kind.name) {
             Some((_, open)) if *open == folder => return Ok(()),
             Some((name, open)) => return Err(OpenError::Elsewhere { name, open: open.clone() }),
@@ -312,7 +317,7 @@ mod tests {
     fn a_kind_is_opened_once_inside_the_run_directory() {
         let folder = tempfile::tempdir().unwrap();
         let run_dir = Some(folder.path().to_owned());
-        let mut writers = Writers::new(RunFacts { run_dir, config: String::new() });
+        let mut writers = Writers::new(RunFacts { run_dir, ..RunFacts::default() });
         for outside in ["../json", "/tmp/json", "a/../../b"] {
             let error = writers.open("json", outside).unwrap_err().to_string();
             assert_eq!(error, format!("`{outside}`: give a folder inside the run directory"));
@@ -329,7 +334,7 @@ mod tests {
     fn a_dot_is_the_run_directory_itself() {
         let folder = tempfile::tempdir().unwrap();
         let run_dir = Some(folder.path().to_owned());
-        let mut writers = Writers::new(RunFacts { run_dir, config: String::new() });
+        let mut writers = Writers::new(RunFacts { run_dir, ..RunFacts::default() });
         writers.open("json", ".").unwrap();
         writers.open("json", "./").unwrap();
         assert!(folder.path().join("training_status.json").is_file());

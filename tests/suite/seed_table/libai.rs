@@ -165,8 +165,8 @@ const OTHER: &[Row] = &[
     ),
     row(
         "build_tokenizer",
-        Keys(&["data.train.unit", "data.train.vocabulary"]),
-        "bytes or characters; other tokenizers: token arrays by `Npy` or `Npz`",
+        Types(&["Tokens", "Text"]),
+        "the ids of any tokenizer, saved by NumPy; bytes and characters without one",
     ),
     row("train.train_iter", Keys(&["train.max_iters"]), ""),
     row(
@@ -225,6 +225,11 @@ const OTHER: &[Row] = &[
     row("relative imports of configs", Keys(&["_base_"]), ""),
     row("a.b=c on the command line", Command("train", "--set"), ""),
     row("--resume", Command("train", "--resume"), ""),
+    row(
+        "--fast-dev-run",
+        Command("train", "--fast-dev-run"),
+        "one batch of everything, or N; there 20 iterations",
+    ),
     row("--eval-only", Command("eval", "--checkpoint"), ""),
     row("inference_on_dataset", Command("eval", "--out"), "several test sets: `[data.tests.NAME]`"),
     row(
