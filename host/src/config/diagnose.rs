@@ -2,8 +2,10 @@
 
 use hookrack_plugin_api::Level;
 
+use super::catalog::Kind;
 use super::error::ConfigError;
 use super::fixed::TOP_LEVEL;
+use super::name::{NAME_RULE, is_number};
 use super::origin::Origin;
 
 /// A place in a document and what is to be said there.
@@ -235,11 +237,12 @@ impl ConfigError {
             Self::UnknownPhase { .. } => {
                 Some("the phases are train, val, test, pred, and eval for val and test".into())
             }
-            Self::BadName { name, .. } if name.chars().all(|c| c.is_ascii_digit()) => {
+            Self::BadName { name, .. } if is_number(name) => {
                 Some("digits alone would be the number of an entry; add a letter".into())
             }
-            Self::BadName { .. } => {
-                Some("use letters, digits, `_`, `-` and `.`, and do not start with `.`".into())
+            Self::BadName { .. } => Some(NAME_RULE.into()),
+            Self::DuplicateName { first: Origin::Default, kind: Kind::Metric, .. } => {
+                Some("a default hook has this name already; add `name = \"…\"`".into())
             }
             Self::DuplicateName { first: Origin::Default, .. } => {
                 Some("a default hook has this name already; add `name = \"…\"`, or set it up under [default_hooks]".into())

@@ -124,8 +124,8 @@ pub enum ConfigError {
     NoPhase { at: Origin, key: String },
     #[error("`{name}` cannot be a name")]
     BadName { at: Origin, name: String },
-    #[error("two {}s are named `{name}`", kind.noun())]
-    DuplicateName { at: Origin, kind: Kind, name: String, first: Origin },
+    #[error("{} are named `{name}`", pair(*first_kind, *kind))]
+    DuplicateName { at: Origin, kind: Kind, name: String, first: Origin, first_kind: Kind },
     #[error("`{key}` and `{first_key}` are two names of the same setting")]
     SetTwice { at: Origin, key: String, first: Origin, first_key: String },
     #[error("hooks `{first_name}` and `{second_name}` both provide the role {role}")]
@@ -153,6 +153,14 @@ pub enum ConfigError {
     NotAttached { at: Origin, why: String },
     #[error("{what} `{name}` ({library}) could not be made: {why}")]
     NotMade { at: Origin, what: &'static str, name: String, library: String, why: String },
+}
+
+/// `two hooks`, `a hook and a metric`.
+fn pair(first: Kind, second: Kind) -> String {
+    match (first.noun(), second.noun()) {
+        (first, second) if first == second => format!("two {first}s"),
+        (first, second) => format!("a {first} and a {second}"),
+    }
 }
 
 fn cadence_fault(fault: CadenceFault) -> &'static str {

@@ -17,6 +17,7 @@ mod fixed;
 mod inherit;
 mod locate;
 mod merge;
+mod name;
 mod nearest;
 mod origin;
 mod overrides;
@@ -41,6 +42,7 @@ pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::Row;
 pub use file::ConfigFile;
+pub use name::{NAME_RULE, is_name, is_number};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{

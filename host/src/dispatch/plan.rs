@@ -36,6 +36,12 @@ pub enum PlanError {
         /// The other.
         second: String,
     },
+    /// Two hooks have one name, by which a checkpoint keeps their state.
+    #[error("two hooks or metrics are named `{name}`: give one of them another name")]
+    TwoOfOneName {
+        /// The name.
+        name: String,
+    },
     /// A role would be left out at times.
     #[error(
         "`{hook}` takes the role {role}, but `every` or `phase` would leave it out at times: a step cannot do without; \
@@ -64,6 +70,10 @@ const NEEDED: [Point; 4] =
 impl Plan {
     /// Orders the seats: by level, default hooks first among equals, then as they were configured.
     pub fn new(seats: &[Seat]) -> Result<Self, PlanError> {
+        let mut names = std::collections::BTreeSet::new();
+        if let Some(twin) = seats.iter().find(|seat| !names.insert(&seat.name)) {
+            return Err(PlanError::TwoOfOneName { name: twin.name.clone() });
+        }
         let mut order: Vec<usize> = (0..seats.len()).collect();
         order.sort_by_key(|&i| (seats[i].level, !seats[i].is_default, i));
         let mut rows = Vec::with_capacity(Point::COUNT);

@@ -5,6 +5,7 @@ use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::error::ConfigError;
 use crate::config::fixed;
+use crate::config::name::is_name;
 use crate::config::origin::Origin;
 use crate::config::resolved::{Component, DataSection, DataSplit};
 use crate::config::tree::{Entry, Item, Node, Table};
@@ -46,7 +47,7 @@ impl Resolver<'_> {
         let mut sets = Vec::new();
         let mut named = Table::default();
         for entry in &table.entries {
-            if !super::is_file_name(&entry.key) {
+            if !is_name(&entry.key) {
                 let (at, name) = (entry.key_origin.clone(), brief(&entry.key));
                 self.checker.errors.push(ConfigError::BadName { at, name });
             }

@@ -48,8 +48,6 @@ impl Resolver<'_> {
                 resolved.extend(self.hook(node, &scope, &none));
             }
         }
-        let named = resolved.iter().map(|one| (one.hook.name.as_str(), &one.hook.origin));
-        self.unique_names(Kind::Hook, &named.collect::<Vec<_>>());
         self.one_provider_per_role(&resolved);
         self.loss_where_it_is_needed(&resolved);
         let custom = resolved[defaults..].iter();

@@ -32,8 +32,6 @@ impl Resolver<'_> {
             }
         }
         self.companions(&mut metrics, &mut nodes);
-        let named = metrics.iter().map(|metric| (metric.name.as_str(), &metric.origin));
-        self.unique_names(Kind::Metric, &named.collect::<Vec<_>>());
         self.push_list("metrics", nodes);
         metrics
     }

@@ -21,6 +21,7 @@ use super::check::{Checker, Scope};
 use super::error::{ConfigError, ConfigErrors};
 use super::file::ConfigFile;
 use super::fixed;
+use super::name::{is_name, is_name_char};
 use super::nearest::nearest;
 use super::origin::Origin;
 use super::resolved::{PluginsSection, ResolvedConfig, RunSection, WeightsSection};
@@ -89,6 +90,7 @@ impl<'a> Resolver<'a> {
         let plugins = self.plugins(dirs);
         let hooks = self.hooks();
         let metrics = self.metrics();
+        self.unique_names(&hooks, &metrics);
         let scalars = self.scalars(&hooks, &metrics, train.as_ref());
         self.monitors(&scalars);
         let computes_loss = self.computes_loss(&hooks);
@@ -154,7 +156,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn run_name(&mut self, node: &Node) {
-        if let Some(name) = node.as_str().filter(|name| !is_file_name(name)) {
+        if let Some(name) = node.as_str().filter(|name| !is_name(name)) {
             let (at, name) = (node.origin.clone(), name.to_owned());
             self.checker.errors.push(ConfigError::BadName { at, name });
         }
@@ -180,19 +182,7 @@ impl<'a> Resolver<'a> {
 
 fn default_name(stem: &str) -> super::tree::Entry {
     let name: String = stem.chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
-    let name = if is_file_name(&name) { name } else { "run".into() };
+    let name = if is_name(&name) { name } else { "run".into() };
     let node = Node::str(name, Origin::Default);
     super::tree::Entry { key: "name".into(), key_origin: Origin::Default, node }
-}
-
-fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
-}
-
-/// Names become file names and parts of key paths.
-fn is_file_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= 128
-        && !name.starts_with('.')
-        && name.chars().all(is_name_char)
 }

@@ -7,7 +7,9 @@ use super::entry::Typed;
 use crate::config::cadence::{CadenceFault, Every, PHASE_NAMES, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
+use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
+use crate::config::name::{is_name, is_number};
 use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
@@ -19,26 +21,29 @@ impl Resolver<'_> {
             return Node::str(typed.written_type(), Origin::Default);
         };
         let name = node.as_str().unwrap_or_default();
-        let digits = name.chars().all(|c| c.is_ascii_digit());
-        if name != typed.written_type() && (digits || !super::is_file_name(name)) {
+        if is_number(name) || !is_name(name) {
             let (at, name) = (node.origin.clone(), brief(name));
             self.checker.errors.push(ConfigError::BadName { at, name });
         }
         node.clone()
     }
 
-    /// Reports each entry whose name an earlier one has.
-    pub(super) fn unique_names(&mut self, kind: Kind, named: &[(&str, &Origin)]) {
-        for (index, (name, origin)) in named.iter().enumerate() {
-            let Some((_, first)) = named[..index].iter().find(|(earlier, _)| earlier == name)
-            else {
-                continue;
-            };
+    /// Reports each hook and metric whose name an earlier one has: a checkpoint keeps the states of both by name.
+    pub(super) fn unique_names(&mut self, hooks: &[HookEntry], metrics: &[MetricEntry]) {
+        let hooks =
+            hooks.iter().map(|hook| (Kind::Hook, &hook.name, &hook.origin, hook.is_default));
+        let metrics = metrics.iter().map(|one| (Kind::Metric, &one.name, &one.origin, false));
+        let mut named: Vec<_> = hooks.chain(metrics).collect();
+        named.sort_by_key(|(.., origin, is_default)| (!is_default, origin.reading_position()));
+        for (index, &(kind, name, origin, _)) in named.iter().enumerate() {
+            let earlier = named[..index].iter().find(|(_, earlier, ..)| *earlier == name);
+            let Some(&(first_kind, _, first, _)) = earlier else { continue };
             self.checker.errors.push(ConfigError::DuplicateName {
-                at: (*origin).clone(),
+                at: origin.clone(),
                 kind,
-                name: (*name).to_owned(),
-                first: (*first).clone(),
+                name: name.clone(),
+                first: first.clone(),
+                first_kind,
             });
         }
     }

@@ -4,6 +4,7 @@ use super::error::{LoadError, Refusal};
 use super::manifest::{HookManifest, ManifestError, MetricManifest, Subject};
 use super::table;
 use super::text::{lent, one_line};
+use crate::config::{is_name, is_number};
 use hookrack_plugin_api::abi::{ABI_MINOR, HookBase, HrHeader, HrPlugin, HrStr, MetricBase};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -127,7 +128,9 @@ macro_rules! kind_of_table {
                 let text = unsafe { lent((table.manifest)()) }
                     .ok_or_else(|| ManifestError::NotText { subject: subject.to_string() })?;
                 let manifest = Arc::new($manifest::parse(text, &subject)?);
-                Ok(Self { table, manifest, source })
+                let of_type = Self { table, manifest, source };
+                of_type.names().try_for_each(|name| check_name($kind, name))?;
+                Ok(of_type)
             }
         }
 
@@ -168,6 +171,14 @@ fn type_name(kind: &str, name: HrStr) -> Result<&'static str, ManifestError> {
         Some(name) if !name.is_empty() && !name.contains(char::is_control) => Ok(name),
         _ => Err(ManifestError::Unnamed { subject: format!("a {kind} of it") }),
     }
+}
+
+/// An instance is named like its type where the config does not say otherwise, so both follow one rule.
+fn check_name(kind: &str, name: &str) -> Result<(), ManifestError> {
+    if is_name(name) && !is_number(name) {
+        return Ok(());
+    }
+    Err(ManifestError::BadName { subject: format!("a {kind} of it"), name: one_line(name) })
 }
 
 fn check_distinct<'a>(

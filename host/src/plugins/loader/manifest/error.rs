@@ -9,6 +9,14 @@ pub enum ManifestError {
         /// Which.
         subject: String,
     },
+    /// It cannot be called so: the name is a key of checkpoints and a part of key paths.
+    #[error("{subject} cannot be named `{name}`: {rule}", rule = crate::config::NAME_RULE)]
+    BadName {
+        /// Which.
+        subject: String,
+        /// Its name, or one of its aliases.
+        name: String,
+    },
     /// Two tables have one name.
     #[error("{subject} is exported twice: give one of them another name")]
     Twice {
