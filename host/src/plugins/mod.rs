@@ -14,6 +14,7 @@ mod metric_seat;
 mod services;
 mod state_io;
 mod state_scope;
+mod wire_value;
 
 pub use forward_role::ForwardRole;
 pub use instance::{Instance, StateFailure};

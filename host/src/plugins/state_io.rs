@@ -2,6 +2,8 @@
 
 use super::instance::StateFailure;
 use super::services::Desk;
+use super::wire_value::taken_in;
+use crate::run::safetensors_file;
 use crate::saved_state::SavedState;
 use crate::train::{Context, Lease};
 use hookrack_plugin_api::abi::{
@@ -13,34 +15,50 @@ use std::ffi::c_void;
 struct Sink<'a> {
     context: &'a Context,
     state: RefCell<SavedState>,
+    // Why the first thing that cannot be saved was not taken.
+    refused: RefCell<Option<String>>,
+}
+
+impl Sink<'_> {
+    fn refuse(&self, key: &str, why: String) -> String {
+        let mut refused = self.refused.borrow_mut();
+        refused.get_or_insert_with(|| format!("`{key}` cannot be saved: {why}"));
+        why
+    }
 }
 
 /// Has `save` fill a writer, and gives what it put there.
 ///
 /// # Errors
-/// What `save` says.
+/// What `save` says, or that it put what no checkpoint can keep: it may not have looked at the answer.
 pub fn gather(
     context: &Context,
     save: impl FnOnce(&HrStateWriter) -> Result<(), StateFailure>,
 ) -> Result<SavedState, StateFailure> {
-    let sink = Sink { context, state: RefCell::default() };
+    let sink = Sink { context, state: RefCell::default(), refused: RefCell::default() };
     let writer = HrStateWriter {
         header: HrHeader::of::<HrStateWriter>(0),
         sink: (&raw const sink).cast_mut().cast(),
         put_value,
         put_tensor,
     };
-    save(&writer)?;
-    Ok(sink.state.into_inner())
+    let saved = save(&writer);
+    match (saved, sink.refused.into_inner()) {
+        (Ok(()), None) => Ok(sink.state.into_inner()),
+        (Err(failure), None) => Err(failure),
+        // A hook that passes a refusal on does not know its reason.
+        (saved, Some(why)) => {
+            Err(StateFailure { panicked: saved.is_err_and(|failure| failure.panicked), why })
+        }
+    }
 }
 
 unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
     // SAFETY: `gather` made the sink and waits; key and value are lent until this returns.
-    let (sink, key, value) = unsafe {
-        (&*sink.cast::<Sink<'_>>(), key.to_lossy(), value.as_ref().and_then(|v| v.to_value()))
-    };
+    let (sink, key, value) =
+        unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy(), taken_in(value)) };
     Desk::guard_calling(|| {
-        let value = value.ok_or("the value is none, or of a kind that this host does not know")?;
+        let value = value.map_err(|why| sink.refuse(&key, why))?;
         sink.state.borrow_mut().values.insert(key.into_owned(), value);
         Ok(HrStatus::OK)
     })
@@ -51,8 +69,10 @@ unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor)
     let (sink, key) = unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy()) };
     Desk::guard_calling(|| {
         let arena = sink.context.arena.borrow();
-        let tensor = arena.tensor(tensor).map_err(|error| error.to_string())?;
-        sink.state.borrow_mut().tensors.insert(key.into_owned(), tensor.shallow_clone());
+        let tensor = arena.tensor(tensor).map_err(|error| error.to_string());
+        let tensor = tensor.and_then(safetensors_file::storable);
+        let tensor = tensor.map_err(|why| sink.refuse(&key, why))?;
+        sink.state.borrow_mut().tensors.insert(key.into_owned(), tensor);
         Ok(HrStatus::OK)
     })
 }

@@ -13,9 +13,12 @@ pub fn to_json(value: &Value) -> Json {
         Value::Float(f) => serde_json::json!({ "float": f.to_string() }),
         Value::Str(s) => Json::String(s.clone()),
         Value::List(items) => Json::Array(items.iter().map(to_json).collect()),
-        Value::Table(fields) => {
-            Json::Object(fields.iter().map(|(k, v)| (k.clone(), to_json(v))).collect())
-        }
+        Value::Table(fields) => match fields.as_slice() {
+            [(key, value)] if is_tag(key) => {
+                Json::Object([(format!("\\{key}"), to_json(value))].into_iter().collect())
+            }
+            fields => Json::Object(fields.iter().map(|(k, v)| (k.clone(), to_json(v))).collect()),
+        },
     }
 }
 
@@ -33,10 +36,26 @@ pub fn from_json(json: &Json) -> Option<Value> {
         Json::Object(fields) => match not_finite(fields) {
             Some(float) => Value::Float(float),
             None => Value::Table(
-                fields.iter().filter_map(|(k, v)| Some((k.clone(), from_json(v)?))).collect(),
+                fields
+                    .iter()
+                    .filter_map(|(key, value)| {
+                        let key = if fields.len() == 1 { untagged(key) } else { key };
+                        Some((key.to_owned(), from_json(value)?))
+                    })
+                    .collect(),
             ),
         },
     })
+}
+
+/// Whether a table with this key alone could be taken for a number; then it is written with a `\` before the key.
+fn is_tag(key: &str) -> bool {
+    key.trim_start_matches('\\') == "float"
+}
+
+/// The key of a table with this one alone.
+fn untagged(key: &str) -> &str {
+    key.strip_prefix('\\').filter(|rest| is_tag(rest)).unwrap_or(key)
 }
 
 fn not_finite(fields: &serde_json::Map<String, Json>) -> Option<f64> {
@@ -49,6 +68,18 @@ fn not_finite(fields: &serde_json::Map<String, Json>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_looks_like_a_number_stays_a_table() {
+        for key in ["float", "\\float", "\\\\float", "\\other", ""] {
+            for inner in [Value::from("inf"), 1i64.into(), f64::NAN.into()] {
+                let value = Value::Table(vec![(key.to_owned(), inner)]);
+                let text = to_json(&value).to_string();
+                let back = from_json(&serde_json::from_str(&text).unwrap()).unwrap();
+                assert_eq!(format!("{back:?}"), format!("{value:?}"), "{text}");
+            }
+        }
+    }
 
     #[test]
     fn every_value_comes_back_infinities_included() {

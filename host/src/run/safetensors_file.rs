@@ -2,6 +2,7 @@
 
 use super::atomic;
 use super::error::RunDirError;
+use crate::torch::dlpack::View;
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde_json::{Map, Value as Json, json};
 use std::fs;
@@ -37,6 +38,17 @@ fn place<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Placed<'a>, String> {
     let (_, _, dtype) = found.ok_or_else(|| format!("safetensors has no type for {kind:?}"))?;
     let bytes = tensor.numel() * kind.elt_size_in_bytes();
     Ok(Placed { name, tensor, dtype, kind, bytes })
+}
+
+/// A tensor as a file can have it: dense, of a type that safetensors knows. A handle, not a copy.
+///
+/// # Errors
+/// Why no file can have it.
+pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
+    View::of(tensor).map_err(|error| error.to_string())?;
+    place("", tensor)?;
+    // A view that is negated when it is read: its memory has other numbers.
+    tensor.f_resolve_neg().map_err(|error| error.to_string())
 }
 
 /// Writes named tensors to a file, whole or not at all.
@@ -192,6 +204,22 @@ mod tests {
         assert_eq!(back[1].1, transposed);
         assert_eq!(back[2].1.size(), [0, 4]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn what_no_file_can_have_is_told_and_a_negated_view_is_kept_as_it_reads() {
+        let dense = Tensor::from_slice(&[1.0_f32, -2.0]);
+        assert_eq!(storable(&dense).unwrap(), dense);
+        let sparse = storable(&dense.to_sparse(None, None::<i64>, None::<i64>));
+        let complex = storable(&Tensor::zeros([2], (Kind::ComplexFloat, tch::Device::Cpu)));
+        let eighth = storable(&dense.to_kind(Kind::Float8e5m2));
+        for refused in [sparse, complex, eighth] {
+            assert!(!refused.unwrap_err().is_empty());
+        }
+        let pair = Tensor::view_as_complex(&Tensor::from_slice(&[1.0_f32, 2.0]));
+        let negated = pair.conj().imag();
+        assert!(negated.is_neg());
+        assert_eq!(bytes_of(&storable(&negated).unwrap()).unwrap(), (-2.0_f32).to_le_bytes());
     }
 
     #[test]

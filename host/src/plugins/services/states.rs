@@ -1,6 +1,7 @@
 //! Values that hooks share by name.
 
 use super::desk::Desk;
+use crate::plugins::wire_value::taken_in;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrValue, StateTable, WireTree};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -23,12 +24,9 @@ struct Lent {
 
 unsafe extern "C" fn put(host: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
     // SAFETY: the caller's handle is ours; it lends key and tree until this returns.
-    let (desk, key, value) = unsafe {
-        (Desk::of(host), key.to_lossy(), value.as_ref().and_then(|value| value.to_value()))
-    };
+    let (desk, key, value) = unsafe { (Desk::of(host), key.to_lossy(), taken_in(value)) };
     desk.answer(|context| {
-        let value = value.ok_or("the value is none, or of a kind that this host does not know")?;
-        context.states.borrow_mut().insert(key.into_owned(), value);
+        context.states.borrow_mut().insert(key.into_owned(), value?);
         Ok::<_, String>(())
     })
 }

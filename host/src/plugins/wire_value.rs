@@ -1,0 +1,76 @@
+//! A tree of values from a plugin, taken in: only as deep as can be read back from a checkpoint.
+
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::abi::{HrValue, VALUE_LIST, VALUE_TABLE};
+
+/// So many lists and tables may stand within each other. `state.json` has four around a value, and is read up to 127 deep.
+const DEEPEST: usize = 100;
+
+/// Copies a tree.
+///
+/// # Safety
+/// `value` is null or leads to a whole tree: every `items` points to `len` values, every text is readable.
+///
+/// # Errors
+/// It is none, of a kind that this host does not know, or nested too deep.
+pub(super) unsafe fn taken_in(value: *const HrValue) -> Result<Value, String> {
+    // SAFETY: by the contract.
+    let value = unsafe { value.as_ref() }.ok_or("there is no value")?;
+    // SAFETY: by the contract.
+    if !unsafe { fits(value, DEEPEST) } {
+        return Err(format!(
+            "the value is nested more than {DEEPEST} deep, which no checkpoint could be read back with"
+        ));
+    }
+    // SAFETY: by the contract.
+    let taken = unsafe { value.to_value() };
+    taken.ok_or_else(|| "the value is none, or of a kind that this host does not know".to_owned())
+}
+
+/// Whether no more than `deepest` lists and tables stand within each other.
+///
+/// # Safety
+/// As for [`taken_in`].
+unsafe fn fits(value: &HrValue, deepest: usize) -> bool {
+    if !matches!(value.kind, VALUE_LIST | VALUE_TABLE) || value.items.is_null() {
+        return true;
+    }
+    let Some(left) = deepest.checked_sub(1) else { return false };
+    // SAFETY: the caller vouches that `items` points to `len` values.
+    let children = unsafe { std::slice::from_raw_parts(value.items, value.len) };
+    // SAFETY: the children are trees of the same kind.
+    children.iter().all(|child| unsafe { fits(child, left) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::abi::WireTree;
+
+    fn nested(depth: usize) -> Value {
+        let wrap = |inner, level: usize| match level % 2 {
+            0 => Value::List(vec![inner]),
+            _ => Value::Table(vec![("inner".to_owned(), inner)]),
+        };
+        (0..depth).fold(Value::Float(f64::NAN), wrap)
+    }
+
+    fn taken(value: &Value) -> Result<Value, String> {
+        let tree = WireTree::new(value);
+        // SAFETY: the tree is whole and lives through the call.
+        unsafe { taken_in(tree.as_ptr()) }
+    }
+
+    #[test]
+    fn what_is_taken_in_can_be_read_back_and_what_cannot_is_refused() {
+        let deepest = taken(&nested(DEEPEST)).unwrap();
+        let json = crate::run::to_json(&deepest);
+        // As deep as a hook's value stands in `state.json`.
+        let state = serde_json::json!({ "hooks": { "name": { "key": json } } }).to_string();
+        let read: serde_json::Value = serde_json::from_str(&state).unwrap();
+        let back = crate::run::from_json(&read["hooks"]["name"]["key"]).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{deepest:?}"));
+        let error = taken(&nested(DEEPEST + 1)).unwrap_err();
+        assert!(error.contains("nested more than 100 deep"), "{error}");
+    }
+}
