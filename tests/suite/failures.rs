@@ -179,3 +179,52 @@ fn reading_what_is_not_there_at_a_point_is_an_error_and_not_a_crash() {
         .expect(4)
         .says(&["failed at before_train", "there is no label at this point"]);
 }
+
+/// What no checkpoint can keep, and what is said about it.
+const UNUSUAL: [(&str, &str, &str); 3] = [
+    ("sparse", "tensor", "dense"),
+    ("complex", "tensor", "ComplexFloat"),
+    ("deep", "deep", "nested more than 100 deep"),
+];
+
+#[test]
+fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() {
+    for (what, key, why) in UNUSUAL {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"{what}\"\n"
+        ));
+        let words = format!("hook `keeper` could not save its state: `{key}` cannot be saved: ");
+        for (policy, then) in [("disable", "it is switched off"), ("warn", "it goes on")] {
+            let policy = format!("custom_hooks.keeper.on_error={policy}");
+            let (ran, run) = bench.train(then.rsplit(' ').next().unwrap(), &["-s", &policy]);
+            ran.expect(0).says(&[&words, why, then, "the checkpoint is without its state"]);
+            // What is written can be read, says what it lacks, and is gone on from.
+            assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
+            let name = run.path.file_name().unwrap().to_str().unwrap().to_owned();
+            let path = format!("{name}/checkpoints/iter_0000002");
+            bench
+                .run(["inspect", &path])
+                .expect(0)
+                .prints(&["state of    keeper: could not be saved"]);
+            let more = ["--resume", "-s", "train.max_epochs=3", "-s", &policy];
+            let (ran, run) = bench.train(&name, &more);
+            ran.expect(0);
+            assert_eq!(run.record()["iter"], 6);
+        }
+        let (ran, run) = bench.train("aborted", &["-s", "custom_hooks.keeper.on_error=abort"]);
+        ran.expect(6).says(&[&words, why]);
+        assert_eq!(run.checkpoints(), [""; 0], "nothing is written that cannot be read");
+    }
+}
+
+#[test]
+fn a_hook_that_does_not_look_whether_its_state_was_taken_has_failed_all_the_same() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"sparse\"\ncareless = true\n",
+    );
+    let (ran, run) = bench.train("run", &["-s", "custom_hooks.keeper.on_error=warn"]);
+    ran.expect(0).says(&["`tensor` cannot be saved", "the checkpoint is without its state"]);
+    let (ran, _) = bench.train("run", &["--resume", "-s", "train.max_epochs=3"]);
+    ran.expect(0).says(&["hook `keeper` begins afresh: it could not save its state"]);
+    assert_eq!(run.record()["iter"], 6);
+}

@@ -2,7 +2,8 @@
 //! checkpoint counts on is on the disk before it.
 
 use crate::patience::output;
-use crate::workbench::{Bench, RunFolder, program};
+use crate::resume::assert_same;
+use crate::workbench::{Bench, Ran, RunFolder, program};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,10 +15,16 @@ const LAYER: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Where FAULT_WHILE names a file, only while that is there. */
@@ -73,14 +80,44 @@ int rename(const char *from, const char *to) {
     if (!real) real = dlsym(RTLD_NEXT, "rename");
     if (is_path_hit(to, "rename-eio")) { errno = EIO; return -1; }
     note("rename", to);
-    return real(from, to);
+    int done = real(from, to);
+    if (is_path_hit(to, "rename-kill")) raise(SIGKILL);
+    return done;
 }
 
 int mkdir(const char *path, mode_t mode) {
     static int (*real)(const char *, mode_t);
     if (!real) real = dlsym(RTLD_NEXT, "mkdir");
     if (is_path_hit(path, "mkdir-eacces")) { errno = EACCES; return -1; }
-    return real(path, mode);
+    int done = real(path, mode);
+    if (done == 0) note("mkdir", path);
+    return done;
+}
+
+/* What the program asks of the system without the C library is refused by the system itself: an error number in place
+   of a call, in place of one with a flag. */
+static void refuse(unsigned call, unsigned argument, unsigned flag, int error) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[argument])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flag, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+        perror("no filter of system calls");
+        abort();
+    }
+}
+
+__attribute__((constructor)) static void begin(void) {
+    const char *lacks = getenv("SYSTEM_LACKS");
+    if (!lacks) return;
+    /* RENAME_EXCHANGE is 2; every kind of lock has a bit of 15. */
+    if (strstr(lacks, "exchange")) refuse(SYS_renameat2, 4, 2, EINVAL);
+    if (strstr(lacks, "locks")) refuse(SYS_flock, 1, 15, ENOLCK);
 }
 "#;
 
@@ -101,10 +138,15 @@ pub(crate) fn train<K: AsRef<OsStr>>(
     bench: &Bench,
     environment: impl IntoIterator<Item = (K, K)>,
 ) -> Output {
+    let args = ["train", "config.toml", "--run-dir", "run"];
+    output(layered(bench, &args).envs(environment)).unwrap()
+}
+
+fn layered(bench: &Bench, args: &[&str]) -> Command {
     let mut command = Command::new(program());
-    command.args(["train", "config.toml", "--run-dir", "run"]).current_dir(bench.path("."));
+    command.args(args).current_dir(bench.path("."));
     command.env_remove("LD_LIBRARY_PATH").env("LD_PRELOAD", layer());
-    output(command.envs(environment)).unwrap()
+    command
 }
 
 #[test]
@@ -166,4 +208,96 @@ fn metrics_that_do_not_come_to_the_disk_end_the_run_without_a_checkpoint_that_co
     assert_eq!(ran.status.code(), Some(6), "{stderr}");
     assert!(stderr.contains("could not sync ") && stderr.contains("metrics.json"), "{stderr}");
     assert_eq!(RunFolder { path: bench.path("run") }.checkpoints(), [""; 0]);
+}
+
+/// The arguments of a resume at the first of two checkpoints; the second is then written over.
+const BACK: [&str; 4] = ["train", "config.toml", "--resume", "run/checkpoints/iter_0000002"];
+
+#[test]
+fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_renames() {
+    // The last iteration of an epoch is saved twice: as an iteration, and when the epoch is done.
+    let bench = Bench::new(
+        "[default_hooks]\ntimer = false\ncheckpoint = { epoch_period = 1, iter_period = 2 }\n",
+    );
+    let whole = bench.trained("whole", &[]);
+    let lacking = [("SYSTEM_LACKS", "exchange"), ("FAULT", "rename-kill"), ("FAULT_IN", ".old")];
+    let ran = Ran::from(train(&bench, lacking));
+    assert_eq!(ran.code, None, "it was not killed: {ran:?}");
+    let run = RunFolder { path: bench.path("run") };
+    assert_eq!(run.checkpoints(), ["iter_0000002.old"], "the only one there is");
+    // Who only reads finds it where it is, by its own name too.
+    for path in ["run", "run/checkpoints/iter_0000002"] {
+        bench.run(["eval", "config.toml", "--checkpoint", path]).expect(0);
+    }
+    let (ran, run) = bench.train("run", &["--resume"]);
+    ran.expect(0).says(&["iter_0000002 was being replaced when its run ended: it is kept"]);
+    assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
+    assert_same(&whole, &run, "after a kill between two renames");
+    // One that is in its place has no need of the old one.
+    let old = run.path.join("checkpoints/iter_0000004.old");
+    std::fs::create_dir(&old).unwrap();
+    bench.train("run", &["--resume", "-s", "train.max_epochs=3"]).0.expect(0);
+    assert!(!old.exists());
+}
+
+#[test]
+fn a_system_that_cannot_exchange_folders_writes_checkpoints_over_all_the_same() {
+    let bench = Bench::new("");
+    let run = bench.trained("run", &[]);
+    let tensors = || run.tensors("checkpoints/iter_0000004/model.safetensors");
+    let before = tensors();
+    Ran::of(layered(&bench, &BACK).env("SYSTEM_LACKS", "exchange")).expect(0);
+    assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
+    assert_eq!(tensors(), before);
+    assert!(!run.path.join("checkpoints/iter_0000004.old").exists());
+}
+
+#[test]
+fn without_locks_a_warning_says_so_and_other_processes_files_are_left_alone() {
+    let bench = Bench::new("");
+    let run = bench.trained("run", &["-s", "train.max_epochs=1"]);
+    // What looks left behind may be another process's at work.
+    let theirs = run.path.join("checkpoints/.iter_0000009.1.tmp");
+    std::fs::create_dir(&theirs).unwrap();
+    let args = ["train", "config.toml", "--run-dir", "run", "--resume"];
+    let mut command = layered(&bench, &args);
+    Ran::of(command.env("SYSTEM_LACKS", "locks")).expect(0).says(&[
+        "/run cannot be locked (No locks available",
+        "make sure that no other process trains there",
+    ]);
+    assert!(theirs.exists());
+    // With a lock it is known to be nobody's.
+    bench.train("run", &["--resume", "-s", "train.max_epochs=3"]).0.expect(0);
+    assert!(!theirs.exists());
+}
+
+#[test]
+fn a_folder_is_on_the_disk_before_a_checkpoint_that_is_in_it() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n");
+    for (dir, more) in [("a/b/run", ""), ("c/run", "default_hooks.checkpoint.checkpoint_dir=d/e")] {
+        let log = bench.path("log");
+        let mut command = layered(&bench, &["train", "config.toml", "--run-dir", dir]);
+        if !more.is_empty() {
+            command.args(["-s", more]);
+        }
+        Ran::of(command.env("FAULT_LOG", &log)).expect(0);
+        let log = bench.take("log");
+        let lines: Vec<_> = log.lines().collect();
+        let root = bench.path(".").canonicalize().unwrap();
+        let made = lines.iter().enumerate().filter_map(|(at, line)| {
+            let path = root.join(line.strip_prefix("mkdir ")?);
+            (path.extension() != Some(OsStr::new("tmp"))).then_some((at, path))
+        });
+        let made: Vec<_> = made.collect();
+        let has = |end: &str| made.iter().any(|(_, path)| path.ends_with(end));
+        assert!(has(dir) && has("tb") && (has("checkpoints") || has("d/e")), "{log}");
+        let saved = lines
+            .iter()
+            .position(|line| line.starts_with("rename ") && line.ends_with("iter_0000002"));
+        for (at, path) in made {
+            let synced = format!("sync {}", path.parent().unwrap().display());
+            let is_synced = lines[at..saved.unwrap()].iter().any(|line| **line == synced);
+            assert!(is_synced, "{} in\n{log}", path.display());
+        }
+    }
 }

@@ -325,3 +325,14 @@ fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
         assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "{name}");
     }
 }
+
+#[test]
+fn a_hook_that_does_not_take_its_state_back_is_found_although_it_ends_as_it_should() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"Relearner\"\nname = \"late\"\n");
+    // In the middle of an epoch, and on into the next.
+    let found = bench.run(["verify-resume", "config.toml", "--at", "1", "--steps", "2"]);
+    found.expect(5).says(&["the first is hook late seen, right after the resume"]);
+    // Where an epoch is done there is nothing to take back wrongly: it counts from 0 again.
+    let args = ["verify-resume", "config.toml", "--at", "1", "--steps", "3"];
+    bench.run(args).expect(5).says(&["differs in 1 of ", "hook late seen, right after the resume"]);
+}

@@ -244,3 +244,130 @@ fn two_processes_do_not_train_in_one_folder() {
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
     train(&bench, "run", &["--resume"]).0.expect(6).says(&["is in use by another process"]);
 }
+
+/// Every file of a run with its bytes; its log goes on in any case.
+fn files(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut all = std::collections::BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else if !path.ends_with("log.txt") {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+#[test]
+fn a_completed_run_says_so_and_stays_as_it_is() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n[[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\n",
+    );
+    let off = ["-s", "default_hooks.checkpoint=false"];
+    for (name, settings) in [("on", &[][..]), ("off", &off), ("gone", &[])] {
+        let run = bench.trained(name, settings);
+        if name == "gone" {
+            fs::remove_dir_all(run.path.join("checkpoints")).unwrap();
+        }
+        let before = files(&run.path);
+        assert!(before.keys().any(|path| path.to_str().unwrap().contains("tfevents")), "{name}");
+        bench.take("calls");
+        let (ran, _) = bench.train(name, &[&["--resume"][..], settings].concat());
+        ran.expect(0).prints(&[
+            &format!("{name} is complete after 2 epochs, 4 iterations: nothing to do"),
+            "raise train.max_epochs or train.max_iters to train longer",
+        ]);
+        let args = ["train", "config.toml", "--json", "--resume", name];
+        let ran = bench.run(args.iter().chain(settings));
+        let said: Json = serde_json::from_str(ran.expect(0).stdout.trim()).unwrap();
+        assert_eq!((&said["outcome"], &said["iter"]), (&"completed".into(), &4.into()));
+        assert_eq!(files(&run.path), before, "{name}");
+        assert_eq!(bench.read("calls"), "", "no hook is called");
+    }
+    // Longer: from the last checkpoint on, and without one not at all.
+    let longer = ["--resume", "-s", "train.max_epochs=3"];
+    assert_eq!(bench.trained("on", &longer).record()["iter"], 6);
+    let before = files(&bench.path("gone"));
+    bench.train("gone", &longer).0.expect(2).says(&[
+        "was completed after 4 iterations and left no checkpoint to train on from",
+        "--run-dir or another run.name",
+    ]);
+    assert_eq!(files(&bench.path("gone")), before);
+}
+
+#[test]
+fn what_a_run_left_before_its_first_checkpoint_is_set_aside_and_not_cut() {
+    let bench = Bench::new(
+        "[default_hooks]\nlogger = { interval = 1 }\n[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n\
+         [[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"before_train_iter\"\nhow = \"sigkill\"\n",
+    );
+    for (number, iter) in [("1", "2"), ("2", "2"), ("3", "9")] {
+        let iter = format!("custom_hooks.bad.iter={iter}");
+        let left = bench.read("run/metrics.json");
+        let (ran, run) = bench.train("run", &["--resume", "-s", &iter]);
+        assert_eq!(ran.code, if number == "3" { Some(0) } else { None }, "{}", ran.stderr);
+        if number == "1" {
+            continue;
+        }
+        let aside = format!("run/earlier/{}", number.parse::<u32>().unwrap() - 1);
+        ran.says(&["came to no checkpoint: the run begins again, what it left is in ", &aside]);
+        assert_eq!(left.lines().count(), 1, "{left}");
+        assert_eq!(bench.read(&format!("{aside}/metrics.json")), left);
+        assert!(bench.path(&format!("{aside}/tb")).is_dir());
+        assert_eq!(run.scalars()[0]["iter"], 1, "each line is there once");
+    }
+    let run = RunFolder { path: bench.path("run") };
+    assert_eq!(run.record()["outcome"], "completed");
+    assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
+}
+
+#[test]
+fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was() {
+    let bench = Bench::new(
+        "[default_hooks]\nlogger = { interval = 1 }\n[[custom_hooks]]\ntype = \"TensorboardLoggerHook\"\n\
+         [[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"number\"\non_error = \"abort\"\n\
+         [[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"nowhere\"\nhow = \"error\"\non_error = \"abort\"\n",
+    );
+    let run = bench.trained("run", &[]);
+    let before = files(&run.path);
+    let refuses = ("custom_hooks.keeper.refuses=true", 6, "could not take back its state");
+    let fails = |at: &str| (format!("custom_hooks.bad.at={at}"), 4, format!("failed at {at}"));
+    let mut cases = vec![(refuses.0.to_owned(), refuses.1, refuses.2.to_owned())];
+    cases.extend(["on_attach", "before_run", "before_train"].map(fails));
+    let named = ["train", "config.toml", "--resume", "run/checkpoints/iter_0000002"];
+    let newest = ["train", "config.toml", "--resume", "run", "-s", "train.max_epochs=3"];
+    for (set, code, words) in cases {
+        for args in [&named[..], &newest] {
+            let ran = bench.run(args.iter().copied().chain(["-s", &set]));
+            ran.expect(code).says(&[&words, "the run did not go on: its files are as they were"]);
+            let now = files(&run.path);
+            let (now_names, names): (Vec<_>, Vec<_>) =
+                (now.keys().collect(), before.keys().collect());
+            assert_eq!(now_names, names, "{set}");
+            assert!(now == before, "{set} {args:?}: a file was changed");
+        }
+    }
+    // And one that starts goes on from there: later lines are taken back, later checkpoints passed over.
+    bench.run(named).expect(0);
+    assert_eq!(
+        run.text("metrics.json").lines().count(),
+        bench.trained("whole", &[]).scalars().len()
+    );
+}
+
+#[test]
+fn a_run_is_locked_before_it_is_read() {
+    let bench = Bench::new("");
+    let run = bench.trained("run", &[]);
+    // Nobody can read it: who tries is told so, and not that somebody else is at work.
+    let manifest = run.path.join("checkpoints/iter_0000004/MANIFEST.json");
+    fs::write(&manifest, "nonsense").unwrap();
+    let lock = fs::File::options().write(true).open(run.path.join(".lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    for path in ["run", "run/checkpoints", "run/checkpoints/iter_0000004"] {
+        let ran = bench.run(["train", "config.toml", "--resume", path]);
+        ran.expect(6).says(&["is in use by another process"]);
+        assert!(!ran.stderr.contains("damaged"), "{path}: {}", ran.stderr);
+    }
+}

@@ -2,7 +2,8 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
-use super::resume::{Place, Start};
+use super::resume::{Found, Place, Search};
+use crate::engine::lr::Horizon;
 use crate::hooks::CallbackHook;
 use crate::job::{Job, JobError};
 use crate::provenance::provenance;
@@ -57,12 +58,17 @@ impl FastDevRun {
         Ok((job, parts))
     }
 
-    /// Where the run begins.
-    pub(super) fn start(self, place: &Place, job: &Job) -> Result<Start, Failure> {
+    /// What the run begins with.
+    pub(super) fn find(
+        self,
+        place: &Place,
+        job: &Job,
+        horizon: Horizon,
+    ) -> Result<Search, Failure> {
         if self.is_on() {
-            return Start::temporary();
+            return Ok(Search::Run(Found::temporary()));
         }
-        place.start(&job.config, &provenance(job))
+        place.find(&job.config, horizon, &provenance(job))
     }
 
     /// Keeps the trainer from writing checkpoints.

@@ -39,6 +39,9 @@ pub(super) fn print(path: &Path) -> Result<(), Failure> {
     for (hook, values) in state["hooks"].as_object().into_iter().flatten() {
         say!("  state of    {hook}: {}", keys(values));
     }
+    for hook in state["without"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+        say!("  state of    {hook}: could not be saved");
+    }
     for (file, bytes) in manifest.files() {
         say!("\n{file}  {bytes} bytes");
         if file.ends_with(".safetensors") {

@@ -46,6 +46,7 @@ mod predict;
 mod report;
 mod requeue;
 mod resume;
+mod resume_facts;
 mod run_state;
 mod runs;
 mod sample;

@@ -2,8 +2,9 @@
 
 use super::exit::Failure;
 use crate::config::ResolvedConfig;
+use crate::engine::lr::Horizon;
 use crate::run::checkpoint::{self, Checkpoint, Provenance};
-use crate::run::{Difference, RunDir, RunLock, differences};
+use crate::run::{COMPLETED, Difference, PastRun, RunDir, RunLock, differences};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,32 @@ pub(super) struct Place {
     pub(super) force: bool,
 }
 
+/// What a run begins with: looked for, locked and read, and nothing written yet.
+pub(super) struct Found {
+    folder: Folder,
+    checkpoint: Option<(PathBuf, Checkpoint)>,
+}
+
+/// Where a run is to be.
+enum Folder {
+    /// In a folder that is yet to be made: this one, or one that is named by the config.
+    New(Option<PathBuf>),
+    /// In one that is removed at the end.
+    Temporary,
+    /// In its own, from the checkpoint on.
+    Same(RunDir, RunLock),
+    /// In its own, where it came to no checkpoint: what it left is set aside.
+    Again(RunDir, RunLock),
+}
+
+/// What `--resume` finds.
+pub(super) enum Search {
+    /// Something to do.
+    Run(Found),
+    /// A run that did all it was asked for.
+    Complete(RunDir, PastRun),
+}
+
 /// Where a run begins.
 pub(super) struct Start {
     /// Its folder.
@@ -39,16 +66,6 @@ pub(super) struct Start {
     _removal: Option<Removal>,
 }
 
-impl Start {
-    /// A run in a folder that is removed with this.
-    pub(super) fn temporary() -> Result<Self, Failure> {
-        let run = RunDir::create(&std::env::temp_dir(), "hookrack-fast-dev-run")?;
-        let removal = Removal(run.path().to_owned());
-        let lock = RunLock::take(run.path())?;
-        Ok(Self { run, checkpoint: None, goes_on: false, _lock: lock, _removal: Some(removal) })
-    }
-}
-
 /// Removes a folder at its end.
 struct Removal(PathBuf);
 
@@ -58,6 +75,71 @@ impl Drop for Removal {
             tracing::warn!("could not remove {}: {error}", self.0.display());
         }
     }
+}
+
+impl Found {
+    fn new(folder: Option<PathBuf>, checkpoint: Option<(PathBuf, Checkpoint)>) -> Search {
+        Search::Run(Self { folder: Folder::New(folder), checkpoint })
+    }
+
+    /// A run in a folder that is removed at the end.
+    pub(super) fn temporary() -> Self {
+        Self { folder: Folder::Temporary, checkpoint: None }
+    }
+
+    /// Whether the run begins with a checkpoint, and so with its weights.
+    pub(super) fn has_checkpoint(&self) -> bool {
+        self.checkpoint.is_some()
+    }
+
+    /// Makes the folder where there is none yet. Of a run that goes on nothing is changed here.
+    pub(super) fn open(self, config: &ResolvedConfig) -> Result<Start, Failure> {
+        let Self { folder, checkpoint } = self;
+        let goes_on = matches!(folder, Folder::Same(..));
+        let is_temporary = matches!(folder, Folder::Temporary);
+        let (run, lock) = match folder {
+            Folder::New(path) => fresh(path.as_deref(), config)?,
+            Folder::Temporary => {
+                let run = RunDir::create(&std::env::temp_dir(), "hookrack-fast-dev-run")?;
+                let lock = RunLock::take(run.path())?;
+                (run, lock)
+            }
+            Folder::Same(run, lock) => (run, lock),
+            Folder::Again(run, lock) => {
+                let aside = run.set_aside()?;
+                if let Some(aside) = aside {
+                    tracing::warn!(
+                        "{} came to no checkpoint: the run begins again, what it left is in {}",
+                        run.path().display(),
+                        aside.display()
+                    );
+                }
+                (run, lock)
+            }
+        };
+        let removal = is_temporary.then(|| Removal(run.path().to_owned()));
+        Ok(Start { run, checkpoint, goes_on, _lock: lock, _removal: removal })
+    }
+}
+
+/// A folder for a run that begins.
+fn fresh(path: Option<&Path>, config: &ResolvedConfig) -> Result<(RunDir, RunLock), Failure> {
+    let taken = |path: &Path| {
+        Err(Failure::usage(format!(
+            "{} holds a run already: choose another directory with --run-dir, or continue it with --resume",
+            path.display()
+        )))
+    };
+    if let Some(path) = path.filter(|path| RunDir::holds_run(path)) {
+        return taken(path);
+    }
+    let run = match path {
+        Some(path) => RunDir::claim(path)?,
+        None => RunDir::create(&config.run.dir, &config.run.name)?,
+    };
+    let lock = RunLock::take(run.path())?;
+    // Another process may have been faster, and be done already.
+    if RunDir::holds_run(run.path()) { taken(run.path()) } else { Ok((run, lock)) }
 }
 
 impl Place {
@@ -87,78 +169,70 @@ impl Place {
         }
     }
 
-    /// Whether the run begins with a checkpoint: `--resume` alone is a fresh start where there is none yet.
-    pub(super) fn resumes(&self, config: &ResolvedConfig) -> bool {
-        match &self.resume {
-            None => false,
-            Some(None) => checkpoint::is_any(&self.own(config).join("checkpoints")),
-            Some(Some(_)) => true,
-        }
-    }
-
-    /// The run's own folder.
-    fn own(&self, config: &ResolvedConfig) -> PathBuf {
-        self.run_dir.clone().unwrap_or_else(|| config.run.dir.join(&config.run.name))
-    }
-
-    /// Finds or makes the folder, and reads the checkpoint.
-    pub(super) fn start(
+    /// Looks for what the run begins with. A run that is to go on is locked before anything of it is read.
+    pub(super) fn find(
         &self,
         config: &ResolvedConfig,
+        horizon: Horizon,
         now: &Provenance,
-    ) -> Result<Start, Failure> {
-        match &self.resume {
-            None => self.fresh(config, None),
-            Some(None) => {
-                let run = RunDir::claim(&self.own(config))?;
-                let lock = RunLock::take(run.path())?;
-                checkpoint::clean(&run.checkpoints());
-                let checkpoint = checkpoint::newest_valid(&run.checkpoints())?;
-                checkpoint.iter().try_for_each(|found| self.compare(found, now))?;
-                Ok(Start { run, checkpoint, goes_on: true, _lock: lock, _removal: None })
-            }
-            Some(Some(path)) => {
-                let found = match checkpoint::newest_valid(&path.join("checkpoints"))? {
-                    Some(found) => found,
-                    None => checkpoint::open(path)?,
-                };
-                self.compare(&found, now)?;
-                match (run_of(&found.0), &self.run_dir) {
-                    (Some(run), None) if RunDir::holds_run(&run) => {
-                        Self::at_checkpoint(&run, found)
-                    }
-                    (_, _) => self.fresh(config, Some(found)),
-                }
-            }
-        }
-    }
-
-    fn fresh(
-        &self,
-        config: &ResolvedConfig,
-        checkpoint: Option<(PathBuf, Checkpoint)>,
-    ) -> Result<Start, Failure> {
-        if let Some(path) = self.run_dir.as_deref().filter(|path| RunDir::holds_run(path)) {
-            let path = path.display();
-            return Err(Failure::usage(format!(
-                "{path} holds a run already: choose another directory with --run-dir, or continue it with --resume"
-            )));
-        }
-        let run = match &self.run_dir {
-            Some(path) => RunDir::claim(path)?,
-            None => RunDir::create(&config.run.dir, &config.run.name)?,
+    ) -> Result<Search, Failure> {
+        let Some(resume) = &self.resume else {
+            return Ok(Found::new(self.run_dir.clone(), None));
         };
-        let lock = RunLock::take(run.path())?;
-        Ok(Start { run, checkpoint, goes_on: false, _lock: lock, _removal: None })
+        let Some(path) = resume else {
+            let own = self.run_dir.clone();
+            let own = own.unwrap_or_else(|| config.run.dir.join(&config.run.name));
+            return if own.exists() {
+                self.newest(&own, horizon, now)
+            } else {
+                Ok(Found::new(Some(own), None))
+            };
+        };
+        match (run_around(path), &self.run_dir) {
+            (Some(run), None) if same(&run, path) => self.newest(&run, horizon, now),
+            (Some(run), None) => self.named(&run, path, now),
+            // In another folder it is another run, and this one is only read.
+            (_, own) => {
+                let found = newest_in(path)?;
+                self.compare(&found, now)?;
+                Ok(Found::new(own.clone(), Some(found)))
+            }
+        }
     }
 
-    /// Goes on in the run that a checkpoint belongs to. Later ones are passed over from now on.
-    fn at_checkpoint(run: &Path, found: (PathBuf, Checkpoint)) -> Result<Start, Failure> {
-        let run = RunDir::at(run)?;
-        let lock = RunLock::take(run.path())?;
-        checkpoint::clean(&run.checkpoints());
-        checkpoint::point_latest_at(&run.checkpoints(), found.1.facts.position.iter)?;
-        Ok(Start { run, checkpoint: Some(found), goes_on: true, _lock: lock, _removal: None })
+    /// Goes on with a run where it was.
+    fn newest(&self, run: &Path, horizon: Horizon, now: &Provenance) -> Result<Search, Failure> {
+        let (run, lock) = locked(run)?;
+        let newest = checkpoint::newest_valid(&run.checkpoints())?;
+        let past = PastRun::read(run.path());
+        let is_damaged = newest.as_ref().is_some_and(|newest| newest.is_second_choice);
+        let checkpoint = newest.map(|newest| (newest.path, newest.checkpoint));
+        checkpoint.iter().try_for_each(|found| self.compare(found, now))?;
+        match (past, checkpoint) {
+            (Some(past), _) if past.is_complete(horizon) && !is_damaged => {
+                Ok(Search::Complete(run, past))
+            }
+            (Some(past), None) if past.outcome == COMPLETED => Err(Failure::usage(format!(
+                "{} was completed after {} iterations and left no checkpoint to train on from: begin a new run with \
+                 --run-dir or another run.name",
+                run.path().display(),
+                past.iter
+            ))),
+            (_, None) => {
+                Ok(Search::Run(Found { folder: Folder::Again(run, lock), checkpoint: None }))
+            }
+            (_, checkpoint) => {
+                Ok(Search::Run(Found { folder: Folder::Same(run, lock), checkpoint }))
+            }
+        }
+    }
+
+    /// Goes on in the run that a checkpoint belongs to. Later ones are passed over from then on.
+    fn named(&self, run: &Path, path: &Path, now: &Provenance) -> Result<Search, Failure> {
+        let (run, lock) = locked(run)?;
+        let found = checkpoint::open(path)?;
+        self.compare(&found, now)?;
+        Ok(Search::Run(Found { folder: Folder::Same(run, lock), checkpoint: Some(found) }))
     }
 
     /// Tells what differs from the run that wrote the checkpoint; refuses what cannot work.
@@ -180,8 +254,36 @@ impl Place {
     }
 }
 
-/// The run directory of a checkpoint, where it stands in one; also where `checkpoints` leads elsewhere.
-fn run_of(checkpoint: &Path) -> Option<PathBuf> {
-    let folder = std::path::absolute(checkpoint).ok()?.parent()?.to_owned();
-    folder.ends_with("checkpoints").then(|| folder.parent().map(Path::to_owned)).flatten()
+/// The run at a path, locked; what a killed process left there is settled where nobody else can be at work.
+fn locked(run: &Path) -> Result<(RunDir, RunLock), Failure> {
+    let run = RunDir::claim(run)?;
+    let lock = RunLock::take(run.path())?;
+    if lock.excludes_others() {
+        checkpoint::recover(&run.checkpoints())?;
+    }
+    Ok((run, lock))
+}
+
+/// The checkpoint that a path means: the newest whole one of a run, or itself.
+fn newest_in(path: &Path) -> Result<(PathBuf, Checkpoint), Failure> {
+    match checkpoint::newest_valid(&path.join("checkpoints"))? {
+        Some(newest) => Ok((newest.path, newest.checkpoint)),
+        None => Ok(checkpoint::open(path)?),
+    }
+}
+
+/// The run directory that a path is or stands in: one of its checkpoints, or the folder of them. Also where
+/// `checkpoints` leads elsewhere.
+fn run_around(path: &Path) -> Option<PathBuf> {
+    if RunDir::holds_run(path) {
+        return Some(path.to_owned());
+    }
+    let path = std::path::absolute(path).ok()?;
+    let folder = path.ancestors().take(2).find(|folder| folder.ends_with("checkpoints"))?;
+    folder.parent().filter(|run| RunDir::holds_run(run)).map(Path::to_owned)
+}
+
+/// Whether a path that leads into a run leads to its newest checkpoint.
+fn same(run: &Path, path: &Path) -> bool {
+    path == run || path.file_name().is_some_and(|name| name == "checkpoints")
 }

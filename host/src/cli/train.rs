@@ -4,13 +4,13 @@ use super::exit::{Failure, code_in};
 use super::fast_dev_run::FastDevRun;
 use super::logging::LogFile;
 use super::requeue::requeue;
-use super::resume::{Place, Start};
+use super::resume::{Place, Search, Start};
 use super::{ConfigSource, summary};
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::provenance::libraries;
 use crate::report;
-use crate::run::{Record, RunDir, RunDirError};
+use crate::run::{PastRun, Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::train::{Ending, Interrupt, Limits, Resume, Trainer};
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
@@ -51,6 +51,10 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "ITER")]
     save_at: Option<u64>,
 
+    /// Writes what hooks hold after an iteration and in the last checkpoint to a file: `ITER:FILE`
+    #[arg(long, hide = true, value_parser = HeldFile::parse)]
+    held: Option<HeldFile>,
+
     /// Print no progress and no summary
     #[arg(short, long)]
     quiet: bool,
@@ -58,6 +62,20 @@ pub(super) struct TrainArgs {
     /// Print progress and the summary as JSON, one object per line, and so log lines on standard error
     #[arg(long, conflicts_with = "quiet")]
     pub(super) json: bool,
+}
+
+/// Which iteration `verify-resume` wants to know about, and where.
+#[derive(Clone)]
+struct HeldFile {
+    at: u64,
+    file: PathBuf,
+}
+
+impl HeldFile {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (at, file) = text.split_once(':').ok_or("expected ITER:FILE")?;
+        Ok(Self { at: at.parse().map_err(|_| "expected ITER:FILE")?, file: file.into() })
+    }
 }
 
 pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
@@ -80,21 +98,21 @@ fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
 
 fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
     let (job, mut parts) = args.fast.load(source)?;
+    let found = match args.fast.find(&args.place, &job, parts.horizon)? {
+        Search::Run(found) => found,
+        Search::Complete(run, past) => return Ok(tell_complete(&run, &past, args)),
+    };
     // A checkpoint has its own.
-    let resumes = args.place.resumes(&job.config);
-    let weights = if resumes { None } else { parts.load_weights(&job.config)? };
-    let start = args.fast.start(&args.place, &job)?;
+    let weights = if found.has_checkpoint() { None } else { parts.load_weights(&job.config)? };
+    let mut start = found.open(&job.config)?;
     let run = start.run.clone();
     let mut record = Record::begin("train", &source.config.to_string_lossy(), &libraries(&job));
     if let Some((path, _)) = &start.checkpoint {
         record.goes_on_from(path, &run);
     }
-    // First of all files: by it the folder is known as a run's, however early the process is killed.
-    record.write(&run)?;
+    let put_off = sign_on(&start, job.config.to_toml(), &record)?;
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
-    run.write("config.toml", job.config.to_toml().as_bytes())?;
-
     let writers = writers(&start, job.config.to_toml(), args)?;
     if let Some(report) = weights {
         tell_weights(&report, &job, args.quiet || args.json);
@@ -104,12 +122,17 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
         Ok(trainer) => trainer,
         Err(error) => {
             record.end("failed", &error.to_string());
-            record.write(&run)?;
+            if !start.goes_on {
+                record.write(&run)?;
+            }
             return Err(error.into());
         }
     };
-    if let Some((_, checkpoint)) = start.checkpoint {
+    if let Some((_, checkpoint)) = start.checkpoint.take() {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
+    }
+    if let Some(act) = put_off {
+        trainer.when_started(act);
     }
     args.fast.restrain(&mut trainer);
     super::plan::warn_of_stale_reads(&job);
@@ -118,8 +141,22 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }
+    drive(trainer, record, &job, &run, args)
+}
+
+/// Trains, and tells how it went.
+fn drive(
+    mut trainer: Trainer,
+    mut record: Record,
+    job: &Job,
+    run: &RunDir,
+    args: &TrainArgs,
+) -> Result<ExitCode, Failure> {
+    if let Some(held) = &args.held {
+        trainer.watch(held.at);
+    }
     let ending = trainer.fit();
-    let finished = finish(&trainer, &ending, &mut record, &run, args);
+    let finished = finish(&trainer, &ending, &mut record, run, args);
     requeue(&ending);
     let code = code_in(ending, &job.config);
     match (code, finished) {
@@ -132,6 +169,44 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
             Err(first)
         }
     }
+}
+
+/// What is done when every hook of a run that goes on has started.
+type PutOff = Box<dyn FnOnce() -> Result<(), RunDirError>>;
+
+/// Writes down which run this is: at once where it begins, else when every hook has started.
+fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutOff>, RunDirError> {
+    let (run, record) = (start.run.clone(), record.to_bytes());
+    let write = move |run: &RunDir| {
+        // First of all files: by it the folder is known as a run's, however early the process is killed.
+        run.write("run.json", &record)?;
+        run.write("config.toml", config.as_bytes())
+    };
+    let Some((_, checkpoint)) = start.checkpoint.as_ref().filter(|_| start.goes_on) else {
+        return write(&run).map(|()| None);
+    };
+    let iter = checkpoint.facts.position.iter;
+    Ok(Some(Box::new(move || {
+        // Before a line of a later future is taken back: a process that is killed here is gone on with from there.
+        checkpoint::point_latest_at(&run.checkpoints(), iter)?;
+        write(&run)
+    })))
+}
+
+/// Says that there is nothing to do, and what to do for more.
+fn tell_complete(run: &RunDir, past: &PastRun, args: &TrainArgs) -> ExitCode {
+    let (path, PastRun { outcome, iter, epoch }) = (run.path(), past);
+    if args.json {
+        say!("{}", json!({ "run_dir": path, "outcome": outcome, "epoch": epoch, "iter": iter }));
+    } else if !args.quiet {
+        say!(
+            "{} is complete after {epoch} epochs, {iter} iterations: nothing to do\n\
+             raise train.max_epochs or train.max_iters to train longer, or name another folder with --run-dir to begin a \
+             new run",
+            path.display()
+        );
+    }
+    ExitCode::SUCCESS
 }
 
 /// Who writes the scalars of the run; those of a run that goes on stand where the checkpoint found them.
@@ -159,7 +234,7 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     if start.goes_on {
         let marks =
             start.checkpoint.as_ref().map(|(_, checkpoint)| checkpoint.facts.writers.clone());
-        writers.rewind(marks.unwrap_or_default())?;
+        writers.hold(marks.unwrap_or_default());
     }
     Ok(writers)
 }
@@ -186,6 +261,14 @@ fn finish(
     run: &RunDir,
     args: &TrainArgs,
 ) -> Result<(), RunDirError> {
+    if let (Some(HeldFile { file, .. }), Some(held)) = (&args.held, trainer.held()) {
+        atomic::write(file, &serde_json::to_vec(held).unwrap_or_default())?;
+    }
+    if !trainer.has_started() {
+        summary::log(trainer, ending);
+        tracing::warn!("the run did not go on: its files are as they were");
+        return Ok(());
+    }
     let (outcome, why) = ending.describe();
     record.end(outcome, &why);
     record.costs(&trainer.costs());

@@ -3,14 +3,13 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
-use crate::run::RunDirError;
+use super::resume_facts::{Facts, facts};
 use crate::run::checkpoint::{self, Checkpoint, name_of};
 use crate::train::Interrupt;
 use crate::writers::leave_terminal;
 use clap::Args;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -22,7 +21,8 @@ const TICK: Duration = Duration::from_millis(1);
 #[command(after_help = help!("\
 Trains three times for AT + STEPS iterations: twice without interruption, and once killed after
 iteration AT and resumed. What differs between the first two runs is reported, and not counted
-against the resume.
+against the resume. Compared are the last checkpoint, metrics.json, and the state of every hook and
+metric, asked right after the resume and at the end.
 
 Examples:
   hookrack verify-resume configs/quickstart.toml --at 30 --steps 20"))]
@@ -57,12 +57,12 @@ fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let again = trial.whole("again")?;
     say!("3 of 3: killed after iteration {}, resumed for {}", args.at, args.steps);
     let resumed = trial.resumed("resumed")?;
-    let restless: Vec<_> = differing(&whole, &again);
-    for name in &restless {
-        say!("differs without any resume, and is not judged: {name}");
+    let restless: Vec<_> = whole.differing(&again);
+    for fact in &restless {
+        say!("differs without any resume, and is not judged: {fact}");
     }
     let wrong: Vec<_> =
-        differing(&whole, &resumed).into_iter().filter(|name| !restless.contains(name)).collect();
+        whole.differing(&resumed).into_iter().filter(|fact| !restless.contains(fact)).collect();
     let Some(first) = wrong.first() else {
         say!("the same: {} tensors and values, bit for bit", whole.len() - restless.len());
         return Ok(ExitCode::SUCCESS);
@@ -73,14 +73,6 @@ fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
     )))
 }
 
-/// What is compared: everything of the last checkpoint and every line of `metrics.json`, as text.
-type Facts = BTreeMap<String, String>;
-
-fn differing(one: &Facts, two: &Facts) -> Vec<String> {
-    let names: std::collections::BTreeSet<_> = one.keys().chain(two.keys()).collect();
-    names.into_iter().filter(|name| one.get(*name) != two.get(*name)).cloned().collect()
-}
-
 struct Trial<'a> {
     args: &'a VerifyResumeArgs,
     until: u64,
@@ -89,11 +81,12 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn command(&self, run: &Path) -> Result<Command, Failure> {
+    fn command(&self, held: &Path) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(Failure::usage)?;
         let mut command = Command::new(program);
-        command.arg("train").arg(&self.args.source.config).arg("--quiet").arg("--run-dir").arg(run);
+        command.arg("train").arg(&self.args.source.config).arg("--quiet");
         command.arg("--until").arg(self.until.to_string());
+        command.arg("--held").arg(format!("{}:{}", self.args.at, held.display()));
         for set in &self.args.source.set {
             command.arg("--set").arg(set);
         }
@@ -101,7 +94,7 @@ impl Trial<'_> {
         Ok(command)
     }
 
-    fn finish(&self, run: &Path, mut command: Command) -> Result<Facts, Failure> {
+    fn finish(&self, run: &Path, held: &Path, mut command: Command) -> Result<Facts, Failure> {
         let mut child = command.spawn().map_err(Failure::usage)?;
         let status = loop {
             if let Some(status) = self.look(&mut child)? {
@@ -112,7 +105,7 @@ impl Trial<'_> {
         if !status.success() {
             return Err(Failure::training(format!("the run itself failed: {status}")));
         }
-        facts(run, self.until)
+        facts(run, held, self.until)
     }
 
     /// Whether a run has ended, and how. A signal ends the run too, wherever it was sent to.
@@ -126,8 +119,10 @@ impl Trial<'_> {
     }
 
     fn whole(&self, name: &str) -> Result<Facts, Failure> {
-        let run = self.folder.join(name);
-        self.finish(&run, self.command(&run)?)
+        let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
+        let mut command = self.command(&held)?;
+        command.arg("--run-dir").arg(&run);
+        self.finish(&run, &held, command)
     }
 
     /// The hooks of libraries that a checkpoint has no state of: what they keep is lost.
@@ -147,75 +142,19 @@ impl Trial<'_> {
     }
 
     fn resumed(&self, name: &str) -> Result<Facts, Failure> {
-        let run = self.folder.join(name);
-        let mut command = self.command(&run)?;
-        command.arg("--save-at").arg(self.args.at.to_string());
+        let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
+        let mut command = self.command(&self.folder.join("killed.held"))?;
+        command.arg("--run-dir").arg(&run).arg("--save-at").arg(self.args.at.to_string());
         let mut child = command.spawn().map_err(Failure::usage)?;
         let checkpoint = run.join("checkpoints").join(name_of(self.args.at));
         while self.look(&mut child)?.is_none() && !checkpoint.exists() {
             std::thread::sleep(TICK);
         }
-        // It may have come to its end already; then the resume begins at the named checkpoint all the same.
+        // It may have come to its end already: the checkpoint is named, so that the resume begins there all the same.
         let _ = child.kill();
         child.wait().map_err(Failure::usage)?;
-        let mut command = self.command(&run)?;
-        command.args(["--resume"]);
-        drop_later(&run, self.args.at)?;
-        self.finish(&run, command)
+        let mut command = self.command(&held)?;
+        command.arg("--resume").arg(&checkpoint);
+        self.finish(&run, &held, command)
     }
-}
-
-/// Has the resume begin at iteration `at`, however far the process came before it was killed.
-fn drop_later(run: &Path, at: u64) -> Result<(), Failure> {
-    Ok(checkpoint::point_latest_at(&run.join("checkpoints"), at)?)
-}
-
-fn facts(run: &Path, iter: u64) -> Result<Facts, Failure> {
-    let path: PathBuf = run.join("checkpoints").join(name_of(iter));
-    let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint::read(&path)?;
-    let mut all = Facts::new();
-    let mut tensors =
-        |part: &str, tensors: Vec<(String, tch::Tensor)>| -> Result<(), RunDirError> {
-            for (name, tensor) in tensors {
-                all.insert(format!("{part} {name}"), checkpoint::fingerprint(&tensor)?);
-            }
-            Ok(())
-        };
-    tensors("model", model)?;
-    tensors("optimizer", optimizer)?;
-    tensors("engine", engine.tensors.into_iter().collect())?;
-    let mut values = vec![("engine".to_owned(), format!("{:?}", engine.values))];
-    for (hook, state) in hooks {
-        tensors(&format!("hook {hook}"), state.tensors.into_iter().collect())?;
-        values.push((format!("hook {hook}"), format!("{:?}", state.values)));
-    }
-    all.extend(values);
-    all.insert("random numbers".to_owned(), format!("{rng:?}"));
-    all.insert("position".to_owned(), format!("{:?}", facts.position));
-    for reading in &facts.metrics {
-        all.insert(format!("metric {} {}", reading.phase, reading.name), format!("{reading:?}"));
-    }
-    for series in &facts.events {
-        all.insert(format!("scalar {}", series.name), format!("{series:?}"));
-    }
-    scalars(run, &mut all)?;
-    Ok(all)
-}
-
-/// Every value of `metrics.json`, by line and name.
-fn scalars(run: &Path, all: &mut Facts) -> Result<(), RunDirError> {
-    let path = run.join("metrics.json");
-    let text = std::fs::read_to_string(&path).map_err(RunDirError::io("read", &path))?;
-    let mut series: BTreeMap<String, String> = BTreeMap::new();
-    for line in text.lines() {
-        let line: serde_json::Map<String, Json> = serde_json::from_str(line)
-            .map_err(|error| RunDirError::damaged(&path, error.to_string()))?;
-        for (name, value) in line {
-            let row = series.entry(format!("metrics.json {name}")).or_default();
-            row.push_str(&value.to_string());
-            row.push(' ');
-        }
-    }
-    all.extend(series);
-    Ok(())
 }

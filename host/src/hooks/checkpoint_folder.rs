@@ -1,5 +1,6 @@
 //! Checkpoints in a folder of the user's choice: the run directory's own is a link to it, so that whoever looks there finds them.
 
+use super::lasting_folder;
 use hookrack_plugin_api::prelude::*;
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +12,7 @@ use std::path::{Path, absolute};
 pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
     let failed =
         |error: std::io::Error| Error::new(format!("checkpoint_dir = \"{folder}\": {error}"));
-    fs::create_dir_all(folder).map_err(failed)?;
+    lasting_folder::create(Path::new(folder)).map_err(failed)?;
     let (link, folder) = (run_dir.join("checkpoints"), absolute(folder).map_err(failed)?);
     match fs::read_link(&link) {
         Ok(now) if now == folder => return Ok(()),
@@ -28,7 +29,7 @@ pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
             _ => {}
         },
     }
-    symlink(&folder, &link).map_err(failed)
+    symlink(&folder, &link).and_then(|()| lasting_folder::sync(Some(run_dir))).map_err(failed)
 }
 
 #[cfg(test)]

@@ -34,6 +34,24 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), RunDirError> {
     }
 }
 
+/// Makes a folder and those above it that are missing, and makes each of them last: what is synced inside a folder is
+/// lost with the folder.
+pub fn create_folder(folder: &Path) -> Result<(), RunDirError> {
+    let failed = |error| Err(RunDirError::io("create", folder)(error));
+    match fs::create_dir(folder) {
+        Ok(()) => folder.parent().map_or(Ok(()), sync_folder),
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => {
+                create_folder(parent)?;
+                create_folder(folder)
+            }
+            _ => failed(error),
+        },
+        Err(error) => failed(error),
+    }
+}
+
 /// Makes the entries of a folder last.
 pub fn sync_folder(folder: &Path) -> Result<(), RunDirError> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -11,15 +11,33 @@ pub struct RunDir {
     path: PathBuf,
 }
 
+/// What stays where it is when a run's files are set aside.
+const STAYS: [&str; 3] = [lock::FILE, RECORD, "earlier"];
+/// The record of a run, by which its folder is known.
+const RECORD: &str = "run.json";
+
+/// Whether a file or folder says nothing of what a run did: every start leaves it.
+fn is_trace(path: &Path) -> bool {
+    let is_empty_folder = || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    let is_empty_file = path.is_file() && path.metadata().is_ok_and(|file| file.len() == 0);
+    let is_of_a_start = |name| path.ends_with(name);
+    is_empty_file
+        || (path.is_dir() && is_empty_folder())
+        || ["config.toml", "log.txt", "report.html"].into_iter().any(is_of_a_start)
+}
+
 impl RunDir {
     /// Makes the folder `name` in `parent`, or `name-2`, `name-3`, … where that one is taken.
     pub fn create(parent: &Path, name: &str) -> Result<Self, RunDirError> {
-        fs::create_dir_all(parent).map_err(RunDirError::io("create", parent))?;
+        atomic::create_folder(parent)?;
         for number in 1.. {
             let path =
                 parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
             match fs::create_dir(&path) {
-                Ok(()) => return Self::at(&path),
+                Ok(()) => {
+                    atomic::sync_folder(parent)?;
+                    return Self::at(&path);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(RunDirError::io("create", &path)(error)),
             }
@@ -58,9 +76,41 @@ impl RunDir {
 
     /// Takes a folder as it is; it is made where it does not exist.
     pub fn at(path: &Path) -> Result<Self, RunDirError> {
-        fs::create_dir_all(path).map_err(RunDirError::io("create", path))?;
+        atomic::create_folder(path)?;
         let path = path.canonicalize().map_err(RunDirError::io("find", path))?;
         Ok(Self { path })
+    }
+
+    /// Moves all that a run left here into a folder `earlier/1`, `earlier/2`, … of its own, and says which; `None` where
+    /// there is nothing but the traces of a start.
+    ///
+    /// # Errors
+    /// A file could not be moved.
+    pub fn set_aside(&self) -> Result<Option<PathBuf>, RunDirError> {
+        let entries = fs::read_dir(&self.path).map_err(RunDirError::io("read", &self.path))?;
+        let left: Vec<_> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| !STAYS.iter().any(|name| path.ends_with(name)) && !path.is_symlink())
+            .collect();
+        if left.iter().all(|path| is_trace(path)) {
+            return Ok(None);
+        }
+        let earlier = self.path.join("earlier");
+        atomic::create_folder(&earlier)?;
+        let aside = (1_u64..).map(|number| earlier.join(number.to_string()));
+        let aside = aside.filter(|folder| !folder.exists()).take(1).collect::<PathBuf>();
+        atomic::create_folder(&aside)?;
+        // Without it the folder would not be known as a run's: a copy does.
+        let record = self.path.join(RECORD);
+        if let Ok(record) = fs::read(&record) {
+            atomic::write(&aside.join(RECORD), &record)?;
+        }
+        for path in left {
+            atomic::rename(&path, &aside.join(path.file_name().unwrap_or_default()))?;
+        }
+        atomic::sync_folder(&self.path)?;
+        Ok(Some(aside))
     }
 
     /// Whether a run has left its record here.
@@ -120,6 +170,30 @@ mod tests {
         assert!(error.contains("run.json was not written by hookrack"), "{error}");
         fs::write(&record, "{\"hookrack\": \"0.1.0\"}").unwrap();
         claim("new").unwrap();
+    }
+
+    #[test]
+    fn what_a_run_left_is_set_aside_whole_and_a_mere_start_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::at(folder.path()).unwrap();
+        let write = |name: &str, text: &str| fs::write(run.path().join(name), text).unwrap();
+        for (name, text) in
+            [("run.json", "{}"), ("log.txt", "x"), ("metrics.json", ""), (".lock", "")]
+        {
+            write(name, text);
+        }
+        fs::create_dir(run.path().join("checkpoints")).unwrap();
+        assert_eq!(run.set_aside().unwrap(), None);
+        for number in ["1", "2"] {
+            write("metrics.json", number);
+            let aside = run.set_aside().unwrap().unwrap();
+            assert_eq!(aside, run.path().join("earlier").join(number));
+            assert_eq!(fs::read_to_string(aside.join("metrics.json")).unwrap(), number);
+            let mut left: Vec<_> = fs::read_dir(run.path()).unwrap().flatten().collect();
+            left.sort_by_key(fs::DirEntry::file_name);
+            let left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
+            assert_eq!(left, [".lock", "earlier", "run.json"]);
+        }
     }
 
     #[test]

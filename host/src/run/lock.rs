@@ -11,10 +11,12 @@ pub(super) const FILE: &str = ".lock";
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,
+    excludes: bool,
 }
 
 impl RunLock {
-    /// Takes the lock of a run directory.
+    /// Takes the lock of a run directory. A file system without locks is no reason not to train: then a warning says
+    /// that nothing keeps another process out.
     ///
     /// # Errors
     /// Another process has it.
@@ -24,9 +26,22 @@ impl RunLock {
         let file = file.map_err(RunDirError::io("open", &path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => Err(RunDirError::InUse { path: run.to_owned() }),
-            // A file system without locks is no reason not to train.
-            Ok(()) | Err(_) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { _file: file, excludes: true }),
+            Err(error) => {
+                let error = std::io::Error::from(error);
+                tracing::warn!(
+                    "{} cannot be locked ({error}): make sure that no other process trains there, both would write \
+                     the same files",
+                    run.display()
+                );
+                Ok(Self { _file: file, excludes: false })
+            }
         }
+    }
+
+    /// Whether no other process can be at work in the directory: what looks like a leftover is one.
+    pub fn excludes_others(&self) -> bool {
+        self.excludes
     }
 
     /// Whether a process trains in a run directory.

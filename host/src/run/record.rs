@@ -93,8 +93,13 @@ impl Record {
 
     /// Writes it to the run's folder.
     pub fn write(&self, run: &RunDir) -> Result<(), RunDirError> {
+        run.write("run.json", &self.to_bytes())
+    }
+
+    /// As a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut text = serde_json::to_string_pretty(&self.json).unwrap_or_default();
         text.push('\n');
-        run.write("run.json", text.as_bytes())
+        text.into_bytes()
     }
 }

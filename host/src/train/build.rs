@@ -139,6 +139,8 @@ impl Trainer {
             provenance: provenance(job),
             resume: None,
             rng: None,
+            when_started: None,
+            watch: None,
             stage: Stage::Done,
             drawn: 0,
             background: Background::default(),

@@ -17,8 +17,8 @@ pub(super) fn pairs(tensors: Vec<NamedTensor>) -> Vec<(String, Tensor)> {
 impl Trainer {
     /// Everything that a checkpoint keeps. Its tensors are handles to the live ones.
     pub(super) fn capture(&mut self) -> Result<Checkpoint> {
-        let facts = self.facts()?;
-        let hooks = self.hook_states()?;
+        let mut facts = self.facts()?;
+        let hooks = self.hook_states(&mut facts.without)?;
         let device = self.context.engine.borrow().device();
         let rng = rng::state(device).map_err(crate::engine::EngineError::from);
         let rng = self.step(rng)?;
@@ -46,6 +46,7 @@ impl Trainer {
                 drawn: Some(self.loaders.train.position()),
                 ..Position::of(&context.progress.get(), lr_position, self.stage)
             },
+            without: Vec::new(),
             savers: if requests.validate { requests.savers().to_vec() } else { Vec::new() },
             metrics: context.metrics.borrow().save(),
             events: context.events.borrow().save(),
@@ -55,19 +56,23 @@ impl Trainer {
         })
     }
 
-    /// The states of all hooks and metrics. One that cannot save its state is dealt with by its error policy.
-    fn hook_states(&mut self) -> Result<BTreeMap<String, SavedState>> {
-        let mut states = BTreeMap::new();
+    /// The states of all hooks and metrics. One that cannot save its state is dealt with by its error policy, and is among
+    /// `without` then.
+    fn hook_states(&mut self, without: &mut Vec<String>) -> Result<BTreeMap<String, SavedState>> {
+        let mut states = Vec::new();
         // What was switched off is not called again, not even for its state: it may have panicked.
         for attached in self.rack.hooks_mut().iter_mut().filter(|attached| !attached.disabled) {
+            let name = attached.seat.name.clone();
             match gather(&self.context, |writer| attached.instance.save_state(writer)) {
                 Ok(state) if state.is_empty() => {}
-                Ok(state) => {
-                    states.insert(attached.seat.name.clone(), state);
+                Ok(state) => states.push((name, state)),
+                Err(failure) => {
+                    attached.state_not_saved(failure)?;
+                    without.push(name);
                 }
-                Err(failure) => attached.state_not_saved(failure)?,
             }
         }
-        Ok(states)
+        self.note_held(states.iter().map(|(name, state)| (name, state)));
+        Ok(states.into_iter().collect())
     }
 }

@@ -165,6 +165,9 @@ impl Context {
 
     /// Has the writers write what is pending.
     pub fn write_events(&self) -> Result<(), RunDirError> {
+        if self.writers.borrow().is_held() {
+            return Ok(());
+        }
         let mut events = self.events.borrow_mut();
         let written = self.writers.borrow_mut().write(&events, &self.progress.get());
         events.mark_written();
@@ -173,6 +176,9 @@ impl Context {
 
     /// Has the writers that keep every value take down the scalars of this iteration.
     pub fn record_events(&self) -> Result<(), RunDirError> {
+        if self.writers.borrow().is_held() {
+            return Ok(());
+        }
         let mut events = self.events.borrow_mut();
         let recorded = self.writers.borrow_mut().record(&events, &self.progress.get());
         events.mark_scalars_written();
@@ -181,6 +187,9 @@ impl Context {
 
     /// Has the writers write the pictures, histograms and texts that wait. Scalars keep to their rhythm.
     pub fn write_media(&self) -> Result<(), RunDirError> {
+        if self.writers.borrow().is_held() {
+            return Ok(());
+        }
         let mut events = self.events.borrow_mut();
         let written = self.writers.borrow_mut().write_media(events.media());
         events.mark_media_written();

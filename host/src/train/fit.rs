@@ -7,6 +7,8 @@ use super::error::TrainError;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
 use super::restore::Resume;
+use super::start::WhenStarted;
+use super::watch::Watch;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::EngineError;
 use crate::engine::data::Batch;
@@ -37,6 +39,10 @@ pub struct Trainer {
     pub(super) provenance: Provenance,
     pub(super) resume: Option<Resume>,
     pub(super) rng: Option<RngState>,
+    // What is put off until every hook has started.
+    pub(super) when_started: Option<WhenStarted>,
+    // What hooks hold, for who compares two runs.
+    pub(super) watch: Option<Watch>,
     // How much of the epoch in progress is done, and how many of its batches were drawn.
     pub(super) stage: Stage,
     pub(super) drawn: u64,
@@ -55,6 +61,7 @@ impl Trainer {
 
     fn train(&mut self) -> Result<()> {
         let begun = self.fire(P::BeforeTrain).and_then(|()| self.load_if_asked());
+        let begun = begun.and_then(|()| self.started());
         let outcome = begun.and_then(|()| self.epochs());
         self.note_failure(outcome.as_ref().err());
         let outcome = outcome.and_then(|()| self.save_when_cut_short());

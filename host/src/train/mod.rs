@@ -23,6 +23,8 @@ mod phase_clock;
 mod requests;
 mod restore;
 mod slots;
+mod start;
+mod watch;
 mod weights;
 
 pub use arena::{Arena, HandleError, Lease};
@@ -41,3 +43,4 @@ pub use own_pass::OwnPass;
 pub use phase_clock::PhaseClock;
 pub use requests::{Requests, Stop};
 pub use restore::Resume;
+pub use watch::{Held, HeldKey, described};

@@ -35,10 +35,12 @@ impl Trainer {
         let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint;
         let restored = self.restore_engine(model, optimizer, &engine, facts.position.lr_position);
         self.step(restored)?;
-        self.restore_hooks(&hooks, force)?;
+        self.restore_hooks(&hooks, &facts.without, force)?;
         self.restore_facts(facts);
         self.rng = Some(rng);
-        self.fire(Point::AfterLoadCheckpoint)
+        self.fire(Point::AfterLoadCheckpoint)?;
+        self.look();
+        Ok(())
     }
 
     /// Goes on where the checkpoint was taken: with the same random numbers, and with what its last iteration had left
@@ -78,9 +80,20 @@ impl Trainer {
         Ok(())
     }
 
-    fn restore_hooks(&mut self, hooks: &BTreeMap<String, SavedState>, force: bool) -> Result<()> {
+    fn restore_hooks(
+        &mut self,
+        hooks: &BTreeMap<String, SavedState>,
+        without: &[String],
+        force: bool,
+    ) -> Result<()> {
         for attached in self.rack.hooks_mut() {
-            let Some(state) = hooks.get(&attached.seat.name) else { continue };
+            let Some(state) = hooks.get(&attached.seat.name) else {
+                if without.contains(&attached.seat.name) {
+                    let hook = &attached.seat.name;
+                    tracing::warn!("hook `{hook}` begins afresh: it could not save its state");
+                }
+                continue;
+            };
             let given =
                 give_back(&self.context, state, |reader| attached.instance.load_state(reader));
             let hook = attached.seat.name.clone();

@@ -36,7 +36,11 @@ impl Trainer {
         // still to be done.
         let due = !requests.savers().is_empty() && !requests.validate;
         drop(requests);
-        if due { self.save() } else { Ok(()) }
+        if due {
+            self.save()?;
+        }
+        self.look();
+        Ok(())
     }
 
     /// Gets memory for the first copy of model, optimizer and hooks' tensors ahead, where a hook says what it wants kept.

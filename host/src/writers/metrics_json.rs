@@ -3,10 +3,10 @@
 use super::record_file::RecordFile;
 use super::{RunFacts, Writer, json_lines};
 use crate::events::EventStorage;
-use crate::run::RunDirError;
+use crate::run::{RunDirError, atomic};
 use hookrack_plugin_api::abi::HrProgress;
 use serde_json::Value as Json;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 
 /// Appends scalars to `metrics.json`, each as it was put.
@@ -30,7 +30,7 @@ impl MetricsJson {
 
 /// The same lines once more, under the name that they have in iMIX's runs.
 pub(super) fn open_status(folder: &Path, _: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
-    fs::create_dir_all(folder).map_err(RunDirError::io("create", folder))?;
+    atomic::create_folder(folder)?;
     let name = "training_status.json";
     Ok(Box::new(MetricsJson::named(name, &folder.join(name))?))
 }
@@ -53,6 +53,10 @@ impl Writer for MetricsJson {
 
     fn finish(&mut self) -> Result<(), RunDirError> {
         self.records.finish()
+    }
+
+    fn abandon(&mut self) -> Result<(), RunDirError> {
+        Ok(())
     }
 
     fn name(&self) -> &'static str {
@@ -82,6 +86,7 @@ impl Writer for MetricsJson {
 mod tests {
     use super::*;
     use crate::events::Sample;
+    use std::fs;
 
     #[test]
     fn a_run_that_is_taken_up_again_writes_each_line_once() {

@@ -72,6 +72,14 @@ pub trait Writer {
         Ok(())
     }
 
+    /// The run that was to be gone on with did not begin: leaves what was there as it was.
+    ///
+    /// # Errors
+    /// What it had made by then is still there.
+    fn abandon(&mut self) -> Result<(), RunDirError> {
+        self.finish()
+    }
+
     /// The name under which checkpoints keep its mark; empty for a writer whose lines nobody takes back.
     fn name(&self) -> &'static str {
         ""
@@ -162,6 +170,8 @@ pub struct Writers {
     facts: RunFacts,
     // Where a run that is taken up again began to write; for those that hooks open later.
     rewound_to: Option<Map<String, Json>>,
+    // Nothing is written or taken back until the run has begun.
+    is_held: bool,
     // Kind and folder of those that hooks had opened.
     opened: Vec<(&'static str, PathBuf)>,
 }
@@ -197,7 +207,7 @@ impl Writers {
         }
         if let Some(run_dir) = &self.facts.run_dir {
             let mut writer = (kind.open)(&run_dir.join(&folder), &self.facts)?;
-            if let Some(marks) = &self.rewound_to {
+            if let Some(marks) = self.rewound_to.as_ref().filter(|_| !self.is_held) {
                 writer.rewind(marks.get(writer.name()))?;
             }
             self.all.push(writer);
@@ -264,9 +274,10 @@ impl Writers {
     /// # Errors
     /// Something that one took is not where it belongs.
     pub fn finish(&mut self) -> Result<(), RunDirError> {
+        let end = if self.is_held { <dyn Writer>::abandon } else { <dyn Writer>::finish };
         let mut outcome = Ok(());
         for writer in &mut self.all {
-            outcome = outcome.and(writer.finish());
+            outcome = outcome.and(end(writer.as_mut()));
         }
         outcome
     }
@@ -292,13 +303,26 @@ impl Writers {
         files.map(again).collect()
     }
 
-    /// Has each go back to its mark, or to the beginning where it has none; those too that are opened from now on.
+    /// Takes the marks that each is to go back to, or to the beginning where it has none; those too that are opened later.
+    /// Until [`Self::begin`] nothing is written and nothing taken back: the run may not get so far.
+    pub fn hold(&mut self, marks: Map<String, Json>) {
+        (self.rewound_to, self.is_held) = (Some(marks), true);
+    }
+
+    /// Whether nothing is written yet: what is pending waits.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Has each go back to its mark: the run goes on from there.
     ///
     /// # Errors
     /// What was written cannot be taken back.
-    pub fn rewind(&mut self, marks: Map<String, Json>) -> Result<(), RunDirError> {
-        self.all.iter_mut().try_for_each(|writer| writer.rewind(marks.get(writer.name())))?;
-        self.rewound_to = Some(marks);
+    pub fn begin(&mut self) -> Result<(), RunDirError> {
+        if std::mem::take(&mut self.is_held) {
+            let marks = self.rewound_to.clone().unwrap_or_default();
+            self.all.iter_mut().try_for_each(|writer| writer.rewind(marks.get(writer.name())))?;
+        }
         Ok(())
     }
 }

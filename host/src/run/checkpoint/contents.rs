@@ -35,6 +35,9 @@ pub struct Facts {
     pub position: Position,
     /// Who asked for a checkpoint after a validation that was not made to its end.
     pub savers: Vec<String>,
+    /// The hooks and metrics whose state could not be saved.
+    #[serde(default)]
+    pub without: Vec<String>,
     /// What each metric has reached.
     pub metrics: Vec<SavedReading>,
     /// The scalars; their values are among the tensors.

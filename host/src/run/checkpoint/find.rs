@@ -8,15 +8,28 @@ use crate::run::RunDirError;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The newest whole checkpoint of a folder.
+#[derive(Debug)]
+pub struct Newest {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds.
+    pub checkpoint: Checkpoint,
+    /// Whether a newer one is damaged.
+    pub is_second_choice: bool,
+}
+
 /// The newest whole checkpoint of a folder, with the complaints about newer ones; `None` where there is none at all.
 ///
 /// # Errors
 /// There are checkpoints, and all are damaged.
-pub fn newest_valid(folder: &Path) -> Result<Option<(PathBuf, Checkpoint)>, RunDirError> {
+pub fn newest_valid(folder: &Path) -> Result<Option<Newest>, RunDirError> {
     let mut first = None;
     for path in candidates(folder)? {
         match read(&path) {
-            Ok(checkpoint) => return Ok(Some((path, checkpoint))),
+            Ok(checkpoint) => {
+                return Ok(Some(Newest { path, checkpoint, is_second_choice: first.is_some() }));
+            }
             Err(error) => {
                 tracing::warn!("{error}; the checkpoint before it is used");
                 first.get_or_insert(error);
@@ -29,11 +42,6 @@ pub fn newest_valid(folder: &Path) -> Result<Option<(PathBuf, Checkpoint)>, RunD
 /// What the newest checkpoint of a folder knows beside its tensors; `None` where none can be read.
 pub fn newest_facts(folder: &Path) -> Option<Facts> {
     candidates(folder).ok()?.iter().find_map(|path| read_facts(path).ok())
-}
-
-/// Whether a folder has checkpoints, whole or damaged.
-pub fn is_any(folder: &Path) -> bool {
-    candidates(folder).is_ok_and(|all| !all.is_empty())
 }
 
 /// The checkpoint that `path` means: itself, or the newest one of a run directory or of its checkpoint folder. No
@@ -53,6 +61,9 @@ pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
 /// There is none.
 pub fn locate(path: &Path) -> Result<PathBuf, RunDirError> {
     let is_named = path.file_name().and_then(|name| name.to_str()).and_then(iter_of).is_some();
+    if is_named && !path.exists() && aside(path).is_dir() {
+        return Ok(aside(path));
+    }
     if path.join(MANIFEST).is_file() || (is_named && path.is_dir()) {
         return Ok(path.to_owned());
     }
@@ -110,15 +121,48 @@ pub fn choose(path: &Path, wanted: &Wanted) -> Result<Checkpoint, RunDirError> {
 /// The checkpoints of a folder, newest first, from the one on that `latest` names.
 fn candidates(folder: &Path) -> Result<Vec<PathBuf>, RunDirError> {
     let mut iters: Vec<u64> = match fs::read_dir(folder) {
-        Ok(entries) => entries.flatten().filter_map(|e| iter_of(e.file_name().to_str()?)).collect(),
+        Ok(entries) => entries
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let name = name.to_str()?;
+                iter_of(name.strip_suffix(ASIDE).unwrap_or(name))
+            })
+            .collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(RunDirError::io("read", folder)(error)),
     };
     iters.sort_unstable_by(|a, b| b.cmp(a));
+    iters.dedup();
     // One that is not there says nothing: it is as good as damaged.
     let latest = latest(folder).filter(|latest| iters.contains(latest));
     iters.retain(|iter| latest.is_none_or(|latest| *iter <= latest));
-    Ok(iters.into_iter().map(|iter| folder.join(name_of(iter))).collect())
+    let path = |iter| {
+        let path = folder.join(name_of(iter));
+        // A process that could not exchange two checkpoints in one step was killed between two, or is there now.
+        if path.exists() { path } else { aside(&path) }
+    };
+    Ok(iters.into_iter().map(path).collect())
+}
+
+/// What a checkpoint is called while one of the same iteration takes its place, where the system cannot exchange them.
+const ASIDE: &str = ".old";
+
+/// Where a checkpoint steps aside to.
+pub(super) fn aside(checkpoint: &Path) -> PathBuf {
+    let mut name = checkpoint.file_name().unwrap_or_default().to_owned();
+    name.push(ASIDE);
+    checkpoint.with_file_name(name)
+}
+
+/// The checkpoints of a folder that have stepped aside.
+pub(super) fn stepped_aside(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_one = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().and_then(|name| iter_of(name.strip_suffix(ASIDE)?)).is_some()
+    };
+    entries.filter(is_one).map(|entry| entry.path()).collect()
 }
 
 /// The iteration that `latest` names.

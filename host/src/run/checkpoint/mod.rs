@@ -17,13 +17,13 @@ mod write;
 
 pub use background::Background;
 pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{Wanted, choose, is_any, locate, newest_facts, newest_valid, open};
+pub use find::{Newest, Wanted, choose, locate, newest_facts, newest_valid, open};
 pub use manifest::{About, Manifest, fingerprint};
 pub use names::check as check_name;
 pub use read::{read, read_facts};
 pub use retention::{Actions, Best, Rule, decide};
 pub use snapshot::{Buffers, Snapshot};
-pub use write::{clean, point_latest_at, write};
+pub use write::{point_latest_at, recover, write};
 
 const MODEL: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";

@@ -46,7 +46,7 @@ fn a_checkpoint_comes_back_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     write_one(folder.path(), 5);
     write_one(folder.path(), 10);
-    let (path, back) = newest_valid(folder.path()).unwrap().unwrap();
+    let Newest { path, checkpoint: back, .. } = newest_valid(folder.path()).unwrap().unwrap();
     assert_eq!(path, folder.path().join("iter_0000010"));
     let expected = checkpoint(10);
     assert_eq!(back.facts.position, expected.facts.position);
@@ -150,7 +150,8 @@ fn any_damage_to_any_file_is_found_and_named_and_the_checkpoint_before_is_used()
             put(&path.join(name), damage(&fs::read(path.join(name)).unwrap()));
             let error = read(&path).unwrap_err().to_string();
             assert!(error.contains(name), "{name} {what}: {error}");
-            let (found, checkpoint) = newest_valid(folder.path()).unwrap().unwrap();
+            let Newest { path: found, checkpoint, .. } =
+                newest_valid(folder.path()).unwrap().unwrap();
             assert_eq!((found, checkpoint.facts.position.iter), (before, 5), "{name} {what}");
         }
     }
@@ -212,7 +213,7 @@ fn a_damaged_latest_is_ignored_and_a_folder_of_damaged_ones_is_no_fresh_start() 
     let path = write_one(folder.path(), 10);
     for latest in ["iter_0000000\n", "", "iter_", "\u{0}"] {
         fs::write(folder.path().join("latest"), latest).unwrap();
-        assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
+        assert_eq!(newest_valid(folder.path()).unwrap().unwrap().path, path);
     }
     fs::remove_file(path.join(MODEL)).unwrap();
     assert!(newest_valid(folder.path()).is_err());
@@ -224,7 +225,7 @@ fn an_older_checkpoint_that_was_chosen_hides_the_later_ones() {
     let path = write_one(folder.path(), 5);
     write_one(folder.path(), 10);
     point_latest_at(folder.path(), 5).unwrap();
-    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().path, path);
 }
 
 #[test]
@@ -239,10 +240,10 @@ fn a_write_that_fails_is_told_and_leaves_the_one_before() {
     background.begin(&blocked, snapshot(), Vec::new(), Vec::new()).unwrap();
     let error = background.wait().unwrap_err().to_string();
     assert!(error.contains("blocked"), "{error}");
-    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().0, path);
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().path, path);
     background.begin(folder.path(), snapshot(), Vec::new(), Vec::new()).unwrap();
     background.wait().unwrap();
-    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().1.facts.position.iter, 10);
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().checkpoint.facts.position.iter, 10);
 }
 
 #[test]

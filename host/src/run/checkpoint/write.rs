@@ -1,5 +1,6 @@
 //! Puts a snapshot on the disk: a temporary sibling, synced, renamed; `latest` after that.
 
+use super::find::{aside, stepped_aside};
 use super::manifest::Manifest;
 use super::snapshot::Snapshot;
 use super::{MANIFEST, name_of};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A file could not be written. No part of this checkpoint stays.
 pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError> {
-    fs::create_dir_all(folder).map_err(RunDirError::io("create", folder))?;
+    atomic::create_folder(folder)?;
     let path = folder.join(name_of(snapshot.about.iter));
     let temporary = atomic::temporary_beside(&path);
     if temporary.exists() {
@@ -39,8 +40,28 @@ pub fn point_latest_at(folder: &Path, iter: u64) -> Result<(), RunDirError> {
     atomic::write(&folder.join("latest"), format!("{}\n", name_of(iter)).as_bytes())
 }
 
+/// Settles what a killed process left: a checkpoint that had stepped aside for one of the same iteration gets its name
+/// back, what is half written goes. Only for who has the run to himself.
+///
+/// # Errors
+/// A checkpoint could not be given its name back.
+pub fn recover(folder: &Path) -> Result<(), RunDirError> {
+    for old in stepped_aside(folder) {
+        let path = old.with_extension("");
+        if path.exists() {
+            // The new one is in its place; what cannot be removed is in nobody's way.
+            let _ = fs::remove_dir_all(&old);
+        } else {
+            tracing::warn!("{} was being replaced when its run ended: it is kept", path.display());
+            atomic::rename(&old, &path)?;
+        }
+    }
+    clean(folder);
+    Ok(())
+}
+
 /// Removes what a killed process left half written.
-pub fn clean(folder: &Path) {
+fn clean(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name();
@@ -77,9 +98,16 @@ fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
         path.parent().map_or(Ok(()), atomic::sync_folder)?;
         return fs::remove_dir_all(temporary).map_err(RunDirError::io("remove", temporary));
     }
-    // A file system that cannot exchange: the old one steps aside first.
-    let old = path.with_extension("old");
+    // A file system that cannot exchange: the old one steps aside first, and is found there by who looks for it.
+    let old = aside(path);
+    if old.exists() {
+        fs::remove_dir_all(&old).map_err(RunDirError::io("remove", &old))?;
+    }
     atomic::rename(path, &old)?;
-    atomic::rename(temporary, path)?;
+    if let Err(error) = atomic::rename(temporary, path) {
+        // The first error is the one to tell; the old one is found under either name.
+        let _ = atomic::rename(&old, path);
+        return Err(error);
+    }
     fs::remove_dir_all(&old).map_err(RunDirError::io("remove", &old))
 }

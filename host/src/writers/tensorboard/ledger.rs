@@ -39,6 +39,21 @@ impl Ledger {
         atomic::write(list, text.as_bytes())
     }
 
+    /// Takes a file off the list; a list without any goes too.
+    ///
+    /// # Errors
+    /// The list could not be written.
+    pub(super) fn remove(&self, path: &Path) -> Result<(), RunDirError> {
+        let Self::File(list) = self else { return Ok(()) };
+        let (text, gone) = (read(list)?, absolute(path).display().to_string());
+        let left: String =
+            text.lines().filter(|line| *line != gone).flat_map(|line| [line, "\n"]).collect();
+        if left.is_empty() {
+            return std::fs::remove_file(list).map_err(RunDirError::io("remove", list));
+        }
+        atomic::write(list, left.as_bytes())
+    }
+
     /// Those of some files that are this run's.
     ///
     /// # Errors
@@ -86,6 +101,11 @@ mod tests {
         let ledger = Ledger::of(&run.join("../../shared"), Some(&run));
         ledger.add(&run.join("../../shared/mine")).unwrap();
         let both = || vec![mine.clone(), other.clone()];
+        assert_eq!(ledger.own(both()).unwrap(), both()[..1]);
+        // One that was of no use is off the list again.
+        ledger.add(&other).unwrap();
+        assert_eq!(ledger.own(both()).unwrap(), both());
+        ledger.remove(&other).unwrap();
         assert_eq!(ledger.own(both()).unwrap(), both()[..1]);
         // Another run has listed nothing.
         let others = Ledger::of(&shared, Some(&root.path().join("runs/two")));

@@ -12,7 +12,7 @@ mod record;
 use super::record_file::RecordFile;
 use super::{RunFacts, Writer};
 use crate::events::{Content, EventStorage, Image, Media, Medium};
-use crate::run::RunDirError;
+use crate::run::{RunDirError, atomic};
 use hookrack_plugin_api::abi::HrProgress;
 use image::{ExtendedColorType, ImageEncoder as _};
 use ledger::Ledger;
@@ -39,7 +39,7 @@ fn now() -> f64 {
 
 /// A new event file: named by time, machine and process, as TensorBoard expects, with a number where that is taken.
 fn create(folder: &Path) -> Result<(PathBuf, File), RunDirError> {
-    std::fs::create_dir_all(folder).map_err(RunDirError::io("create", folder))?;
+    atomic::create_folder(folder)?;
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let machine = machine.trim();
     let (seconds, process) = (now().floor(), std::process::id());
@@ -176,6 +176,15 @@ impl Writer for TensorBoard {
     fn finish(&mut self) -> Result<(), RunDirError> {
         self.push(0, What::Summary(hparams::end(now())));
         self.records.finish()
+    }
+
+    fn abandon(&mut self) -> Result<(), RunDirError> {
+        let path = self.records.path();
+        self.ledger.remove(path)?;
+        std::fs::remove_file(path).map_err(RunDirError::io("remove", path))?;
+        // Only one that it has made itself is empty now.
+        let _ = std::fs::remove_dir(&self.folder);
+        Ok(())
     }
 
     fn name(&self) -> &'static str {

@@ -1,0 +1,35 @@
+//! What `run.json` says of a run that was there before.
+
+use crate::engine::lr::Horizon;
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// The outcome of a run that did all it was asked for.
+pub const COMPLETED: &str = "completed";
+
+/// How a run that was there before ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastRun {
+    /// Its outcome; `running` where it was killed.
+    pub outcome: String,
+    /// Iterations done.
+    pub iter: u64,
+    /// Epochs begun.
+    pub epoch: u64,
+}
+
+impl PastRun {
+    /// Reads the record of a run directory; `None` where there is none that can be read.
+    pub fn read(run: &Path) -> Option<Self> {
+        let json: Json = serde_json::from_slice(&std::fs::read(run.join("run.json")).ok()?).ok()?;
+        let count = |key: &str| json[key].as_u64().unwrap_or(0);
+        let outcome = json["outcome"].as_str()?.to_owned();
+        Some(Self { outcome, iter: count("iter"), epoch: count("epoch") })
+    }
+
+    /// Whether it did all that is asked for now.
+    pub fn is_complete(&self, horizon: Horizon) -> bool {
+        let is_long_enough = self.iter >= horizon.iters || self.epoch >= horizon.epochs;
+        self.outcome == COMPLETED && is_long_enough
+    }
+}

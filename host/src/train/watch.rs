@@ -1,0 +1,89 @@
+//! Writes down what every hook and metric holds, as the live objects say it: at an iteration, and in the last checkpoint.
+//!
+//! `hookrack verify-resume` compares two runs by it. Nothing is asked twice for a checkpoint, and nothing at all where
+//! nobody compares.
+
+use super::fit::Trainer;
+use crate::plugins::gather;
+use crate::run::checkpoint::fingerprint;
+use crate::run::to_json;
+use crate::saved_state::SavedState;
+use serde::{Deserialize, Serialize};
+
+/// What hooks and metrics held.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Held {
+    /// After the iteration that was asked for; in a run that is resumed there, right after the resume.
+    pub there: Vec<HeldKey>,
+    /// When the last checkpoint was taken.
+    pub last: Vec<HeldKey>,
+}
+
+/// One value or tensor of a hook or metric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldKey {
+    /// The instance.
+    pub hook: String,
+    /// Its own name for it.
+    pub key: String,
+    /// The value, or type, shape and checksum of the tensor.
+    pub is: String,
+}
+
+/// A run that writes down what hooks hold.
+pub(super) struct Watch {
+    at: u64,
+    is_done: bool,
+    held: Held,
+}
+
+/// A state as text, key by key.
+pub fn described(hook: &str, state: &SavedState) -> Vec<HeldKey> {
+    let line = |key: &str, is: String| HeldKey { hook: hook.to_owned(), key: key.to_owned(), is };
+    let values = state.values.iter().map(|(key, value)| line(key, to_json(value).to_string()));
+    let tensors = state.tensors.iter().map(|(key, tensor)| {
+        line(key, fingerprint(tensor).unwrap_or_else(|error| error.to_string()))
+    });
+    values.chain(tensors).collect()
+}
+
+impl Trainer {
+    /// Has the run write down what hooks hold: after iteration `at`, and in its last checkpoint.
+    pub fn watch(&mut self, at: u64) {
+        self.watch = Some(Watch { at, is_done: false, held: Held::default() });
+    }
+
+    /// What was written down.
+    pub fn held(&self) -> Option<&Held> {
+        self.watch.as_ref().map(|watch| &watch.held)
+    }
+
+    /// Asks every hook and metric what it holds, where that is due.
+    pub(super) fn look(&mut self) {
+        let iter = self.context.progress.get().iter;
+        let Some(watch) = self.watch.as_mut().filter(|watch| !watch.is_done && watch.at == iter)
+        else {
+            return;
+        };
+        watch.is_done = true;
+        for attached in self.rack.hooks().iter().filter(|attached| !attached.disabled) {
+            let name = &attached.seat.name;
+            match gather(&self.context, |writer| attached.instance.save_state(writer)) {
+                Ok(state) => watch.held.there.extend(described(name, &state)),
+                Err(failure) => {
+                    tracing::warn!("hook `{name}` does not say what it holds: {}", failure.why)
+                }
+            }
+        }
+    }
+
+    /// Writes down what the hooks gave for a checkpoint.
+    pub(super) fn note_held<'a>(
+        &mut self,
+        states: impl Iterator<Item = (&'a String, &'a SavedState)>,
+    ) {
+        if let Some(watch) = &mut self.watch {
+            watch.held.last = states.flat_map(|(hook, state)| described(hook, state)).collect();
+        }
+    }
+}
