@@ -3,7 +3,8 @@
 //! The prelude's `#[derive(Deserialize)]` writes the [`Describe`] implementation from the struct as it stands,
 //! so that a config can be checked, completed and documented without loading a single tensor.
 
-use crate::value::{Value, write_json_items, write_json_text};
+use crate::value::{Value, from_value, write_json_items, write_json_text};
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
 /// One parameter of a hook, a metric, a model, an optimizer: of anything a config can name.
@@ -78,6 +79,8 @@ pub trait Setting {
     fn to_value(&self) -> Option<Value>;
     /// Whether a field of this type may be left out without a default.
     const OPTIONAL: bool = false;
+    /// The smallest and the largest number that it holds, where a config could write another.
+    const RANGE: (Option<f64>, Option<f64>) = (None, None);
 }
 
 macro_rules! setting {
@@ -95,9 +98,33 @@ macro_rules! setting {
     (@value Str, $v:expr) => { Value::Str($v.clone()) };
 }
 setting!(Bool: bool);
-setting!(Int: i8, i16, i32, i64, u8, u16, u32, u64, usize, isize);
+setting!(Int: i64, isize);
 setting!(Float: f32, f64);
 setting!(Str: String);
+
+/// As `setting!`, for integers that do not hold all that a config can write: the range is part of the description.
+macro_rules! bounded_setting {
+    ($($ty:ty: $min:expr, $max:expr;)*) => {
+        $(impl Setting for $ty {
+            fn param_type() -> ParamType { ParamType::Int }
+            /// A count beyond 2^63 - 1 stays at that.
+            fn to_value(&self) -> Option<Value> {
+                Some(Value::Int(i64::try_from(*self).unwrap_or(i64::MAX)))
+            }
+            const RANGE: (Option<f64>, Option<f64>) = ($min, $max);
+        })*
+    };
+}
+bounded_setting! {
+    i8: Some(-128.0), Some(127.0);
+    i16: Some(-32_768.0), Some(32_767.0);
+    i32: Some(-2_147_483_648.0), Some(2_147_483_647.0);
+    u8: Some(0.0), Some(255.0);
+    u16: Some(0.0), Some(65_535.0);
+    u32: Some(0.0), Some(4_294_967_295.0);
+    u64: Some(0.0), None;
+    usize: Some(0.0), None;
+}
 
 impl Setting for PathBuf {
     fn param_type() -> ParamType {
@@ -115,6 +142,7 @@ impl<T: Setting> Setting for Vec<T> {
     fn to_value(&self) -> Option<Value> {
         self.iter().map(Setting::to_value).collect::<Option<Vec<_>>>().map(Value::List)
     }
+    const RANGE: (Option<f64>, Option<f64>) = T::RANGE;
 }
 
 impl<T: Setting> Setting for Option<T> {
@@ -125,6 +153,7 @@ impl<T: Setting> Setting for Option<T> {
         self.as_ref().and_then(Setting::to_value)
     }
     const OPTIONAL: bool = true;
+    const RANGE: (Option<f64>, Option<f64>) = T::RANGE;
 }
 
 impl Param {
@@ -220,7 +249,7 @@ impl ParamType {
 
 /// Asks a type for what it implements, and takes "nothing known" for an answer where it does not.
 ///
-/// The derive and `#[hook]` call these methods through a reference: method look-up then prefers the
+/// The derive and `#[hook]` call these methods through references: method look-up then prefers the
 /// implementation with the bound, and falls back to the one without.
 #[derive(Default)]
 pub struct Ask<T>(std::marker::PhantomData<T>);
@@ -240,9 +269,11 @@ pub trait AskSetting<T> {
     fn to_value(&self, value: &T) -> Option<Value>;
     /// See [`Setting::OPTIONAL`].
     fn optional(&self) -> bool;
+    /// See [`Setting::RANGE`].
+    fn range(&self) -> (Option<f64>, Option<f64>);
 }
 
-impl<T: Setting> AskSetting<T> for &Ask<T> {
+impl<T: Setting> AskSetting<T> for &&Ask<T> {
     fn param_type(&self) -> ParamType {
         T::param_type()
     }
@@ -252,7 +283,32 @@ impl<T: Setting> AskSetting<T> for &Ask<T> {
     fn optional(&self) -> bool {
         T::OPTIONAL
     }
+    fn range(&self) -> (Option<f64>, Option<f64>) {
+        T::RANGE
+    }
 }
+
+/// The answers of an `Option` of what is no [`Setting`]: it may be left out, and nothing else is known.
+pub trait AskOption<T> {
+    /// Nothing is known.
+    fn param_type(&self) -> ParamType {
+        ParamType::Any
+    }
+    /// Nothing is known.
+    fn to_value(&self, _value: &Option<T>) -> Option<Value> {
+        None
+    }
+    /// It may be.
+    fn optional(&self) -> bool {
+        true
+    }
+    /// Nothing is known.
+    fn range(&self) -> (Option<f64>, Option<f64>) {
+        (None, None)
+    }
+}
+
+impl<T> AskOption<T> for &Ask<Option<T>> {}
 
 /// The answers where a type is no [`Setting`].
 pub trait AskAnything<T> {
@@ -268,9 +324,37 @@ pub trait AskAnything<T> {
     fn optional(&self) -> bool {
         false
     }
+    /// Nothing is known.
+    fn range(&self) -> (Option<f64>, Option<f64>) {
+        (None, None)
+    }
 }
 
 impl<T> AskAnything<T> for Ask<T> {}
+
+/// The default of a field that says `#[serde(default)]`: that of its settings one by one, where it has such.
+pub trait AskNested<T> {
+    /// What an empty table gives; where that lacks something, `T::default()`.
+    fn usual(&self) -> T;
+}
+
+impl<T: Describe + DeserializeOwned + Default> AskNested<T> for &Ask<T> {
+    fn usual(&self) -> T {
+        from_value(Value::empty()).unwrap_or_default()
+    }
+}
+
+/// The default where a type has no settings of its own.
+pub trait AskDefault<T> {
+    /// `T::default()`.
+    fn usual(&self) -> T;
+}
+
+impl<T: Default> AskDefault<T> for Ask<T> {
+    fn usual(&self) -> T {
+        T::default()
+    }
+}
 
 /// The answers of a [`Describe`].
 pub trait AskDescribe {
@@ -428,6 +512,57 @@ mod tests {
         let given = Value::Table(vec![("one".into(), "val/loss".into())]);
         let read = from_value::<Watcher>(given).unwrap();
         assert_eq!((read.one.as_deref(), read.some.len()), (Some("val/loss"), 0));
+    }
+
+    /// Nothing that the derive knows.
+    #[derive(serde::Deserialize, Debug, PartialEq, Default)]
+    struct Foreign(Vec<(String, f64)>);
+
+    #[derive(Deserialize, Debug, PartialEq, Default)]
+    struct Inner {
+        #[param(default = 5)]
+        steps: u8,
+        #[serde(default)]
+        loud: bool,
+    }
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Outer {
+        #[serde(default, alias = "within")]
+        inner: Inner,
+        foreign: Option<Foreign>,
+        counts: Option<Vec<u64>>,
+        #[param(max = 9)]
+        small: Option<i8>,
+        pair: Option<(f64, f64)>,
+    }
+
+    #[test]
+    fn an_absent_table_has_the_defaults_of_its_own_settings() {
+        let outer = from_value::<Outer>(Value::empty()).unwrap();
+        assert_eq!(outer.inner, Inner { steps: 5, loud: false });
+        let inner = Value::Table(vec![("steps".into(), 5.into()), ("loud".into(), false.into())]);
+        assert_eq!(Outer::params()[0].presence, Presence::Default(inner));
+        let given = Value::Table(vec![("loud".into(), true.into())]);
+        let outer = from_value::<Outer>(Value::Table(vec![("within".into(), given)])).unwrap();
+        assert_eq!(outer.inner, Inner { steps: 5, loud: true });
+    }
+
+    #[test]
+    fn what_is_optional_may_be_left_out_whatever_it_is() {
+        let params = Outer::params();
+        assert!(params[1..].iter().all(|param| param.presence == Presence::Optional));
+        assert_eq!((&params[1].ty, &params[4].ty), (&ParamType::Any, &ParamType::Any));
+        assert_eq!(params[0].aliases, ["within"]);
+    }
+
+    #[test]
+    fn the_range_of_an_integer_is_part_of_its_description() {
+        let range = |param: &Param| (param.min, param.max);
+        let params = Outer::params();
+        assert_eq!(range(&params[2]), (Some(0.0), None));
+        assert_eq!(range(&params[3]), (Some(-128.0), Some(9.0)), "what is written comes first");
+        assert_eq!(range(&Inner::params()[0]), (Some(0.0), Some(255.0)));
     }
 
     #[test]

@@ -99,8 +99,8 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::describe::{
-        Ask, AskAnything, AskDescribe, AskSetting, AskUndescribed, Describe, Param, ParamType,
-        Presence, Setting,
+        Ask, AskAnything, AskDefault, AskDescribe, AskNested, AskOption, AskSetting,
+        AskUndescribed, Describe, Param, ParamType, Presence, Setting,
     };
     pub use crate::value::Value;
     pub use abi_stable::library::{LibHeader, RootModuleResult};

@@ -2,8 +2,9 @@
 //!
 //! The same tree carries settings from the host, entries of `trainer.states` and the small part of a hook's saved state.
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 use std::fmt;
 
 /// One value of a settings tree.
@@ -167,11 +168,29 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ValueError> {
 
 /// Why a settings tree did not fit a struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueError(String);
+pub struct ValueError {
+    // The keys that lead to the value, such as `betas.1`; empty for the whole tree.
+    path: String,
+    message: String,
+}
+
+impl ValueError {
+    /// The same error, of a value under this key.
+    fn within(mut self, key: &str) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        self.path.insert_str(0, dot);
+        self.path.insert_str(0, key);
+        self
+    }
+}
 
 impl fmt::Display for ValueError {
+    /// The host shows a message that begins so at the key itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        if !self.path.is_empty() {
+            write!(f, "`{}`: ", self.path)?;
+        }
+        f.write_str(&self.message)
     }
 }
 
@@ -179,7 +198,61 @@ impl std::error::Error for ValueError {}
 
 impl de::Error for ValueError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
+        Self { path: String::new(), message: message.to_string() }
+    }
+}
+
+/// The fields of a table, whose errors know their key.
+struct Fields {
+    rest: std::vec::IntoIter<(String, Value)>,
+    current: Option<(String, Value)>,
+}
+
+impl<'de> MapAccess<'de> for Fields {
+    type Error = ValueError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, ValueError> {
+        self.current = self.rest.next();
+        let Some((key, _)) = &self.current else { return Ok(None) };
+        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, ValueError> {
+        let Some((key, value)) = self.current.take() else {
+            return Err(de::Error::custom("a value was asked for before its key"));
+        };
+        seed.deserialize(value).map_err(|error| error.within(&key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The items of a list, whose errors know their number.
+struct Items {
+    rest: std::iter::Enumerate<std::vec::IntoIter<Value>>,
+}
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = ValueError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, ValueError> {
+        let Some((index, value)) = self.rest.next() else { return Ok(None) };
+        seed.deserialize(value).map(Some).map_err(|error| error.within(&index.to_string()))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
     }
 }
 
@@ -199,8 +272,10 @@ impl<'de> de::Deserializer<'de> for Value {
             Self::Int(i) => visitor.visit_i64(i),
             Self::Float(f) => visitor.visit_f64(f),
             Self::Str(s) => visitor.visit_string(s),
-            Self::List(items) => visitor.visit_seq(SeqDeserializer::new(items.into_iter())),
-            Self::Table(fields) => visitor.visit_map(MapDeserializer::new(fields.into_iter())),
+            Self::List(items) => visit_list(items, visitor),
+            Self::Table(fields) => {
+                visitor.visit_map(Fields { rest: fields.into_iter(), current: None })
+            }
         }
     }
 
@@ -234,6 +309,19 @@ impl<'de> de::Deserializer<'de> for Value {
     }
 }
 
+/// A list that is longer than what takes it is an error, as for serde's own formats.
+fn visit_list<'de, V: Visitor<'de>>(items: Vec<Value>, visitor: V) -> Result<V::Value, ValueError> {
+    let len = items.len();
+    let mut list = Items { rest: items.into_iter().enumerate() };
+    let value = visitor.visit_seq(&mut list)?;
+    let left = list.rest.len();
+    if left > 0 {
+        let wanted = len - left;
+        return Err(de::Error::custom(format!("expected {wanted} values, found {len}")));
+    }
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,6 +344,29 @@ mod tests {
         let wrong = Value::Table(vec![("momentun".into(), 1i64.into())]);
         let error = from_value::<Settings>(wrong).unwrap_err().to_string();
         assert!(error.contains("unknown field `momentun`"), "{error}");
+    }
+
+    #[test]
+    fn an_error_names_the_key_that_leads_to_the_value() {
+        #[derive(serde::Deserialize, Debug)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only what is refused is looked at")]
+        struct Settings {
+            small: Option<u8>,
+            betas: Option<(f64, f64)>,
+            names: Option<std::collections::HashMap<String, u64>>,
+        }
+        let text = |key: &str, value: Value| {
+            from_value::<Settings>(Value::Table(vec![(key.into(), value)])).unwrap_err().to_string()
+        };
+        assert!(text("small", 300.into()).starts_with("`small`: invalid value"));
+        let betas = Value::List(vec![0.9.into(), "x".into()]);
+        assert!(text("betas", betas).starts_with("`betas.1`: invalid type"));
+        let three = vec![0.1, 0.2, 0.3].into();
+        assert_eq!(text("betas", three), "`betas`: expected 2 values, found 3");
+        let names = Value::Table(vec![("a".into(), (-1).into())]);
+        assert!(text("names", names).starts_with("`names.a`: invalid value"));
+        assert!(text("unknown", 1.into()).starts_with("unknown field"));
     }
 
     #[test]

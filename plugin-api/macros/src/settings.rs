@@ -68,7 +68,7 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
         const _: () = {
             use ::hookrack_plugin_api::__private as api;
             #[allow(unused_imports, reason = "a struct needs them only where it has such fields")]
-            use api::{AskAnything as _, AskSetting as _, Describe as _, Setting as _};
+            use api::{AskAnything as _, AskDefault as _, AskNested as _, AskOption as _, AskSetting as _, Describe as _, Setting as _};
 
             #[derive(api::serde::Deserialize)]
             #[serde(crate = "::hookrack_plugin_api::__private::serde")]
@@ -114,12 +114,15 @@ fn derive_struct(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<Token
 
 /// The field of the twin, with serde's attributes and the default that `#[param(default = …)]` gives it.
 fn twin_field(field: &Field) -> syn::Result<TokenStream> {
-    let (attrs, ident, ty) = (serde_attrs(&field.attrs), &field.ident, &field.ty);
-    let default = own_default(field)?.map(|(name, _)| {
-        let name = name.to_string();
-        quote!(#[serde(default = #name)])
-    });
-    Ok(quote!(#(#attrs)* #default #ident: #ty))
+    let (ident, ty) = (&field.ident, &field.ty);
+    let Some((name, _)) = own_default(field)? else {
+        let attrs = serde_attrs(&field.attrs);
+        return Ok(quote!(#(#attrs)* #ident: #ty));
+    };
+    let entries = entries(&field.attrs, "serde")?;
+    let others = entries.iter().filter(|meta| !meta.path().is_ident("default"));
+    let name = name.to_string();
+    Ok(quote!(#[serde(#(#others,)* default = #name)] #ident: #ty))
 }
 
 /// The function that gives a field's own default, where it has one.
@@ -128,18 +131,22 @@ fn default_fn(field: &Field) -> syn::Result<Option<TokenStream>> {
     Ok(own_default(field)?.map(|(name, value)| quote!(fn #name() -> #ty { #value })))
 }
 
-/// What `#[param(default = …)]` says: the name of the function that gives it, and its value.
+/// What `#[param(default = …)]` or a bare `#[serde(default)]` says: the name of the function that gives the default, and
+/// its value. A table of settings that is left out has the defaults of those settings, as an empty one has.
 fn own_default(field: &Field) -> syn::Result<Option<(syn::Ident, TokenStream)>> {
-    let param = entries(&field.attrs, "param")?;
-    let Some(value) = expr_of(&param, "default") else { return Ok(None) };
-    let serde = entries(&field.attrs, "serde")?;
-    if has_word(&serde, "default") || text_of(&serde, "default").is_some() {
-        return Err(syn::Error::new_spanned(value, "serde gives this field a default already"));
-    }
+    let (param, serde) = (entries(&field.attrs, "param")?, entries(&field.attrs, "serde")?);
+    let is_plain = !is_skipped(field)? && !has_word(&serde, "flatten");
     let ty = &field.ty;
-    let value = match value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => quote!(<#ty>::from(#text)),
-        value => value.to_token_stream(),
+    let value = match expr_of(&param, "default") {
+        Some(value) if has_word(&serde, "default") || text_of(&serde, "default").is_some() => {
+            return Err(syn::Error::new_spanned(value, "serde gives this field a default already"));
+        }
+        Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => quote!(<#ty>::from(#text)),
+        Some(value) => value.to_token_stream(),
+        None if is_plain && has_word(&serde, "default") => {
+            quote!((&&api::Ask::<#ty>::new()).usual())
+        }
+        None => return Ok(None),
     };
     let own = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();
     Ok(Some((format_ident!("default_{own}"), value)))
@@ -189,21 +196,19 @@ fn describe_field(field: &Field) -> syn::Result<TokenStream> {
     } else if let Some(path) = text_of(&serde, "default") {
         let path: syn::Path = LitStr::new(&path, proc_macro2::Span::call_site()).parse()?;
         default_presence(&quote!(#path()), ty)
-    } else if has_word(&serde, "default") {
-        default_presence(&quote!(<#ty as ::core::default::Default>::default()), ty)
     } else {
-        quote!(if (&&api::Ask::<#ty>::new()).optional() { api::Presence::Optional } else { api::Presence::Required })
+        quote!(if (&&&api::Ask::<#ty>::new()).optional() { api::Presence::Optional } else { api::Presence::Required })
     };
     let aliases = texts_of(&serde, "alias");
     let param = entries(&field.attrs, "param")?;
-    let (min, max) = (bound(&param, "min"), bound(&param, "max"));
+    let (min, max) = (bound(&param, "min", 0, ty), bound(&param, "max", 1, ty));
     let naming = has_word(&param, "monitor").then(|| quote!(.naming_scalars()));
     Ok(quote! {
         params.push(api::Param {
             name: ::std::string::String::from(#key),
             aliases: ::std::vec![#(::std::string::String::from(#aliases)),*],
             doc: ::std::string::String::from(#doc),
-            ty: (&&api::Ask::<#ty>::new()).param_type() #naming,
+            ty: (&&&api::Ask::<#ty>::new()).param_type() #naming,
             presence: #presence,
             min: #min,
             max: #max,
@@ -213,17 +218,19 @@ fn describe_field(field: &Field) -> syn::Result<TokenStream> {
 
 fn default_presence(default: &TokenStream, ty: &syn::Type) -> TokenStream {
     quote! {
-        match (&&api::Ask::<#ty>::new()).to_value(&#default) {
+        match (&&&api::Ask::<#ty>::new()).to_value(&#default) {
             ::core::option::Option::Some(value) => api::Presence::Default(value),
             ::core::option::Option::None => api::Presence::Optional,
         }
     }
 }
 
-fn bound(entries: &[syn::Meta], key: &str) -> TokenStream {
+/// What is written, or what the type itself holds.
+fn bound(entries: &[syn::Meta], key: &str, end: usize, ty: &syn::Type) -> TokenStream {
     let bound = expr_of(entries, key).map(ToTokens::to_token_stream);
+    let end = syn::Index::from(end);
     bound.map_or(
-        quote!(::core::option::Option::None),
+        quote!((&&&api::Ask::<#ty>::new()).range().#end),
         |expr| quote!(::core::option::Option::Some((#expr) as f64)),
     )
 }
@@ -242,7 +249,7 @@ fn value_of_field(field: &Field) -> syn::Result<TokenStream> {
         });
     }
     Ok(quote! {
-        if let ::core::option::Option::Some(value) = (&&api::Ask::<#ty>::new()).to_value(&self.#ident) {
+        if let ::core::option::Option::Some(value) = (&&&api::Ask::<#ty>::new()).to_value(&self.#ident) {
             fields.push((::std::string::String::from(#key), value));
         }
     })
