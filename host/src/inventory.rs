@@ -1,5 +1,6 @@
 //! Everything that a config can name: what is built in, and what the plugin libraries bring.
 
+use crate::config::PluginFolders;
 use crate::config::{
     Catalog, CatalogEntry, CatalogError, Companion, DefaultHook, HookFacts, Kind, MetricHook,
     Source,
@@ -8,7 +9,7 @@ use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
 use crate::metrics::{COMPANIONS, METRIC_HOOKS, METRICS};
-use crate::plugins::{self, HookManifest, HookType, LoadError, MetricType, Shelf};
+use crate::plugins::{self, HookManifest, HookType, Library, LoadError, MetricType, Shelf};
 use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
 
@@ -26,9 +27,32 @@ impl Inventory {
     /// Takes in what is built in and every library of the folders.
     ///
     /// # Errors
-    /// A built-in table is broken, or a library offers something that no config could name.
+    /// A built-in table is broken.
     pub fn take(dirs: &[PathBuf]) -> Result<Self, InventoryError> {
-        let shelf = Shelf::scan(dirs);
+        Self::of_shelf(Shelf::scan(dirs))
+    }
+
+    /// Takes in what is built in, every library of a config's folders, those that it names by path, and what the folders
+    /// that are searched have beside.
+    ///
+    /// # Errors
+    /// A built-in table is broken.
+    pub fn of(folders: &PluginFolders, named: &[PathBuf]) -> Result<Self, InventoryError> {
+        let mut shelf = Shelf::scan(&folders.dirs);
+        let is_in =
+            |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.parent() == Some(dir));
+        // One that lies in one of the folders comes with it.
+        let elsewhere = |path: &&PathBuf| {
+            !is_in(&folders.dirs, path.as_path()) && !is_in(&folders.search, path.as_path())
+        };
+        for path in named.iter().filter(elsewhere) {
+            shelf.add(path);
+        }
+        shelf.search(&folders.search);
+        Self::of_shelf(shelf)
+    }
+
+    fn of_shelf(shelf: Shelf) -> Result<Self, InventoryError> {
         let hooks = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
         let metrics = METRICS.iter().map(MetricType::built_in).collect::<Result<Vec<_>, _>>()?;
         let mut inventory = Self { hooks, metrics, shelf, catalog: Catalog::default() };
@@ -46,11 +70,18 @@ impl Inventory {
         add_all(catalog, Kind::Dataset, data::DATASETS)?;
         add_all(catalog, Kind::Transform, data::transform::TRANSFORMS)?;
         add_all(catalog, Kind::Schedule, schedule::SCHEDULES)?;
-        for hook in self.hooks.iter().chain(self.shelf.hook_types()) {
-            catalog.add(Kind::Hook, hook_entry(hook))?;
+        for hook in &self.hooks {
+            catalog.add(Kind::Hook, hook_entry(hook, 0))?;
         }
-        for metric in self.metrics.iter().chain(self.shelf.metric_types()) {
-            catalog.add(Kind::Metric, metric_entry(metric))?;
+        for metric in &self.metrics {
+            catalog.add(Kind::Metric, metric_entry(metric, 0))?;
+        }
+        // A library that offers what no config could name is set aside with its reason, like one that would not load.
+        for (library, rank) in self.shelf.ranked() {
+            if let Err(reason) = add_library(catalog, &library, rank) {
+                catalog.remove(&Source::Library(library.path.clone()));
+                self.shelf.refuse(&library, &reason);
+            }
         }
         for (name, key, metric) in METRIC_HOOKS {
             let (name, key) = ((*name).to_owned(), (*key).to_owned());
@@ -95,9 +126,19 @@ pub enum InventoryError {
     /// A table is broken.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A library offers something that no config could name.
+    /// Something that is built in could not be named by any config.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+}
+
+fn add_library(catalog: &mut Catalog, library: &Library, rank: usize) -> Result<(), CatalogError> {
+    for hook in &library.hooks {
+        catalog.add(Kind::Hook, hook_entry(hook, rank))?;
+    }
+    for metric in &library.metrics {
+        catalog.add(Kind::Metric, metric_entry(metric, rank))?;
+    }
+    Ok(())
 }
 
 fn add_all<C: ?Sized, B: ?Sized>(
@@ -118,6 +159,7 @@ fn add_all<C: ?Sized, B: ?Sized>(
                 params,
                 is_open,
                 source: Source::BuiltIn,
+                rank: 0,
                 hook: None,
                 roles,
                 scalars: Some(Vec::new()),
@@ -144,7 +186,7 @@ fn default_policy(manifest: &HookManifest) -> OnError {
     }
 }
 
-fn hook_entry(hook: &HookType) -> CatalogEntry {
+fn hook_entry(hook: &HookType, rank: usize) -> CatalogEntry {
     let manifest = &hook.manifest;
     let facts =
         HookFacts { default_level: manifest.level.0, default_on_error: default_policy(manifest) };
@@ -156,6 +198,7 @@ fn hook_entry(hook: &HookType) -> CatalogEntry {
         params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
         source: source(&hook.source),
+        rank,
         hook: Some(facts),
         roles: roles.map(|role: &Point| role.name().to_owned()).collect(),
         scalars: scalars(hook),
@@ -169,7 +212,7 @@ fn scalars(hook: &HookType) -> Option<Vec<String>> {
     is_known.then(|| names.cloned().collect())
 }
 
-fn metric_entry(metric: &MetricType) -> CatalogEntry {
+fn metric_entry(metric: &MetricType, rank: usize) -> CatalogEntry {
     let manifest = &metric.manifest;
     CatalogEntry {
         name: manifest.name.clone(),
@@ -178,6 +221,7 @@ fn metric_entry(metric: &MetricType) -> CatalogEntry {
         params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
         source: source(&metric.source),
+        rank,
         hook: None,
         roles: Vec::new(),
         scalars: Some(Vec::new()),

@@ -70,14 +70,14 @@ impl Job {
     /// Reads a config and checks all of it.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
         let file = ConfigFile::load(path, overrides)?;
-        let mut inventory = Inventory::take(&file.plugin_dirs()?)?;
-        for (_, error) in &inventory.shelf.failed {
-            tracing::warn!("{error}; the rest goes on without it");
+        let named = file.libraries()?;
+        let mut inventory = Inventory::of(&file.plugin_folders()?, &named)?;
+        let failed = &mut inventory.shelf.failed;
+        if let Some(at) = failed.iter().position(|(path, _)| named.contains(path)) {
+            return Err(failed.swap_remove(at).1.into());
         }
-        for library in file.libraries()? {
-            if let Some(at) = inventory.shelf.failed.iter().position(|(path, _)| *path == library) {
-                return Err(inventory.shelf.failed.swap_remove(at).1.into());
-            }
+        for (_, error) in failed {
+            tracing::warn!("{error}; the rest goes on without it");
         }
         let config = file.resolve(&inventory.catalog)?;
         let members = members(&config, &inventory)?;

@@ -6,6 +6,7 @@ pub mod dispatch;
 pub mod engine;
 pub mod events;
 pub mod hooks;
+pub mod installation;
 pub mod inventory;
 pub mod job;
 pub mod metrics;

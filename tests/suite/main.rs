@@ -38,6 +38,8 @@ mod models;
 mod order;
 mod outside;
 mod patience;
+mod plugin_folders;
+mod plugin_settings;
 mod points;
 mod precision;
 mod profiler;

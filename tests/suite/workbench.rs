@@ -191,6 +191,8 @@ pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Ite
     let mut command = Command::new(program());
     // Cargo's path for its own tests must not be what libtorch is found by.
     command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
+    // Nor must the plugins of whoever runs the tests.
+    command.env_remove("HOOKRACK_PLUGINS");
     Ran::of(&mut command)
 }
 

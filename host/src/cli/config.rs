@@ -1,7 +1,7 @@
 //! `hookrack config`: what a config means, and where each value comes from.
 
 use super::exit::Failure;
-use super::plot_lr;
+use super::{plot_lr, plugins};
 use crate::config::{ConfigFile, schema};
 use crate::inventory::Inventory;
 use crate::job::Job;
@@ -41,11 +41,11 @@ pub(super) struct ConfigArgs {
 
 pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
     if args.schema {
-        let dirs = match &args.config {
-            Some(path) => ConfigFile::load(path, &args.set)?.plugin_dirs()?,
-            None => vec![PathBuf::from("plugins")].into_iter().filter(|dir| dir.is_dir()).collect(),
+        let folders = match &args.config {
+            Some(path) => ConfigFile::load(path, &args.set)?.plugin_folders()?,
+            None => plugins::usual_folders(),
         };
-        let schema = schema::json_schema(&Inventory::take(&dirs)?.catalog);
+        let schema = schema::json_schema(&Inventory::of(&folders, &[])?.catalog);
         say!("{}", serde_json::to_string_pretty(&schema).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }

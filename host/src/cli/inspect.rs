@@ -160,7 +160,9 @@ fn also(param: &Param) -> String {
 }
 
 pub(super) fn range(param: &Param) -> String {
-    match (param.min, param.max) {
+    // What 32 bits hold is a limit that nobody comes near.
+    let is_near = |bound: &f64| bound.abs() < f64::from(i32::MAX);
+    match (param.min.filter(is_near), param.max.filter(is_near)) {
         (Some(min), Some(max)) => format!(" ({min} to {max})"),
         (Some(min), None) => format!(" (at least {min})"),
         (None, Some(max)) => format!(" (at most {max})"),

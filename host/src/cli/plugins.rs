@@ -1,10 +1,12 @@
 //! `hookrack plugins`: what is in the plugin folders, and what would not load.
 
 use super::exit::Failure;
+use crate::config::PluginFolders;
+use crate::installation;
 use crate::inventory::Inventory;
-use crate::plugins::Shelf;
+use crate::plugins::{Library, Shelf};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// List the libraries in the plugin folders, and why a library could not be loaded
@@ -15,8 +17,8 @@ Examples:
   hookrack plugins --dir plugins --dir ~/my-plugins
   hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
-    /// A folder to look in; may be given many times
-    #[arg(long, value_name = "DIR", default_value = "plugins")]
+    /// A folder to look in, instead of ./plugins, those of HOOKRACK_PLUGINS and that of the installation; may be given many times
+    #[arg(long, value_name = "DIR")]
     dir: Vec<PathBuf>,
 
     /// Print every hook and metric, built in or from these folders, as a Markdown page
@@ -30,34 +32,61 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
             format!("no folder {}: name another with --dir, or make it", missing.display());
         return Err(Failure::usage(message));
     }
+    let folders = if args.dir.is_empty() {
+        usual_folders()
+    } else {
+        let dirs = args.dir.iter().filter_map(|dir| std::path::absolute(dir).ok()).collect();
+        PluginFolders { dirs, search: Vec::new() }
+    };
+    let inventory = Inventory::of(&folders, &[]).map_err(Failure::usage)?;
     if args.markdown {
-        let inventory = Inventory::take(&args.dir).map_err(Failure::usage)?;
         say!("{}", super::catalogue::markdown(&inventory).trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let shelf = Shelf::scan(&args.dir);
-    for library in &shelf.libraries {
-        let file = library.path.file_name().unwrap_or_default().to_string_lossy();
-        say!(
-            "{file}  {} {}, ABI {}.{}",
-            library.name,
-            library.version,
-            library.abi.0,
-            library.abi.1
-        );
-        for hook in &library.hooks {
-            say!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
-        }
-        for metric in &library.metrics {
-            say!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
-        }
+    list(&folders, &inventory.shelf);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folders that a config without `[plugins]` in the current directory has. Those that do not exist are among them.
+pub(super) fn usual_folders() -> PluginFolders {
+    let own = std::path::absolute("plugins").ok();
+    PluginFolders {
+        dirs: own.into_iter().filter(|dir| dir.is_dir()).collect(),
+        search: installation::plugin_folders(),
     }
-    for (path, error) in &shelf.failed {
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        say!("{file}  would not load: {error}");
+}
+
+/// Folder by folder, in the order in which they are searched.
+fn list(folders: &PluginFolders, shelf: &Shelf) {
+    for dir in folders.dirs.iter().chain(&folders.search) {
+        say!("{}{}", dir.display(), if dir.is_dir() { ":" } else { ": no such folder" });
+        for (path, library) in shelf.found_in(dir) {
+            library_lines(path, library);
+        }
+        for (path, error) in shelf.failed.iter().filter(|(path, _)| path.parent() == Some(dir)) {
+            say!("{}  would not load: {error}", file_name(path));
+        }
+        let shadowed = shelf.shadowed.iter().filter(|(path, _)| path.parent() == Some(dir));
+        for (path, first) in shadowed {
+            say!("{}  not loaded: {} comes first", file_name(path), first.display());
+        }
     }
     if shelf.libraries.is_empty() && shelf.failed.is_empty() {
         say!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+fn library_lines(path: &Path, library: &Library) {
+    let Library { name, version, abi, .. } = library;
+    say!("{}  {name} {version}, ABI {}.{}", file_name(path), abi.0, abi.1);
+    for hook in &library.hooks {
+        say!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
+    }
+    for metric in &library.metrics {
+        say!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
+    }
+}
+
+fn file_name(path: &Path) -> std::borrow::Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }

@@ -101,6 +101,8 @@ pub struct CatalogEntry {
     pub is_open: bool,
     /// Who provides it.
     pub source: Source,
+    /// Of libraries that have one name, the lowest counts: 0 for those of the config's own folders.
+    pub rank: usize,
     /// Present for hooks.
     pub hook: Option<HookFacts>,
     /// The exclusive roles (`on_*` points) that it fills.
@@ -203,6 +205,11 @@ impl Catalog {
         Ok(())
     }
 
+    /// Takes out every entry of a source.
+    pub fn remove(&mut self, source: &Source) {
+        self.entries.retain(|(_, entry)| entry.source != *source);
+    }
+
     /// Adds a default hook, after those that are there.
     pub fn add_default_hook(&mut self, hook: DefaultHook) {
         self.default_hooks.push(hook);
@@ -267,6 +274,7 @@ mod tests {
             params: vec![param],
             is_open: false,
             source: Source::BuiltIn,
+            rank: 0,
             hook: None,
             roles: Vec::new(),
             scalars: Some(Vec::new()),

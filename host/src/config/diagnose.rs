@@ -121,15 +121,22 @@ impl ConfigError {
             Self::NoLimit { .. } => "needs one of them".into(),
             Self::WrongType { expected, .. } => format!("expected {expected}"),
             Self::UnknownType { searched, .. } if !searched.is_empty() => {
-                format!("not built in, and in no library of {}", searched.join(", "))
+                "not built in, and in no library of the plugin folders".into()
             }
             Self::UnknownType { kind, .. } => format!("no {} has this name", kind.noun()),
-            Self::LibraryMissing { searched, .. } if searched.is_empty() => {
-                "no plugin folder to look in".into()
-            }
-            Self::LibraryMissing { searched, .. } => format!("not in {}", searched.join(", ")),
+            Self::LibraryMissing { .. } => "in no folder that was searched".into(),
             Self::PluginDirMissing { tried, .. } => format!("looked for {}", tried.join(", ")),
             _ => String::new(),
+        }
+    }
+
+    /// What was looked at, a line for each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match self {
+            Self::UnknownType { searched, .. } | Self::LibraryMissing { searched, .. } => {
+                searched.iter().map(|folder| format!("searched {folder}")).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

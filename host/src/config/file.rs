@@ -7,7 +7,7 @@ use super::check::{Checker, Scope};
 use super::error::{ConfigError, ConfigErrors};
 use super::fixed;
 use super::inherit::Reader;
-use super::locate;
+use super::locate::{self, Folder, Folders};
 use super::merge::check_deletes;
 use super::origin::Origin;
 use super::overrides;
@@ -15,6 +15,7 @@ use super::read::{physical, reason};
 use super::resolve;
 use super::resolved::ResolvedConfig;
 use super::tree::{Node, Table};
+use crate::installation;
 
 /// A config as typed. Nothing in it is checked against a description yet.
 #[derive(Clone, Debug)]
@@ -26,15 +27,28 @@ pub struct ConfigFile {
     pub(super) current: PathBuf,
     /// The name of the file without folder and extension.
     pub(super) stem: String,
+    /// The folders that this machine adds to those with plugins.
+    search: Vec<PathBuf>,
+}
+
+/// The folders with plugin libraries, absolute and present.
+#[derive(Clone, Debug, Default)]
+pub struct PluginFolders {
+    /// Those of `plugins.dirs`.
+    pub dirs: Vec<PathBuf>,
+    /// Those that are searched for what the others do not have, one after the other.
+    pub search: Vec<PathBuf>,
 }
 
 impl ConfigFile {
-    /// Reads a file, its bases and the overrides (`train.batch_size=32`) of the command line.
+    /// Reads a file, its bases and the overrides (`train.batch_size=32`) of the command line. Plugins are searched for in
+    /// the folders of this machine too, unless the config says where.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ConfigErrors> {
-        Self::load_in(Path::new("."), path, overrides)
+        let file = Self::load_in(Path::new("."), path, overrides)?;
+        Ok(Self { search: installation::plugin_folders(), ..file })
     }
 
-    /// The same for a process that would be in the folder `current`.
+    /// The same for a process that would be in the folder `current`, on a machine that adds no plugin folders.
     pub fn load_in(
         current: &Path,
         path: &Path,
@@ -54,26 +68,40 @@ impl ConfigFile {
         check_deletes(&tree, "the file", &mut errors);
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let origin = tree.origin.clone();
-        let file = tree.as_table().cloned().map(|root| Self { root, origin, current, stem });
+        let file = tree.as_table().cloned().map(|root| Self {
+            root,
+            origin,
+            current,
+            stem,
+            search: Vec::new(),
+        });
         errors.or(file)
     }
 
-    /// The folders to look for plugin libraries in, absolute and present.
-    pub fn plugin_dirs(&self) -> Result<Vec<PathBuf>, ConfigErrors> {
+    /// The folders to look for plugin libraries in.
+    pub fn plugin_folders(&self) -> Result<PluginFolders, ConfigErrors> {
+        let Folders { dirs, search } = self.folders()?;
+        let present = |folders: Vec<Folder>| {
+            folders.into_iter().filter(|folder| folder.exists).map(|folder| folder.path).collect()
+        };
+        Ok(PluginFolders { dirs: present(dirs), search: present(search) })
+    }
+
+    fn folders(&self) -> Result<Folders, ConfigErrors> {
         let mut checker = Checker::new(&self.current);
-        let dirs = self.checked_plugin_dirs(&mut checker);
-        checker.errors.or(Some(dirs.into_iter().map(|(dir, _)| dir).collect()))
+        let folders = self.checked_folders(&mut checker);
+        checker.errors.or(Some(folders))
     }
 
     /// The libraries that hooks and metrics name by `library =`, absolute and present.
     pub fn libraries(&self) -> Result<Vec<PathBuf>, ConfigErrors> {
-        let dirs = self.plugin_dirs()?;
+        let plugins = self.folders()?;
         let lists = ["custom_hooks", "metrics"].into_iter().filter_map(|key| self.root.node(key));
         let listed = lists.filter_map(Node::as_list).flatten();
         let default_hooks = self.root.node("default_hooks").and_then(Node::as_table);
         let keyed = default_hooks.into_iter().flat_map(|table| &table.entries);
         let entries = listed.chain(keyed.map(|entry| &entry.node));
-        locate::named_libraries(entries, &dirs, &self.current)
+        locate::named_libraries(entries, &plugins, &self.current)
     }
 
     /// Checks everything against the catalogue and fills in every default.
@@ -82,7 +110,7 @@ impl ConfigFile {
     }
 
     /// `[plugins]` is checked before there is a catalogue: the catalogue needs it.
-    pub(super) fn checked_plugin_dirs(&self, checker: &mut Checker<'_>) -> Vec<(PathBuf, Origin)> {
+    pub(super) fn checked_folders(&self, checker: &mut Checker<'_>) -> Folders {
         let empty = Table::default();
         let scope = Scope::section("plugins");
         let (table, at) = match self.root.node("plugins") {
@@ -90,12 +118,14 @@ impl ConfigFile {
             Some(node) => {
                 let Some(table) = node.as_table() else {
                     checker.wrong_type(node, "plugins", "a table".into());
-                    return Vec::new();
+                    return Folders::default();
                 };
                 (table, &node.origin)
             }
         };
         let plugins = checker.table(table, at, &fixed::plugins_params(), &scope);
-        plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker)).unwrap_or_default()
+        let dirs = plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker));
+        let search = locate::search(plugins.node("search"), &self.search);
+        Folders { dirs: dirs.unwrap_or_default(), search }
     }
 }

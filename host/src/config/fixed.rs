@@ -176,7 +176,13 @@ fn optimizer_params() -> Vec<Param> {
 pub(super) fn plugins_params() -> Vec<Param> {
     let plugins = Value::List(vec![Value::Str("plugins".into())]);
     let doc = "folders with plugin libraries, beside the config file or in the current directory";
-    vec![default("dirs", ParamType::List(Box::new(ParamType::Str)), plugins, doc)]
+    let search = "folders that are searched after `dirs`; those that do not exist are passed over; default: those of \
+                  HOOKRACK_PLUGINS, then `plugins` beside the program's own folder";
+    let paths = ParamType::List(Box::new(ParamType::Path));
+    vec![
+        default("dirs", ParamType::List(Box::new(ParamType::Str)), plugins, doc),
+        param("search", paths, Presence::Optional, search),
+    ]
 }
 
 /// What any data section has beside the data set's own parameters.

@@ -9,24 +9,75 @@ use super::origin::Origin;
 use super::read::{clean, shorten};
 use super::tree::{Item, Node};
 
-/// The plugin folders that a checked `plugins.dirs` names, absolute.
+/// A folder in which libraries are looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Folder {
+    /// Its path, absolute.
+    pub(super) path: PathBuf,
+    /// Where it was written.
+    pub(super) origin: Origin,
+    /// Whether it is there.
+    pub(super) exists: bool,
+}
+
+/// The folders in which libraries are looked for, absolute.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Folders {
+    /// Those of `plugins.dirs`.
+    pub(super) dirs: Vec<Folder>,
+    /// Those of `plugins.search`.
+    pub(super) search: Vec<Folder>,
+}
+
+impl Folders {
+    /// All of them, in the order in which they are searched.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Folder> {
+        self.dirs.iter().chain(&self.search)
+    }
+
+    /// Those that are there.
+    pub(super) fn present(&self) -> Vec<PathBuf> {
+        self.all().filter(|folder| folder.exists).map(|folder| folder.path.clone()).collect()
+    }
+
+    /// What a message says about where was searched.
+    pub(super) fn searched(&self) -> Vec<String> {
+        let absent = |folder: &Folder| if folder.exists { "" } else { " (no such folder)" };
+        self.all().map(|folder| format!("{}{}", folder.path.display(), absent(folder))).collect()
+    }
+}
+
+/// The folders that a checked `plugins.dirs` names.
 ///
 /// A relative folder is looked for beside the config that names it, then in the current directory:
 /// configs in a folder of their own share the `plugins/` of the project. The folder that nobody named
 /// need not exist.
-pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<(PathBuf, Origin)> {
+pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<Folder> {
     let mut found = Vec::new();
     for node in dirs.as_list().unwrap_or_default() {
         let Some(written) = node.as_str() else { continue };
         match plugin_dir(written, &node.origin, checker.current) {
-            Ok(dir) => found.extend(dir.map(|dir| (dir, node.origin.clone()))),
+            Ok(folder) => found.push(folder),
             Err(error) => checker.errors.push(error),
         }
     }
     found
 }
 
-fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Option<PathBuf>, ConfigError> {
+/// The folders that are searched after those of the config: what a checked `plugins.search` names, else what the machine
+/// has.
+pub(super) fn search(written: Option<&Node>, machine: &[PathBuf]) -> Vec<Folder> {
+    let folder = |path: PathBuf, origin: &Origin| {
+        let exists = path.is_dir();
+        Folder { path, origin: origin.clone(), exists }
+    };
+    let Some(nodes) = written.and_then(Node::as_list) else {
+        return machine.iter().map(|path| folder(path.clone(), &Origin::Default)).collect();
+    };
+    nodes.iter().filter_map(|node| Some(folder(node.as_str()?.into(), &node.origin))).collect()
+}
+
+fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, ConfigError> {
     let at = at.clone();
     let key = "plugins.dirs".to_owned();
     if written.is_empty() {
@@ -38,12 +89,14 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Option<PathB
     let beside = at.document().map_or(current, |document| &document.dir);
     let mut candidates = vec![clean(&beside.join(written)), clean(&current.join(written))];
     candidates.dedup();
-    if let Some(dir) = candidates.iter().find(|dir| dir.is_dir()) {
-        return Ok(Some(dir.clone()));
+    if let Some(path) = candidates.iter().find(|dir| dir.is_dir()).cloned() {
+        return Ok(Folder { path, origin: at, exists: true });
     }
     let dir = written.to_owned();
     match &at {
-        Origin::Default => Ok(None),
+        Origin::Default => {
+            Ok(Folder { path: clean(&current.join(written)), origin: at, exists: false })
+        }
         Origin::Written { .. } if candidates.iter().any(|path| path.exists()) => {
             Err(ConfigError::PluginDirNotFolder { at, dir })
         }
@@ -59,7 +112,7 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Option<PathB
 pub(super) fn library(
     written: &str,
     at: &Origin,
-    dirs: &[PathBuf],
+    plugins: &Folders,
     current: &Path,
 ) -> Result<PathBuf, ConfigError> {
     let beside = at.document().map_or(current, |document| &document.dir);
@@ -67,7 +120,7 @@ pub(super) fn library(
     let candidates: Vec<_> = if is_path {
         vec![clean(&beside.join(written))]
     } else {
-        dirs.iter().map(|dir| dir.join(written)).collect()
+        plugins.present().iter().map(|dir| dir.join(written)).collect()
     };
     if let Some(path) = candidates.iter().find(|path| path.is_file()) {
         return Ok(path.clone());
@@ -78,7 +131,11 @@ pub(super) fn library(
     Err(ConfigError::LibraryMissing {
         at: at.clone(),
         library: written.to_owned(),
-        searched: folders.iter().map(|dir| shorten(dir, current)).collect(),
+        searched: if is_path {
+            folders.iter().map(|dir| dir.display().to_string()).collect()
+        } else {
+            plugins.searched()
+        },
         nearest: nearest(&file_name, files.iter().map(String::as_str)).map(str::to_owned),
     })
 }
@@ -99,7 +156,7 @@ fn libraries_in(dir: &Path) -> Vec<String> {
 /// Every library that an entry of `lists` names by `library =`.
 pub(super) fn named_libraries<'a>(
     entries: impl Iterator<Item = &'a Node>,
-    dirs: &[PathBuf],
+    plugins: &Folders,
     current: &Path,
 ) -> Result<Vec<PathBuf>, ConfigErrors> {
     let mut errors = ConfigErrors::default();
@@ -107,7 +164,7 @@ pub(super) fn named_libraries<'a>(
     for entry in entries {
         let Some(node) = entry.as_table().and_then(|table| table.node("library")) else { continue };
         let Item::Str(written) = &node.item else { continue };
-        match library(written, &node.origin, dirs, current) {
+        match library(written, &node.origin, plugins, current) {
             Ok(path) if !found.contains(&path) => found.push(path),
             Ok(_) => {}
             Err(error) => errors.push(error),

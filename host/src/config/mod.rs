@@ -41,7 +41,7 @@ pub use catalog::{
 pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::Row;
-pub use file::ConfigFile;
+pub use file::{ConfigFile, PluginFolders};
 pub use name::{NAME_RULE, is_name, is_number};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;

@@ -36,6 +36,9 @@ fn group(error: &ConfigError) -> Group<'_> {
         kind = AnnotationKind::Context;
         rest = elsewhere;
     }
+    for note in error.notes() {
+        group = group.element(Level::NOTE.message(printable(&note)));
+    }
     match error.help() {
         Some(help) => group.element(Level::HELP.message(printable(&help))),
         None => group,

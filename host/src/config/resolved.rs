@@ -218,8 +218,10 @@ pub enum Mode {
 /// `[plugins]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginsSection {
-    /// Folders with plugin libraries, in the order in which they are searched.
+    /// Folders with plugin libraries.
     pub dirs: Vec<PathBuf>,
+    /// Folders that are searched for what those do not have, in this order; they need not exist.
+    pub search: Vec<PathBuf>,
 }
 
 impl ResolvedConfig {
@@ -260,7 +262,8 @@ impl ResolvedConfig {
         at.map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// The error of a hook or metric that does not take its settings, shown at its entry.
+    /// The error of a hook or metric that does not take its settings, shown at the key that its reason begins with, or at
+    /// its entry.
     pub fn not_made(
         &self,
         what: &'static str,
@@ -268,9 +271,36 @@ impl ResolvedConfig {
         library: String,
         why: String,
     ) -> ConfigErrors {
-        let at = self.place_of(&name);
+        let setting = key_of(&why).and_then(|key| self.setting_of(what, &name, key));
+        let at = setting.unwrap_or_else(|| self.place_of(&name));
         ConfigErrors::from(ConfigError::NotMade { at, what, name, library, why })
     }
+
+    /// Where a setting of a hook or metric is written; `None` where it is not.
+    fn setting_of(&self, what: &str, name: &str, key: &str) -> Option<Origin> {
+        let section = |key: &str| self.tree.node(key);
+        let listed = |key: &str| section(key).and_then(Node::as_list).unwrap_or_default().iter();
+        let default_hooks = section("default_hooks").and_then(Node::as_table);
+        let keyed = default_hooks.into_iter().flat_map(|table| &table.entries);
+        let entries: Vec<&Node> = match what {
+            "metric" => listed("metrics").collect(),
+            _ => listed("custom_hooks").chain(keyed.map(|entry| &entry.node)).collect(),
+        };
+        let is_named = |node: &&&Node| {
+            node.as_table().and_then(|table| table.node("name")?.as_str()) == Some(name)
+        };
+        let entry = entries.iter().find(is_named)?;
+        let setting = key.split('.').try_fold(*entry, child)?;
+        Some(setting.origin.clone()).filter(|origin| origin.document().is_some())
+    }
+}
+
+/// The key that a reason begins with: `` `betas.1`: … `` or `betas.1: …`.
+fn key_of(why: &str) -> Option<&str> {
+    let (key, _) = why.split_once(": ")?;
+    let key = key.strip_prefix('`').and_then(|key| key.strip_suffix('`')).unwrap_or(key);
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (!key.is_empty() && key.chars().all(is_key)).then_some(key)
 }
 
 fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {

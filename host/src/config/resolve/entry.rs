@@ -1,6 +1,6 @@
 //! What every `type =` has in common: finding who provides it, and checking its settings.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hookrack_plugin_api::{Param, Presence, Value};
 
@@ -160,7 +160,7 @@ impl<'a> Resolver<'a> {
         written: &str,
         library_at: &Origin,
     ) -> Result<&'a CatalogEntry, ConfigError> {
-        let path = locate::library(written, library_at, &self.dirs, self.checker.current)?;
+        let path = locate::library(written, library_at, &self.folders, self.checker.current)?;
         let catalog = self.catalog;
         let inside: Vec<&CatalogEntry> =
             catalog.of(kind).filter(|entry| is_from(entry, &path)).collect();
@@ -189,6 +189,12 @@ impl<'a> Resolver<'a> {
             (Some(entry), _) | (None, [entry]) => Ok(entry),
             (None, []) => Err(self.unknown_type(name, at, kind)),
             (None, several) => {
+                // What a folder of `search` has is for those who have it nowhere before.
+                let first = several.iter().map(|entry| entry.rank).min().unwrap_or(0);
+                let several: Vec<_> = several.iter().filter(|entry| entry.rank == first).collect();
+                if let [entry] = several.as_slice() {
+                    return Ok(entry);
+                }
                 let paths = several.iter().filter_map(|entry| entry.source.library());
                 let libraries = paths.map(|path| shorten(path, self.checker.current)).collect();
                 let (at, name) = (at.clone(), name.to_owned());
@@ -201,13 +207,16 @@ impl<'a> Resolver<'a> {
         let standing_in = self.catalog.metric_hooks().iter().filter(|_| kind == Kind::Hook);
         let names = self.catalog.of(kind).flat_map(CatalogEntry::names);
         let names = names.chain(standing_in.map(|hook| hook.name.as_str()));
-        let dirs: &[PathBuf] = if kind.comes_from_libraries() { &self.dirs } else { &[] };
         ConfigError::UnknownType {
             at: at.clone(),
             kind,
             name: brief(name),
             nearest: nearest(name, names).map(str::to_owned),
-            searched: dirs.iter().map(|dir| shorten(dir, self.checker.current)).collect(),
+            searched: if kind.comes_from_libraries() {
+                self.folders.searched()
+            } else {
+                Vec::new()
+            },
         }
     }
 

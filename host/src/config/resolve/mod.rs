@@ -14,13 +14,12 @@ mod policy;
 mod train;
 mod weights;
 
-use std::path::PathBuf;
-
 use super::catalog::Catalog;
 use super::check::{Checker, Scope};
 use super::error::{ConfigError, ConfigErrors};
 use super::file::ConfigFile;
 use super::fixed;
+use super::locate::{Folder, Folders};
 use super::name::{is_name, is_name_char};
 use super::nearest::nearest;
 use super::origin::Origin;
@@ -33,12 +32,11 @@ pub(super) fn resolve(
     catalog: &Catalog,
 ) -> Result<ResolvedConfig, ConfigErrors> {
     let mut checker = Checker::new(&file.current);
-    let dirs = file.checked_plugin_dirs(&mut checker);
-    let paths = dirs.iter().map(|(dir, _)| dir.clone()).collect();
+    let folders = file.checked_folders(&mut checker);
     let (tree, ignored) = (Table::default(), None);
-    let mut resolver = Resolver { file, catalog, checker, dirs: paths, tree, ignored };
+    let mut resolver = Resolver { file, catalog, checker, folders, tree, ignored };
     resolver.top_level_keys();
-    let config = resolver.everything(dirs);
+    let config = resolver.everything();
     resolver.checker.errors.or(config)
 }
 
@@ -47,7 +45,7 @@ struct Resolver<'a> {
     catalog: &'a Catalog,
     checker: Checker<'a>,
     /// The plugin folders.
-    dirs: Vec<PathBuf>,
+    folders: Folders,
     /// The resolved tree, section by section.
     tree: Table,
     /// The label that the loss ignores; known once the loss is resolved.
@@ -75,7 +73,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Each part is resolved before any `?`, so that all of them report.
-    fn everything(&mut self, dirs: Vec<(PathBuf, Origin)>) -> Option<ResolvedConfig> {
+    fn everything(&mut self) -> Option<ResolvedConfig> {
         let run = self.run();
         let model = self.component(&fixed::MODEL);
         let loss = self.file.root.node("loss").map(|_| self.component(&fixed::LOSS));
@@ -87,7 +85,7 @@ impl<'a> Resolver<'a> {
         let schedule = self.component(&fixed::SCHEDULE);
         let train = self.train();
         let data = self.data();
-        let plugins = self.plugins(dirs);
+        let plugins = self.plugins();
         let hooks = self.hooks();
         let metrics = self.metrics();
         self.unique_names(&hooks, &metrics);
@@ -162,20 +160,30 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn plugins(&mut self, dirs: Vec<(PathBuf, Origin)>) -> PluginsSection {
-        let nodes =
-            dirs.iter().map(|(dir, origin)| Node::str(dir.display().to_string(), origin.clone()));
-        let list = Node { item: Item::List(nodes.collect()), origin: self.dirs_origin() };
+    /// Folders of `dirs` that nobody named and that are not there are left out: one that is written must exist.
+    fn plugins(&mut self) -> PluginsSection {
+        let Folders { dirs, search } = &self.folders;
+        let dirs: Vec<&Folder> = dirs.iter().filter(|folder| folder.exists).collect();
+        let search: Vec<&Folder> = search.iter().collect();
         let mut table = Table::default();
-        table.push_node("dirs", list);
+        for (key, folders) in [("dirs", &dirs), ("search", &search)] {
+            let node = |folder: &&Folder| {
+                Node::str(folder.path.display().to_string(), folder.origin.clone())
+            };
+            let item = Item::List(folders.iter().map(node).collect());
+            table.push_node(key, Node { item, origin: self.folders_origin(key) });
+        }
+        let paths =
+            |folders: Vec<&Folder>| folders.into_iter().map(|folder| folder.path.clone()).collect();
+        let section = PluginsSection { dirs: paths(dirs), search: paths(search) };
         self.tree.push_node("plugins", Node::table(table, Origin::Default));
-        PluginsSection { dirs: dirs.into_iter().map(|(dir, _)| dir).collect() }
+        section
     }
 
-    fn dirs_origin(&self) -> Origin {
+    fn folders_origin(&self, key: &str) -> Origin {
         let plugins = self.file.root.node("plugins").and_then(Node::as_table);
         plugins
-            .and_then(|table| table.node("dirs"))
+            .and_then(|table| table.node(key))
             .map_or(Origin::Default, |node| node.origin.clone())
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn entry(name: &str, params: Vec<Param>) -> CatalogEntry {
         params,
         is_open: false,
         source: Source::BuiltIn,
+        rank: 0,
         hook: None,
         roles: Vec::new(),
         scalars: Some(Vec::new()),

@@ -7,6 +7,7 @@ use super::locate::{LocateError, ReadError};
 use super::manifest::ManifestError;
 use super::root::RootError;
 use super::table::{FlagsError, TableError};
+use crate::config::CatalogError;
 use std::fmt;
 use std::path::Path;
 
@@ -35,6 +36,7 @@ pub enum Refusal {
     Header(#[from] TableError),
     Flags(#[from] FlagsError),
     Manifests(#[from] ManifestError),
+    Catalogue(#[from] CatalogError),
 }
 
 impl Refusal {
@@ -49,6 +51,7 @@ impl Refusal {
             Self::Header(_) => "header",
             Self::Flags(_) => "flags",
             Self::Manifests(_) => "manifests",
+            Self::Catalogue(_) => "catalogue",
         }
     }
 }

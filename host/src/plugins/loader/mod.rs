@@ -10,6 +10,7 @@
 //! header     the table is a hookrack table of this major version
 //! flags      its panics can be caught
 //! manifests  what each hook and metric says about itself
+//! catalogue  a config can name all of it; the inventory asks this, once it has all libraries
 //! ```
 //! A step is a function with an error of its own, and knows nothing of the others: a check that has to come before
 //! dlopen (a lock file, a signature, a trial in another process) is one more line in `load`.

@@ -3,6 +3,7 @@
 use super::error::LoadError;
 use super::library::{HookType, Library, MetricType};
 use super::{locate, open};
+use crate::config::CatalogError;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +15,14 @@ pub struct Shelf {
     pub libraries: Vec<Arc<Library>>,
     /// What did not load, or a folder that could not be read, and why.
     pub failed: Vec<(PathBuf, LoadError)>,
+    /// What was not loaded because a folder before has a file of its name: its path, and that of the other.
+    pub shadowed: Vec<(PathBuf, PathBuf)>,
     /// The paths under which the libraries were found. A link has its own name.
     found: Vec<(PathBuf, Arc<Library>)>,
+    /// For each library how late its folder is searched: 0 for one that was asked for.
+    ranks: Vec<usize>,
+    /// The folders that were looked into, without links.
+    folders: Vec<PathBuf>,
 }
 
 impl Shelf {
@@ -24,23 +31,57 @@ impl Shelf {
     pub fn scan(dirs: &[PathBuf]) -> Self {
         let mut shelf = Self::default();
         for dir in dirs {
-            match candidates(dir) {
-                Ok(files) => files.iter().for_each(|file| {
-                    shelf.add(file);
-                }),
-                Err(error) => shelf.failed.push((dir.clone(), error)),
+            for file in shelf.look_into(dir) {
+                shelf.add(&file);
             }
         }
         shelf
     }
 
+    /// Loads what further folders have under names that are not there yet: the first folder wins. They need not exist.
+    pub fn search(&mut self, dirs: &[PathBuf]) {
+        for (index, dir) in dirs.iter().enumerate().filter(|(_, dir)| dir.is_dir()) {
+            for file in self.look_into(dir) {
+                let known = self.found.iter().map(|(path, _)| path);
+                let mut known = known.chain(self.failed.iter().map(|(path, _)| path));
+                match known.find(|path| path.file_name() == file.file_name()).cloned() {
+                    None => drop(self.add_ranked(&file, index + 1)),
+                    Some(first) => self.shadowed.push((file, first)),
+                }
+            }
+        }
+    }
+
+    /// The libraries of a folder, unless it was looked into before.
+    fn look_into(&mut self, dir: &Path) -> Vec<PathBuf> {
+        match candidates(dir) {
+            Ok(files) => {
+                let folder = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+                if self.folders.contains(&folder) {
+                    return Vec::new();
+                }
+                self.folders.push(folder);
+                files
+            }
+            Err(error) => {
+                self.failed.push((dir.to_owned(), error));
+                Vec::new()
+            }
+        }
+    }
+
     /// Loads one more library, from wherever it is; `None` where it failed, with the reason last in
     /// [`Self::failed`].
     pub fn add(&mut self, path: &Path) -> Option<Arc<Library>> {
+        self.add_ranked(path, 0)
+    }
+
+    fn add_ranked(&mut self, path: &Path, rank: usize) -> Option<Arc<Library>> {
         match open(path) {
             Ok(library) => {
                 if !self.libraries.iter().any(|known| Arc::ptr_eq(known, &library)) {
                     self.libraries.push(Arc::clone(&library));
+                    self.ranks.push(rank);
                 }
                 self.found.push((path.to_owned(), Arc::clone(&library)));
                 Some(library)
@@ -51,6 +92,37 @@ impl Shelf {
                 None
             }
         }
+    }
+
+    /// The libraries, and how late the folder of each is searched.
+    pub fn ranked(&self) -> Vec<(Arc<Library>, usize)> {
+        self.libraries.iter().cloned().zip(self.ranks.iter().copied()).collect()
+    }
+
+    /// Takes a library out that offers what no config could name.
+    pub fn refuse(&mut self, library: &Arc<Library>, reason: &CatalogError) {
+        let Some(at) = self.libraries.iter().position(|known| Arc::ptr_eq(known, library)) else {
+            return;
+        };
+        self.libraries.remove(at);
+        self.ranks.remove(at);
+        for (path, known) in std::mem::take(&mut self.found) {
+            if Arc::ptr_eq(&known, library) {
+                let error = LoadError::of_library(&path, reason.clone().into());
+                self.failed.push((path, error));
+            } else {
+                self.found.push((path, known));
+            }
+        }
+    }
+
+    /// The libraries that were found in a folder, with the path of each.
+    pub fn found_in<'a>(
+        &'a self,
+        dir: &'a Path,
+    ) -> impl Iterator<Item = (&'a Path, &'a Arc<Library>)> {
+        let here = self.found.iter().filter(move |(path, _)| path.parent() == Some(dir));
+        here.map(|(path, library)| (path.as_path(), library))
     }
 
     /// Every hook type of this name. Two are for the caller to complain about.
@@ -126,6 +198,13 @@ mod tests {
             assert!(!is_meant(path, wanted), "{wanted}");
         }
         assert!(is_meant(Path::new("/p/ema.so"), "ema"));
+    }
+
+    #[test]
+    fn a_folder_that_is_searched_need_not_be_there() {
+        let mut shelf = Shelf::default();
+        shelf.search(&["/no/such/folder".into()]);
+        assert!(shelf.failed.is_empty() && shelf.libraries.is_empty());
     }
 
     #[test]
