@@ -113,9 +113,12 @@ impl ConfigError {
                 format!("did you mean `{nearest}`?")
             }
             Self::UnknownKey { nearest: Some(nearest), .. }
-            | Self::NeverPut { nearest: Some(nearest), .. }
             | Self::UnknownDefaultHook { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`?")
+            }
+            Self::NeverPut { doubt, .. } => {
+                let meant = doubt.nearest.as_ref();
+                meant.map(|meant| format!("did you mean `{meant}`?")).unwrap_or_default()
             }
             Self::MissingKey { key, .. } => format!("needs `{key}`"),
             Self::NoLimit { .. } => "needs one of them".into(),
@@ -209,9 +212,8 @@ impl ConfigError {
             Self::NoPhase { .. } => {
                 Some("name at least one, or leave `phase` out for the default".into())
             }
-            Self::Refused { help, .. } | Self::NeverPut { help, .. } if !help.is_empty() => {
-                Some(help.clone())
-            }
+            Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
+            Self::NeverPut { doubt, .. } => Some(doubt.help.clone()),
             _ => None,
         }
     }

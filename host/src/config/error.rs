@@ -12,6 +12,7 @@ use super::catalog::Kind;
 use super::origin::Origin;
 use super::overrides::OverrideFault;
 use super::render;
+use super::scalars::Doubt;
 
 /// One mistake in a config. `at` is the place that has to change.
 #[derive(Clone, Debug, Error)]
@@ -140,15 +141,8 @@ pub enum ConfigError {
     UnknownDefaultHook { at: Origin, key: String, nearest: Option<String>, valid: Vec<String> },
     #[error("`{key}`: {why}")]
     Refused { at: Origin, key: String, why: String, help: String },
-    #[error("`{key}`: nothing puts `{name}`{why}")]
-    NeverPut {
-        at: Origin,
-        key: String,
-        name: String,
-        why: &'static str,
-        nearest: Option<String>,
-        help: String,
-    },
+    #[error("`{key}`: nothing puts `{name}`{}", doubt.why)]
+    NeverPut { at: Origin, key: String, name: String, doubt: Box<Doubt> },
     #[error("{why}")]
     NotAttached { at: Origin, why: String },
     #[error("{what} `{name}` ({library}) could not be made: {why}")]

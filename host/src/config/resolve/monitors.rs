@@ -6,7 +6,7 @@ use crate::config::check::Monitor;
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
 use crate::config::resolved::{Precision, TrainSection};
-use crate::config::scalars::{Doubt, Scalars};
+use crate::config::scalars::Scalars;
 use crate::config::tree::Node;
 
 impl Resolver<'_> {
@@ -49,16 +49,14 @@ impl Resolver<'_> {
             return;
         }
         for Monitor { at, key, name } in monitors.into_iter().filter(|one| !one.name.is_empty()) {
-            let Err(Doubt { is_sure, why, nearest, help }) = scalars.expect(&name) else {
-                continue;
-            };
-            if is_sure {
-                let error = ConfigError::NeverPut { at, key, name, why, nearest, help };
-                self.checker.errors.push(error);
+            let Err(doubt) = scalars.expect(&name) else { continue };
+            if doubt.is_sure {
+                let doubt = Box::new(doubt);
+                self.checker.errors.push(ConfigError::NeverPut { at, key, name, doubt });
                 continue;
             }
-            let meant =
-                nearest.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            let meant = doubt.nearest.map(|meant| format!("; did you mean `{meant}`?"));
+            let meant = meant.unwrap_or_default();
             tracing::warn!("{at}: `{key}`: nothing is known to put `{name}`{meant}");
         }
     }
