@@ -39,7 +39,7 @@ const HOOKS: &[Row] = &[
         ("after_step", "- likewise"),
     ]),
     row("IterationTimer", Same, "").with(&[("warmup_iter", "")]),
-    row("LRScheduler", Same, "puts `train/lr`, the largest rate of all groups").with(&[
+    row("LRScheduler", Same, "puts `train/lr`, the rate of the largest group").with(&[
         ("optimizer", "optimizer.type"),
         ("scheduler", "lr_scheduler.type"),
     ]),
