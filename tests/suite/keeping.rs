@@ -249,6 +249,7 @@ fn runs_are_listed_for_a_program_too() {
     assert!(a["why"].is_null() && b["why"].as_str().unwrap().contains("--until"), "{b}");
     fs::create_dir(bench.path("empty")).unwrap();
     assert_eq!(bench.run(["runs", "empty", "--json"]).expect(0).stdout, "[]\n");
+    bench.run(["runs", "none"]).expect(2).says(&["error: no directory none: "]);
 }
 
 #[test]

@@ -29,6 +29,12 @@ pub(super) struct RunsArgs {
 }
 
 pub(super) fn run(args: &RunsArgs) -> Result<ExitCode, Failure> {
+    if !args.dir.is_dir() {
+        let dir = args.dir.display();
+        return Err(Failure::usage(format!(
+            "no directory {dir}: name the one that holds the run directories, as in `hookrack runs DIR`"
+        )));
+    }
     let entries = std::fs::read_dir(&args.dir).map_err(RunDirError::io("read", &args.dir))?;
     let mut runs: Vec<_> =
         entries.flatten().filter_map(|entry| RunState::read(&entry.path())).collect();

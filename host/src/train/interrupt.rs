@@ -12,6 +12,10 @@ use std::time::Duration;
 /// How long a terminal may take to be put in order; one that has stopped is left as it is.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// What the person at the terminal wants to know meanwhile.
+const FIRST: &str =
+    "interrupted: ends after the step in progress; interrupt again to quit at once, without saving";
+
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
@@ -72,8 +76,12 @@ impl Interrupt {
         }
         let mut interrupts = Signals::new([SIGINT])?;
         let wait = move || {
+            let mut interrupts = interrupts.forever();
             // The first one is the loop's affair.
-            if interrupts.forever().nth(1).is_some() {
+            if interrupts.next().is_some() {
+                tracing::warn!("{FIRST}");
+            }
+            if interrupts.next().is_some() {
                 end(tidy);
             }
         };
