@@ -51,6 +51,7 @@ mod metric;
 pub mod op;
 #[doc(hidden)]
 pub mod panics;
+mod param_json;
 mod phase;
 pub mod point;
 mod policy;

@@ -166,7 +166,13 @@ fn an_iteration_in_which_no_label_counts_changes_nothing() {
         "-s",
         "optimizer.weight_decay=0.1",
     ];
-    for (name, more) in [("whole", &[][..]), ("parts", &["-s", "train.accumulation=2"])] {
+    let sam = "custom_hooks=[{type='NaNGuard', grads=true}, {type='SamHook'}]";
+    for (name, more) in [
+        ("whole", &[][..]),
+        ("parts", &["-s", "train.accumulation=2"]),
+        ("clipped", &["-s", "train.clip_grad_norm=1.0"]),
+        ("second_pass", &["-s", sam]),
+    ] {
         let run = bench.trained(name, &[&settings[..], more].concat());
         let weights = |iter| run.tensors(&format!("checkpoints/iter_{iter:07}/model.safetensors"));
         assert!(weights(1) == weights(2), "{name}: the second iteration changes the weights");

@@ -63,6 +63,8 @@ pub struct Context {
     pub own_pass: RefCell<OwnPass>,
     /// The part of the batch that the micro-batch in progress has.
     pub micro_weight: Cell<f64>,
+    /// Whether any label of the iteration counts. Where none does, no backward pass adds anything.
+    pub counts: Cell<bool>,
     /// How far the iteration's gradients are.
     gradients: Cell<Gradients>,
     /// Names of the scalars about loss scaling, looked up once.
@@ -124,6 +126,7 @@ impl Context {
             forward_role: RefCell::default(),
             own_pass: RefCell::default(),
             micro_weight: Cell::new(1.0),
+            counts: Cell::new(true),
             gradients: Cell::new(Gradients::Adding),
             scaling_keys: OnceCell::new(),
         }
@@ -245,6 +248,9 @@ impl Context {
     /// whole batch, and a further pass adds a whole batch's gradient.
     pub fn backward(&self) -> Result<(), EngineError> {
         let loss = self.slot(SLOT_LOSS, "loss")?;
+        if !self.counts.get() {
+            return Ok(());
+        }
         // Whatever comes of it, the gradients and their norm are not what they were.
         self.grads.borrow_mut().outdate();
         self.current.borrow_mut().set(SLOT_GRAD_NORM, None);

@@ -22,6 +22,7 @@ impl Trainer {
         let Some(batch) = self.step(joined)? else { return Ok(None) };
         let split = self.context.engine.borrow().split(&batch, &sizes, &mut self.micros);
         self.step(split)?;
+        self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
         Ok(Some(batch))
     }
 
