@@ -66,7 +66,7 @@ impl FastDevRun {
         horizon: Horizon,
     ) -> Result<Search, Failure> {
         if self.is_on() {
-            return Ok(Search::Run(Found::temporary()));
+            return Ok(Found::temporary().into());
         }
         place.find(&job.config, horizon, &provenance(job))
     }

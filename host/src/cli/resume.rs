@@ -47,7 +47,7 @@ enum Folder {
 /// What `--resume` finds.
 pub(super) enum Search {
     /// Something to do.
-    Run(Found),
+    Run(Box<Found>),
     /// A run that did all it was asked for.
     Complete(RunDir, PastRun),
 }
@@ -77,9 +77,15 @@ impl Drop for Removal {
     }
 }
 
+impl From<Found> for Search {
+    fn from(found: Found) -> Self {
+        Self::Run(Box::new(found))
+    }
+}
+
 impl Found {
-    fn new(folder: Option<PathBuf>, checkpoint: Option<(PathBuf, Checkpoint)>) -> Search {
-        Search::Run(Self { folder: Folder::New(folder), checkpoint })
+    fn in_new(folder: Option<PathBuf>, checkpoint: Option<(PathBuf, Checkpoint)>) -> Search {
+        Self { folder: Folder::New(folder), checkpoint }.into()
     }
 
     /// A run in a folder that is removed at the end.
@@ -177,7 +183,7 @@ impl Place {
         now: &Provenance,
     ) -> Result<Search, Failure> {
         let Some(resume) = &self.resume else {
-            return Ok(Found::new(self.run_dir.clone(), None));
+            return Ok(Found::in_new(self.run_dir.clone(), None));
         };
         let Some(path) = resume else {
             let own = self.run_dir.clone();
@@ -185,7 +191,7 @@ impl Place {
             return if own.exists() {
                 self.newest(&own, horizon, now)
             } else {
-                Ok(Found::new(Some(own), None))
+                Ok(Found::in_new(Some(own), None))
             };
         };
         match (run_around(path), &self.run_dir) {
@@ -195,7 +201,7 @@ impl Place {
             (_, own) => {
                 let found = newest_in(path)?;
                 self.compare(&found, now)?;
-                Ok(Found::new(own.clone(), Some(found)))
+                Ok(Found::in_new(own.clone(), Some(found)))
             }
         }
     }
@@ -218,12 +224,8 @@ impl Place {
                 run.path().display(),
                 past.iter
             ))),
-            (_, None) => {
-                Ok(Search::Run(Found { folder: Folder::Again(run, lock), checkpoint: None }))
-            }
-            (_, checkpoint) => {
-                Ok(Search::Run(Found { folder: Folder::Same(run, lock), checkpoint }))
-            }
+            (_, None) => Ok(Found { folder: Folder::Again(run, lock), checkpoint: None }.into()),
+            (_, checkpoint) => Ok(Found { folder: Folder::Same(run, lock), checkpoint }.into()),
         }
     }
 
@@ -232,7 +234,7 @@ impl Place {
         let (run, lock) = locked(run)?;
         let found = checkpoint::open(path)?;
         self.compare(&found, now)?;
-        Ok(Search::Run(Found { folder: Folder::Same(run, lock), checkpoint: Some(found) }))
+        Ok(Found { folder: Folder::Same(run, lock), checkpoint: Some(found) }.into())
     }
 
     /// Tells what differs from the run that wrote the checkpoint; refuses what cannot work.

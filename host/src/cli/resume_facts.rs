@@ -137,6 +137,8 @@ fn scalars(run: &Path, all: &mut Facts) -> Result<(), RunDirError> {
             row.push(' ');
         }
     }
-    series.into_iter().for_each(|(name, row)| all.put(When::End, name, row));
+    for (name, row) in series {
+        all.put(When::End, name, row);
+    }
     Ok(())
 }
