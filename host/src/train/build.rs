@@ -4,15 +4,13 @@ use super::context::Context;
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
+use super::loaders::{Loaders, iters_in_epoch, loaders};
 use super::own_pass::OwnPass;
 use crate::config::{
-    Component, ConfigErrors, DataSplit, GroupEntry, Limit, Mode, Origin, ParamGroups,
-    ResolvedConfig,
+    Component, ConfigErrors, GroupEntry, Limit, Mode, Origin, ParamGroups, ResolvedConfig,
 };
 use crate::dispatch::{Attached, Rack};
 use crate::engine::clip::ClipLimits;
-use crate::engine::data::transform::Chain;
-use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
 use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
@@ -25,23 +23,8 @@ use crate::run::checkpoint::{Background, Stage};
 use crate::torch::Op;
 use crate::writers::Writers;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
-
-/// The data of a run.
-pub struct Loaders {
-    /// What is trained on.
-    pub train: Loader,
-    /// What is validated on.
-    pub val: Option<Loader>,
-    /// What is tested on.
-    pub test: Option<Loader>,
-    /// What is tested on by name.
-    pub tests: Vec<(String, Loader)>,
-    /// What is predicted.
-    pub pred: Option<Loader>,
-}
 
 /// Why a job could not begin.
 #[derive(Debug, Error)]
@@ -208,7 +191,8 @@ fn operators(maker: &Maker) -> Result<(), String> {
     names.iter().try_for_each(|name| Op::find(name).map(drop)).map_err(|why| why.to_string())
 }
 
-fn choice(component: &Component) -> Choice {
+/// A component of the config, for the engine to build.
+pub(super) fn choice(component: &Component) -> Choice {
     Choice { name: component.type_name.clone(), settings: component.settings.clone() }
 }
 
@@ -250,84 +234,6 @@ fn help(error: &EngineError) -> &'static str {
         EngineError::Weights(_) => "each tensor needs a name of its own in the model",
         _ => "change the setting, or choose another type",
     }
-}
-
-fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
-    let dataset = choice(&split.component)
-        .build("data set", DATASETS, &())
-        .and_then(|whole| Part::of(whole, split.skip, split.first))
-        .map_err(refused(config, key))?;
-    let transforms: Vec<_> = split.transforms.iter().map(choice).collect();
-    let chain = Chain::build(&transforms, &dataset.spec(), dataset.brightest())
-        .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
-    if matches!(chain.spec().target, Target::Shares(_)) && dataset.has_ignored() {
-        let why = "labels that the loss ignores cannot be mixed: they have no class to share";
-        let help = "leave out the mixing, or these samples";
-        return Err(config.refuse(&format!("{key}.transforms"), why, help));
-    }
-    let settings = LoaderSettings {
-        batch_size: split.batch_size,
-        shuffle: split.shuffle,
-        drop_last: split.drop_last,
-        seed: config.train.seed,
-        shard: Shard::WHOLE,
-        remainder: Remainder::Keep,
-        workers: split.workers,
-        prefetch: split.prefetch,
-        endless: key == "data.train",
-        device: config.train.device,
-    };
-    let loader = Loader::transformed(Arc::from(dataset), chain, &settings);
-    loader.map_err(refused(config, key)).inspect(|loader| {
-        let (samples, batches) = (loader.dataset().len(), loader.batches());
-        let name = &split.component.type_name;
-        tracing::debug!("{key}: {name}, {samples} samples in {batches} batches");
-    })
-}
-
-/// A loader of a split whose samples look like those of training.
-fn beside(
-    config: &ResolvedConfig,
-    key: &str,
-    split: Option<&DataSplit>,
-    train: &Loader,
-) -> Result<Option<Loader>, ConfigErrors> {
-    let Some(split) = split else { return Ok(None) };
-    let loader = loader(config, key, split)?;
-    match loader.spec().unlike(train.spec()) {
-        None => Ok(Some(loader)),
-        Some(why) => {
-            let help = "all splits need samples of one shape and as many classes as data.train";
-            Err(config.refuse(key, why, help))
-        }
-    }
-}
-
-fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
-    let data = &config.data;
-    let train = loader(config, "data.train", &data.train)?;
-    let (wanted, found) = (data.train.batch_size, train.dataset().len());
-    if wanted > found {
-        let why = format!("batch_size = {wanted} is more than the {found} samples there are");
-        let help = format!("write batch_size = {found} or less");
-        return Err(config.refuse("data.train.batch_size", why, help));
-    }
-    let group = config.train.accumulate_grad_batches;
-    train.check_group(group).map_err(refused(config, "train"))?;
-    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train);
-    let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
-    let pred = other("data.pred", &data.pred)?;
-    let mut tests = Vec::new();
-    for (name, split) in &data.tests {
-        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train)?;
-        tests.extend(set.map(|set| (name.clone(), set)));
-    }
-    Ok(Loaders { train, val, test, tests, pred })
-}
-
-/// Iterations of an epoch: steps of the optimizer, however many batches each takes.
-pub fn iters_in_epoch(config: &ResolvedConfig, train: &Loader) -> u64 {
-    train.batches().div_ceil(config.train.accumulate_grad_batches.max(1)).max(1)
 }
 
 fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {

@@ -1,11 +1,11 @@
 //! The trainer and its loop.
 
-use super::build::Loaders;
 use super::context::Context;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
+use super::loaders::Loaders;
 use super::restore::Resume;
 use super::start::WhenStarted;
 use super::watch::Watch;

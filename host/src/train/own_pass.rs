@@ -1,6 +1,6 @@
 //! A hook's own pass over data, beside that of the loop.
 
-use super::build::Loaders;
+use super::loaders::Loaders;
 use crate::engine::Result;
 use crate::engine::data::{Batch, Loader};
 use hookrack_plugin_api::Phase;

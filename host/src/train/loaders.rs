@@ -1,0 +1,100 @@
+//! The data of a run: a loader for each split of the config.
+
+use super::build::{choice, refused};
+use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
+use crate::engine::data::transform::Chain;
+use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
+use std::sync::Arc;
+
+/// The data of a run.
+pub struct Loaders {
+    /// What is trained on.
+    pub train: Loader,
+    /// What is validated on.
+    pub val: Option<Loader>,
+    /// What is tested on.
+    pub test: Option<Loader>,
+    /// What is tested on by name.
+    pub tests: Vec<(String, Loader)>,
+    /// What is predicted.
+    pub pred: Option<Loader>,
+}
+
+fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
+    let dataset = choice(&split.component)
+        .build("data set", DATASETS, &())
+        .and_then(|whole| Part::of(whole, split.skip, split.first))
+        .map_err(refused(config, key))?;
+    let transforms: Vec<_> = split.transforms.iter().map(choice).collect();
+    let chain = Chain::build(&transforms, &dataset.spec(), dataset.brightest())
+        .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
+    if matches!(chain.spec().target, Target::Shares(_)) && dataset.has_ignored() {
+        let why = "labels that the loss ignores cannot be mixed: they have no class to share";
+        let help = "leave out the mixing, or these samples";
+        return Err(config.refuse(&format!("{key}.transforms"), why, help));
+    }
+    let settings = LoaderSettings {
+        batch_size: split.batch_size,
+        shuffle: split.shuffle,
+        drop_last: split.drop_last,
+        seed: config.train.seed,
+        shard: Shard::WHOLE,
+        remainder: Remainder::Keep,
+        workers: split.workers,
+        prefetch: split.prefetch,
+        endless: key == "data.train",
+        device: config.train.device,
+    };
+    let loader = Loader::transformed(Arc::from(dataset), chain, &settings);
+    loader.map_err(refused(config, key)).inspect(|loader| {
+        let (samples, batches) = (loader.dataset().len(), loader.batches());
+        let name = &split.component.type_name;
+        tracing::debug!("{key}: {name}, {samples} samples in {batches} batches");
+    })
+}
+
+/// A loader of a split whose samples look like those of training.
+fn beside(
+    config: &ResolvedConfig,
+    key: &str,
+    split: Option<&DataSplit>,
+    train: &Loader,
+) -> Result<Option<Loader>, ConfigErrors> {
+    let Some(split) = split else { return Ok(None) };
+    let loader = loader(config, key, split)?;
+    match loader.spec().unlike(train.spec()) {
+        None => Ok(Some(loader)),
+        Some(why) => {
+            let help = "all splits need samples of one shape and as many classes as data.train";
+            Err(config.refuse(key, why, help))
+        }
+    }
+}
+
+/// Reads the data of every split.
+pub(super) fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
+    let data = &config.data;
+    let train = loader(config, "data.train", &data.train)?;
+    let (wanted, found) = (data.train.batch_size, train.dataset().len());
+    if wanted > found {
+        let why = format!("batch_size = {wanted} is more than the {found} samples there are");
+        let help = format!("write batch_size = {found} or less");
+        return Err(config.refuse("data.train.batch_size", why, help));
+    }
+    let group = config.train.accumulate_grad_batches;
+    train.check_group(group).map_err(refused(config, "train"))?;
+    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train);
+    let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
+    let pred = other("data.pred", &data.pred)?;
+    let mut tests = Vec::new();
+    for (name, split) in &data.tests {
+        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train)?;
+        tests.extend(set.map(|set| (name.clone(), set)));
+    }
+    Ok(Loaders { train, val, test, tests, pred })
+}
+
+/// Iterations of an epoch: steps of the optimizer, however many batches each takes.
+pub fn iters_in_epoch(config: &ResolvedConfig, train: &Loader) -> u64 {
+    train.batches().div_ceil(config.train.accumulate_grad_batches.max(1)).max(1)
+}
