@@ -166,9 +166,9 @@ impl Engine {
             return self.backward(loss, 1.0).map(|()| None);
         };
         let _mode = GradMode::set(true);
-        let scaled = scaler.scaled(loss, 1.0)?;
+        let product = scaler.scaled(loss, 1.0)?;
         let aside = Aside::take(&self.params)?;
-        let passed = autograd::backward(&scaled);
+        let passed = autograd::backward(&product);
         let scaling = passed.map_err(Into::into).and_then(|()| scaler.unscale_again(&self.params));
         aside.put_back()?;
         scaling.map(Some)
