@@ -1,4 +1,5 @@
-//! New CPU tensors whose memory Rust writes in place, so that a batch is collated with one allocation.
+//! CPU tensors whose memory Rust writes or reads in place: a batch is collated with one allocation, labels are counted
+//! with none.
 
 use std::slice;
 
@@ -54,9 +55,40 @@ pub fn filled<T: Element>(shape: &[i64], fill: impl FnOnce(&mut [T])) -> Result<
     Ok(tensor)
 }
 
+/// Gives `read` the elements of a tensor, row by row. `None` where they do not lie in a row in the CPU's memory, or are of
+/// another type. `read` must not write to the tensor through another handle.
+pub fn with_elements<T: Element, R>(tensor: &Tensor, read: impl FnOnce(&[T]) -> R) -> Option<R> {
+    let is_in_a_row = tensor.defined()
+        && tensor.kind() == T::KIND
+        && tensor.device() == Device::Cpu
+        && !tensor.is_sparse()
+        && tensor.is_contiguous();
+    if !is_in_a_row {
+        return None;
+    }
+    let (memory, len) = (tensor.data_ptr().cast::<T>().cast_const(), tensor.numel());
+    if len == 0 || memory.is_null() {
+        return (len == 0).then(|| read(&[]));
+    }
+    // SAFETY: contiguous, on the CPU, of this element type and this many elements; the tensor outlives the call, and the
+    // training thread, which is here, is the only one that writes tensors.
+    Some(read(unsafe { slice::from_raw_parts(memory, len) }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elements_are_read_where_they_lie_in_a_row() {
+        let tensor = Tensor::from_slice(&[1_i64, 2, 3, 4]);
+        assert_eq!(with_elements(&tensor, <[i64]>::to_vec), Some(vec![1, 2, 3, 4]));
+        let part = tensor.narrow(0, 1, 2);
+        assert_eq!(with_elements(&part, <[i64]>::to_vec), Some(vec![2, 3]));
+        assert_eq!(with_elements(&tensor.narrow(0, 0, 0), <[i64]>::len), Some(0));
+        assert_eq!(with_elements(&tensor.view([2, 2]).tr(), <[i64]>::len), None);
+        assert_eq!(with_elements(&tensor, <[f32]>::len), None);
+    }
 
     #[test]
     fn the_closure_writes_the_tensor() {

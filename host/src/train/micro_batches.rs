@@ -11,19 +11,31 @@ impl Trainer {
     /// The last iteration of an epoch may have fewer batches. All labels are needed before the first backward pass: they
     /// say how much each part weighs.
     pub(super) fn draw(&mut self) -> Result<Option<Batch>> {
-        let mut batches = Vec::new();
+        let Some(first) = self.next_batch()? else { return Ok(None) };
+        if self.group == 1 {
+            let rows = first.rows();
+            return self.cut(first, &[rows]).map(Some);
+        }
+        let mut batches = vec![first];
         while (batches.len() as u64) < self.group {
-            let batch = self.loaders.train.next_batch();
-            let Some(batch) = self.step(batch)? else { break };
+            let Some(batch) = self.next_batch()? else { break };
             batches.push(batch);
         }
         let sizes: Vec<i64> = batches.iter().map(Batch::rows).collect();
-        let joined = Batch::joined(batches);
-        let Some(batch) = self.step(joined)? else { return Ok(None) };
-        let split = self.context.engine.borrow().split(&batch, &sizes, &mut self.micros);
+        let joined = self.step(Batch::joined(&batches))?;
+        self.cut(joined, &sizes).map(Some)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Batch>> {
+        let batch = self.loaders.train.next_batch();
+        self.step(batch)
+    }
+
+    fn cut(&mut self, batch: Batch, sizes: &[i64]) -> Result<Batch> {
+        let split = self.context.engine.borrow().split(&batch, sizes, &mut self.micros);
         self.step(split)?;
         self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
-        Ok(Some(batch))
+        Ok(batch)
     }
 
     /// Puts a micro-batch into the slots.

@@ -69,15 +69,12 @@ impl Batch {
         shape::side(&self.input, 0).unwrap_or(0)
     }
 
-    /// The rows of several batches, one after the other. One batch is itself; more cost a copy of their memory.
-    pub fn joined(mut batches: Vec<Self>) -> Result<Option<Self>> {
-        if batches.len() < 2 {
-            return Ok(batches.pop());
-        }
+    /// The rows of several batches, one after the other, in memory of their own.
+    pub fn joined(batches: &[Self]) -> Result<Self> {
         let all = |of: fn(&Self) -> &Tensor| {
             Tensor::f_cat(&batches.iter().map(of).collect::<Vec<_>>(), 0)
         };
-        Ok(Some(Self { input: all(|batch| &batch.input)?, label: all(|batch| &batch.label)? }))
+        Ok(Self { input: all(|batch| &batch.input)?, label: all(|batch| &batch.label)? })
     }
 
     /// Some of the rows, sharing the memory.

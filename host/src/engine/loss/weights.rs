@@ -3,6 +3,7 @@
 use tch::{Kind, Tensor};
 
 use crate::engine::error::Result;
+use crate::torch::buffer::with_elements;
 
 /// The weights, in doubles on the CPU; `None` for all alike. They must be positive or zero, and `count` of them.
 pub(super) fn weights(
@@ -49,6 +50,11 @@ pub(super) fn counted(
     if label.is_floating_point() {
         return Ok(None);
     }
+    if weights.is_none()
+        && let Some(count) = with_elements(label, |labels| count_but(labels, ignored))
+    {
+        return Ok(Some(count));
+    }
     let kept = label.f_ne(ignored)?;
     let Some(weights) = weights else {
         return Ok(Some(kept.f_sum(Kind::Double)?.f_double_value(&[])?));
@@ -56,4 +62,10 @@ pub(super) fn counted(
     let classes = label.f_masked_select(&kept)?;
     let weights = weights.f_to_device(label.device())?.f_index_select(0, &classes)?;
     Ok(Some(weights.f_sum(Kind::Double)?.f_double_value(&[])?))
+}
+
+/// How many labels are not `ignored`. Every step asks, so it makes no tensor.
+#[expect(clippy::cast_precision_loss, reason = "a batch has far fewer labels than 2^53")]
+fn count_but(labels: &[i64], ignored: i64) -> f64 {
+    labels.iter().filter(|label| **label != ignored).count() as f64
 }
