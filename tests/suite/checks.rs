@@ -109,13 +109,12 @@ fn every_scalar_that_a_run_puts_can_be_watched() {
     names.sort();
     names.dedup();
     assert!(names.len() > 20, "{names:?}");
-    let watches: String = names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| {
-            format!("[[custom_hooks]]\ntype = \"EarlyStoppingHook\"\nname = \"w{index}\"\nmonitor = \"{name}\"\nmode = \"min\"\n")
-        })
-        .collect();
+    let watches = names.iter().enumerate().map(|(index, name)| {
+        format!(
+            "[[custom_hooks]]\ntype = \"EarlyStoppingHook\"\nname = \"w{index}\"\nmonitor = \"{name}\"\nmode = \"min\"\n"
+        )
+    });
+    let watches = watches.collect::<Vec<_>>().concat();
     bench.write("config.toml", &(bench.read("config.toml") + &watches));
     let ran = bench.run([&["check", "config.toml"][..], &fp16].concat());
     ran.expect(0);

@@ -73,7 +73,8 @@ fn a_second_pass_in_fp16_that_is_not_finite_skips_the_step_once() {
     assert!((run.scalar("train/loss_scale") - 65536.0 / 8.0).abs() < 1e-9);
     let weights: Vec<_> =
         run.scalars().iter().filter_map(|line| line["hook/SecondPass/weights"].as_f64()).collect();
-    assert!(!weights.is_empty() && weights.iter().all(|one| one == &weights[0]), "{weights:?}");
+    let bits: Vec<_> = weights.iter().copied().map(f64::to_bits).collect();
+    assert!(!bits.is_empty() && bits.iter().all(|one| *one == bits[0]), "{weights:?}");
 }
 
 #[test]

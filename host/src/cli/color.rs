@@ -32,7 +32,7 @@ impl Color {
         let after = args.iter().zip(args.iter().skip(1)).filter(|(flag, _)| *flag == "--color");
         let joined = args.iter().filter_map(|arg| arg.strip_prefix("--color="));
         let words = after.map(|(_, word)| word.as_str()).chain(joined);
-        words.filter_map(|word| Self::from_str(word, false).ok()).last().unwrap_or_default()
+        words.filter_map(|word| Self::from_str(word, false).ok()).next_back().unwrap_or_default()
     }
 
     /// Applies it to everything that is printed from now on.

@@ -48,7 +48,7 @@ impl FastDevRun {
             // Whatever the period of validation is; without data to validate on nothing comes of it.
             let hook = CallbackHook::new("--fast-dev-run")
                 .level(Level::LOWEST)
-                .at(Point::AfterTrainEpoch, |t| t.request_validation());
+                .at(Point::AfterTrainEpoch, hookrack_plugin_api::Trainer::request_validation);
             job.add(hook).map_err(JobError::from)?;
         }
         let mut parts = Parts::build(&job.config)?;

@@ -68,7 +68,7 @@ pub fn temporary_beside(path: &Path) -> std::path::PathBuf {
 /// Whether `name` is what [`temporary_beside`] calls the sibling of `file`, in whatever process.
 pub(super) fn is_temporary(name: &str, file: &str) -> bool {
     let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(file));
-    rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".tmp"))
+    rest.and_then(|rest| rest.strip_suffix(".tmp")).is_some_and(|process| process.starts_with('.'))
 }
 
 #[cfg(test)]
