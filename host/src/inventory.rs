@@ -80,7 +80,7 @@ impl Inventory {
         for (library, rank) in self.shelf.ranked() {
             if let Err(reason) = add_library(catalog, &library, rank) {
                 catalog.remove(&Source::Library(library.path.clone()));
-                self.shelf.refuse(&library, &reason);
+                self.shelf.refuse(&library, &reason.to_string());
             }
         }
         for (name, key, metric) in METRIC_HOOKS {

@@ -48,6 +48,7 @@ mod level;
 pub mod log;
 pub mod manifest;
 mod metric;
+pub mod name;
 pub mod op;
 #[doc(hidden)]
 pub mod panics;

@@ -1,11 +1,10 @@
 //! Which places an error shows, with a few words at each, and what to do about it.
 
-use hookrack_plugin_api::Level;
+use hookrack_plugin_api::{Level, name};
 
 use super::catalog::Kind;
 use super::error::ConfigError;
 use super::fixed::TOP_LEVEL;
-use super::name::{NAME_RULE, is_number};
 use super::origin::Origin;
 
 /// A place in a document and what is to be said there.
@@ -246,10 +245,10 @@ impl ConfigError {
             Self::UnknownPhase { .. } => {
                 Some("the phases are train, val, test, pred, and eval for val and test".into())
             }
-            Self::BadName { name, .. } if is_number(name) => {
+            Self::BadName { name, .. } if name::is_number(name) => {
                 Some("digits alone would be the number of an entry; add a letter".into())
             }
-            Self::BadName { .. } => Some(NAME_RULE.into()),
+            Self::BadName { .. } => Some(name::RULE.into()),
             Self::DuplicateName { first: Origin::Default, kind: Kind::Metric, .. } => {
                 Some("a default hook has this name already; add `name = \"…\"`".into())
             }

@@ -17,7 +17,6 @@ mod fixed;
 mod inherit;
 mod locate;
 mod merge;
-mod name;
 mod nearest;
 mod origin;
 mod overrides;
@@ -42,7 +41,6 @@ pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::Row;
 pub use file::{ConfigFile, PluginFolders};
-pub use name::{NAME_RULE, is_name, is_number};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{

@@ -5,10 +5,10 @@ use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::error::ConfigError;
 use crate::config::fixed;
-use crate::config::name::is_name;
 use crate::config::origin::Origin;
 use crate::config::resolved::{Component, DataSection, DataSplit};
 use crate::config::tree::{Entry, Item, Node, Table};
+use hookrack_plugin_api::name;
 
 impl Resolver<'_> {
     /// Comes after `[train]`, whose batch size is the default here.
@@ -47,7 +47,7 @@ impl Resolver<'_> {
         let mut sets = Vec::new();
         let mut named = Table::default();
         for entry in &table.entries {
-            if !is_name(&entry.key) {
+            if !name::is_name(&entry.key) {
                 let (at, name) = (entry.key_origin.clone(), brief(&entry.key));
                 self.checker.errors.push(ConfigError::BadName { at, name });
             }

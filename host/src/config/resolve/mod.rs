@@ -20,11 +20,11 @@ use super::error::{ConfigError, ConfigErrors};
 use super::file::ConfigFile;
 use super::fixed;
 use super::locate::{Folder, Folders};
-use super::name::{is_name, is_name_char};
 use super::nearest::nearest;
 use super::origin::Origin;
 use super::resolved::{PluginsSection, ResolvedConfig, RunSection, WeightsSection};
 use super::tree::{Item, Node, Table};
+use hookrack_plugin_api::name::{is_name, is_name_char};
 
 /// Resolves a file against a catalogue.
 pub(super) fn resolve(

@@ -1,5 +1,6 @@
 //! The keys that hook and metric entries share: name, level, error policy, cadence, phases.
 
+use hookrack_plugin_api::name::{is_name, is_number};
 use hookrack_plugin_api::{Level, OnError};
 
 use super::Resolver;
@@ -9,7 +10,6 @@ use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
-use crate::config::name::{is_name, is_number};
 use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};

@@ -7,7 +7,6 @@ use super::locate::{LocateError, ReadError};
 use super::manifest::ManifestError;
 use super::root::RootError;
 use super::table::{FlagsError, TableError};
-use crate::config::CatalogError;
 use std::fmt;
 use std::path::Path;
 
@@ -36,7 +35,8 @@ pub enum Refusal {
     Header(#[from] TableError),
     Flags(#[from] FlagsError),
     Manifests(#[from] ManifestError),
-    Catalogue(#[from] CatalogError),
+    #[error("{0}")]
+    Unusable(String),
 }
 
 impl Refusal {
@@ -51,7 +51,7 @@ impl Refusal {
             Self::Header(_) => "header",
             Self::Flags(_) => "flags",
             Self::Manifests(_) => "manifests",
-            Self::Catalogue(_) => "catalogue",
+            Self::Unusable(_) => "catalogue",
         }
     }
 }

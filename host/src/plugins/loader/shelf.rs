@@ -1,9 +1,8 @@
 //! The libraries of the plugin folders, found by the types they offer or by their file's name.
 
-use super::error::LoadError;
+use super::error::{LoadError, Refusal};
 use super::library::{HookType, Library, MetricType};
 use super::{locate, open};
-use crate::config::CatalogError;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,7 +99,7 @@ impl Shelf {
     }
 
     /// Takes a library out that offers what no config could name.
-    pub fn refuse(&mut self, library: &Arc<Library>, reason: &CatalogError) {
+    pub fn refuse(&mut self, library: &Arc<Library>, why: &str) {
         let Some(at) = self.libraries.iter().position(|known| Arc::ptr_eq(known, library)) else {
             return;
         };
@@ -108,7 +107,7 @@ impl Shelf {
         self.ranks.remove(at);
         for (path, known) in std::mem::take(&mut self.found) {
             if Arc::ptr_eq(&known, library) {
-                let error = LoadError::of_library(&path, reason.clone().into());
+                let error = LoadError::of_library(&path, Refusal::Unusable(why.to_owned()));
                 self.failed.push((path, error));
             } else {
                 self.found.push((path, known));

@@ -10,7 +10,7 @@ pub enum ManifestError {
         subject: String,
     },
     /// It cannot be called so: the name is a key of checkpoints and a part of key paths.
-    #[error("{subject} cannot be named `{name}`: {rule}", rule = crate::config::NAME_RULE)]
+    #[error("{subject} cannot be named `{name}`: {rule}", rule = hookrack_plugin_api::name::RULE)]
     BadName {
         /// Which.
         subject: String,

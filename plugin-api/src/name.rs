@@ -4,10 +4,10 @@
 const LONGEST: usize = 128;
 
 /// Which characters a name has, for messages.
-pub const NAME_RULE: &str = "use letters, digits, `_`, `-` and `.`, and do not start with `.`";
+pub const RULE: &str = "use letters, digits, `_`, `-` and `.`, and do not start with `.`";
 
 /// Whether a character may be part of a name.
-pub(super) fn is_name_char(c: char) -> bool {
+pub fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
