@@ -74,7 +74,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Takes [`GRACE`] at most for clients that do not take their answer.
+    /// Takes half a second at most for clients that do not take their answer.
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Release);
         // Wakes the thread, which waits for a client. One that cannot be woken is left to the end of the process.
