@@ -138,11 +138,14 @@ fn the_forward_role_does_not_run_itself_nor_in_another_phase() {
 
 #[test]
 fn a_failure_of_the_hook_that_is_run_names_it_and_the_one_that_ran_it() {
-    let faulty = "[[custom_hooks]]\ntype = \"HandedOn\"\n";
-    let bench = without_loss(&format!("{}{faulty}", second("train_forward", FLOATS, "")));
-    compile_c("handed_on", &bench.path("plugins/libhanded_on.so"), &["-shared"]);
-    // Without a configured loss its role fails at once, in the loop's own pass.
-    bench.train("run", &[]).0.expect(5).says(&["`HandedOn`", "(it gave no reason of its own)"]);
+    let role = "[[custom_hooks]]\ntype = \"OwnForward\"\nin_role = false\nfails_at = 2\n";
+    let bench = Bench::new(&format!("{}{role}", second("train_forward", FLOATS, "")));
+    // The loop's own pass is the first call, the second pass of the same iteration the other.
+    bench.train("run", &[]).0.expect(5).says(&[
+        "hook `SecondPass` (libgallery.so) failed at on_optimizer_step",
+        "hook `OwnForward`",
+        "call 2 went wrong",
+    ]);
 }
 
 #[test]
