@@ -214,6 +214,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told() {
+        let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, Value)]| gpt(settings).err().unwrap().to_string();
         let wanted = "model `GPT`: width = 8 is no multiple of heads = 3";
         assert_eq!(text(&[("heads", 3_i64.into())]), wanted);
@@ -221,7 +222,6 @@ mod tests {
         assert_eq!(text(&[("context", 4_i64.into())]), wanted);
         let wanted = "model `GPT`: vocab = 9, but the data has 11 different tokens";
         assert_eq!(text(&[("vocab", 9_i64.into())]), wanted);
-        let _alone = rng::TEST_LOCK.lock();
         let model = gpt(&[]).unwrap();
         let long = Tensor::zeros([2, 7], (Kind::Int64, Device::Cpu));
         let error = model.forward(&long, Mode::Eval).unwrap_err().to_string();
