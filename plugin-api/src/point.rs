@@ -16,24 +16,31 @@
 //!       before_optimizer_step, ROLE on_optimizer_step, after_optimizer_step
 //!       ROLE on_lr_adjust                          when the scheduler steps by iteration
 //!       after_train_iter, after_iter
-//!       validation and checkpoint, if due by iteration; in the epoch's last one validation waits for its slot below
-//!     ROLE on_lr_adjust                            when it steps by epoch
+//!       VALIDATION                                 when due by iteration, except in the epoch's last one
+//!       CHECKPOINT                                 when due by iteration
+//!     ROLE on_lr_adjust                            when the scheduler steps by epoch
 //!     after_train_epoch, after_epoch
-//!     validation, if due, and at the end of training:
-//!       before_val, before_eval
-//!       before_epoch, before_eval_epoch, before_val_epoch
-//!       for iter:
-//!         before_iter, before_eval_iter, before_val_iter
-//!         ROLE on_val_forward, after_forward
-//!         after_val_iter, after_eval_iter, after_iter
-//!       after_val_epoch, after_eval_epoch, after_epoch
-//!       after_eval, after_val
+//!     VALIDATION                                   when due, and at the end of training
 //!     after_cycle                                  train and val metrics of this epoch are both there
-//!     checkpoint, if due: before_save_checkpoint, write, after_save_checkpoint
+//!     CHECKPOINT                                   when due
+//!   on_exception                                   when the run failed
 //!   after_train                                    ALWAYS once before_train was reached
 //! after_run                                        ALWAYS
 //! on_detach                                        reverse order, each isolated
-//! on_exception                                     before the after_* points of a failed run
+//!
+//! VALIDATION
+//!   before_val, before_eval
+//!   before_epoch, before_eval_epoch, before_val_epoch
+//!   for batch:
+//!     before_iter, before_eval_iter, before_val_iter
+//!     ROLE on_val_forward                          default: on_iter_forward
+//!     after_forward
+//!     after_val_iter, after_eval_iter, after_iter
+//!   after_val_epoch, after_eval_epoch, after_epoch
+//!   after_eval, after_val
+//!
+//! CHECKPOINT
+//!   before_save_checkpoint, after_save_checkpoint
 //! ```
 //! `hookrack eval` runs the same pass with `test` in place of `val`, `hookrack predict` with `pred` (whose points have
 //! no `eval` twin, since there is no label to evaluate against).
@@ -41,128 +48,138 @@
 use crate::phase::Outcome;
 use std::fmt;
 
-/// Hands the list of all points to another macro: code, variant, method, doc lines. The one place where a point is
-/// added: at the end, since codes are part of the ABI and never change. The first ones are in the loop's order.
+/// Passes the list of all points to another macro: doc lines, code, variant, method, [`Pace`], and `role` where exactly
+/// one hook answers. This is the only place that lists them. A new point goes to the end: codes are part of the ABI and
+/// never change. The first ones are in the loop's order.
 macro_rules! with_points {
     ($then:ident) => {
         $then! {
             /// The hook joins the run; `iter` tells how far the run already is.
-            0 OnAttach on_attach,
+            0 OnAttach on_attach: Run,
             /// A run begins: training, evaluation or prediction.
-            1 BeforeRun before_run,
+            1 BeforeRun before_run: Run,
             /// A checkpoint was read back, for a resume or for its weights alone.
-            2 AfterLoadCheckpoint after_load_checkpoint,
+            2 AfterLoadCheckpoint after_load_checkpoint: Run,
             /// Training begins.
-            3 BeforeTrain before_train,
+            3 BeforeTrain before_train: Run,
             /// An epoch begins, in whatever phase.
-            4 BeforeEpoch before_epoch,
+            4 BeforeEpoch before_epoch: Epoch,
             /// A training epoch begins.
-            5 BeforeTrainEpoch before_train_epoch,
+            5 BeforeTrainEpoch before_train_epoch: Epoch,
             /// An iteration begins, in whatever phase. Must be cheap.
-            6 BeforeIter before_iter,
+            6 BeforeIter before_iter: Iter,
             /// A training iteration begins; its batch is there. Must be cheap.
-            7 BeforeTrainIter before_train_iter,
+            7 BeforeTrainIter before_train_iter: Iter,
             /// ROLE: computes output and loss of a training micro-batch.
-            8 OnTrainForward on_train_forward,
+            8 OnTrainForward on_train_forward: Iter role,
             /// ROLE: computes output and loss where no phase's own role is taken.
-            9 OnIterForward on_iter_forward,
+            9 OnIterForward on_iter_forward: Iter role,
             /// Output and loss of a micro-batch are there.
-            10 AfterForward after_forward,
+            10 AfterForward after_forward: Iter,
             /// The loss is about to be differentiated.
-            11 BeforeBackward before_backward,
+            11 BeforeBackward before_backward: Iter,
             /// ROLE: differentiates the loss.
-            12 OnIterBackward on_iter_backward,
+            12 OnIterBackward on_iter_backward: Iter role,
             /// The gradients of a micro-batch are added up.
-            13 AfterBackward after_backward,
+            13 AfterBackward after_backward: Iter,
             /// All gradients are there, unscaled and clipped.
-            14 BeforeOptimizerStep before_optimizer_step,
+            14 BeforeOptimizerStep before_optimizer_step: Iter,
             /// ROLE: changes the parameters.
-            15 OnOptimizerStep on_optimizer_step,
+            15 OnOptimizerStep on_optimizer_step: Iter role,
             /// The parameters have changed.
-            16 AfterOptimizerStep after_optimizer_step,
+            16 AfterOptimizerStep after_optimizer_step: Iter,
             /// ROLE: sets the learning rate for what comes next.
-            17 OnLrAdjust on_lr_adjust,
+            17 OnLrAdjust on_lr_adjust: Iter role,
             /// A training iteration is done; output, label and loss are still there.
-            18 AfterTrainIter after_train_iter,
+            18 AfterTrainIter after_train_iter: Iter,
             /// An iteration is done, in whatever phase.
-            19 AfterIter after_iter,
+            19 AfterIter after_iter: Iter,
             /// A training epoch is done.
-            20 AfterTrainEpoch after_train_epoch,
+            20 AfterTrainEpoch after_train_epoch: Epoch,
             /// An epoch is done, in whatever phase.
-            21 AfterEpoch after_epoch,
+            21 AfterEpoch after_epoch: Epoch,
             /// Validation begins.
-            22 BeforeVal before_val,
+            22 BeforeVal before_val: Epoch,
             /// A test begins.
-            23 BeforeTest before_test,
+            23 BeforeTest before_test: Epoch,
             /// Prediction begins.
-            24 BeforePred before_pred,
+            24 BeforePred before_pred: Epoch,
             /// Validation or a test begins.
-            25 BeforeEval before_eval,
+            25 BeforeEval before_eval: Epoch,
             /// The pass over validation or test data begins.
-            26 BeforeEvalEpoch before_eval_epoch,
+            26 BeforeEvalEpoch before_eval_epoch: Epoch,
             /// The pass over the validation data begins.
-            27 BeforeValEpoch before_val_epoch,
+            27 BeforeValEpoch before_val_epoch: Epoch,
             /// The pass over the test data begins.
-            28 BeforeTestEpoch before_test_epoch,
+            28 BeforeTestEpoch before_test_epoch: Epoch,
             /// The pass over the data to predict begins.
-            29 BeforePredEpoch before_pred_epoch,
+            29 BeforePredEpoch before_pred_epoch: Epoch,
             /// A validation or test iteration begins.
-            30 BeforeEvalIter before_eval_iter,
+            30 BeforeEvalIter before_eval_iter: Iter,
             /// A validation iteration begins.
-            31 BeforeValIter before_val_iter,
+            31 BeforeValIter before_val_iter: Iter,
             /// A test iteration begins.
-            32 BeforeTestIter before_test_iter,
+            32 BeforeTestIter before_test_iter: Iter,
             /// A prediction iteration begins.
-            33 BeforePredIter before_pred_iter,
+            33 BeforePredIter before_pred_iter: Iter,
             /// ROLE: computes output and loss of a validation or test batch.
-            34 OnValForward on_val_forward,
+            34 OnValForward on_val_forward: Iter role,
             /// ROLE: computes the output of a batch to predict.
-            35 OnPredForward on_pred_forward,
+            35 OnPredForward on_pred_forward: Iter role,
             /// A validation iteration is done.
-            36 AfterValIter after_val_iter,
+            36 AfterValIter after_val_iter: Iter,
             /// A test iteration is done.
-            37 AfterTestIter after_test_iter,
+            37 AfterTestIter after_test_iter: Iter,
             /// A prediction iteration is done; the output is still there.
-            38 AfterPredIter after_pred_iter,
+            38 AfterPredIter after_pred_iter: Iter,
             /// A validation or test iteration is done.
-            39 AfterEvalIter after_eval_iter,
+            39 AfterEvalIter after_eval_iter: Iter,
             /// The pass over the validation data is done.
-            40 AfterValEpoch after_val_epoch,
+            40 AfterValEpoch after_val_epoch: Epoch,
             /// The pass over the test data is done.
-            41 AfterTestEpoch after_test_epoch,
+            41 AfterTestEpoch after_test_epoch: Epoch,
             /// The pass over the data to predict is done.
-            42 AfterPredEpoch after_pred_epoch,
+            42 AfterPredEpoch after_pred_epoch: Epoch,
             /// The pass over validation or test data is done.
-            43 AfterEvalEpoch after_eval_epoch,
+            43 AfterEvalEpoch after_eval_epoch: Epoch,
             /// Validation or a test is done.
-            44 AfterEval after_eval,
+            44 AfterEval after_eval: Epoch,
             /// Validation is done.
-            45 AfterVal after_val,
+            45 AfterVal after_val: Epoch,
             /// The test is done.
-            46 AfterTest after_test,
+            46 AfterTest after_test: Epoch,
             /// Prediction is done.
-            47 AfterPred after_pred,
+            47 AfterPred after_pred: Epoch,
             /// A training epoch and the validation that belongs to it are both done.
-            48 AfterCycle after_cycle,
+            48 AfterCycle after_cycle: Epoch,
             /// A checkpoint is about to be written.
-            49 BeforeSaveCheckpoint before_save_checkpoint,
+            49 BeforeSaveCheckpoint before_save_checkpoint: Run,
             /// A checkpoint was written.
-            50 AfterSaveCheckpoint after_save_checkpoint,
+            50 AfterSaveCheckpoint after_save_checkpoint: Run,
             /// Something failed; what and where is in the trainer.
-            51 OnException on_exception,
+            51 OnException on_exception: Run,
             /// Training is over, however it ended.
-            52 AfterTrain after_train,
+            52 AfterTrain after_train: Run,
             /// The run is over, however it ended.
-            53 AfterRun after_run,
+            53 AfterRun after_run: Run,
             /// The hook leaves the run.
-            54 OnDetach on_detach,
+            54 OnDetach on_detach: Run,
         }
     };
 }
 pub(crate) use with_points;
 
+macro_rules! is_role {
+    () => {
+        false
+    };
+    (role) => {
+        true
+    };
+}
+
 macro_rules! define_points {
-    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident,)*) => {
+    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)?,)*) => {
         /// A place in the run at which hooks are called. The module's page draws the loop.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u32)]
@@ -180,6 +197,16 @@ macro_rules! define_points {
             /// What has happened when the point is reached, in a sentence.
             pub const fn doc(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),*).trim_ascii()),* }
+            }
+
+            /// How often the point is reached.
+            pub const fn pace(self) -> Pace {
+                match self { $(Self::$variant => Pace::$pace),* }
+            }
+
+            /// Whether exactly one hook answers here.
+            pub const fn is_role(self) -> bool {
+                match self { $(Self::$variant => is_role!($($role)?)),* }
             }
         }
     };
@@ -220,24 +247,22 @@ impl Point {
         own.or_else(|| Self::ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, it)| *it))
     }
 
-    /// Whether exactly one hook must answer here.
-    pub const fn is_role(self) -> bool {
-        matches!(
-            self,
-            Self::OnTrainForward
-                | Self::OnIterForward
-                | Self::OnIterBackward
-                | Self::OnOptimizerStep
-                | Self::OnLrAdjust
-                | Self::OnValForward
-                | Self::OnPredForward
-        )
-    }
-
     /// Whether hooks are called in reverse order, as they leave.
     pub const fn is_reversed(self) -> bool {
         matches!(self, Self::OnDetach)
     }
+}
+
+/// How often a point is reached. `every` and `phase` of a hook's config entry skip points of epochs and iterations,
+/// never those of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Once in a run, or whenever a checkpoint is read or written.
+    Run,
+    /// In every epoch or pass over data.
+    Epoch,
+    /// In every iteration.
+    Iter,
 }
 
 /// Whether a point is reached once it is known how a run ends.
@@ -271,17 +296,13 @@ impl Point {
             (Self::OnException, _) | (_, Outcome::Failed) => Fires::Never,
             (_, Outcome::Completed | Outcome::Stopped) => Fires::InTurn,
             (point, Outcome::Interrupted) => {
-                if point.is_within_iteration() {
+                if matches!(point.pace(), Pace::Iter) {
                     Fires::InTurn
                 } else {
                     Fires::Never
                 }
             }
         }
-    }
-
-    const fn is_within_iteration(self) -> bool {
-        Self::BeforeIter.code() <= self.code() && self.code() <= Self::AfterIter.code()
     }
 }
 

@@ -17,6 +17,7 @@ mod console;
 mod data;
 mod dataflow;
 mod device;
+mod drawing;
 mod ema;
 mod endings;
 mod event_files;

@@ -1,25 +1,7 @@
 //! The points of a run come in exactly the order that the drawing in `plugin-api/src/point.rs` shows.
 
+use crate::drawing::Drawing;
 use crate::workbench::Bench;
-
-/// A training iteration of two micro-batches, whose learning rate is adjusted by iteration.
-const ITERATION: &str = "before_iter before_train_iter \
-    on_train_forward after_forward before_backward on_iter_backward after_backward \
-    on_train_forward after_forward before_backward on_iter_backward after_backward \
-    before_optimizer_step on_optimizer_step after_optimizer_step on_lr_adjust after_train_iter after_iter";
-
-/// A training iteration in one piece, whose learning rate is adjusted by epoch.
-const PLAIN_ITERATION: &str = "before_iter before_train_iter \
-    on_train_forward after_forward before_backward on_iter_backward after_backward \
-    before_optimizer_step on_optimizer_step after_optimizer_step after_train_iter after_iter";
-
-/// A validation over two batches.
-const VALIDATION: &str = "before_val before_eval before_epoch before_eval_epoch before_val_epoch \
-    before_iter before_eval_iter before_val_iter on_val_forward after_forward after_val_iter after_eval_iter after_iter \
-    before_iter before_eval_iter before_val_iter on_val_forward after_forward after_val_iter after_eval_iter after_iter \
-    after_val_epoch after_eval_epoch after_epoch after_eval after_val";
-
-const SAVING: &str = "before_save_checkpoint after_save_checkpoint";
 
 const RECORDER: &str =
     "[[custom_hooks]]\ntype = \"RoleRecorder\"\nname = \"r\"\nfile = \"calls\"\n";
@@ -27,11 +9,6 @@ const RECORDER: &str =
 /// The points of a record, in their order.
 fn points(calls: &str) -> Vec<String> {
     calls.lines().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
-}
-
-/// The points of a drawing.
-fn drawn(pieces: &[&str]) -> Vec<String> {
-    pieces.iter().flat_map(|piece| piece.split_whitespace()).map(str::to_owned).collect()
 }
 
 /// `phase epoch iter inner_iter` at each occurrence of a point.
@@ -45,24 +22,14 @@ fn two_epochs_of_two_iterations_with_validation_and_accumulation() {
     let bench = Bench::new(RECORDER);
     bench.trained("run", &["-s", "train.accumulation=2"]);
     let calls = bench.take("calls");
-    let epoch = |at_end| {
-        drawn(&[
-            "before_epoch before_train_epoch",
-            ITERATION,
-            ITERATION,
-            "after_train_epoch after_epoch",
-            VALIDATION,
-            "after_cycle",
-            SAVING,
-            at_end,
-        ])
-    };
-    let expected = [
-        drawn(&["on_attach before_run before_train"]),
-        epoch(""),
-        epoch("after_train after_run on_detach"),
-    ];
-    assert_eq!(points(&calls), expected.concat());
+    let expected = Drawing::of_a_run().points(|what| match what {
+        "for epoch" | "for iter" | "for micro-batch" | "for batch" => 2,
+        "when the scheduler steps by iteration"
+        | "when due"
+        | "when due, and at the end of training" => 1,
+        _ => 0,
+    });
+    assert_eq!(points(&calls), expected);
     assert_eq!(
         places(&calls, "after_train_iter"),
         ["train 1 1 1", "train 1 2 2", "train 2 3 1", "train 2 4 2"]
@@ -85,25 +52,16 @@ fn a_limit_by_iteration_ends_within_an_epoch_and_validation_and_saving_may_be_du
     bench.write("config.toml", &config);
     bench.trained("run", &[]);
     let calls = bench.take("calls");
-    let expected = drawn(&[
-        "on_attach before_run before_train",
-        "before_epoch before_train_epoch",
-        PLAIN_ITERATION,
-        PLAIN_ITERATION,
-        // Due by iteration, in the last one of the epoch: in the epoch's slots.
-        "on_lr_adjust after_train_epoch after_epoch",
-        VALIDATION,
-        "after_cycle",
-        SAVING,
-        "before_epoch before_train_epoch",
-        PLAIN_ITERATION,
-        // The last weights are validated.
-        "on_lr_adjust after_train_epoch after_epoch",
-        VALIDATION,
-        "after_cycle",
-        SAVING,
-        "after_train after_run on_detach",
-    ]);
+    let mut iterations = [2, 1].into_iter();
+    let expected = Drawing::of_a_run().points(|what| match what {
+        "for iter" => iterations.next().unwrap(),
+        "for epoch" | "for batch" => 2,
+        "for micro-batch" | "when the scheduler steps by epoch" => 1,
+        // Both are due in the second iteration, the last one of its epoch, where they wait for the epoch's end. In the
+        // second epoch the last weights are validated and saved.
+        "when due, and at the end of training" | "when due" => 1,
+        _ => 0,
+    });
     assert_eq!(points(&calls), expected);
     assert_eq!(places(&calls, "after_train_iter"), ["train 1 1 1", "train 1 2 2", "train 2 3 1"]);
 }
@@ -114,22 +72,23 @@ fn eval_runs_the_test_points_and_predict_the_pred_points_inside_a_run() {
     bench.trained("run", &[]);
     bench.take("calls");
     bench.run(["eval", "config.toml", "--checkpoint", "run"]).expect(0);
-    let test = VALIDATION.replace("before_val", "before_test").replace("after_val", "after_test");
-    let (begin, end) = ("on_attach before_run after_load_checkpoint", "after_run on_detach");
-    assert_eq!(points(&bench.take("calls")), drawn(&[begin, &test, end]));
+    let (begin, end) =
+        (["on_attach", "before_run", "after_load_checkpoint"], ["after_run", "on_detach"]);
+    let inside = |pass: Vec<String>| {
+        let pass = pass.iter().map(String::as_str);
+        begin.into_iter().chain(pass).chain(end).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let validation = Drawing::of("VALIDATION").points(|_| 2);
+    let test = validation.iter().map(|point| match point.as_str() {
+        "on_val_forward" => point.clone(),
+        _ => point.replace("_val", "_test"),
+    });
+    assert_eq!(points(&bench.take("calls")), inside(test.collect()));
 
     bench.run(["predict", "config.toml", "--checkpoint", "run"]).expect(0);
-    let iteration =
-        "before_iter before_pred_iter on_pred_forward after_forward after_pred_iter after_iter";
-    let expected = drawn(&[
-        begin,
-        "before_pred before_epoch before_pred_epoch",
-        iteration,
-        iteration,
-        "after_pred_epoch after_epoch after_pred",
-        end,
-    ]);
-    assert_eq!(points(&bench.take("calls")), expected);
+    let predicted = validation.iter().filter(|point| !point.contains("_eval"));
+    let predicted = predicted.map(|point| point.replace("_val", "_pred"));
+    assert_eq!(points(&bench.take("calls")), inside(predicted.collect()));
 }
 
 #[test]

@@ -189,12 +189,13 @@ fn gain(file: &Path, text: String) -> String {
     match file.to_str().unwrap() {
         "src/point.rs" => {
             let last = Point::ALL[Point::COUNT - 1];
-            let last = format!("{} {last:?} {},", last.code(), last.name());
+            let row = format!("{} {last:?} {last}:", last.code());
+            let last = text.lines().find(|line| line.trim_start().starts_with(&row)).unwrap();
             let more = format!(
-                "{last}\n/// Several became one.\n{} AfterMerge after_merge,",
+                "{last}\n/// Several became one.\n{} AfterMerge after_merge: Iter,",
                 Point::COUNT
             );
-            replace(&text, &last, &more)
+            replace(&text, last, &more)
         }
         "src/abi/artifacts.rs" => {
             text + "\n/// The id of an extension that came later.\npub const MERGE: &str = \"hookrack.merge/1\";\n"

@@ -2,6 +2,7 @@
 
 use crate::config::{Every, Phases};
 use hookrack_plugin_api::abi::HrProgress;
+use hookrack_plugin_api::point::Pace;
 use hookrack_plugin_api::{Phase, Point};
 
 /// A hook's cadence and phases.
@@ -11,52 +12,6 @@ pub struct When {
     pub every: Every,
     /// In which phases.
     pub phases: Phases,
-}
-
-/// How often a point comes: a cadence thins out what comes again, never the brackets of a run.
-#[derive(Clone, Copy, PartialEq)]
-enum Pace {
-    Run,
-    Epoch,
-    Iter,
-}
-
-fn pace(point: Point) -> Pace {
-    use Point as P;
-    match point {
-        P::OnAttach
-        | P::BeforeRun
-        | P::AfterLoadCheckpoint
-        | P::BeforeTrain
-        | P::AfterTrain
-        | P::AfterRun
-        | P::OnDetach
-        | P::OnException
-        | P::BeforeSaveCheckpoint
-        | P::AfterSaveCheckpoint => Pace::Run,
-        P::BeforeEpoch
-        | P::BeforeTrainEpoch
-        | P::AfterTrainEpoch
-        | P::AfterEpoch
-        | P::AfterCycle
-        | P::BeforeVal
-        | P::BeforeValEpoch
-        | P::AfterValEpoch
-        | P::AfterVal
-        | P::BeforeTest
-        | P::BeforeTestEpoch
-        | P::AfterTestEpoch
-        | P::AfterTest
-        | P::BeforePred
-        | P::BeforePredEpoch
-        | P::AfterPredEpoch
-        | P::AfterPred
-        | P::BeforeEval
-        | P::BeforeEvalEpoch
-        | P::AfterEvalEpoch
-        | P::AfterEval => Pace::Epoch,
-        _ => Pace::Iter,
-    }
 }
 
 impl When {
@@ -70,7 +25,7 @@ impl When {
 
     /// Whether a hook runs at this occurrence of a point.
     pub fn allows(&self, point: Point, progress: &HrProgress) -> bool {
-        let pace = pace(point);
+        let pace = point.pace();
         if pace == Pace::Run {
             return true;
         }
