@@ -30,6 +30,9 @@
 // The id of the extension whose table is ArtifactTable.
 #define HR_ARTIFACTS "hookrack.artifacts/1"
 
+// The id of the extension whose table is AutogradTable.
+#define HR_AUTOGRAD "hookrack.autograd/1"
+
 // The id of the extension whose table is CheckpointNameTable.
 #define HR_CHECKPOINT_NAMES "hookrack.checkpoint_names/1"
 
@@ -239,6 +242,9 @@
 
 // The hook leaves the run.
 #define HR_POINT_ON_DETACH 54
+
+// All gradients are there, those of the whole batch and unscaled, and are about to be clipped; also where the config clips nothing. What a hook makes of them is clipped. Lightning's `on_before_optimizer_step`.
+#define HR_POINT_BEFORE_CLIP_GRAD 55
 
 // Plugins and hosts of another major version refuse each other.
 #define HR_ABI_MAJOR 1
@@ -536,7 +542,8 @@ typedef struct TensorTable {
   // The tensor of a `HR_SLOT_*`; HR_ABSENT where there is none at this point. [train-thread] [borrowed until the
   // iteration ends]
   HrStatus (*slot)(void *host, uint32_t slot, HrTensor *out);
-  // Replaces the tensor of HR_SLOT_OUTPUT or HR_SLOT_LOSS. Refused outside of a role. [train-thread]
+  // Replaces the tensor of HR_SLOT_OUTPUT or HR_SLOT_LOSS, in a role; since 1.2 also that of HR_SLOT_INPUT or HR_SLOT_LABEL, in a
+  // forward role or at `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
   HrStatus (*set_slot)(void *host, uint32_t slot, HrTensor tensor);
   // The handles of a `HR_LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
   // keep their handles for the whole run, gradients until the iteration ends]
@@ -1077,6 +1084,9 @@ typedef struct RoleTable {
   // gradients being recorded; HR_SLOT_OUTPUT and HR_SLOT_LOSS are the new ones. Refused outside of training, and while the
   // hook that holds the role is being called. [train-thread]
   HrStatus (*train_forward)(void *host);
+  // The configured loss of an output and a label; the slots stay as they are. An error where the config has no loss.
+  // [train-thread] [owned by the caller: the loss]
+  HrStatus (*criterion_of)(void *host, HrTensor output, HrTensor label, HrTensor *loss);
 } RoleTable;
 
 // How a training step is made.

@@ -83,9 +83,10 @@ pub use value::{Value, from_value};
 
 /// What a plugin imports.
 pub mod prelude {
+    pub use crate::abi::DataType;
     pub use crate::describe::Describe;
     pub use crate::op::{Arg, CachedOp, Op};
-    pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors};
+    pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors, ops};
     pub use crate::value::Value;
     pub use crate::{
         Arithmetic, Error, Hook, Keep, Level, Load, LossScaling, Metric, MetricObject,

@@ -103,6 +103,20 @@ impl Op {
     /// # Errors
     /// An argument is of the wrong kind, or libtorch refused: the message names the operator and says why.
     pub fn call(&self, args: &[Arg<'_>]) -> Result<Returned> {
+        let mut results = [HrArg::NONE; 4];
+        let count = self.call_raw(args, &mut results)?;
+        Returned::take(self.host, results, count)
+    }
+
+    /// Calls it for what it changes, and takes nothing back.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call).
+    pub fn run(&self, args: &[Arg<'_>]) -> Result<()> {
+        self.call_raw(args, &mut []).map(drop)
+    }
+
+    fn call_raw(&self, args: &[Arg<'_>], results: &mut [HrArg]) -> Result<usize> {
         const MOST: usize = 16;
         crate::ensure!(
             args.len() <= MOST,
@@ -113,9 +127,7 @@ impl Op {
         for (slot, arg) in raw.iter_mut().zip(args) {
             *slot = arg.raw;
         }
-        let mut results = [HrArg::NONE; 4];
-        let count = self.host.op_call(self.op, &raw[..args.len()], &mut results)?;
-        Returned::take(self.host, results, count)
+        self.host.op_call(self.op, &raw[..args.len()], results)
     }
 }
 
@@ -164,6 +176,14 @@ impl Returned {
         match self.values.into_iter().next().flatten() {
             Some(Output::Tensors(list)) => Ok(list),
             _ => crate::bail!("the operator did not return a list of tensors"),
+        }
+    }
+
+    /// The first two values, which are tensors.
+    pub fn pair(self) -> Result<(Tensor, Tensor)> {
+        match self.values {
+            [Some(Output::Tensor(first)), Some(Output::Tensor(second)), ..] => Ok((first, second)),
+            _ => crate::bail!("the operator did not return two tensors"),
         }
     }
 
@@ -224,11 +244,19 @@ impl CachedOp {
     }
 
     pub(crate) fn call(&self, host: Host, args: &[Arg<'_>]) -> Result<Returned> {
+        self.find(host)?.call(args)
+    }
+
+    pub(crate) fn run(&self, host: Host, args: &[Arg<'_>]) -> Result<()> {
+        self.find(host)?.run(args)
+    }
+
+    fn find(&self, host: Host) -> Result<Op> {
         let mut op = HrOp(self.found.load(Ordering::Relaxed));
         if op.0 == 0 {
             op = host.op_find(self.name)?;
             self.found.store(op.0, Ordering::Relaxed);
         }
-        Op { host, op }.call(args)
+        Ok(Op { host, op })
     }
 }

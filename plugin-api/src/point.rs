@@ -13,6 +13,7 @@
 //!         ROLE on_train_forward                    default: on_iter_forward
 //!         after_forward
 //!         before_backward, ROLE on_iter_backward, after_backward
+//!       before_clip_grad                           gradients of the whole batch, of true size
 //!       before_optimizer_step, ROLE on_optimizer_step, after_optimizer_step
 //!       ROLE on_lr_adjust                          when the scheduler steps by iteration
 //!       after_train_iter, after_iter
@@ -164,6 +165,9 @@ macro_rules! with_points {
             53 AfterRun after_run: Run,
             /// The hook leaves the run.
             54 OnDetach on_detach: Run,
+            /// All gradients are there, those of the whole batch and unscaled, and are about to be clipped; also where
+            /// the config clips nothing. What a hook makes of them is clipped. Lightning's `on_before_optimizer_step`.
+            55 BeforeClipGrad before_clip_grad: Iter,
         }
     };
 }
@@ -220,6 +224,15 @@ impl Point {
     /// The number by which the ABI knows the point.
     pub const fn code(self) -> u32 {
         self as u32
+    }
+
+    /// A number that grows in the order in which a run first reaches the points, unlike the code of one that was added
+    /// later.
+    pub const fn place(self) -> u32 {
+        match self {
+            Self::BeforeClipGrad => 2 * Self::BeforeOptimizerStep.code() - 1,
+            point => 2 * point.code(),
+        }
     }
 
     /// The point of a code; `None` for a code that this version does not know.

@@ -25,6 +25,29 @@ macro_rules! element {
 }
 element!(i8: 0 8, i16: 0 16, i32: 0 32, i64: 0 64, u8: 1 8, f32: 2 32, f64: 2 64);
 
+impl DataType {
+    /// Floats of 16 bits.
+    pub const FLOAT16: Self = Self::new(2, 16);
+    /// Floats of 16 bits with the range of 32.
+    pub const BFLOAT16: Self = Self::new(4, 16);
+    /// Floats of 32 bits.
+    pub const FLOAT32: Self = Self::new(2, 32);
+    /// Floats of 64 bits.
+    pub const FLOAT64: Self = Self::new(2, 64);
+    /// Bytes.
+    pub const UINT8: Self = Self::new(1, 8);
+    /// Integers of 32 bits.
+    pub const INT32: Self = Self::new(0, 32);
+    /// Integers of 64 bits, which class numbers and indices are.
+    pub const INT64: Self = Self::new(0, 64);
+    /// Truth values, which comparisons give.
+    pub const BOOL: Self = Self::new(6, 8);
+
+    const fn new(code: u8, bits: u8) -> Self {
+        Self { code, bits, lanes: 1 }
+    }
+}
+
 impl std::fmt::Display for DataType {
     /// The name that libtorch gives it, such as `float32`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -7,6 +7,7 @@
 
 mod abi_evolution;
 mod accumulation;
+mod author_api;
 mod bad_configs;
 mod callbacks;
 mod catalogue;

@@ -115,10 +115,13 @@ impl Plan {
         self.rows.get(point.code() as usize).map_or(point, |row| row.called_as)
     }
 
-    /// The rows at which anybody is called, in the order of the points. `on_iter_forward` is not among them: it is
+    /// The rows at which anybody is called, in the order in which a run reaches the points. `on_iter_forward` is not among them: it is
     /// called in the place of the phases' own forward roles.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| !row.seats.is_empty() && row.point != Point::OnIterForward)
+        let called = |row: &&Row| !row.seats.is_empty() && row.point != Point::OnIterForward;
+        let mut rows: Vec<_> = self.rows.iter().filter(called).collect();
+        rows.sort_by_key(|row| row.point.place());
+        rows.into_iter()
     }
 }
 

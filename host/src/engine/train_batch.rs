@@ -19,17 +19,22 @@ impl Engine {
             self.schedule().split(start, *rows, out);
             start += rows;
         }
+        self.weigh(&batch.label, out)
+    }
+
+    /// Gives micro-batches their weights by the labels of all of them.
+    pub fn weigh(&self, labels: &Tensor, parts: &mut [MicroBatch]) -> Result<()> {
         // One part weighs one, unless nothing counts; to know that would make the host wait for another device.
-        if out.len() < 2 && batch.label.device() != Device::Cpu {
+        if parts.len() < 2 && labels.device() != Device::Cpu {
             return Ok(());
         }
-        let whole = self.loss_weight(&batch.label)?;
-        if let [part] = out.as_mut_slice() {
+        let whole = self.loss_weight(labels)?;
+        if let [part] = parts {
             part.weight = if whole > 0.0 { 1.0 } else { 0.0 };
             return Ok(());
         }
-        for part in out {
-            let label = batch.label.f_narrow(0, part.start, part.rows)?;
+        for part in parts {
+            let label = labels.f_narrow(0, part.start, part.rows)?;
             part.weight = if whole > 0.0 { self.loss_weight(&label)? / whole } else { 0.0 };
         }
         Ok(())

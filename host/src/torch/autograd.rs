@@ -56,6 +56,12 @@ pub fn clear_grads(params: &TensorList) -> Result<()> {
     unsafe { check(ffi::hrt_list_clear_grads(params.as_raw())) }
 }
 
+/// Records gradients on this thread, or not, and says how it was. [`GradMode`] puts it back by itself.
+pub fn set_recording(record: bool) -> bool {
+    // SAFETY: sets a thread-local flag and returns the old one.
+    unsafe { torch_sys::at_grad_set_enabled(record.into()) != 0 }
+}
+
 /// Switches gradient recording for this thread until it is dropped, a panic included.
 #[derive(Debug)]
 #[must_use = "the mode is restored when the guard is dropped"]
@@ -66,16 +72,13 @@ pub struct GradMode {
 impl GradMode {
     /// Records gradients, or not, from here on.
     pub fn set(record: bool) -> Self {
-        // SAFETY: sets a thread-local flag and returns the old one.
-        let before = unsafe { torch_sys::at_grad_set_enabled(record.into()) } != 0;
-        Self { before }
+        Self { before: set_recording(record) }
     }
 }
 
 impl Drop for GradMode {
     fn drop(&mut self) {
-        // SAFETY: sets a thread-local flag.
-        unsafe { torch_sys::at_grad_set_enabled(self.before.into()) };
+        set_recording(self.before);
     }
 }
 

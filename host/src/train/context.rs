@@ -65,6 +65,8 @@ pub struct Context {
     pub micro_weight: Cell<f64>,
     /// Whether any label of the iteration counts. Where none does, no backward pass adds anything.
     pub counts: Cell<bool>,
+    /// Whether a hook has changed the batch since it was fetched.
+    pub batch_changed: Cell<bool>,
     /// How far the iteration's gradients are.
     gradients: Cell<Gradients>,
     /// Names of the scalars about loss scaling, looked up once.
@@ -78,7 +80,8 @@ enum Gradients {
     Adding,
     /// They are the whole batch's, of true size, and clipped.
     Finished,
-    /// As before, but a later backward pass has added to them: they are to be clipped again.
+    /// They are the whole batch's, of true size, and still to be clipped: for the first time, or once more after a later
+    /// backward pass has added to them.
     Unclipped,
 }
 
@@ -127,6 +130,7 @@ impl Context {
             own_pass: RefCell::default(),
             micro_weight: Cell::new(1.0),
             counts: Cell::new(true),
+            batch_changed: Cell::new(false),
             gradients: Cell::new(Gradients::Adding),
             scaling_keys: OnceCell::new(),
         }
@@ -157,9 +161,31 @@ impl Context {
         current.set(SLOT_LOSS, None);
     }
 
+    /// Changes the input or the label of the batch that was fetched; `what` names it in a message.
+    ///
+    /// # Errors
+    /// There is none, or the new one has another number of rows.
+    pub fn change_batch(&self, slot: u32, tensor: Tensor, what: &str) -> Result<(), String> {
+        let mut current = self.current.borrow_mut();
+        let rows = |tensor: &Tensor| tensor.size().first().copied();
+        let old = current.tensor(slot).ok_or_else(|| format!("there is no {what} to change"))?;
+        let (old, new) = (rows(old), rows(&tensor));
+        if old != new {
+            return Err(format!(
+                "the new {what} has shape {:?}, but the batch has {} rows: their number must stay",
+                tensor.size(),
+                old.unwrap_or(0)
+            ));
+        }
+        current.set(slot, Some(tensor));
+        self.batch_changed.set(true);
+        Ok(())
+    }
+
     /// Drops everything that belongs to the iteration, gradients included: nothing leaks into the next one.
     pub fn end_iteration(&self) -> Result<(), EngineError> {
         self.current.borrow_mut().clear();
+        self.batch_changed.set(false);
         self.grads.borrow_mut().clear();
         self.gradients.set(Gradients::Adding);
         self.arena.borrow_mut().end_iteration();
@@ -265,17 +291,18 @@ impl Context {
         Ok(())
     }
 
-    /// Brings the gradients to their size, clips them where the config says so, and keeps their norm for whoever asks.
-    pub fn finish_gradients(&self) -> Result<(), EngineError> {
+    /// Brings the gradients of all micro-batches to their size. From here on they are the whole batch's.
+    pub fn unscale(&self) -> Result<(), EngineError> {
         let scaling = self.engine.borrow_mut().unscale()?;
         if let Some(scaling) = scaling {
             self.put_loss_scaling(scaling);
         }
-        self.clip()
+        self.gradients.set(Gradients::Unclipped);
+        Ok(())
     }
 
     /// Clips the gradients where the config says so, and keeps their norm for whoever asks.
-    fn clip(&self) -> Result<(), EngineError> {
+    pub fn clip(&self) -> Result<(), EngineError> {
         let norm = self.engine.borrow_mut().clip()?;
         self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
         self.gradients.set(Gradients::Finished);

@@ -79,6 +79,7 @@ impl Trainer {
             }
             while self.fetch()? {
                 self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
+                self.take_changed_batch()?;
                 for micro in 0..self.micros.len() {
                     self.select(micro)?;
                     self.role(P::OnTrainForward)?;
@@ -87,6 +88,8 @@ impl Trainer {
                     self.fire(P::AfterBackward)?;
                 }
                 self.gather()?;
+                self.fire(P::BeforeClipGrad)?;
+                self.clip()?;
                 self.fire(P::BeforeOptimizerStep)?;
                 self.role(P::OnOptimizerStep)?;
                 self.fire(P::AfterOptimizerStep)?;

@@ -3,7 +3,7 @@
 use super::fit::{Result, Trainer};
 use crate::engine::EngineError;
 use crate::engine::data::Batch;
-use hookrack_plugin_api::abi::{SLOT_LOSS, SLOT_OUTPUT};
+use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
 impl Trainer {
@@ -36,6 +36,24 @@ impl Trainer {
         self.step(split)?;
         self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
         Ok(batch)
+    }
+
+    /// Takes over what hooks have made of the batch since it was fetched: new labels may weigh otherwise.
+    pub(super) fn take_changed_batch(&mut self) -> Result<()> {
+        if !self.context.batch_changed.take() {
+            return Ok(());
+        }
+        let (input, label) = {
+            let current = self.context.current.borrow();
+            let slot = |slot| current.tensor(slot).map(Tensor::shallow_clone);
+            (slot(SLOT_INPUT), slot(SLOT_LABEL))
+        };
+        let (Some(input), Some(label)) = (input, label) else { return Ok(()) };
+        let weighed = self.context.engine.borrow().weigh(&label, &mut self.micros);
+        self.step(weighed)?;
+        self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
+        self.batch = Some(Batch { input, label });
+        Ok(())
     }
 
     /// Puts a micro-batch into the slots.
@@ -77,14 +95,20 @@ impl Trainer {
         Ok(())
     }
 
-    /// After the last micro-batch: the slots hold the whole batch again, the gradients are clipped.
+    /// After the last micro-batch: the slots hold the whole batch again, and the gradients are its own, of true size.
     pub(super) fn gather(&mut self) -> Result<()> {
         if self.micros.len() > 1 {
             self.keep_results()?;
             let whole = self.whole_batch();
             self.step(whole)?;
         }
-        let clipped = self.context.finish_gradients();
+        let unscaled = self.context.unscale();
+        self.step(unscaled)
+    }
+
+    /// Clips the gradients where the config says so.
+    pub(super) fn clip(&mut self) -> Result<()> {
+        let clipped = self.context.clip();
         self.step(clipped)
     }
 

@@ -11,11 +11,11 @@
 #![expect(unsafe_code, reason = "this folder is the boundary; every block says why it is sound")]
 
 mod artifacts;
+mod autograd;
 mod calls;
 mod checkpoint_names;
 mod checkpoints;
 mod console;
-mod extension;
 mod header;
 mod history;
 mod hook;
@@ -45,11 +45,11 @@ mod trainer;
 mod value;
 
 pub use artifacts::{ARTIFACTS, ArtifactTable};
+pub use autograd::{AUTOGRAD, AutogradTable};
 pub use calls::Host;
 pub use checkpoint_names::{CHECKPOINT_NAMES, CheckpointNameTable};
 pub use checkpoints::{CHECKPOINTS, CheckpointTable};
 pub use console::{CONSOLE, ConsoleTable};
-pub use extension::{EXTENSIONS, Extension, ExtensionInfo};
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
 pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;

@@ -1,6 +1,6 @@
-//! The extension by which one role runs another.
+//! The extension by which one role runs another, or a part of it.
 
-use super::{HrHeader, HrStatus};
+use super::{HrHeader, HrStatus, HrTensor};
 use abi_stable::StableAbi;
 use std::ffi::c_void;
 
@@ -17,4 +17,12 @@ pub struct RoleTable {
     /// gradients being recorded; SLOT_OUTPUT and SLOT_LOSS are the new ones. Refused outside of training, and while the
     /// hook that holds the role is being called. [train-thread]
     pub train_forward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
+    /// The configured loss of an output and a label; the slots stay as they are. An error where the config has no loss.
+    /// [train-thread] [owned by the caller: the loss]
+    pub criterion_of: unsafe extern "C" fn(
+        host: *mut c_void,
+        output: HrTensor,
+        label: HrTensor,
+        loss: *mut HrTensor,
+    ) -> HrStatus,
 }

@@ -143,7 +143,8 @@ pub struct TensorTable {
     /// The tensor of a `SLOT_*`; ABSENT where there is none at this point. [train-thread] [borrowed until the
     /// iteration ends]
     pub slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, out: *mut HrTensor) -> HrStatus,
-    /// Replaces the tensor of SLOT_OUTPUT or SLOT_LOSS. Refused outside of a role. [train-thread]
+    /// Replaces the tensor of SLOT_OUTPUT or SLOT_LOSS, in a role; since 1.2 also that of SLOT_INPUT or SLOT_LABEL, in a
+    /// forward role or at `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
     pub set_slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, tensor: HrTensor) -> HrStatus,
     /// The handles of a `LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
     /// keep their handles for the whole run, gradients until the iteration ends]

@@ -1,7 +1,9 @@
 //! The trainer as a hook sees it.
 
+mod autograd;
 mod checkpoints;
 mod console;
+mod creation;
 mod events;
 mod files;
 mod history;

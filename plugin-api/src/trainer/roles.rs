@@ -1,7 +1,7 @@
 //! What a role does to the engine.
 
 use super::Trainer;
-use crate::abi::{SLOT_LOSS, SLOT_OUTPUT};
+use crate::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -34,6 +34,13 @@ impl Trainer {
         self.host.criterion()
     }
 
+    /// The configured loss of an output and a label of your own; the slots stay as they are. Gradients are recorded. For a
+    /// loss in parts: of mixed labels, of a second head, beside a term of your own. An error where the config has no
+    /// `[loss]`; a host of plugin-api 1.1 cannot, and says so.
+    pub fn criterion_of(&mut self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        Ok(Tensor::owned(self.host, self.host.criterion_of(output.id(), label.id())?))
+    }
+
     /// Differentiates the loss and adds to the gradients. In `on_iter_backward` it counts for its share of the batch. From
     /// `before_optimizer_step` on the slots hold the whole batch, and so does the gradient, of true size in fp16 too; the
     /// limits of `train.clip_grad_*` apply once more in [`optimizer_step`](Self::optimizer_step), and a gradient that is
@@ -56,6 +63,19 @@ impl Trainer {
     /// `before_run`; a host of plugin-api 1.0 cannot, and says so.
     pub fn count_lr_by_epoch(&mut self, by_epoch: bool) -> Result<()> {
         self.host.count_lr_by_epoch(by_epoch)
+    }
+
+    /// Changes the input of the batch: of the whole one at `before_iter` and the points beside it (`before_train_iter`,
+    /// `before_eval_iter`, …), before it is cut into micro-batches; in a forward role, of the micro-batch in progress.
+    /// An error elsewhere, and where it has another number of rows.
+    pub fn set_input(&mut self, input: &Tensor) -> Result<()> {
+        self.host.set_slot(SLOT_INPUT, input.id())
+    }
+
+    /// Changes the label of the batch, as [`set_input`](Self::set_input) its input. At `before_train_iter` the new labels
+    /// say how much each micro-batch weighs.
+    pub fn set_label(&mut self, label: &Tensor) -> Result<()> {
+        self.host.set_slot(SLOT_LABEL, label.id())
     }
 
     /// Gives the output. An error outside of a role.

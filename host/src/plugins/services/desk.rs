@@ -1,5 +1,6 @@
 //! Where an instance's calls arrive.
 
+use crate::torch::autograd;
 use crate::train::Context;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use hookrack_plugin_api::{Point, panics};
@@ -34,6 +35,8 @@ pub(in crate::plugins) struct Desk {
     call: Cell<Call>,
     // Where each scope that it has entered begins, and all of them as they stand before a name: `head/first/`.
     scopes: RefCell<(Vec<usize>, String)>,
+    // Whether gradients were recorded before the call under way changed that; `None` where it has not.
+    recorded: Cell<Option<bool>>,
     // Gone once the instance is: a call after that is refused.
     context: RefCell<Option<Rc<Context>>>,
     // What the plugin said about its failure.
@@ -58,6 +61,7 @@ impl Desk {
             may_write,
             call: Cell::new(Call::None),
             scopes: RefCell::default(),
+            recorded: Cell::new(None),
             context: RefCell::new(context),
             error: RefCell::default(),
             refusal: RefCell::default(),
@@ -83,6 +87,9 @@ impl Desk {
         let result = body();
         CALLING.set(before.0);
         self.call.set(before.1);
+        if let Some(recorded) = self.recorded.take() {
+            autograd::set_recording(recorded);
+        }
         result
     }
 
@@ -102,6 +109,15 @@ impl Desk {
             Call::Point(point) => Some(point),
             Call::None | Call::Life => None,
         }
+    }
+
+    /// Records gradients or not until the call under way returns, and says how it was.
+    pub(super) fn set_recording(&self, on: bool) -> bool {
+        let was = autograd::set_recording(on);
+        if self.recorded.get().is_none() {
+            self.recorded.set(Some(was));
+        }
+        was
     }
 
     /// The instance's name.

@@ -5,6 +5,7 @@
 //! is called.
 
 mod artifacts;
+mod autograd;
 mod checkpoint_names;
 mod checkpoints;
 mod console;

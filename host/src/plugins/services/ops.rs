@@ -24,6 +24,7 @@ struct Found {
 
 struct FoundOp {
     op: Op,
+    name: String,
     // It goes through rows of tensors place by place, so a place can be left out.
     is_foreach: bool,
 }
@@ -56,7 +57,8 @@ pub(super) unsafe extern "C" fn find(host: *mut c_void, name: HrStr, out: *mut H
             *op
         } else {
             let is_foreach = name.starts_with("aten::_foreach_");
-            found.ops.push(FoundOp { op: Op::find(&name)?, is_foreach });
+            let op = Op::find(&name)?;
+            found.ops.push(FoundOp { op, name: name.clone().into_owned(), is_foreach });
             let op = HrOp(found.ops.len() as u64);
             found.names.insert(name.into_owned(), op);
             op
@@ -101,7 +103,7 @@ impl Scratch {
     ) -> Result<usize, String> {
         let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(op.0).ok().and_then(|number| number.checked_sub(1));
-        let FoundOp { op, is_foreach } = index
+        let FoundOp { op, name, is_foreach } = index
             .and_then(|index| found.as_ref()?.ops.get(index))
             .ok_or("no such operator was found")?;
         self.places.clear();
@@ -115,10 +117,14 @@ impl Scratch {
         {
             let arena = context.arena.borrow();
             self.lay_out(args, &arena)?;
-            op.call(&self.args, &mut self.returns).map_err(|e| e.to_string())?;
+            let called = op.call(&self.args, &mut self.returns);
             self.args.clear();
+            called.map_err(|error| refused(name, args, &arena, &error.to_string()))?;
         }
-        self.give(&mut context.arena.borrow_mut(), results)
+        let given = self.give(&mut context.arena.borrow_mut(), results);
+        // What the caller has no place for is dropped now, not at the next call.
+        self.returns.clear();
+        given
     }
 
     /// The arguments as libtorch's shim takes them.
@@ -247,6 +253,21 @@ impl Scratch {
     }
 }
 
+/// What libtorch says, with the operator and the shapes that it was about.
+fn refused(name: &str, args: &[HrArg], arena: &Arena, why: &str) -> String {
+    if why.contains(name) {
+        return why.to_owned();
+    }
+    #[expect(clippy::cast_sign_loss, reason = "a handle is 64 bits, whatever they are called")]
+    let tensors = args.iter().filter(|arg| arg.kind == ARG_TENSOR).map(|arg| arg.int as u64);
+    let shapes: Vec<_> = tensors
+        .filter_map(|handle| arena.tensor(HrTensor(handle)).ok())
+        .map(|tensor| format!("{:?}", tensor.size()))
+        .collect();
+    let of = if shapes.is_empty() { "" } else { " of " };
+    format!("{name}{of}{}: {why}", shapes.join(" and "))
+}
+
 fn pointer(handle: HrTensor, arena: &Arena) -> Result<*mut torch_sys::C_tensor, String> {
     arena
         .tensor(handle)
@@ -266,4 +287,18 @@ fn row(tag: i32, arg: &HrArg) -> RawValue {
 #[expect(clippy::cast_possible_wrap, reason = "a handle is 64 bits, whatever they are called")]
 fn tensor_result(handle: HrTensor) -> HrArg {
     HrArg { kind: ARG_TENSOR, int: handle.0 as i64, ..HrArg::NONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::tensor::ops;
+
+    #[test]
+    fn libtorch_has_every_operator_behind_a_tensor_s_methods_with_enough_arguments() {
+        for (op, given) in ops::ALL {
+            let found = Op::find(op.name()).unwrap_or_else(|error| panic!("{error}"));
+            assert!(found.arguments() >= *given, "{}: {given} arguments", op.name());
+        }
+    }
 }

@@ -7,7 +7,8 @@ use crate::train::{Context, Lease};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
-    LIST_GRADS, LIST_PARAMS, SLOT_GRAD_NORM, SLOT_LOSS, SLOT_OUTPUT, TensorTable, VIEW_WRITE,
+    LIST_GRADS, LIST_PARAMS, SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
+    TensorTable, VIEW_WRITE,
 };
 use std::ffi::c_void;
 use tch::Tensor;
@@ -46,23 +47,57 @@ unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) ->
     // SAFETY: the caller's handle is ours.
     let desk = unsafe { Desk::of(host) };
     desk.answer(|context| {
-        let what = match slot {
-            SLOT_OUTPUT => "output",
-            SLOT_LOSS => "loss",
-            _ => return Err("only output and loss can be set".to_owned()),
-        };
         let point = desk.point();
-        if !point.is_some_and(Point::is_role) {
-            let here = point.map_or_else(|| "here".to_owned(), |point| format!("at {point}"));
-            return Err(format!(
-                "the {what} cannot be set {here}: only a role (on_train_forward and its like) may set it, while it is \
-                 being called; take the role, or leave the {what} alone"
-            ));
-        }
         let tensor = clone_of(context, tensor)?;
-        context.current.borrow_mut().set(slot, Some(tensor));
-        Ok(())
+        match slot {
+            SLOT_INPUT => context.change_batch(slot, tensor, before_iter(point, "input")?),
+            SLOT_LABEL => context.change_batch(slot, tensor, before_iter(point, "label")?),
+            SLOT_OUTPUT | SLOT_LOSS => {
+                in_role(point, if slot == SLOT_OUTPUT { "output" } else { "loss" })?;
+                context.current.borrow_mut().set(slot, Some(tensor));
+                Ok(())
+            }
+            _ => Err("only input, label, output and loss can be set".to_owned()),
+        }
     })
+}
+
+fn here(point: Option<Point>) -> String {
+    point.map_or_else(|| "here".to_owned(), |point| format!("at {point}"))
+}
+
+fn in_role(point: Option<Point>, what: &str) -> Result<(), String> {
+    if point.is_some_and(Point::is_role) {
+        return Ok(());
+    }
+    let here = here(point);
+    Err(format!(
+        "the {what} cannot be set {here}: only a role (on_train_forward and its like) may set it, while it is being called; \
+         take the role, or leave the {what} alone"
+    ))
+}
+
+/// Refuses to change the batch unless it is about to be used, and gives the name of what is changed.
+fn before_iter<'a>(point: Option<Point>, what: &'a str) -> Result<&'a str, String> {
+    use Point as P;
+    match point {
+        Some(
+            P::BeforeIter
+            | P::BeforeTrainIter
+            | P::BeforeEvalIter
+            | P::BeforeValIter
+            | P::BeforeTestIter
+            | P::BeforePredIter,
+        ) => Ok(what),
+        point => {
+            let here = here(point);
+            Err(format!(
+                "the {what} cannot be set {here}: the batch can be changed at before_iter and before_train_iter (or \
+                 before_eval_iter and its like), before anything is made of it; a role runs the model on another input by \
+                 model()"
+            ))
+        }
+    }
 }
 
 fn clone_of(context: &Context, tensor: HrTensor) -> Result<Tensor, String> {

@@ -1,80 +1,24 @@
-//! Tensors that the host keeps, by handle: one, or a whole list at a time.
+//! Rows of tensors, borrowed or owned, with operations on all of them at once.
 
+use super::{Tensor, ops};
 use crate::abi::{DLTensor, Host, HrTensor};
 use crate::error::Result;
 use crate::op::{Arg, CachedOp};
-use crate::view::View;
 
 static LERP: CachedOp = CachedOp::new("aten::_foreach_lerp_.Scalar");
 static COPY: CachedOp = CachedOp::new("aten::_foreach_copy_");
 static ZERO: CachedOp = CachedOp::new("aten::_foreach_zero_");
 static MUL: CachedOp = CachedOp::new("aten::_foreach_mul_.Scalar");
 static ADD: CachedOp = CachedOp::new("aten::_foreach_add_.List");
+static SUB: CachedOp = CachedOp::new("aten::_foreach_sub_.List");
 static NORMS: CachedOp = CachedOp::new("aten::_foreach_norm.Scalar");
-static CLONE: CachedOp = CachedOp::new("aten::clone");
 static STACK: CachedOp = CachedOp::new("aten::stack");
-static NORM: CachedOp = CachedOp::new("aten::linalg_vector_norm");
+static CLONE: CachedOp = CachedOp::new("aten::clone");
 
-/// One tensor.
-///
-/// The current batch's tensors are valid until the iteration ends; a later use is an error, not a crash. Tensors that
-/// a hook makes are its own until dropped.
-pub struct Tensor {
-    host: Host,
-    id: HrTensor,
-    owned: bool,
-}
-
-impl Tensor {
-    pub(crate) fn owned(host: Host, id: HrTensor) -> Self {
-        Self { host, id, owned: true }
-    }
-
-    pub(crate) fn borrowed(host: Host, id: HrTensor) -> Self {
-        Self { host, id, owned: false }
-    }
-
-    /// The handle, for calls of your own through the tables.
-    pub fn id(&self) -> HrTensor {
-        self.id
-    }
-
-    /// Whether there is none: the gradient of a parameter that took no part.
-    pub fn is_absent(&self) -> bool {
-        self.id == HrTensor::NONE
-    }
-
-    /// The single number in it. Waits for the device.
-    pub fn item(&self) -> Result<f64> {
-        self.host.item(self.id)
-    }
-
-    /// A copy that is yours and that no gradient flows into.
-    pub fn clone_detached(&self) -> Result<Tensor> {
-        clone_one(self.host, self.id)
-    }
-
-    /// The same tensor under a handle that is yours, valid beyond the iteration. No copy.
-    pub fn keep(&self) -> Result<Tensor> {
-        Ok(Self::owned(self.host, self.host.keep(self.id)?))
-    }
-
-    /// Its memory, to read. No copy; the tensor must be on the CPU and its elements in order.
-    pub fn view(&self) -> Result<View<'_>> {
-        View::new(self, self.host.view(self.id, 0)?)
-    }
-}
-
-impl Drop for Tensor {
-    fn drop(&mut self) {
-        if self.owned {
-            self.host.release(&[self.id]);
-        }
-    }
-}
-
-fn clone_one(host: Host, id: HrTensor) -> Result<Tensor> {
-    CLONE.call(host, &[Arg::handle(id)])?.tensor()
+/// A copy of a tensor, through which no gradient flows whether gradients are being recorded or not.
+pub(super) fn clone_one(host: Host, id: HrTensor) -> Result<Tensor> {
+    let plain = ops::detach.call(host, &[Arg::handle(id)])?.tensor()?;
+    CLONE.call(host, &[Arg::from(&plain)])?.tensor()
 }
 
 /// A borrowed row of tensors: the model's parameters, their gradients.
@@ -175,6 +119,16 @@ pub trait AsTensors {
         self.pairwise(&ADD, other, None)
     }
 
+    /// Subtracts its counterpart.
+    fn sub_(&self, other: &impl AsTensors) -> Result<()> {
+        self.pairwise(&SUB, other, None)
+    }
+
+    /// Adds its counterpart times `alpha`.
+    fn add_scaled_(&self, other: &impl AsTensors, alpha: f64) -> Result<()> {
+        self.pairwise(&ADD, other, Some(Arg::from(alpha)))
+    }
+
     /// Becomes zero.
     fn zero_(&self) -> Result<()> {
         let Some(host) = self.host() else { return Ok(()) };
@@ -201,7 +155,7 @@ pub trait AsTensors {
         }
         let norms = NORMS.call(host, &[Arg::handles(&present)])?.tensors()?;
         let stacked = STACK.call(host, &[Arg::handles(norms.ids())])?.tensor()?;
-        NORM.call(host, &[Arg::from(&stacked)])?.tensor()
+        stacked.norm()
     }
 
     /// Exchanges the contents with its counterpart, through one temporary copy.
@@ -226,14 +180,6 @@ pub trait AsTensors {
             [Arg::handles(self.ids()), Arg::handles(other.ids()), extra.unwrap_or(Arg::NONE)];
         let used = if extra.is_some() { 3 } else { 2 };
         op.call(host, &pair[..used]).map(drop)
-    }
-}
-
-impl Tensor {
-    /// The handle, no longer this value's to release.
-    pub(crate) fn into_id(mut self) -> HrTensor {
-        self.owned = false;
-        self.id
     }
 }
 

@@ -1,0 +1,119 @@
+//! `+ - * /` between tensors and numbers, each of which may fail: `(&a * 2.0)?`.
+
+use super::{Tensor, ops};
+use crate::error::Result;
+use crate::op::Arg;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+static RSUB: crate::op::CachedOp = crate::op::CachedOp::new("aten::rsub.Scalar");
+
+/// The other side of an operation: a tensor, borrowed or not, or a number.
+pub enum Operand<'a> {
+    /// A tensor of somebody's.
+    Tensor(&'a Tensor),
+    /// A tensor that the operation is the last to use.
+    Owned(Tensor),
+    /// A number.
+    Float(f64),
+    /// A whole number: of a tensor of whole numbers it makes another such.
+    Int(i64),
+}
+
+impl Operand<'_> {
+    pub(super) fn is_tensor(&self) -> bool {
+        matches!(self, Self::Tensor(_) | Self::Owned(_))
+    }
+
+    pub(super) fn arg(&self) -> Arg<'_> {
+        match self {
+            Self::Tensor(tensor) => Arg::from(*tensor),
+            Self::Owned(tensor) => Arg::from(tensor),
+            Self::Float(number) => Arg::from(*number),
+            Self::Int(number) => Arg::from(*number),
+        }
+    }
+}
+
+impl<'a> From<&'a Tensor> for Operand<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+impl From<Tensor> for Operand<'_> {
+    fn from(tensor: Tensor) -> Self {
+        Self::Owned(tensor)
+    }
+}
+
+impl From<f64> for Operand<'_> {
+    fn from(number: f64) -> Self {
+        Self::Float(number)
+    }
+}
+
+impl From<i64> for Operand<'_> {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident),*) => {
+        $(impl<'a, R: Into<Operand<'a>>> $trait<R> for &Tensor {
+            type Output = Result<Tensor>;
+            fn $method(self, other: R) -> Result<Tensor> {
+                Tensor::$method(self, other)
+            }
+        }
+        impl<'a, R: Into<Operand<'a>>> $trait<R> for Tensor {
+            type Output = Result<Tensor>;
+            fn $method(self, other: R) -> Result<Tensor> {
+                Tensor::$method(&self, other)
+            }
+        })*
+    };
+}
+operators!(Add add, Sub sub, Mul mul, Div div);
+
+/// A number on the left.
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        $(numbers!(@ $number, Add add, |tensor, number| tensor.add(number));
+        numbers!(@ $number, Mul mul, |tensor, number| tensor.mul(number));
+        numbers!(@ $number, Sub sub, |tensor, number| {
+            RSUB.call(tensor.host, &[Arg::from(tensor), Arg::from(number)])?.tensor()
+        });
+        numbers!(@ $number, Div div, |tensor, number| tensor.reciprocal()?.mul(number));)*
+    };
+    (@ $number:ty, $trait:ident $method:ident, |$tensor:ident, $value:ident| $body:expr) => {
+        impl $trait<&Tensor> for $number {
+            type Output = Result<Tensor>;
+            fn $method(self, $tensor: &Tensor) -> Result<Tensor> {
+                let $value = self;
+                $body
+            }
+        }
+        impl $trait<Tensor> for $number {
+            type Output = Result<Tensor>;
+            fn $method(self, tensor: Tensor) -> Result<Tensor> {
+                self.$method(&tensor)
+            }
+        }
+    };
+}
+numbers!(f64, i64);
+
+impl Neg for &Tensor {
+    type Output = Result<Tensor>;
+    fn neg(self) -> Result<Tensor> {
+        ops::neg.call(self.host, &[Arg::from(self)])?.tensor()
+    }
+}
+
+impl Neg for Tensor {
+    type Output = Result<Tensor>;
+    fn neg(self) -> Result<Tensor> {
+        -&self
+    }
+}

@@ -1,0 +1,64 @@
+//! New tensors, beside those that operations make of others.
+
+use super::Trainer;
+use crate::error::Result;
+use crate::op::{Arg, CachedOp};
+use crate::tensor::{AsTensors, Tensor};
+
+static ZEROS: CachedOp = CachedOp::new("aten::zeros");
+static ONES: CachedOp = CachedOp::new("aten::ones");
+static FULL: CachedOp = CachedOp::new("aten::full");
+static RAND: CachedOp = CachedOp::new("aten::rand");
+static RANDN: CachedOp = CachedOp::new("aten::randn");
+static RANDPERM: CachedOp = CachedOp::new("aten::randperm");
+static ARANGE: CachedOp = CachedOp::new("aten::arange");
+
+/// New tensors, on the model's device, each the hook's own. Floats of 32 bits unless said otherwise; random ones come
+/// from the run's generator, so that a seed repeats them and a resumed run goes on with them.
+impl Trainer {
+    /// Zeros.
+    pub fn zeros(&self, shape: &[i64]) -> Result<Tensor> {
+        self.made(&ZEROS, &[shape.into()], "float32")
+    }
+
+    /// Ones.
+    pub fn ones(&self, shape: &[i64]) -> Result<Tensor> {
+        self.made(&ONES, &[shape.into()], "float32")
+    }
+
+    /// One value everywhere.
+    pub fn full(&self, shape: &[i64], value: f64) -> Result<Tensor> {
+        self.made(&FULL, &[shape.into(), value.into()], "float32")
+    }
+
+    /// Uniform random numbers of 0 to 1.
+    pub fn rand(&self, shape: &[i64]) -> Result<Tensor> {
+        self.made(&RAND, &[shape.into()], "float32")
+    }
+
+    /// Normal random numbers.
+    pub fn randn(&self, shape: &[i64]) -> Result<Tensor> {
+        self.made(&RANDN, &[shape.into()], "float32")
+    }
+
+    /// The integers from 0 to before `count` in random order.
+    pub fn randperm(&self, count: i64) -> Result<Tensor> {
+        self.made(&RANDPERM, &[count.into()], "int64")
+    }
+
+    /// The integers from 0 to before `count` in order.
+    pub fn arange(&self, count: i64) -> Result<Tensor> {
+        self.made(&ARANGE, &[count.into()], "int64")
+    }
+
+    /// An operator whose own arguments are followed by dtype, layout and device.
+    fn made(&self, op: &CachedOp, own: &[Arg<'_>], dtype: &str) -> Result<Tensor> {
+        let device = match self.params().at(0) {
+            Some(param) => param.device()?,
+            None => "cpu".to_owned(),
+        };
+        let mut args = own.to_vec();
+        args.extend([dtype.into(), Arg::NONE, device.as_str().into()]);
+        self.call(op, &args)?.tensor()
+    }
+}

@@ -1,0 +1,88 @@
+//! What an author writes: tensors with methods and operators, batches changed before they are used, losses in parts.
+
+use crate::workbench::Bench;
+
+fn hook(name: &str, more: &str) -> String {
+    format!("[[custom_hooks]]\ntype = \"{name}\"\n{more}\n")
+}
+
+#[test]
+fn every_method_of_a_tensor_gives_the_numbers_that_pytorch_does() {
+    Bench::new(&hook("TensorMethods", "")).trained("run", &[]);
+}
+
+#[test]
+fn a_batch_that_a_hook_has_changed_is_what_is_trained_on_and_evaluated() {
+    let bench = Bench::new(&hook("BatchChanger", ""));
+    for parts in ["1", "3"] {
+        let run = bench.trained(parts, &["-s", &format!("train.accumulation={parts}")]);
+        let of = |name: &str| run.scalar(&format!("hook/BatchChanger/{name}"));
+        assert!((of("input") - 2.0).abs() < 1e-6, "the input is doubled");
+        assert!(of("labels").abs() < 1e-9 && of("labels_after").abs() < 1e-9, "class 0 alone");
+    }
+    // The whole batch is changed before it is cut: parts of it make the same weights as all of it at once.
+    let weights = |run: &str| {
+        crate::workbench::tensors(
+            &bench.path(run).join("checkpoints/iter_0000004/model.safetensors"),
+        )
+        .remove("layers.0.weight")
+        .unwrap()
+        .1
+    };
+    let (whole, parts) = (weights("1"), weights("3"));
+    let far = whole.iter().zip(&parts).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(far < 1e-5, "{far}");
+}
+
+#[test]
+fn a_batch_is_changed_neither_in_its_rows_nor_too_late() {
+    let bench = Bench::new(&hook("BatchChanger", "grows = true"));
+    bench.train("run", &[]).0.expect(4).says(&[
+        "hook `BatchChanger` (libgallery.so) failed at before_iter",
+        "the new input has shape [8, 4], but the batch has 4 rows: their number must stay",
+    ]);
+    let bench = Bench::new(&hook("BatchChanger", "late = true"));
+    bench.train("run", &[]).0.expect(4).says(&[
+        "failed at after_forward",
+        "the input cannot be set at after_forward: the batch can be changed at before_iter",
+    ]);
+}
+
+#[test]
+fn a_loss_in_parts_trains_as_the_whole_and_a_role_changes_parameters_without_recording() {
+    let weights = |bench: &Bench| {
+        let run = bench.trained("run", &[]);
+        run.tensors("checkpoints/iter_0000004/model.safetensors").remove("layers.0.weight").unwrap()
+    };
+    let (halves, whole) = (weights(&Bench::new(&hook("HalfLosses", ""))), weights(&Bench::new("")));
+    let far = halves.iter().zip(&whole).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(far < 1e-5, "{far}");
+    let bench = Bench::new(&hook("HalfLosses", "recorded = true"));
+    bench.train("run", &[]).0.expect(5).says(&["HalfLosses", "leaf Variable that requires grad"]);
+}
+
+/// At `before_clip_grad` the gradient is that of the whole batch and of true size, however it came about, and what a hook
+/// makes of it is what is clipped.
+#[test]
+fn gradients_before_clipping_are_whole_unscaled_and_clipped_afterwards() {
+    let near = |a: f64, b: f64, by: f64| (a - b).abs() <= by * b.abs();
+    for more in ["", "twice = true"] {
+        let bench = Bench::new(&hook("BeforeClip", more));
+        let norms = |name: &str, set: &[&str]| {
+            let limit = ["-s", "train.clip_grad_norm=0.01", "-s", "train.max_iters=1"];
+            let run = bench.trained(name, &[&limit, set].concat());
+            ["before", "changed", "after"].map(|at| run.scalar(&format!("hook/BeforeClip/{at}")))
+        };
+        let [before, changed, after] = norms("plain", &[]);
+        assert!(before > 0.02, "there is something to clip: {before}");
+        assert!(near(changed, 2.0 * before, 1e-5), "{changed} is twice {before}");
+        assert!(near(after, 0.01, 1e-4), "{after}");
+        for (name, set, by) in
+            [("parts", "train.accumulation=3", 1e-5), ("fp16", "train.precision=fp16", 0.05)]
+        {
+            let found = norms(name, &["-s", set]);
+            assert!(near(found[0], before, by) && near(found[1], changed, by), "{name}: {found:?}");
+            assert!(near(found[2], 0.01, 1e-3), "{name}: {found:?}");
+        }
+    }
+}
