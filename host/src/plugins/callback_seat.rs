@@ -15,6 +15,7 @@ use std::rc::Rc;
 struct CallbackSeat {
     hook: Rc<RefCell<CallbackHook>>,
     desk: &'static Desk,
+    host: Host,
 }
 
 impl Instance {
@@ -22,7 +23,9 @@ impl Instance {
     pub fn callback(hook: &Rc<RefCell<CallbackHook>>, context: &Rc<Context>) -> Self {
         // A program's own closures may do what it likes.
         let (desk, handle) = handle_for(&hook.borrow().name, true, context);
-        let seat = Box::new(CallbackSeat { hook: Rc::clone(hook), desk });
+        // SAFETY: the handle is ours and lives as long as the process.
+        let host = unsafe { Host::from_raw(handle) };
+        let seat = Box::new(CallbackSeat { hook: Rc::clone(hook), desk, host });
         Self::of(Live {
             object: Box::into_raw(seat).cast(),
             on_point,
@@ -39,12 +42,12 @@ impl Instance {
 unsafe extern "C" fn on_point(
     object: *mut c_void,
     point: u32,
-    handle: *const TrainerHandle,
+    _handle: *const TrainerHandle,
 ) -> HrStatus {
-    // SAFETY: called by `Instance` alone, with its own object and a handle that outlives it.
-    let (seat, host) = unsafe { (&*object.cast::<CallbackSeat>(), Host::from_raw(handle)) };
+    // SAFETY: called by `Instance` alone, with its own object.
+    let seat = unsafe { &*object.cast::<CallbackSeat>() };
     let Some(point) = Point::from_code(point) else { return HrStatus::OK };
-    let call = || seat.hook.borrow_mut().call(point, &mut Trainer::of_host(host));
+    let call = || seat.hook.borrow_mut().call(point, &mut Trainer::of_host(seat.host));
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => HrStatus::OK,
         Ok(Err(error)) => {

@@ -7,10 +7,7 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{
-    ARTIFACTS, AUTOGRAD, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, LOSS, LR, MAGIC, MEDIA,
-    METRICS, PARAMS, PASS, PRECISION, PROFILER, RECORD, ROLES, STEP,
-};
+use hookrack_plugin_api::abi::{EXTENSIONS, MAGIC};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -134,27 +131,9 @@ fn computed_constants() -> String {
         "MAGIC",
         &format!("UINT64_C({MAGIC:#x})"),
     );
-    for (name, table, id) in [
-        ("ARTIFACTS", "ArtifactTable", ARTIFACTS),
-        ("AUTOGRAD", "AutogradTable", AUTOGRAD),
-        ("CHECKPOINT_NAMES", "CheckpointNameTable", CHECKPOINT_NAMES),
-        ("CHECKPOINTS", "CheckpointTable", CHECKPOINTS),
-        ("CONSOLE", "ConsoleTable", CONSOLE),
-        ("HISTORY", "HistoryTable", HISTORY),
-        ("LOSS", "LossTable", LOSS),
-        ("LR", "LrTable", LR),
-        ("MEDIA", "MediaTable", MEDIA),
-        ("METRICS", "MetricTable", METRICS),
-        ("PARAMS", "ParamTable", PARAMS),
-        ("PASS", "PassTable", PASS),
-        ("PRECISION", "PrecisionTable", PRECISION),
-        ("PROFILER", "ProfilerTable", PROFILER),
-        ("RECORD", "RecordTable", RECORD),
-        ("ROLES", "RoleTable", ROLES),
-        ("STEP", "StepTable", STEP),
-    ] {
-        let doc = format!("The id of the extension whose table is {table}.");
-        define(&doc, name, &format!("{id:?}"));
+    for extension in EXTENSIONS {
+        let doc = format!("The id of the extension whose table is {}.", extension.table);
+        define(&doc, extension.name, &format!("{:?}", extension.id));
     }
     for point in Point::ALL {
         let name = format!("POINT_{}", point.name().to_uppercase());

@@ -7,10 +7,8 @@ use super::{
 };
 use crate::train::Context;
 use hookrack_plugin_api::abi::{
-    ARTIFACTS, AUTOGRAD, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE, HISTORY, HrHeader, HrStatus,
-    HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN, LOSS, LR, MEDIA, METRICS, PARAMS,
-    PASS, PRECISION, PROFILER, RECORD, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, ROLES, STEP,
-    TrainerHandle,
+    Extension, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN,
+    REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, TrainerHandle,
 };
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,28 +57,39 @@ fn log_level() -> &'static u32 {
     Box::leak(Box::new(level))
 }
 
+/// A table under the id of its type.
+fn offer<T: Extension>(table: &'static T) -> (&'static str, *const c_void) {
+    (T::ID, std::ptr::from_ref(table).cast())
+}
+
+/// Every extension of this host. A plugin asks for one once per instance.
+fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
+    [
+        offer(&artifacts::TABLE),
+        offer(&autograd::TABLE),
+        offer(&checkpoint_names::TABLE),
+        offer(&checkpoints::TABLE),
+        offer(&console::TABLE),
+        offer(&history::TABLE),
+        offer(&loss::TABLE),
+        offer(&lr::TABLE),
+        offer(&media::TABLE),
+        offer(&metrics::TABLE),
+        offer(&params::TABLE),
+        offer(&pass::TABLE),
+        offer(&precision::TABLE),
+        offer(&profiler::TABLE),
+        offer(&record::TABLE),
+        offer(&roles::TABLE),
+        offer(&step::TABLE),
+    ]
+    .into_iter()
+}
+
 unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
     // SAFETY: the caller lends the id until this returns.
-    match unsafe { id.to_lossy() }.as_ref() {
-        ARTIFACTS => (&raw const artifacts::TABLE).cast(),
-        AUTOGRAD => (&raw const autograd::TABLE).cast(),
-        CHECKPOINT_NAMES => (&raw const checkpoint_names::TABLE).cast(),
-        CHECKPOINTS => (&raw const checkpoints::TABLE).cast(),
-        CONSOLE => (&raw const console::TABLE).cast(),
-        HISTORY => (&raw const history::TABLE).cast(),
-        LOSS => (&raw const loss::TABLE).cast(),
-        LR => (&raw const lr::TABLE).cast(),
-        MEDIA => (&raw const media::TABLE).cast(),
-        METRICS => (&raw const metrics::TABLE).cast(),
-        PARAMS => (&raw const params::TABLE).cast(),
-        PASS => (&raw const pass::TABLE).cast(),
-        PRECISION => (&raw const precision::TABLE).cast(),
-        PROFILER => (&raw const profiler::TABLE).cast(),
-        RECORD => (&raw const record::TABLE).cast(),
-        ROLES => (&raw const roles::TABLE).cast(),
-        STEP => (&raw const step::TABLE).cast(),
-        _ => std::ptr::null(),
-    }
+    let id = unsafe { id.to_lossy() };
+    extensions().find(|(offered, _)| *offered == id).map_or(std::ptr::null(), |(_, table)| table)
 }
 
 unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: HrStr) {
@@ -139,4 +148,16 @@ unsafe extern "C" fn failure(host: *mut c_void) -> HrStr {
         Ok::<_, String>(())
     });
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extensions;
+    use hookrack_plugin_api::abi::EXTENSIONS;
+
+    #[test]
+    fn the_host_offers_every_extension_of_its_plugin_api() {
+        let offered: Vec<_> = extensions().map(|(id, _)| id).collect();
+        assert_eq!(offered, EXTENSIONS.iter().map(|it| it.id).collect::<Vec<_>>());
+    }
 }

@@ -1,46 +1,39 @@
 //! What roles ask of the engine.
 
 use super::Host;
+use super::wire::call;
 use crate::abi::HrTensor;
 use crate::error::Result;
 
 impl Host {
     /// Runs the model on the current input.
     pub fn forward(self) -> Result<()> {
-        // SAFETY: a valid handle is all it needs.
-        self.check(unsafe { (self.engine().forward)(self.raw()) })
+        call!(self, self.engine(), forward())
     }
 
     /// Runs the model on a tensor.
     pub fn model(self, input: HrTensor) -> Result<HrTensor> {
-        let mut out = HrTensor::NONE;
-        // SAFETY: the host writes one handle.
-        self.check(unsafe { (self.engine().model)(self.raw(), input, &raw mut out) })?;
-        Ok(out)
+        call!(self, self.engine(), model(input) -> HrTensor::NONE)
     }
 
     /// Computes the configured loss.
     pub fn criterion(self) -> Result<()> {
-        // SAFETY: a valid handle is all it needs.
-        self.check(unsafe { (self.engine().criterion)(self.raw()) })
+        call!(self, self.engine(), criterion())
     }
 
     /// Differentiates the loss.
     pub fn backward(self) -> Result<()> {
-        // SAFETY: a valid handle is all it needs.
-        self.check(unsafe { (self.engine().backward)(self.raw()) })
+        call!(self, self.engine(), backward())
     }
 
     /// Changes the parameters.
     pub fn optimizer_step(self) -> Result<()> {
-        // SAFETY: a valid handle is all it needs.
-        self.check(unsafe { (self.engine().optimizer_step)(self.raw()) })
+        call!(self, self.engine(), optimizer_step())
     }
 
     /// Sets the learning rate by the schedule.
     pub fn lr_step(self) -> Result<()> {
-        // SAFETY: a valid handle is all it needs.
-        self.check(unsafe { (self.engine().lr_step)(self.raw()) })
+        call!(self, self.engine(), lr_step())
     }
 
     /// How many groups the optimizer has.
@@ -51,15 +44,11 @@ impl Host {
 
     /// A group's learning rate.
     pub fn lr(self, group: usize) -> Result<f64> {
-        let mut out = 0.0;
-        // SAFETY: the host writes one number.
-        self.check(unsafe { (self.engine().lr)(self.raw(), group, &raw mut out) })?;
-        Ok(out)
+        call!(self, self.engine(), lr(group) -> 0.0)
     }
 
     /// Sets a group's learning rate.
     pub fn set_lr(self, group: usize, lr: f64) -> Result<()> {
-        // SAFETY: plain numbers.
-        self.check(unsafe { (self.engine().set_lr)(self.raw(), group, lr) })
+        call!(self, self.engine(), set_lr(group, lr))
     }
 }

@@ -1,6 +1,7 @@
 //! Scalars, metrics and shared values.
 
 use super::Host;
+use super::wire::call;
 use crate::abi::{HrMetricReading, HrScalarReading, HrStr, WireTree};
 use crate::error::Result;
 use crate::value::Value;
@@ -8,71 +9,49 @@ use crate::value::Value;
 impl Host {
     /// Interns a scalar's name.
     pub fn scalar_key(self, name: &str, smooth: bool) -> Result<u32> {
-        let mut out = 0;
-        // SAFETY: the name is lent until the call returns; the host writes one number.
-        self.check(unsafe {
-            (self.events().key)(self.raw(), HrStr::new(name), u32::from(smooth), &raw mut out)
-        })?;
-        Ok(out)
+        call!(self, self.events(), key(name, smooth) -> 0)
     }
 
     /// Puts a scalar.
     pub fn put_scalar(self, key: u32, value: f64) -> Result<()> {
-        // SAFETY: plain numbers.
-        self.check(unsafe { (self.events().put)(self.raw(), key, value) })
+        call!(self, self.events(), put(key, value))
     }
 
     /// The last value of a scalar.
     pub fn latest(self, key: u32) -> Result<Option<f64>> {
-        self.fill(self.events().latest, key, 0.0)
+        call!(self, self.events(), latest(key) -> Option(0.0))
     }
 
     /// The median of the last values of a scalar.
     pub fn median(self, key: u32, window: usize) -> Result<Option<f64>> {
-        let mut out = 0.0;
-        // SAFETY: the host writes one number.
-        let status = unsafe { (self.events().median)(self.raw(), key, window, &raw mut out) };
-        self.present(status, out)
+        call!(self, self.events(), median(key, window) -> Option(0.0))
     }
 
     /// Has the writers write.
     pub fn write_events(self) -> Result<()> {
-        // SAFETY: a valid handle is all it needs.
-        self.check(unsafe { (self.events().write)(self.raw()) })
+        call!(self, self.events(), write())
     }
 
     /// A metric's value.
     pub fn metric(self, phase: u32, name: &str, which: u32) -> Result<Option<f64>> {
-        let mut out = 0.0;
-        // SAFETY: the name is lent until the call returns; the host writes one number.
-        let status = unsafe {
-            (self.events().metric)(self.raw(), phase, HrStr::new(name), which, &raw mut out)
-        };
-        self.present(status, out)
+        call!(self, self.events(), metric(phase, name, which) -> Option(0.0))
     }
 
     /// The metric at `index`, with its name; `None` past the last.
     pub fn metric_at(self, index: usize) -> Result<Option<(HrMetricReading, String)>> {
-        let mut out =
+        let empty =
             HrMetricReading { name: HrStr::EMPTY, phase: 0, better: 0, step: 0.0, epoch: 0.0 };
-        // SAFETY: the host writes one reading; its name is copied at once.
-        let status = unsafe { (self.events().metric_at)(self.raw(), index, &raw mut out) };
-        // SAFETY: as above.
-        Ok(self
-            .present(status, out)?
-            .map(|reading| (reading, unsafe { reading.name.to_lossy() }.into_owned())))
+        let found = call!(self, self.events(), metric_at(index) -> Option(empty))?;
+        // SAFETY: the name is lent until the point returns and copied here.
+        Ok(found.map(|reading| (reading, unsafe { reading.name.to_lossy() }.into_owned())))
     }
 
     /// The scalar at `index`, with its name; `None` past the last.
     pub fn scalar_at(self, index: usize) -> Result<Option<(HrScalarReading, String)>> {
-        let mut out =
-            HrScalarReading { name: HrStr::EMPTY, key: 0, smooth: 0, iter: 0, latest: 0.0 };
-        // SAFETY: the host writes one reading; its name is copied at once.
-        let status = unsafe { (self.events().scalar_at)(self.raw(), index, &raw mut out) };
-        // SAFETY: as above.
-        Ok(self
-            .present(status, out)?
-            .map(|reading| (reading, unsafe { reading.name.to_lossy() }.into_owned())))
+        let empty = HrScalarReading { name: HrStr::EMPTY, key: 0, smooth: 0, iter: 0, latest: 0.0 };
+        let found = call!(self, self.events(), scalar_at(index) -> Option(empty))?;
+        // SAFETY: the name is lent for the run and copied here.
+        Ok(found.map(|reading| (reading, unsafe { reading.name.to_lossy() }.into_owned())))
     }
 
     /// Puts a shared value.

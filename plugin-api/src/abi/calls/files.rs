@@ -1,18 +1,13 @@
 //! Files of the run directory.
 
 use super::Host;
-use crate::abi::{ARTIFACTS, ArtifactTable, HrStr, HrTensor};
+use crate::abi::{ArtifactTable, HrStr, HrTensor};
 use crate::error::Result;
 
 impl Host {
-    fn artifacts(self) -> Option<&'static ArtifactTable> {
-        // SAFETY: under this id a host hands out this very table, valid for the process.
-        unsafe { self.extension(ARTIFACTS).cast::<ArtifactTable>().as_ref() }
-    }
-
     /// The run directory.
     pub fn run_dir(self) -> Option<std::path::PathBuf> {
-        let table = self.artifacts()?;
+        let table = self.find::<ArtifactTable>()?;
         // SAFETY: the text is lent for the run and copied here.
         let dir = unsafe { (table.run_dir)(self.raw()).to_lossy() };
         (!dir.is_empty()).then(|| dir.into_owned().into())
@@ -20,9 +15,7 @@ impl Host {
 
     /// Writes tensors to a file of the run directory.
     pub fn save_tensors(self, file: &str, names: &[String], tensors: &[HrTensor]) -> Result<()> {
-        let Some(table) = self.artifacts() else {
-            crate::bail!("this host is older than `{ARTIFACTS}`: it keeps no files for hooks");
-        };
+        let table = self.require::<ArtifactTable>()?;
         crate::ensure!(
             names.len() == tensors.len(),
             "{} names for {} tensors",

@@ -1,10 +1,11 @@
 //! The metrics of the run as objects.
 
 use super::Host;
+use super::wire::call;
 use crate::abi::{
-    HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, METRIC_SO_FAR, METRICS, MetricTable,
+    HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, METRIC_SO_FAR, MetricTable,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::ffi::c_void;
 
 /// What a metric is, with texts of its own.
@@ -22,24 +23,14 @@ pub struct MetricInfo {
 }
 
 impl Host {
-    fn metric_table(self) -> Result<&'static MetricTable> {
-        // SAFETY: under this id a host hands out this very table, valid for the process.
-        unsafe { self.extension(METRICS).cast::<MetricTable>().as_ref() }.ok_or_else(|| {
-            Error::new(format!(
-                "this host is older than `{METRICS}`: it gives metrics' values alone"
-            ))
-        })
-    }
-
     /// The metric at a place; `None` past the last.
     pub fn metric_info(self, index: usize) -> Result<Option<MetricInfo>> {
         let none = HrStr::EMPTY;
-        let mut out = HrMetricInfo { name: none, type_name: none, unit: none, phase: 0, better: 0 };
-        // SAFETY: the host writes one description; its texts are copied at once.
-        let status = unsafe { (self.metric_table()?.at)(self.raw(), index, &raw mut out) };
-        // SAFETY: as above.
+        let empty = HrMetricInfo { name: none, type_name: none, unit: none, phase: 0, better: 0 };
+        let found = call!(self, self.require::<MetricTable>()?, at(index) -> Option(empty))?;
+        // SAFETY: the texts are lent for the run and copied here.
         let own = |text: HrStr| unsafe { text.to_lossy() }.into_owned();
-        Ok(self.present(status, out)?.map(|found| MetricInfo {
+        Ok(found.map(|found| MetricInfo {
             name: own(found.name),
             type_name: own(found.type_name),
             unit: own(found.unit),
@@ -56,7 +47,7 @@ impl Host {
             sink: (&raw mut values).cast(),
             put: keep,
         };
-        let table = self.metric_table()?;
+        let table = self.require::<MetricTable>()?;
         // SAFETY: sink and values live until the call returns.
         self.check(unsafe { (table.compute)(self.raw(), index, METRIC_SO_FAR, &raw const sink) })?;
         Ok(values)

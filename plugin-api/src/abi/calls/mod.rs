@@ -19,51 +19,74 @@ mod record;
 mod roles;
 mod step;
 mod tensors;
+mod wire;
 
 use super::{
-    EngineTable, EventTable, HrProgress, HrStatus, HrStr, StateTable, TensorTable, TrainerHandle,
+    ABI_MAJOR, EXTENSIONS, EngineTable, EventTable, Extension, HrProgress, HrStatus, HrStr,
+    StateTable, TensorTable, TrainerHandle,
 };
 use crate::error::{Error, Result};
 use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// The host as one hook instance sees it. The handle behind it outlives the instance.
 #[derive(Clone, Copy)]
-pub struct Host(&'static TrainerHandle);
+pub struct Host(&'static Link);
+
+/// A handle, and the extensions that were looked up through it.
+struct Link {
+    handle: &'static TrainerHandle,
+    // By `Extension::INDEX`: what the host answered, once it was asked.
+    extensions: [OnceLock<Option<Table>>; EXTENSIONS.len()],
+}
+
+/// An extension's table.
+#[derive(Clone, Copy)]
+struct Table(NonNull<c_void>);
+
+// SAFETY: a table is immutable and valid for the process; its functions say which thread may call them.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
 
 type Slot<T> = unsafe extern "C" fn(*mut c_void, u32, *mut T) -> HrStatus;
 
 impl Host {
-    /// Takes a handle that came over the wire.
+    /// Takes a handle that came over the wire: once per instance, since some bytes are allocated for the life of the
+    /// process (as the host does for the handle: a thread of the plugin may log after the instance is gone).
     ///
     /// # Safety
     /// The handle must be a host's, valid until the instance that it was made for is destroyed.
     pub unsafe fn from_raw(handle: *const TrainerHandle) -> Self {
         // SAFETY: the caller vouches for the handle; instances are the only ones that keep a `Host`.
-        Self(unsafe { &*handle })
+        let handle = unsafe { &*handle };
+        let extensions = [const { OnceLock::new() }; EXTENSIONS.len()];
+        Self(Box::leak(Box::new(Link { handle, extensions })))
     }
 
     pub(super) fn raw(self) -> *mut c_void {
-        self.0.host
+        self.0.handle.host
     }
 
     pub(super) fn tensors(self) -> &'static TensorTable {
         // SAFETY: a host fills every table pointer of its handle with a table that lives as long as the handle.
-        unsafe { &*self.0.tensors }
+        unsafe { &*self.0.handle.tensors }
     }
 
     pub(super) fn engine(self) -> &'static EngineTable {
         // SAFETY: as in `tensors`.
-        unsafe { &*self.0.engine }
+        unsafe { &*self.0.handle.engine }
     }
 
     pub(super) fn events(self) -> &'static EventTable {
         // SAFETY: as in `tensors`.
-        unsafe { &*self.0.events }
+        unsafe { &*self.0.handle.events }
     }
 
     pub(super) fn states(self) -> &'static StateTable {
         // SAFETY: as in `tensors`.
-        unsafe { &*self.0.states }
+        unsafe { &*self.0.handle.states }
     }
 
     /// Turns a status into a result, with the text that the host kept.
@@ -72,7 +95,7 @@ impl Host {
             return Ok(());
         }
         // SAFETY: the handle is valid; the text is copied before the next call.
-        Err(Error::new(unsafe { (self.0.last_error)(self.raw()).to_lossy() }))
+        Err(Error::new(unsafe { (self.0.handle.last_error)(self.raw()).to_lossy() }))
     }
 
     /// Like `check`, with ABSENT as `None`.
@@ -100,13 +123,13 @@ impl Host {
     pub fn progress(self) -> HrProgress {
         // SAFETY: the host keeps the struct at one address and changes it only between or inside its own calls,
         // on this thread; it is copied out here.
-        unsafe { self.0.progress.read() }
+        unsafe { self.0.handle.progress.read() }
     }
 
     /// The instance's name.
     pub fn instance(self) -> &'static str {
         // SAFETY: the name is lent for the run and was UTF-8 in the config.
-        match unsafe { self.0.instance.to_lossy() } {
+        match unsafe { self.0.handle.instance.to_lossy() } {
             std::borrow::Cow::Borrowed(name) => name,
             std::borrow::Cow::Owned(_) => "",
         }
@@ -116,37 +139,64 @@ impl Host {
     #[inline]
     pub fn log_enabled(self, level: u32) -> bool {
         // SAFETY: the host keeps the number at one address; a torn read is not possible for 32 aligned bits.
-        level <= unsafe { self.0.log_level.read_volatile() }
+        level <= unsafe { self.0.handle.log_level.read_volatile() }
     }
 
     /// Hands a line to the host's log.
     pub fn log(self, level: u32, target: &str, message: &str) {
         // SAFETY: both texts are lent until the call returns.
-        unsafe { (self.0.log)(self.raw(), level, HrStr::new(target), HrStr::new(message)) }
+        unsafe { (self.0.handle.log)(self.raw(), level, HrStr::new(target), HrStr::new(message)) }
     }
 
     /// Says why the status about to be returned is not OK.
     pub fn set_error(self, message: &str) {
         // SAFETY: the text is lent until the call returns.
-        unsafe { (self.0.set_error)(self.raw(), HrStr::new(message)) }
+        unsafe { (self.0.handle.set_error)(self.raw(), HrStr::new(message)) }
     }
 
     /// Asks for something.
     pub fn request(self, what: u32, why: &str) -> Result<()> {
         // SAFETY: the text is lent until the call returns.
-        self.check(unsafe { (self.0.request)(self.raw(), what, HrStr::new(why)) })
+        self.check(unsafe { (self.0.handle.request)(self.raw(), what, HrStr::new(why)) })
     }
 
     /// The failure that the run ended with, if any.
     pub fn failure(self) -> Option<String> {
         // SAFETY: the text is copied before the point returns.
-        let text = unsafe { (self.0.failure)(self.raw()).to_lossy() };
+        let text = unsafe { (self.0.handle.failure)(self.raw()).to_lossy() };
         (!text.is_empty()).then(|| text.into_owned())
     }
 
-    /// A later service by its id; null where this host has none.
+    /// The table of an extension; `None` where this host does not offer it. The host is asked once per instance.
+    #[inline]
+    pub(super) fn find<T: Extension>(self) -> Option<&'static T> {
+        let found = self.0.extensions[T::INDEX]
+            .get_or_init(|| NonNull::new(self.extension(T::ID).cast_mut()).map(Table));
+        // SAFETY: under this id a host returns this very table, valid for the process.
+        found.map(|table| unsafe { table.0.cast().as_ref() })
+    }
+
+    /// As [`find`](Self::find), with an error where this host does not offer it.
+    #[inline]
+    pub(super) fn require<T: Extension>(self) -> Result<&'static T> {
+        self.find::<T>().ok_or_else(|| self.too_old::<T>())
+    }
+
+    #[cold]
+    fn too_old<T: Extension>(self) -> Error {
+        let header = self.0.handle.header;
+        Error::new(format!(
+            "this host (ABI {}.{}) does not offer `{}`: use one with ABI {ABI_MAJOR}.{} or later",
+            header.abi_major,
+            header.abi_minor,
+            T::ID,
+            T::SINCE
+        ))
+    }
+
+    /// A service by its id; null where this host has none. [`find`](Self::find) keeps the answer.
     pub fn extension(self, id: &str) -> *const c_void {
         // SAFETY: the id is lent until the call returns.
-        unsafe { (self.0.extension)(self.raw(), HrStr::new(id)) }
+        unsafe { (self.0.handle.extension)(self.raw(), HrStr::new(id)) }
     }
 }

@@ -1,0 +1,70 @@
+//! The services that a host may offer beside the tables of the handle, in one list.
+
+use super::{
+    ARTIFACTS, AUTOGRAD, ArtifactTable, AutogradTable, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE,
+    CheckpointNameTable, CheckpointTable, ConsoleTable, HISTORY, HistoryTable, LOSS, LR, LossTable,
+    LrTable, MEDIA, METRICS, MediaTable, MetricTable, PARAMS, PASS, PRECISION, PROFILER,
+    ParamTable, PassTable, PrecisionTable, ProfilerTable, RECORD, ROLES, RecordTable, RoleTable,
+    STEP, StepTable,
+};
+
+/// A table that is looked up by an id. The id belongs to the type: under it a host returns this table or null.
+pub trait Extension: Sized + 'static {
+    /// The id, such as `hookrack.step/1`.
+    const ID: &'static str;
+    /// The first minor version of the ABI whose hosts have it.
+    const SINCE: u16;
+    /// Its place in [`EXTENSIONS`].
+    const INDEX: usize;
+}
+
+/// An extension, for who lists them all.
+#[derive(Clone, Copy, Debug)]
+pub struct ExtensionInfo {
+    /// The name of the constant that holds the id.
+    pub name: &'static str,
+    /// The type of the table.
+    pub table: &'static str,
+    /// The id.
+    pub id: &'static str,
+}
+
+macro_rules! extensions {
+    ($($name:ident $table:ident $since:literal,)*) => {
+        /// Every extension of this version.
+        pub const EXTENSIONS: &[ExtensionInfo] = &[$(ExtensionInfo {
+            name: stringify!($name),
+            table: stringify!($table),
+            id: $name,
+        }),*];
+
+        enum Index { $($table),* }
+
+        $(impl Extension for $table {
+            const ID: &'static str = $name;
+            const SINCE: u16 = $since;
+            const INDEX: usize = Index::$table as usize;
+        })*
+    };
+}
+
+// Id, table, and the minor version that brought it.
+extensions! {
+    ARTIFACTS ArtifactTable 0,
+    AUTOGRAD AutogradTable 2,
+    CHECKPOINT_NAMES CheckpointNameTable 1,
+    CHECKPOINTS CheckpointTable 1,
+    CONSOLE ConsoleTable 1,
+    HISTORY HistoryTable 1,
+    LOSS LossTable 2,
+    LR LrTable 1,
+    MEDIA MediaTable 1,
+    METRICS MetricTable 1,
+    PARAMS ParamTable 1,
+    PASS PassTable 1,
+    PRECISION PrecisionTable 1,
+    PROFILER ProfilerTable 1,
+    RECORD RecordTable 2,
+    ROLES RoleTable 2,
+    STEP StepTable 1,
+}
