@@ -7,7 +7,7 @@ use crate::state::{StateReader, StateWriter};
 use crate::trainer::Trainer;
 
 macro_rules! define_hook {
-    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)?,)*) => {
+    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)? $(@ $next:ident)?,)*) => {
         /// Something that is called at points of a run. Implement the points you need; `#[hook]` finds them, and
         /// the others cost nothing.
         ///

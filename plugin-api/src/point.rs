@@ -51,7 +51,7 @@ use std::fmt;
 
 /// Passes the list of all points to another macro: doc lines, code, variant, method, [`Pace`], and `role` where exactly
 /// one hook answers. This is the only place that lists them. A new point goes to the end: codes are part of the ABI and
-/// never change. The first ones are in the loop's order.
+/// never change. The first ones are in the loop's order; a later one says behind `@` which point it comes right before.
 macro_rules! with_points {
     ($then:ident) => {
         $then! {
@@ -167,7 +167,7 @@ macro_rules! with_points {
             54 OnDetach on_detach: Run,
             /// All gradients are there, those of the whole batch and unscaled, and are about to be clipped; also where
             /// the config clips nothing. What a hook makes of them is clipped. Lightning's `on_before_optimizer_step`.
-            55 BeforeClipGrad before_clip_grad: Iter,
+            55 BeforeClipGrad before_clip_grad: Iter @ BeforeOptimizerStep,
         }
     };
 }
@@ -182,8 +182,17 @@ macro_rules! is_role {
     };
 }
 
+macro_rules! place {
+    ($own:ident) => {
+        2 * Point::$own as u32
+    };
+    ($own:ident $next:ident) => {
+        2 * Point::$next as u32 - 1
+    };
+}
+
 macro_rules! define_points {
-    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)?,)*) => {
+    ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)? $(@ $next:ident)?,)*) => {
         /// A place in the run at which hooks are called. The module's page draws the loop.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u32)]
@@ -208,6 +217,12 @@ macro_rules! define_points {
                 match self { $(Self::$variant => Pace::$pace),* }
             }
 
+            /// A number that grows in the order in which a run first reaches the points, unlike the code of one that
+            /// was added later.
+            pub const fn place(self) -> u32 {
+                match self { $(Self::$variant => place!($variant $($next)?)),* }
+            }
+
             /// Whether exactly one hook answers here.
             pub const fn is_role(self) -> bool {
                 match self { $(Self::$variant => is_role!($($role)?)),* }
@@ -224,15 +239,6 @@ impl Point {
     /// The number by which the ABI knows the point.
     pub const fn code(self) -> u32 {
         self as u32
-    }
-
-    /// A number that grows in the order in which a run first reaches the points, unlike the code of one that was added
-    /// later.
-    pub const fn place(self) -> u32 {
-        match self {
-            Self::BeforeClipGrad => 2 * Self::BeforeOptimizerStep.code() - 1,
-            point => 2 * point.code(),
-        }
     }
 
     /// The point of a code; `None` for a code that this version does not know.
