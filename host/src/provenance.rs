@@ -13,7 +13,7 @@ pub fn provenance(job: &Job) -> Provenance {
     Provenance {
         hookrack: env!("CARGO_PKG_VERSION").to_owned(),
         libtorch: crate::torch::info::version().to_owned(),
-        threads: job.config.train.threads as u64,
+        threads: *job.config.train.threads as u64,
         rank: 0,
         world: 1,
         data: data_files::of_config(&config),

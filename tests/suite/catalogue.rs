@@ -1,7 +1,9 @@
-//! `docs/hooks.md` is what the manifests say.
+//! `docs/hooks.md` is what the manifests say, and the tables of `docs/config.md` are what a config is checked against.
 
 use crate::workbench::Bench;
 use crate::workshop::repository;
+use hookrack::config::{Kind, reference};
+use hookrack::inventory::Inventory;
 use std::fs;
 
 #[test]
@@ -26,6 +28,31 @@ fn the_catalogue_in_the_docs_is_what_the_manifests_say() {
             assert!(made.contains(&format!("`{name}`")), "{name}");
         }
         assert!(!hook.manifest.doc.is_empty(), "{hook:?}");
+    }
+}
+
+#[test]
+fn the_tables_of_the_config_page_are_what_a_config_is_checked_against() {
+    let catalog = Inventory::take(&[]).unwrap().catalog;
+    let path = repository().join("docs/config.md");
+    let kept = fs::read_to_string(&path).unwrap();
+    let made = reference::fill(&kept, &catalog).unwrap();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, &made).unwrap();
+        return;
+    }
+    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+    assert!(
+        kept == made,
+        "docs/config.md is not fresh, run this test with UPDATE_EXPECT=1: {differs:?}"
+    );
+    // A type is listed with its keys, or in the table of its kind.
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Hook) {
+        let listed = made.contains(&format!("<!-- types of {}", kind.noun()));
+        for entry in catalog.of(kind) {
+            let marker = format!("<!-- keys of {} {} -->", kind.noun(), entry.name);
+            assert!(listed || made.contains(&marker), "{marker} is missing in docs/config.md");
+        }
     }
 }
 

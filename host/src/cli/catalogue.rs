@@ -1,9 +1,10 @@
 //! Every hook and metric as one Markdown page, from the manifests that `inspect` prints: `docs/hooks.md` is made by it.
 
+use crate::config::reference::{self, cell, quoted, toml};
 use crate::inventory::Inventory;
 use crate::metrics::{COMPANIONS, METRIC_HOOKS};
 use crate::plugins::{Better, HookManifest, HookType, MetricManifest, MetricType, Source};
-use hookrack_plugin_api::{Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{Param, ParamType, Presence};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -45,15 +46,6 @@ fn index<'a>(out: &mut String, title: &str, rows: impl Iterator<Item = (&'a str,
     for (name, doc) in rows {
         _ = writeln!(out, "| [`{name}`](#{}) | {} |", name.to_lowercase(), cell(doc));
     }
-}
-
-/// Text in a cell of a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
-fn quoted(words: &[String]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn hook_section(out: &mut String, hook: &HookType) {
@@ -153,27 +145,7 @@ fn params(out: &mut String, params: Option<&[Param]>) {
     if params.is_empty() {
         return;
     }
-    out.push_str("\n| parameter | type | default | |\n|---|---|---|---|\n");
-    for param in params {
-        let default = match &param.presence {
-            Presence::Required => "required".to_owned(),
-            Presence::Optional => String::new(),
-            Presence::Default(value) => format!("`{}`", toml(value)),
-        };
-        let also = match param.aliases.as_slice() {
-            [] => String::new(),
-            aliases => format!(" Also named {}.", quoted(aliases)),
-        };
-        _ = writeln!(
-            out,
-            "| `{}` | {} | {} | {}{}{also} |",
-            param.name,
-            cell(&super::inspect::kind(&param.ty)),
-            cell(&default),
-            cell(&param.doc),
-            super::inspect::range(param),
-        );
-    }
+    _ = writeln!(out, "\n{}", reference::keys(params));
 }
 
 /// An entry with every parameter at its default.
@@ -203,23 +175,6 @@ fn example(ty: &ParamType) -> String {
         ParamType::Table(_) => "{}".to_owned(),
         ParamType::Str | ParamType::Path | ParamType::Monitor | ParamType::Any => {
             "\"…\"".to_owned()
-        }
-    }
-}
-
-/// A value as a config has it, on one line.
-fn toml(value: &Value) -> String {
-    match value {
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Float(value) => toml::Value::Float(*value).to_string(),
-        Value::Str(value) => toml::Value::String(value.clone()).to_string(),
-        Value::List(values) => {
-            format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", "))
-        }
-        Value::Table(fields) => {
-            let fields = fields.iter().map(|(key, value)| format!("{key} = {}", toml(value)));
-            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
     }
 }

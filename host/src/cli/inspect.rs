@@ -137,7 +137,7 @@ fn print_params(params: Option<&[Param]>) {
     }
 }
 
-pub(super) fn kind(ty: &ParamType) -> String {
+fn kind(ty: &ParamType) -> String {
     match ty {
         ParamType::Bool => "bool".into(),
         ParamType::Int => "int".into(),
@@ -159,7 +159,7 @@ fn also(param: &Param) -> String {
     format!(" (also {})", param.aliases.join(", "))
 }
 
-pub(super) fn range(param: &Param) -> String {
+fn range(param: &Param) -> String {
     // What 32 bits hold is a limit that nobody comes near.
     let is_near = |bound: &f64| bound.abs() < f64::from(i32::MAX);
     match (param.min.filter(is_near), param.max.filter(is_near)) {

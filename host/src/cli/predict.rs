@@ -45,7 +45,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
         let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";
         return Err(job.config.refuse("data", "there is no data to predict", help).into());
     }
-    if job.config.data.pred.as_ref().is_some_and(|pred| pred.shuffle) {
+    if job.config.data.pred.as_ref().is_some_and(|pred| *pred.loading.shuffle) {
         let why = "predictions are written in the order of the data, and this draws them at random";
         return Err(job.config.refuse("data.pred.shuffle", why, "write shuffle = false").into());
     }

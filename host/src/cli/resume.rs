@@ -187,7 +187,7 @@ impl Place {
         };
         let Some(path) = resume else {
             let own = self.run_dir.clone();
-            let own = own.unwrap_or_else(|| config.run.dir.join(&config.run.name));
+            let own = own.unwrap_or_else(|| config.run.dir.join(&*config.run.name));
             return if own.exists() {
                 self.newest(&own, horizon, now)
             } else {

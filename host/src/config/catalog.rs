@@ -36,6 +36,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Model,
+        Self::Layer,
+        Self::Loss,
+        Self::Optimizer,
+        Self::LrScheduler,
+        Self::Dataset,
+        Self::Transform,
+        Self::Schedule,
+        Self::Hook,
+        Self::Metric,
+    ];
+
     /// The word for it in a message.
     pub fn noun(self) -> &'static str {
         match self {

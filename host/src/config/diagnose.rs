@@ -184,7 +184,7 @@ impl ConfigError {
         match self {
             Self::UnknownKey { nearest: None, valid, .. } => few("the keys are", valid),
             Self::MissingKey { key, doc, .. } if !doc.is_empty() => {
-                Some(format!("`{key}` is {doc}"))
+                Some(format!("`{key}`: {}", phrase(doc)))
             }
             Self::MissingSection { section, .. } => Some(format!("add [{section}] with a `type`")),
             Self::UnknownSection { nearest: None, .. } => {
@@ -265,6 +265,19 @@ impl ConfigError {
             }
             _ => None,
         }
+    }
+}
+
+/// A sentence of the documentation as the rest of one.
+fn phrase(doc: &str) -> String {
+    let doc = doc.trim_end_matches('.');
+    let mut letters = doc.chars();
+    match (letters.next(), letters.next()) {
+        // An abbreviation stays as it is.
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(doc.chars().skip(1)).collect()
+        }
+        _ => doc.to_owned(),
     }
 }
 

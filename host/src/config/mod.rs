@@ -22,11 +22,13 @@ mod origin;
 mod overrides;
 mod parse;
 mod read;
+pub mod reference;
 mod render;
 mod resolve;
 mod resolved;
 mod scalars;
 pub mod schema;
+mod sections;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -43,9 +45,9 @@ pub use explain::Row;
 pub use file::{ConfigFile, PluginFolders};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
-pub use resolved::{
-    Component, DataSection, DataSplit, GroupEntry, Limit, LossScalerSettings, Mode, ParamGroups,
-    PluginsSection, Precision, RenameEntry, ResolvedConfig, RunSection, TrainSection,
-    WeightsSection,
-};
+pub use resolved::{Component, DataSection, DataSplit, ResolvedConfig};
 pub use scalars::{Doubt, Scalars};
+pub use sections::{
+    Device, Filled, GroupEntry, Loading, Mode, ParamGroups, PluginsSection, RenameEntry,
+    RunSection, TrainSection, WeightsSection,
+};

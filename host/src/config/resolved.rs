@@ -1,16 +1,15 @@
 //! What a config means: complete, checked, without relative paths or missing values.
 
-use std::path::PathBuf;
-
 use hookrack_plugin_api::Value;
-use tch::Device;
 
 use super::entries::{HookEntry, MetricEntry};
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
 use super::scalars::Scalars;
+use super::sections::{
+    Loading, ParamGroups, PluginsSection, RunSection, TrainSection, WeightsSection,
+};
 use super::tree::{Item, Node, Table};
-pub use crate::engine::{LossScalerSettings, Precision};
 
 /// The config of a run. After this nothing is defaulted.
 #[derive(Clone, Debug)]
@@ -60,61 +59,6 @@ pub struct Component {
     pub origin: Origin,
 }
 
-/// `[run]`: where the run leaves its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunSection {
-    /// The name of the run's folder.
-    pub name: String,
-    /// The folder that holds the run folders.
-    pub dir: PathBuf,
-}
-
-/// `[weights]`: values that training starts from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WeightsSection {
-    /// The key that names the file: `weights.path` or `train.load_from`.
-    pub key: &'static str,
-    /// A file, or a directory of ours.
-    pub path: PathBuf,
-    /// Whether all of it must fit.
-    pub strict: bool,
-    /// From names in the file to names in the model.
-    pub rename: Vec<RenameEntry>,
-    /// Names in the file that are left out.
-    pub ignore: Vec<String>,
-}
-
-/// One of `[[weights.rename]]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RenameEntry {
-    /// The name in the file.
-    pub from: String,
-    /// The name in the model.
-    pub to: String,
-    /// Whether matrices are turned.
-    pub transpose: bool,
-}
-
-/// What `[optimizer]` says about groups of parameters, whatever its type.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ParamGroups {
-    /// `[[optimizer.groups]]`
-    pub groups: Vec<GroupEntry>,
-    /// Leave biases and norms without weight decay.
-    pub no_decay_on_norm_and_bias: bool,
-}
-
-/// One of `[[optimizer.groups]]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupEntry {
-    /// `match`
-    pub pattern: String,
-    /// The learning rate as a part of the optimizer's.
-    pub lr_scale: f64,
-    /// The weight decay, where it is not the optimizer's.
-    pub weight_decay: Option<f64>,
-}
-
 /// `[data]`: what is trained, evaluated and predicted on.
 #[derive(Clone, Debug)]
 pub struct DataSection {
@@ -135,96 +79,18 @@ pub struct DataSection {
 pub struct DataSplit {
     /// The data set.
     pub component: Component,
-    /// Samples in an iteration.
-    pub batch_size: usize,
-    /// Whether samples come in a random order.
-    pub shuffle: bool,
-    /// Whether a last batch that is not full is left out.
-    pub drop_last: bool,
-    /// Samples that are passed over at the beginning.
-    pub skip: usize,
-    /// Samples that are taken of those left; all where nothing is said.
-    pub first: Option<usize>,
-    /// Threads that make batches ahead.
-    pub workers: usize,
-    /// Batches that they make ahead at most.
-    pub prefetch: usize,
+    /// How batches are loaded from it.
+    pub loading: Loading,
     /// What is done to each sample, in order.
     pub transforms: Vec<Component>,
 }
 
-/// `[train]`
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrainSection {
-    /// When the run is complete.
-    pub limit: Limit,
-    /// Samples in an iteration.
-    pub batch_size: usize,
-    /// Every source of randomness is derived from it.
-    pub seed: u64,
-    /// Where the model and the batches are.
-    pub device: Device,
-    /// Arithmetic of the forward and backward pass.
-    pub precision: Precision,
-    /// How the loss is scaled in fp16.
-    pub loss_scaler: LossScalerSettings,
-    /// How the model runs.
-    pub mode: Mode,
-    /// Batches of the loader that make one iteration.
-    pub accumulate_grad_batches: u64,
-    /// Parts that each batch is cut into; their gradients add up to those of the whole.
-    pub accumulation: usize,
-    /// The largest gradient norm; 0 does not clip.
-    pub clip_grad_norm: f64,
-    /// Which norm that is.
-    pub clip_grad_norm_type: f64,
-    /// The largest number in a gradient; 0 does not clip.
-    pub clip_grad_value: f64,
-    /// Names of parameters that are not trained.
-    pub freeze: Vec<String>,
-    /// Weights that training starts from; [`ResolvedConfig::weights`] has them too.
-    pub load_from: Option<PathBuf>,
-    /// Seconds after which the run saves and ends; 0 for no limit.
-    pub max_time: f64,
-    /// Threads for arithmetic.
-    pub threads: usize,
-}
-
-/// When a run is complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// After this many passes over the training data.
-    Epochs(u64),
-    /// After this many iterations.
-    Iters(u64),
-    /// After either, whichever comes first.
-    Either {
-        /// Passes over the training data.
-        epochs: u64,
-        /// Iterations.
-        iters: u64,
-    },
-}
-
-/// How a model runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Operator by operator.
-    Eager,
-    /// As a compiled graph.
-    Graph,
-}
-
-/// `[plugins]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PluginsSection {
-    /// Folders with plugin libraries.
-    pub dirs: Vec<PathBuf>,
-    /// Folders that are searched for what those do not have, in this order; they need not exist.
-    pub search: Vec<PathBuf>,
-}
-
 impl ResolvedConfig {
+    /// The key that names the weights training starts from.
+    pub fn weights_key(&self) -> &'static str {
+        if self.train.load_from.is_some() { "train.load_from" } else { "weights.path" }
+    }
+
     /// Where the value at a key path (`train.precision`, `custom_hooks.0.momentum`) came from.
     pub fn origin_of(&self, path: &str) -> Origin {
         let mut keys = path.split('.');

@@ -39,14 +39,13 @@ pub fn json_schema(catalog: &Catalog) -> Value {
 fn top_level(catalog: &Catalog) -> Map<String, Value> {
     let mut properties = Map::new();
     properties.insert(BASE.into(), base_schema());
-    properties.insert("run".into(), section(&fixed::run_params()));
+    for key in fixed::TOP_LEVEL {
+        properties.extend(fixed::section_params(key).map(|params| (key.into(), section(&params))));
+    }
     for component in fixed::COMPONENTS {
         properties.insert(component.key.into(), reference(component.key));
     }
     properties.insert("data".into(), data_schema());
-    properties.insert("weights".into(), section(&fixed::weights_params()));
-    properties.insert("train".into(), train_schema());
-    properties.insert("plugins".into(), section(&fixed::plugins_params()));
     properties.insert("default_hooks".into(), default_hooks_schema(catalog));
     properties.insert("metrics".into(), list(catalog, Kind::Metric));
     properties.insert("custom_hooks".into(), list(catalog, Kind::Hook));
@@ -83,12 +82,6 @@ fn section(params: &[Param]) -> Value {
     let mut properties = param_schemas(params);
     properties.insert(DELETE.into(), delete_schema());
     object(&properties)
-}
-
-fn train_schema() -> Value {
-    let mut schema = section(&fixed::train_params());
-    schema["not"] = json!({ "required": ["max_epochs", "max_iters"] });
-    schema
 }
 
 fn data_schema() -> Value {

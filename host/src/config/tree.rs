@@ -57,39 +57,6 @@ impl Table {
         self.node(key)?.as_str()
     }
 
-    pub(super) fn int(&self, key: &str) -> Option<i64> {
-        match self.node(key)?.item {
-            Item::Int(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    pub(super) fn float(&self, key: &str) -> Option<f64> {
-        match self.node(key)?.item {
-            Item::Float(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    pub(super) fn bool(&self, key: &str) -> Option<bool> {
-        match self.node(key)?.item {
-            Item::Bool(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// The strings of a list that was checked.
-    pub(super) fn strings(&self, key: &str) -> Vec<String> {
-        let list = self.node(key).and_then(Node::as_list).unwrap_or_default();
-        list.iter().filter_map(Node::as_str).map(str::to_owned).collect()
-    }
-
-    /// The tables of a list that was checked.
-    pub(super) fn tables(&self, key: &str) -> impl Iterator<Item = &Self> {
-        let list = self.node(key).and_then(Node::as_list).unwrap_or_default();
-        list.iter().filter_map(Node::as_table)
-    }
-
     /// Adds a key at the end. The caller knows that it is new.
     pub(super) fn push(&mut self, key: &str, key_origin: Origin, node: Node) {
         self.entries.push(Entry { key: key.to_owned(), key_origin, node });

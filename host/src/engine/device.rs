@@ -4,15 +4,6 @@ use tch::{Cuda, Device};
 
 use super::error::{EngineError, Result};
 
-/// The device of a name: `cpu`, `cuda` for the first of its kind, `cuda:1` for the second.
-pub fn named(text: &str) -> Option<Device> {
-    match text {
-        "cpu" => Some(Device::Cpu),
-        "cuda" => Some(Device::Cuda(0)),
-        _ => text.strip_prefix("cuda:")?.parse().ok().map(Device::Cuda),
-    }
-}
-
 /// Whether libtorch can compute there.
 pub(super) fn check(device: Device) -> Result<()> {
     let Device::Cuda(index) = device else { return Ok(()) };
@@ -35,13 +26,6 @@ fn missing(index: usize, has_runtime: bool, count: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_device_has_a_kind_and_perhaps_a_number() {
-        let devices = ["cpu", "cuda", "cuda:3"].map(named);
-        assert_eq!(devices, [Device::Cpu, Device::Cuda(0), Device::Cuda(3)].map(Some));
-        assert_eq!(["gpu", "cuda:", "cuda:-1", "cuda:x", "CUDA", ""].map(named), [None; 6]);
-    }
 
     #[test]
     fn what_is_missing_is_told() {

@@ -7,14 +7,14 @@ use super::limits::Limits;
 use super::loaders::{Loaders, iters_in_epoch, loaders};
 use super::own_pass::OwnPass;
 use crate::config::{
-    Component, ConfigErrors, GroupEntry, Limit, Mode, Origin, ParamGroups, ResolvedConfig,
+    Component, ConfigErrors, Device, GroupEntry, Mode, Origin, ParamGroups, ResolvedConfig,
 };
 use crate::dispatch::{Attached, Rack};
 use crate::engine::clip::ClipLimits;
 use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
-use crate::engine::{Choice, Engine, EngineError};
+use crate::engine::{Choice, Engine, EngineError, Precision};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
@@ -22,6 +22,7 @@ use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Stage};
 use crate::torch::Op;
 use crate::writers::Writers;
+use hookrack_plugin_api::Arithmetic;
 use std::rc::Rc;
 use std::time::Instant;
 use thiserror::Error;
@@ -50,7 +51,7 @@ impl Parts {
     /// # Errors
     /// A setting that they cannot take, shown where it stands.
     pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
-        tch::set_num_threads(i32::try_from(config.train.threads).unwrap_or(i32::MAX));
+        tch::set_num_threads(i32::try_from(*config.train.threads).unwrap_or(i32::MAX));
         let loaders = loaders(config)?;
         let engine = engine(config, &loaders)?;
         let horizon = horizon(config, &loaders);
@@ -196,6 +197,23 @@ pub(super) fn choice(component: &Component) -> Choice {
     Choice { name: component.type_name.clone(), settings: component.settings.clone() }
 }
 
+/// A device of the config, for libtorch.
+pub(super) fn device(device: Device) -> tch::Device {
+    match device {
+        Device::Cpu => tch::Device::Cpu,
+        Device::Cuda(index) => tch::Device::Cuda(index),
+    }
+}
+
+/// The arithmetic of the config, for the engine.
+fn precision(arithmetic: Arithmetic) -> Precision {
+    match arithmetic {
+        Arithmetic::Fp32 => Precision::Fp32,
+        Arithmetic::Bf16 => Precision::Bf16,
+        Arithmetic::Fp16 => Precision::Fp16,
+    }
+}
+
 /// An engine's refusal, shown at the section that it is about.
 pub(super) fn refused<'a>(
     config: &'a ResolvedConfig,
@@ -238,13 +256,11 @@ fn help(error: &EngineError) -> &'static str {
 
 fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
     let in_epoch = iters_in_epoch(config, &loaders.train);
-    match config.train.limit {
-        Limit::Epochs(epochs) => Horizon { epochs, iters: epochs.saturating_mul(in_epoch) },
-        Limit::Iters(iters) => Horizon { iters, epochs: iters.div_ceil(in_epoch) },
-        Limit::Either { epochs, iters } => Horizon {
-            iters: iters.min(epochs.saturating_mul(in_epoch)),
-            epochs: epochs.min(iters.div_ceil(in_epoch)),
-        },
+    let epochs = config.train.max_epochs.unwrap_or(u64::MAX);
+    let iters = config.train.max_iters.unwrap_or(u64::MAX);
+    Horizon {
+        iters: iters.min(epochs.saturating_mul(in_epoch)),
+        epochs: epochs.min(iters.div_ceil(in_epoch)),
     }
 }
 
@@ -299,8 +315,8 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
             norm_type: config.train.clip_grad_norm_type,
             value: config.train.clip_grad_value,
         })
-        .device(config.train.device)
-        .precision(config.train.precision)
+        .device(device(config.train.device))
+        .precision(precision(config.train.precision))
         .graph(config.train.mode == Mode::Graph)
         .loss_scaler(config.train.loss_scaler)
         .seed(config.train.seed)

@@ -1,6 +1,6 @@
 //! The data of a run: a loader for each split of the config.
 
-use super::build::{choice, refused};
+use super::build::{choice, device, refused};
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::engine::data::transform::Chain;
 use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
@@ -23,7 +23,7 @@ pub struct Loaders {
 fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
     let dataset = choice(&split.component)
         .build("data set", DATASETS, &())
-        .and_then(|whole| Part::of(whole, split.skip, split.first))
+        .and_then(|whole| Part::of(whole, split.loading.skip, split.loading.first))
         .map_err(refused(config, key))?;
     let transforms: Vec<_> = split.transforms.iter().map(choice).collect();
     let chain = Chain::build(&transforms, &dataset.spec(), dataset.brightest())
@@ -34,16 +34,16 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
         return Err(config.refuse(&format!("{key}.transforms"), why, help));
     }
     let settings = LoaderSettings {
-        batch_size: split.batch_size,
-        shuffle: split.shuffle,
-        drop_last: split.drop_last,
+        batch_size: *split.loading.batch_size,
+        shuffle: *split.loading.shuffle,
+        drop_last: split.loading.drop_last,
         seed: config.train.seed,
         shard: Shard::WHOLE,
         remainder: Remainder::Keep,
-        workers: split.workers,
-        prefetch: split.prefetch,
+        workers: split.loading.workers,
+        prefetch: split.loading.prefetch,
         endless: key == "data.train",
-        device: config.train.device,
+        device: device(config.train.device),
     };
     let loader = Loader::transformed(Arc::from(dataset), chain, &settings);
     loader.map_err(refused(config, key)).inspect(|loader| {
@@ -75,7 +75,7 @@ fn beside(
 pub(super) fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
     let data = &config.data;
     let train = loader(config, "data.train", &data.train)?;
-    let (wanted, found) = (data.train.batch_size, train.dataset().len());
+    let (wanted, found) = (*data.train.loading.batch_size, train.dataset().len());
     if wanted > found {
         let why = format!("batch_size = {wanted} is more than the {found} samples there are");
         let help = format!("write batch_size = {found} or less");

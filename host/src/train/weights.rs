@@ -37,17 +37,17 @@ fn judge(
     report: &LoadReport,
     count: usize,
 ) -> Result<(), ConfigErrors> {
-    let is_short = section.key != "weights.path";
+    let key = config.weights_key();
     let rename = "[[weights.rename]] puts names into the model's";
     if section.strict && !report.fits() {
         let why = format!("the weights do not fit the model: {report}");
-        let place = if is_short { "name the path in [weights] and " } else { "" };
+        let place = if key == "train.load_from" { "name the path in [weights] and " } else { "" };
         let help = format!("{place}write strict = false to take what fits; {rename}");
-        return Err(config.refuse(section.key, why, help));
+        return Err(config.refuse(key, why, help));
     }
     if report.loaded == 0 {
         let why = format!("none of the {count} tensors fits the model: {report}");
-        return Err(config.refuse(section.key, why, rename));
+        return Err(config.refuse(key, why, rename));
     }
     Ok(())
 }
@@ -60,7 +60,7 @@ fn read(
     let ignored = patterns(config, "weights.ignore", &section.ignore)?;
     let tensors = tensors(&section.path).map_err(|error| {
         let help = "name a safetensors file, its index, or a checkpoint or run directory";
-        config.refuse(section.key, error.to_string(), help)
+        config.refuse(config.weights_key(), error.to_string(), help)
     })?;
     let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
     let tensors = tensors.into_iter().filter(|(name, _)| kept(name));

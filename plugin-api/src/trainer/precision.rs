@@ -5,14 +5,17 @@ use crate::abi::{PRECISION_BF16, PRECISION_FP16, PRECISION_FP32};
 use crate::error::Result;
 use hookrack_plugin_macros::Deserialize;
 
-/// The arithmetic of forward and backward passes. What a model gives out has 32 bits in each of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The arithmetic of forward and backward passes; a model's output has 32 bits in each of them.
+///
+/// As a setting it is `"fp32"`, `"bf16"` or `"fp16"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Arithmetic {
-    /// 32-bit floats.
+    /// float32.
     Fp32,
-    /// Brain floats where they are safe.
+    /// bfloat16 where that is safe.
     Bf16,
-    /// Half floats where they are safe, with a scaled loss.
+    /// float16 where that is safe, with loss scaling.
     Fp16,
 }
 

@@ -64,20 +64,15 @@ impl Resolver<'_> {
         let mut typed = self.typed(node, Kind::Dataset, &scope, None)?;
         self.complete(path, &mut typed.reserved);
         let transforms = self.transforms(&scope, &mut typed.reserved)?;
-        let count = |key: &str| typed.reserved.int(key).and_then(|count| count.try_into().ok());
+        let mut keys = typed.reserved.clone();
+        keys.entries.retain(|entry| entry.key != fixed::TRANSFORMS);
         let split = DataSplit {
             component: Component {
                 type_name: typed.entry.name.clone(),
                 settings: typed.settings.to_value(),
                 origin: node.origin.clone(),
             },
-            batch_size: count("batch_size")?,
-            shuffle: typed.reserved.bool("shuffle")?,
-            drop_last: typed.reserved.bool("drop_last")?,
-            skip: count("skip")?,
-            first: count("first"),
-            workers: count("workers")?,
-            prefetch: count("prefetch")?,
+            loading: self.read(path, &keys, &node.origin)?,
             transforms,
         };
         tree.push_node(key, Node::table(typed.into_table(), node.origin.clone()));

@@ -124,7 +124,7 @@ impl<'a> Resolver<'a> {
                     at: at.clone(),
                     key: "type".into(),
                     table: scope.shown.clone(),
-                    doc: format!("the name of a {}", kind.noun()),
+                    doc: fixed::type_doc(kind),
                 });
                 None
             }

@@ -22,9 +22,12 @@ use super::fixed;
 use super::locate::{Folder, Folders};
 use super::nearest::nearest;
 use super::origin::Origin;
-use super::resolved::{PluginsSection, ResolvedConfig, RunSection, WeightsSection};
+use super::resolved::ResolvedConfig;
+use super::sections::{PluginsSection, RunSection, WeightsSection};
 use super::tree::{Item, Node, Table};
+use hookrack_plugin_api::from_value;
 use hookrack_plugin_api::name::{is_name, is_name_char};
+use serde::de::DeserializeOwned;
 
 /// Resolves a file against a catalogue.
 pub(super) fn resolve(
@@ -108,7 +111,7 @@ impl<'a> Resolver<'a> {
             lr_scheduler: lr_scheduler?,
             schedule: schedule?,
             train,
-            plugins,
+            plugins: plugins?,
             hooks,
             metrics,
             scalars,
@@ -140,17 +143,38 @@ impl<'a> Resolver<'a> {
         entries.unwrap_or_default()
     }
 
+    /// A fixed section, checked and with its defaults.
+    fn fixed(&mut self, key: &str, section: &Section<'_>) -> Table {
+        let params = fixed::section_params(key).unwrap_or_default();
+        self.checker.table(section.table, section.at, &params, &Scope::section(key))
+    }
+
+    /// The struct of a complete section. What its description let through and the struct does not take is an error at
+    /// the section.
+    fn read<T: DeserializeOwned>(&mut self, key: &str, table: &Table, at: &Origin) -> Option<T> {
+        match from_value(table.to_value()) {
+            Ok(section) => Some(section),
+            // A key that is missing by now was refused before.
+            Err(_) if !self.checker.errors.is_empty() => None,
+            Err(why) => {
+                let (at, key, why) = (at.clone(), key.to_owned(), why.to_string());
+                let help = "`hookrack config --schema` prints what each key takes".to_owned();
+                self.checker.errors.push(ConfigError::Refused { at, key, why, help });
+                None
+            }
+        }
+    }
+
     fn run(&mut self) -> Option<RunSection> {
         let section = self.section("run")?;
-        let scope = Scope::section("run");
-        let mut table = self.checker.table(section.table, section.at, &fixed::run_params(), &scope);
+        let mut table = self.fixed("run", &section);
         match table.node("name") {
             Some(node) => self.run_name(node),
             None => table.entries.insert(0, default_name(&self.file.stem)),
         }
-        let run = RunSection { name: table.str("name")?.into(), dir: table.str("dir")?.into() };
+        let run = self.read("run", &table, section.at);
         self.tree.push("run", section.at.clone(), Node::table(table, section.at.clone()));
-        Some(run)
+        run
     }
 
     fn run_name(&mut self, node: &Node) {
@@ -161,7 +185,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Folders of `dirs` that nobody named and that are not there are left out: one that is written must exist.
-    fn plugins(&mut self) -> PluginsSection {
+    fn plugins(&mut self) -> Option<PluginsSection> {
         let Folders { dirs, search } = &self.folders;
         let dirs: Vec<&Folder> = dirs.iter().filter(|folder| folder.exists).collect();
         let search: Vec<&Folder> = search.iter().collect();
@@ -173,9 +197,7 @@ impl<'a> Resolver<'a> {
             let item = Item::List(folders.iter().map(node).collect());
             table.push_node(key, Node { item, origin: self.folders_origin(key) });
         }
-        let paths =
-            |folders: Vec<&Folder>| folders.into_iter().map(|folder| folder.path.clone()).collect();
-        let section = PluginsSection { dirs: paths(dirs), search: paths(search) };
+        let section = self.read("plugins", &table, &self.folders_origin("dirs"));
         self.tree.push_node("plugins", Node::table(table, Origin::Default));
         section
     }

@@ -5,9 +5,10 @@ use crate::config::catalog::{CatalogEntry, Kind};
 use crate::config::check::Monitor;
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
-use crate::config::resolved::{Precision, TrainSection};
 use crate::config::scalars::Scalars;
+use crate::config::sections::TrainSection;
 use crate::config::tree::Node;
+use hookrack_plugin_api::Arithmetic;
 
 impl Resolver<'_> {
     /// The scalars that the run will put.
@@ -26,7 +27,7 @@ impl Resolver<'_> {
         for metric in metrics {
             metric.phases.iter().for_each(|phase| scalars.add_metric(&metric.name, phase));
         }
-        if train.is_some_and(|train| train.precision == Precision::Fp16) {
+        if train.is_some_and(|train| train.precision == Arithmetic::Fp16) {
             scalars.add("train/loss_scale");
             scalars.add("train/skipped_steps");
         }

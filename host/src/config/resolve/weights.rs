@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use super::Resolver;
-use crate::config::check::Scope;
-use crate::config::fixed;
-use crate::config::resolved::{RenameEntry, WeightsSection};
-use crate::config::tree::{Node, Table};
+use crate::config::sections::WeightsSection;
+use crate::config::tree::Node;
 
 impl Resolver<'_> {
     /// The section, if there is one; nothing at all where it is wrong.
@@ -16,9 +14,8 @@ impl Resolver<'_> {
             return Some(None);
         }
         let section = self.section("weights")?;
-        let (params, scope) = (fixed::weights_params(), Scope::section("weights"));
-        let table = self.checker.table(section.table, section.at, &params, &scope);
-        let weights = typed(&table)?;
+        let table = self.fixed("weights", &section);
+        let weights = self.read("weights", &table, section.at)?;
         self.tree.push_node("weights", Node::table(table, section.at.clone()));
         Some(Some(weights))
     }
@@ -27,23 +24,6 @@ impl Resolver<'_> {
 impl WeightsSection {
     /// What `train.load_from` is short for: all of the weights of a file, as they are.
     pub(super) fn all_of(path: PathBuf) -> Self {
-        Self { key: "train.load_from", path, strict: true, rename: Vec::new(), ignore: Vec::new() }
+        Self { path, strict: true, rename: Vec::new(), ignore: Vec::new() }
     }
-}
-
-fn typed(table: &Table) -> Option<WeightsSection> {
-    let rename = |table: &Table| {
-        Some(RenameEntry {
-            from: table.str("from")?.to_owned(),
-            to: table.str("to")?.to_owned(),
-            transpose: table.bool("transpose")?,
-        })
-    };
-    Some(WeightsSection {
-        key: "weights.path",
-        path: table.str("path")?.into(),
-        strict: table.bool("strict")?,
-        rename: table.tables("rename").map(rename).collect::<Option<_>>()?,
-        ignore: table.strings("ignore"),
-    })
 }

@@ -14,6 +14,11 @@ use super::origin::{Document, DocumentKind};
 use super::parse::parse_document;
 use super::tree::Node;
 
+/// A catalogue of built-in things.
+pub(in crate::config) fn sample_catalog() -> super::Catalog {
+    catalog::catalog(&[])
+}
+
 /// The tree of a text.
 pub(in crate::config) fn tree_of(text: &str) -> Node {
     let document = Arc::new(Document {

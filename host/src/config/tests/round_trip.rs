@@ -19,7 +19,8 @@ fn meaning(mut config: ResolvedConfig) -> String {
     ];
     let components = components.map(|one| one.map(|one| (&one.type_name, &one.settings)));
     let data = [Some(&config.data.train), config.data.val.as_ref(), config.data.test.as_ref()];
-    let data = data.map(|split| split.map(|split| (split.batch_size, &split.component.settings)));
+    let data =
+        data.map(|split| split.map(|split| (*split.loading.batch_size, &split.component.settings)));
     let rest = (&config.run, &config.train, &config.plugins, &config.hooks, &config.metrics);
     let of_params = (&config.weights, &config.param_groups);
     format!("{components:#?}{data:#?}{rest:#?}{of_params:#?}{}", config.to_toml())

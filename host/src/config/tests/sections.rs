@@ -6,9 +6,7 @@ use hookrack_plugin_api::Phase;
 
 use super::catalog::{catalog, entry};
 use super::fixtures::libraries_of;
-use crate::config::{
-    Catalog, ConfigFile, Every, HookEntry, Kind, Limit, Phases, ResolvedConfig, Source,
-};
+use crate::config::{Catalog, ConfigFile, Every, HookEntry, Kind, Phases, ResolvedConfig, Source};
 use hookrack_plugin_api::{OnError, Value};
 
 const COMPLETE: &str = "
@@ -55,15 +53,15 @@ fn hook<'a>(config: &'a ResolvedConfig, name: &str) -> &'a HookEntry {
 #[test]
 fn a_small_file_resolves_completely() {
     let config = resolve("").unwrap();
-    assert_eq!(config.train.limit, Limit::Epochs(2));
+    assert_eq!((config.train.max_epochs, config.train.max_iters), (Some(2), None));
     assert_eq!(config.lr_scheduler.type_name, "ConstantLR");
     assert_eq!(config.schedule.type_name, "NoPipeline");
-    assert_eq!(config.data.train.batch_size, 64);
-    assert!(config.data.train.shuffle && config.data.val.is_none());
-    assert_eq!(config.run.name, "c");
+    assert_eq!(*config.data.train.loading.batch_size, 64);
+    assert!(*config.data.train.loading.shuffle && config.data.val.is_none());
+    assert_eq!(*config.run.name, "c");
     assert!(config.run.dir.is_absolute() && config.run.dir.ends_with("runs"));
     assert!(config.plugins.dirs.is_empty() && config.metrics.is_empty());
-    assert!(config.train.threads >= 1);
+    assert!(*config.train.threads >= 1);
 }
 
 #[test]

@@ -1,0 +1,264 @@
+//! The fixed sections of a config file. A key is one field here: its check, its default, its documentation and its place
+//! in the schema follow from the field.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use hookrack_plugin_api::describe::Setting;
+use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::{Arithmetic, LossScaling, ParamType, Value};
+use serde::de::{Deserializer, Error as _};
+
+/// More threads than any machine has use for; a process cannot have many more, and libtorch ends it then.
+const MOST_THREADS: u32 = 1024;
+
+/// More batches than any epoch should wait for. Whether they fit into memory is known once the data is read.
+const MOST_AHEAD: u32 = 65_536;
+
+/// `[run]`: where the files of the run go.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RunSection {
+    /// Name of the run and of its folder; a number is appended if it is taken. Default: the name of the config file.
+    pub name: Filled<String>,
+    /// Folder that holds the run folders, relative to the current directory.
+    #[param(default = "runs")]
+    pub dir: PathBuf,
+}
+
+/// `[train]`: how long and how to train.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct TrainSection {
+    /// Maximum number of epochs. `max_epochs`, `max_iters` or both must be set; the run ends at whichever comes first.
+    #[param(min = 1)]
+    pub max_epochs: Option<u64>,
+    /// Maximum number of iterations (optimizer steps).
+    #[param(min = 1)]
+    pub max_iters: Option<u64>,
+    /// Samples per batch.
+    #[param(default = 64, min = 1)]
+    pub batch_size: usize,
+    /// Seed of the weights, dropout, transforms and the order of samples.
+    #[param(default = 0)]
+    pub seed: u64,
+    /// Where the model and the batches are: `cpu`, `cuda` (the same as `cuda:0`) or `cuda:N`.
+    #[param(default = Device::Cpu)]
+    pub device: Device,
+    /// Arithmetic of the forward and backward pass.
+    #[param(default = Arithmetic::Fp32)]
+    pub precision: Arithmetic,
+    /// `graph` runs the model as TorchScript graphs; the numbers are the same.
+    #[param(default = Mode::Eager)]
+    pub mode: Mode,
+    /// Batches per iteration: their gradients are accumulated for one optimizer step.
+    #[param(default = 1, min = 1)]
+    pub accumulate_grad_batches: u64,
+    /// Micro-batches that each batch is split into to save memory; the gradients are those of the whole batch.
+    #[param(default = 1, min = 1)]
+    pub accumulation: usize,
+    /// Maximum norm of all gradients together; 0 disables clipping.
+    #[param(default = 0.0, min = 0.0)]
+    pub clip_grad_norm: f64,
+    /// Order of that norm: 1, 2, any other number, or `inf` for the largest absolute value.
+    #[param(default = 2.0, min = 1.0, max = f64::INFINITY)]
+    pub clip_grad_norm_type: f64,
+    /// Maximum absolute value of each gradient element, applied after the norm; 0 disables clipping.
+    #[param(default = 0.0, min = 0.0)]
+    pub clip_grad_value: f64,
+    /// Weights to start from: short for `[weights]` with this `path` and no other key. Set one of the two.
+    pub load_from: Option<PathBuf>,
+    /// Patterns of parameter names that are not trained, such as `"layers.0.*"`: no gradient, no optimizer state. Hooks can unfreeze them.
+    #[param(default = Vec::new())]
+    pub freeze: Vec<String>,
+    /// Seconds after which the run saves a checkpoint and ends; 0 for no limit.
+    #[param(default = 0.0, min = 0.0)]
+    pub max_time: f64,
+    /// Threads for arithmetic on the CPU, recorded in `run.json`; the last bits of a sum depend on it. Default: one per core.
+    #[param(min = 1, max = MOST_THREADS)]
+    pub threads: Filled<usize>,
+    /// Loss scaling in `fp16`, as by `torch.amp.GradScaler`.
+    #[serde(default)]
+    pub loss_scaler: LossScaling,
+}
+
+/// `[weights]`: weights that training starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct WeightsSection {
+    /// A safetensors file, the `….safetensors.index.json` of a sharded one, or a checkpoint or run directory of hookrack.
+    pub path: PathBuf,
+    /// Refuse weights with a missing tensor, an unexpected one, or one of another shape.
+    #[param(default = true)]
+    pub strict: bool,
+    /// Renames tensors of the file to those of the model; the first rule that matches wins.
+    #[param(default = Vec::new())]
+    pub rename: Vec<RenameEntry>,
+    /// Patterns of tensor names in the file to leave out, before renaming.
+    #[param(default = Vec::new())]
+    pub ignore: Vec<String>,
+}
+
+/// One of `[[weights.rename]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RenameEntry {
+    /// A name in the file; `*` matches any characters.
+    pub from: String,
+    /// The name in the model, with as many `*`.
+    pub to: String,
+    /// Transpose matrices, for libraries that store them the other way round.
+    #[param(default = false)]
+    pub transpose: bool,
+}
+
+/// What `[optimizer]` says about groups of parameters, whatever its type.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct ParamGroups {
+    /// No weight decay for parameters of at most one dimension: biases, and the scales of norms.
+    #[param(default = false)]
+    pub no_decay_on_norm_and_bias: bool,
+    /// Parameters with a learning rate or weight decay of their own; the first group that matches a name takes it.
+    #[param(default = Vec::new())]
+    pub groups: Vec<GroupEntry>,
+}
+
+/// One of `[[optimizer.groups]]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct GroupEntry {
+    /// Pattern of the parameter names; `*` matches any characters, dots included.
+    #[serde(rename = "match")]
+    pub pattern: String,
+    /// Factor on the optimizer's learning rate.
+    #[param(default = 1.0, min = 0.0)]
+    pub lr_scale: f64,
+    /// Weight decay. Default: the optimizer's.
+    #[param(min = 0.0)]
+    pub weight_decay: Option<f64>,
+}
+
+/// What every data section says about loading, whatever its type.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Loading {
+    /// Samples per batch; in `[data.train]` at most as many as there are samples. Default: `train.batch_size`.
+    #[param(min = 1)]
+    pub batch_size: Filled<usize>,
+    /// Draw the samples in a new random order each epoch. Default: `true` for `[data.train]`, else `false`.
+    pub shuffle: Filled<bool>,
+    /// Drop the last batch of an epoch if it is incomplete.
+    #[param(default = false)]
+    pub drop_last: bool,
+    /// Samples to skip at the beginning of the data set.
+    #[param(default = 0)]
+    pub skip: usize,
+    /// Samples to use after those skipped. Default: all.
+    #[param(min = 1)]
+    pub first: Option<usize>,
+    /// Threads that prepare batches in advance; 0 prepares each batch when it is needed.
+    #[param(default = 0, max = MOST_THREADS)]
+    pub workers: usize,
+    /// Batches that the workers prepare in advance at most; they must fit into memory.
+    #[param(default = 4, min = 1, max = MOST_AHEAD)]
+    pub prefetch: usize,
+}
+
+/// `[plugins]`: where plugin libraries are.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PluginsSection {
+    /// Folders with plugin libraries, relative to the config file or else to the current directory.
+    #[param(default = vec![PathBuf::from("plugins")])]
+    pub dirs: Vec<PathBuf>,
+    /// Folders searched after `dirs`; missing ones are skipped. Default: those of `HOOKRACK_PLUGINS`, then `plugins` next to the program's own folder.
+    pub search: Filled<Vec<PathBuf>>,
+}
+
+/// How a model runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Operator by operator.
+    Eager,
+    /// As a compiled graph.
+    Graph,
+}
+
+/// A device by its name: `cpu`, `cuda` for the first of its kind, `cuda:1` for the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// The processor.
+    Cpu,
+    /// The CUDA device of this number.
+    Cuda(usize),
+}
+
+impl Device {
+    /// The device of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "cpu" => Some(Self::Cpu),
+            "cuda" => Some(Self::Cuda(0)),
+            _ => name.strip_prefix("cuda:")?.parse().ok().map(Self::Cuda),
+        }
+    }
+}
+
+impl Setting for Device {
+    fn param_type() -> ParamType {
+        ParamType::Str
+    }
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Str(match self {
+            Self::Cpu => "cpu".into(),
+            Self::Cuda(index) => format!("cuda:{index}"),
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Device {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name)
+            .ok_or_else(|| D::Error::custom(format!("no device is named `{name}`")))
+    }
+}
+
+/// A value that a config may leave out and that is always there once the config is resolved: resolution takes it from
+/// somewhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filled<T>(T);
+
+impl<T> Deref for Filled<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Setting> Setting for Filled<T> {
+    fn param_type() -> ParamType {
+        T::param_type()
+    }
+
+    fn to_value(&self) -> Option<Value> {
+        self.0.to_value()
+    }
+
+    const OPTIONAL: bool = true;
+    const RANGE: (Option<f64>, Option<f64>) = T::RANGE;
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Filled<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_has_a_kind_and_perhaps_a_number() {
+        let devices = ["cpu", "cuda", "cuda:3"].map(Device::from_name);
+        assert_eq!(devices, [Device::Cpu, Device::Cuda(0), Device::Cuda(3)].map(Some));
+        let wrong = ["gpu", "cuda:", "cuda:-1", "cuda:x", "CUDA", ""];
+        assert_eq!(wrong.map(Device::from_name), [None; 6]);
+    }
+}
