@@ -1,15 +1,9 @@
-//! Curves over iterations as an SVG that needs nothing else.
+//! Scalars over iterations, as a figure of the page.
 
-use super::escape;
-use super::ticks::{label, ticks};
+use hookrack_chart::{Axis, Line, Scale, escape, label, range};
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 14.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 30.0;
+const SIZE: (f64, f64) = (560.0, 260.0);
 
 /// More points than pixels are of no use.
 const MOST_POINTS: usize = 600;
@@ -31,19 +25,6 @@ pub(super) struct Chart {
 #[expect(clippy::cast_precision_loss, reason = "a picture")]
 fn real(number: u64) -> f64 {
     number as f64
-}
-
-/// The smallest and the largest of some numbers, apart even where they are the same.
-fn range(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let finite = numbers.filter(|number| number.is_finite());
-    let found = finite.fold(None, |range: Option<(f64, f64)>, number| {
-        let (low, high) = range.unwrap_or((number, number));
-        Some((low.min(number), high.max(number)))
-    });
-    found.map(|(low, high)| {
-        let room = if high > low { (high - low) * 0.04 } else { low.abs().max(1.0) * 0.1 };
-        (low - room, high + room)
-    })
 }
 
 /// Fewer points than these are shown as they are.
@@ -100,88 +81,44 @@ impl Chart {
             );
         }
         out.push_str("</figcaption>");
-        self.draw(&mut out);
+        out.push_str(&self.svg());
         out.push_str("</figure>\n");
         out
     }
 
-    fn draw(&self, out: &mut String) {
+    fn svg(&self) -> String {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let iters = points().map(|(iter, _)| real(*iter));
         let first = iters.clone().fold(f64::INFINITY, f64::min);
         let last = iters.fold(first + 1.0, f64::max);
-        let Some((low, high)) = range(points().map(|(_, value)| *value)) else { return };
-        let x = |iter: f64| LEFT + (iter - first) / (last - first) * (WIDTH - LEFT - RIGHT);
-        let y =
-            |value: f64| HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM);
-        let title = escape(&self.title);
-        _ = write!(
-            out,
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>{title}</title>"
-        );
-        axes(out, (first, last, &x), (low, high, &y));
-        for (index, curve) in self.curves.iter().enumerate() {
-            match smoothed(&curve.points) {
-                Some(medians) => {
-                    line(out, &curve.points, ("raw", index % 6), &x, &y);
-                    line(out, &medians, ("curve", index % 6), &x, &y);
-                }
-                None => line(out, &curve.points, ("curve", index % 6), &x, &y),
-            }
-        }
-        out.push_str("</svg>");
+        let Some(values) = range(points().map(|(_, value)| *value)) else { return String::new() };
+        let chart = hookrack_chart::Chart {
+            title: &self.title,
+            x: Axis { name: "", range: (first, last), scale: Scale::Whole },
+            y: Axis { name: "", range: values, scale: Scale::Linear },
+            lines: self
+                .curves
+                .iter()
+                .enumerate()
+                .flat_map(|(i, curve)| curve.lines(i % 6))
+                .collect(),
+            marks: Vec::new(),
+            diagonal: false,
+        };
+        chart.element(SIZE)
     }
 }
 
-fn axes(
-    out: &mut String,
-    (first, last, x): (f64, f64, &impl Fn(f64) -> f64),
-    (low, high, y): (f64, f64, &impl Fn(f64) -> f64),
-) {
-    let (end, floor) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    for tick in ticks(low, high, false) {
-        let (at, text) = (y(tick), label(tick));
-        _ = write!(
-            out,
-            "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{end}\"/>\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-            LEFT - 6.0,
-            at + 4.0
-        );
-    }
-    for tick in ticks(first, last, true) {
-        let (at, text) = (x(tick), label(tick));
-        _ = write!(
-            out,
-            "<path class=\"axis\" d=\"M{at:.1} {floor}v4\"/>\
-             <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
-            floor + 18.0
-        );
-    }
-    _ = write!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{floor}H{end}\"/>");
-}
-
-/// A curve, with gaps where a value is not a number; one that stands alone is a dot.
-fn line(
-    out: &mut String,
-    points: &[(u64, f64)],
-    (class, colour): (&str, usize),
-    x: &impl Fn(f64) -> f64,
-    y: &impl Fn(f64) -> f64,
-) {
-    let thinned: Vec<_> = thinned(points).collect();
-    for stretch in thinned.split(|(_, value)| !value.is_finite()).filter(|part| !part.is_empty()) {
-        let place = |(iter, value): &(u64, f64)| format!("{:.1},{:.1}", x(real(*iter)), y(*value));
-        if let [alone] = stretch {
-            let (cx, cy) = (x(real(alone.0)), y(alone.1));
-            _ = write!(
-                out,
-                "<circle class=\"dot c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3\"/>"
-            );
-        } else {
-            let places: Vec<_> = stretch.iter().map(place).collect();
-            let places = places.join(" ");
-            _ = write!(out, "<polyline class=\"{class} c{colour}\" points=\"{places}\"/>");
+impl Curve {
+    /// The values, and their medians over them where there are many.
+    fn lines(&self, colour: usize) -> Vec<Line> {
+        let line = |class, points: &[(u64, f64)]| {
+            let points = thinned(points).map(|(iter, value)| (real(iter), value)).collect();
+            Line { class, colour, points }
+        };
+        match smoothed(&self.points) {
+            Some(medians) => vec![line("raw", &self.points), line("curve", &medians)],
+            None => vec![line("curve", &self.points)],
         }
     }
 }
@@ -218,10 +155,10 @@ mod tests {
             .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
             .collect();
         assert!(places.len() <= MOST_POINTS + 1, "{}", places.len());
-        assert!(
-            places.iter().all(|(x, y)| (LEFT..=WIDTH).contains(x) && (TOP..=HEIGHT).contains(y))
-        );
-        assert!((places[places.len() - 1].0 - (WIDTH - RIGHT)).abs() < 0.1, "the last is drawn");
+        assert!(places.iter().all(|(x, y)| (0.0..SIZE.0).contains(x) && (0.0..SIZE.1).contains(y)));
+        let right = places.iter().map(|(x, _)| *x).fold(0.0, f64::max);
+        assert!((places[places.len() - 1].0 - right).abs() < 0.1, "the last is drawn");
+        assert!(right > SIZE.0 - 20.0, "{right}");
     }
 
     #[test]

@@ -1,16 +1,12 @@
 //! The curves that metrics left in the folder `curves` (ROC, precision over recall), each as a figure in the unit square.
 
-use super::escape;
-use super::ticks::label;
+use hookrack_chart::{Axis, Chart, Line, Scale, escape};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const SIDE: f64 = 300.0;
-const LEFT: f64 = 52.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 44.0;
-const RIGHT: f64 = 14.0;
+/// Room for the axes beside a square.
+const SIZE: (f64, f64) = (394.0, 366.0);
 
 /// A curve.
 struct Curve {
@@ -70,62 +66,26 @@ impl Square {
         if self.left_out > 0 {
             _ = write!(out, "<span class=\"soft\">and {} more</span>", self.left_out);
         }
-        let (width, height) = (LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM);
-        _ = write!(
-            out,
-            "</figcaption><svg viewBox=\"0 0 {width} {height}\" role=\"img\"><title>{title}</title>"
-        );
-        self.axes(&mut out);
-        for (index, curve) in self.curves.iter().enumerate() {
-            let places: Vec<_> = curve.points.iter().map(|point| place(*point)).collect();
-            _ = write!(
-                out,
-                "<polyline class=\"curve c{}\" points=\"{}\"/>",
-                index % 6,
-                places.join(" ")
-            );
-        }
-        out.push_str("</svg></figure>\n");
+        _ = writeln!(out, "</figcaption>{}</figure>", self.chart().element(SIZE));
         out
     }
 
-    fn axes(&self, out: &mut String) {
-        let (floor, end) = (TOP + SIDE, LEFT + SIDE);
-        for part in [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] {
-            let (at, row, text) = (LEFT + part * SIDE, floor - part * SIDE, label(part));
-            _ = write!(
-                out,
-                "<path class=\"grid\" d=\"M{LEFT} {row:.1}H{end}M{at:.1} {TOP}V{floor}\"/>\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>\
-                 <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
-                LEFT - 6.0,
-                row + 4.0,
-                floor + 18.0
-            );
+    fn chart(&self) -> Chart<'_> {
+        let axis = |name| Axis { name, range: (0.0, 1.0), scale: Scale::Linear };
+        let line = |(index, curve): (usize, &Curve)| Line {
+            class: "curve",
+            colour: index % 6,
+            points: curve.points.clone(),
+        };
+        Chart {
+            title: &self.title,
+            x: axis(&self.x),
+            y: axis(&self.y),
+            lines: self.curves.iter().enumerate().map(line).collect(),
+            marks: Vec::new(),
+            diagonal: self.diagonal,
         }
-        if self.diagonal {
-            _ = write!(
-                out,
-                "<path class=\"axis\" stroke-dasharray=\"4 3\" d=\"M{LEFT} {floor}L{end} {TOP}\"/>"
-            );
-        }
-        _ = write!(
-            out,
-            "<path class=\"axis\" d=\"M{LEFT} {TOP}V{floor}H{end}\"/>\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
-             <text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            LEFT + SIDE / 2.0,
-            floor + 36.0,
-            escape(&self.x),
-            TOP + SIDE / 2.0,
-            escape(&self.y)
-        );
     }
-}
-
-fn place((x, y): (f64, f64)) -> String {
-    let within = |value: f64| value.clamp(0.0, 1.0) * SIDE;
-    format!("{:.1},{:.1}", LEFT + within(x), TOP + SIDE - within(y))
 }
 
 /// The section of the page.
@@ -164,7 +124,7 @@ mod tests {
             "class 1",
             "and 2 more",
             "false positive rate",
-            "points=\"52.0,312.0 202.0,12.0 352.0,12.0\"",
+            "points=\"80.0,314.0 230.0,14.0 380.0,14.0\"",
             "stroke-dasharray",
         ] {
             assert!(page.contains(part), "`{part}` is not in\n{page}");

@@ -8,9 +8,6 @@ mod curves;
 mod page;
 mod scalars;
 mod tables;
-mod ticks;
-
-pub(crate) use ticks::{label, ticks};
 
 use crate::run::{RunDirError, atomic};
 use serde_json::Value as Json;
@@ -29,21 +26,6 @@ struct Run {
     squares: Vec<curves::Square>,
     /// `config.toml`.
     config: String,
-}
-
-/// What would be markup, as text.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            letter => out.push(letter),
-        }
-    }
-    out
 }
 
 impl Run {

@@ -2,8 +2,9 @@
 
 use super::chart::{Chart, short};
 use super::clock_time::utc;
-use super::{Run, curves, escape, tables};
+use super::{Run, curves, tables};
 use crate::writers::human;
+use hookrack_chart::escape;
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::time::Duration;

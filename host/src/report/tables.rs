@@ -1,8 +1,8 @@
 //! The tables of the page.
 
 use super::chart::short;
-use super::escape;
 use super::page::duration;
+use hookrack_chart::escape;
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 

@@ -15,8 +15,15 @@ pub(crate) fn ticks(start: f64, end: f64, whole: bool) -> Vec<f64> {
         .collect()
 }
 
+/// The powers of 10 from `start` to `end`.
+pub(crate) fn decades(start: f64, end: f64) -> Vec<(f64, String)> {
+    let (first, last) = (start.log10() - 1e-6, end.log10() + 1e-6);
+    let exponents = (-308..=308).filter(|exponent| (first..=last).contains(&f64::from(*exponent)));
+    exponents.map(|exponent| (10_f64.powi(exponent), format!("1e{exponent}"))).collect()
+}
+
 /// A round number in few characters.
-pub(crate) fn label(tick: f64) -> String {
+pub fn label(tick: f64) -> String {
     // What is left of a zero after rounding is far below any gap between ticks.
     if tick.abs() < 1e-12 {
         return "0".to_owned();
@@ -42,5 +49,7 @@ mod tests {
         assert_eq!(labels(0.0, 1.0, true), ["0", "1"]);
         assert_eq!(labels(0.83, 0.99, false), ["0.85", "0.9", "0.95"]);
         assert_eq!(labels(-1.0, 1.0, false), ["-1", "-0.5", "0", "0.5", "1"]);
+        let powers: Vec<String> = decades(1e-5, 0.3).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(powers, ["1e-5", "1e-4", "1e-3", "1e-2", "1e-1"]);
     }
 }
