@@ -22,6 +22,7 @@ mod drawing;
 mod ema;
 mod endings;
 mod event_files;
+mod examples;
 mod exporters;
 mod failures;
 mod fast_dev_run;

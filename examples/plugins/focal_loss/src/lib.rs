@@ -1,0 +1,27 @@
+//! `FocalLoss`: a loss of your own, in training and evaluation; the config needs no `[loss]`.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Trains with the focal loss, in which what is classified well counts little (arXiv 1708.02002).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FocalLoss {
+    /// How little; 0 is cross entropy.
+    #[param(default = 2.0, min = 0.0)]
+    gamma: f64,
+}
+
+#[hook(mutates = "output, loss", writes = "nothing")]
+impl Hook for FocalLoss {
+    fn on_iter_forward(&mut self, t: &mut Trainer) -> Result<()> {
+        t.forward()?;
+        if t.phase() == Phase::Pred {
+            return Ok(());
+        }
+        let log_p = t.output()?.log_softmax(1)?.gather(1, &t.label()?.unsqueeze(1)?)?;
+        let loss = ((1.0 - log_p.exp()?)?.pow(self.gamma)? * &log_p)?.mean()?.neg()?;
+        t.set_loss(&loss)
+    }
+}
+
+export_plugin! { hooks: [FocalLoss] }

@@ -1,0 +1,28 @@
+//! `Sam`: a second pass within the iteration, by whoever holds the forward role; with accumulation and in fp16 too.
+
+use hookrack_plugin_api::prelude::*;
+
+/// Steps by the gradient at the point within `rho` where the loss is highest (arXiv 2010.01412).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sam {
+    /// How far away that point is; 0 is training as usual, in twice the time.
+    #[param(default = 0.05, min = 0.0)]
+    rho: f64,
+}
+
+#[hook(mutates = "params, grads", writes = "nothing")]
+impl Hook for Sam {
+    fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        let norm = t.grads().norm()?.item()?;
+        let weights = t.params().clone_detached()?;
+        t.params().add_scaled_(&t.grads(), self.rho / (norm + 1e-12))?;
+        t.grads().zero_()?;
+        t.train_forward()?;
+        t.backward()?;
+        t.params().copy_(&weights)?;
+        t.optimizer_step()
+    }
+}
+
+export_plugin! { hooks: [Sam] }
