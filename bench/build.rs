@@ -1,5 +1,8 @@
 //! Compiles the C hook that is measured, and lets the bench find libtorch.
 
+#[path = "../host/torch/link_args.rs"]
+mod link_args;
+
 use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -7,7 +10,8 @@ use std::path::{Path, PathBuf};
 fn main() -> Result<(), Box<dyn Error>> {
     let plugin = compile_c_plugin()?;
     println!("cargo:rustc-env=HOOKRACK_BENCH_NOOP_C={}", plugin.display());
-    link_libtorch()
+    link_args::print(&link_args::libtorch()?);
+    Ok(())
 }
 
 /// The library of `noop_c/`, with the flags that a bundled plugin in C is built with.
@@ -25,18 +29,4 @@ fn compile_c_plugin() -> Result<PathBuf, Box<dyn Error>> {
         return Err(format!("the C compiler refused {}", source.display()).into());
     }
     Ok(library)
-}
-
-/// As in the host's own build: a path to libtorch goes into the program.
-fn link_libtorch() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-env-changed=LIBTORCH");
-    let hint = "LIBTORCH is not set: run `cargo xtask setup`";
-    let lib = PathBuf::from(env::var_os("LIBTORCH").ok_or(hint)?).join("lib").canonicalize()?;
-    println!("cargo:rustc-link-search=native={}", lib.display());
-    println!("cargo:rustc-link-arg=-Wl,--no-as-needed,--disable-new-dtags");
-    for name in ["torch_cpu", "c10"] {
-        println!("cargo:rustc-link-arg=-l{name}");
-    }
-    println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
-    Ok(())
 }

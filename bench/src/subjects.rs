@@ -1,11 +1,12 @@
 //! What is called: one hook as a trait object, built in, in a Rust library and in a C library.
 
 use crate::error::BenchError;
+use hookrack::context::Context;
 use hookrack::dispatch::{Attached, Plan, Rack, Seat, When};
 use hookrack::hooks::HOOKS;
 use hookrack::job::Job;
 use hookrack::plugins::{HookType, Instance, open};
-use hookrack::train::{Context, Parts};
+use hookrack::train::Parts;
 use hookrack::writers::Writers;
 use hookrack_bench_noop::Noop;
 use hookrack_plugin_api::abi::HookBase;

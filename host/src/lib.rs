@@ -2,23 +2,26 @@
 
 pub mod cli;
 pub mod config;
+pub mod context;
 pub mod dispatch;
-pub mod engine;
 pub mod events;
+mod exact;
 pub mod hooks;
 pub mod installation;
 pub mod inventory;
 pub mod job;
+#[cfg(test)]
+mod metric_parity;
 pub mod metrics;
 pub mod new_plugin;
 pub mod plugins;
+pub mod progress;
 pub mod provenance;
 pub mod report;
-#[cfg(test)]
-mod rounding;
 pub mod run;
-pub mod saved_state;
 pub mod stdio;
-pub mod torch;
 pub mod train;
 pub mod writers;
+
+pub use hookrack_engine as engine;
+pub use hookrack_torch as torch;

@@ -40,6 +40,7 @@ extern crate self as hookrack_plugin_api;
 
 pub mod abi;
 mod average;
+mod better;
 pub mod describe;
 mod error;
 mod export;
@@ -65,6 +66,7 @@ pub mod value;
 pub mod view;
 
 pub use average::WeightAverage;
+pub use better::Better;
 pub use describe::{Describe, Param, ParamType, Presence};
 pub use error::{Error, Result};
 pub use hook::{Hook, HookInfo};

@@ -3,7 +3,7 @@
     pip install numpy safetensors
     python scripts/golden/arrays.py
 
-writes host/src/engine/data/golden/: inputs x of shape [3, 2, 2] in three types, class labels y and values v; token ids in every type of
+writes host/engine/src/data/golden/: inputs x of shape [3, 2, 2] in three types, class labels y and values v; token ids in every type of
 whole numbers, and as texts.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-OUT = Path(__file__).parents[2] / "host/src/engine/data/golden"
+OUT = Path(__file__).parents[2] / "host/engine/src/data/golden"
 
 X = np.arange(12, dtype=np.float32).reshape(3, 2, 2) / 4 - 1
 Y = np.array([2, 0, 1], dtype=np.int64)

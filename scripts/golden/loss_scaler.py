@@ -3,7 +3,7 @@
     pip install torch==2.13.0
     python scripts/golden/loss_scaler.py
 
-writes host/src/engine/loss_scaler.golden.json: the settings, the gradient of every step, and after each step the scale,
+writes host/engine/src/loss_scaler.golden.json: the settings, the gradient of every step, and after each step the scale,
 the good steps in a row and the weights. Plain gradient descent; the loss is the product of weights and gradient, so the
 gradient is what it says. A gradient of 1e35 overflows 32 bits once it is scaled.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-OUT = Path(__file__).parents[2] / "host/src/engine/loss_scaler.golden.json"
+OUT = Path(__file__).parents[2] / "host/engine/src/loss_scaler.golden.json"
 SETTINGS = [65536.0, 2.0, 0.5, 3]
 LR = 0.01
 HUGE, SMALL = 1e35, 1e-12

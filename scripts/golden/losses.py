@@ -3,7 +3,7 @@
     pip install torch==2.13.0 numpy
     python scripts/golden/losses.py
 
-writes host/src/engine/loss/golden.json: per case the settings as a config writes them, the inputs by name, the loss and
+writes host/engine/src/loss/golden.json: per case the settings as a config writes them, the inputs by name, the loss and
 the gradient of the output.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-OUT = Path(__file__).parents[2] / "host/src/engine/loss/golden.json"
+OUT = Path(__file__).parents[2] / "host/engine/src/loss/golden.json"
 
 SCORES = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75], [-2.0, 0.0, 1.0], [0.1, 0.2, 0.3]]
 CLASSES = [2, 0, 1, 2]

@@ -1,6 +1,6 @@
 """Writes the learning rate curves that the host's schedules are compared with.
 
-The files in host/src/engine/lr/golden were made with torch 2.13.0:
+The files in host/engine/src/lr/golden were made with torch 2.13.0:
 
     pip install torch==2.13.0 numpy
     python scripts/golden/lr_curves.py
@@ -23,7 +23,7 @@ from torch.optim import lr_scheduler as lrs
 
 warnings.simplefilter("ignore")
 T, BASE = 60, 0.1
-OUT = pathlib.Path(__file__).resolve().parents[2] / "host/src/engine/lr/golden"
+OUT = pathlib.Path(__file__).resolve().parents[2] / "host/engine/src/lr/golden"
 
 
 def curves(make, steps=T, base=BASE):

@@ -3,7 +3,7 @@
     pip install scikit-learn==1.9.1 scipy==1.17.1 torch==2.13.0 torchmetrics==1.9.0 numpy
     python scripts/golden/metrics.py
 
-writes host/src/metrics/golden.json: the batches of some passes, and per case the metric, its settings as a config writes
+writes host/src/metric_parity/golden.json: the batches of some passes, and per case the metric, its settings as a config writes
 them, the pass and the value. A value that is not a number is null. The batches are of different sizes; one is empty, one has a single class.
 Cases of curves have a list of points, x and y, for each class beside the value.
 """
@@ -20,7 +20,7 @@ from scipy import stats
 from sklearn import metrics as sk
 from torchmetrics.functional.text import bleu_score
 
-OUT = Path(__file__).parents[2] / "host/src/metrics/golden.json"
+OUT = Path(__file__).parents[2] / "host/src/metric_parity/golden.json"
 warnings.filterwarnings("ignore")
 rng = np.random.default_rng(7)
 cases = []

@@ -3,7 +3,7 @@
     pip install torch==2.13.0 numpy
     python scripts/golden/models.py
 
-writes host/src/engine/model/golden.json. The models are written out here in plain PyTorch, with the names of torchvision's ResNet
+writes host/engine/src/model/golden.json. The models are written out here in plain PyTorch, with the names of torchvision's ResNet
 and of Hugging Face's GPT-2. Weights, inputs and the factors of the loss follow from a formula that the tests repeat in Rust (see
 `numbers`), so that the file holds only what comes out: the output in evaluation; then of one pass in training the loss (the mean of
 output times factor), the norm and a few values of each gradient, and the same of the buffers afterwards. Before them stand the
@@ -23,7 +23,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-OUT = Path(__file__).parents[2] / "host/src/engine/model/golden.json"
+OUT = Path(__file__).parents[2] / "host/engine/src/model/golden.json"
 
 
 def bits(count, stream):

@@ -3,7 +3,7 @@
     pip install torch==2.13.0 numpy
     python scripts/golden/optimizers.py
 
-writes host/src/engine/optimizer/golden.json. The problem: two tensors whose gradients follow from a formula
+writes host/engine/src/optimizer/golden.json. The problem: two tensors whose gradients follow from a formula
 that the tests repeat in Rust (see `gradient`), in doubles. The optimizers are PyTorch's own;
 LAMB, LARS and Lion, which PyTorch lacks, are written out here from their papers in plain operators.
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-OUT = Path(__file__).parents[2] / "host/src/engine/optimizer/golden.json"
+OUT = Path(__file__).parents[2] / "host/engine/src/optimizer/golden.json"
 STEPS = 50
 KEPT = (1, 2, 10, STEPS)
 START = {

@@ -38,6 +38,7 @@ mod measuring;
 mod metric_objects;
 mod mishaps;
 mod models;
+mod module_map;
 mod order;
 mod outside;
 mod patience;

@@ -213,7 +213,7 @@ fn gpt_trains_on_token_ids_and_goes_on_from_ids() {
     assert_eq!(predict("300 301 302").expect(0).stdout, "300 301 302 303 304 305 306 307\n");
     predict("the quick").expect(2).says(&["\"the\" is not a token id", "config.toml:", "^"]);
     // In an archive, as texts of their own.
-    let texts = repository().join("host/src/engine/data/golden/tokens.npz");
+    let texts = repository().join("host/engine/src/data/golden/tokens.npz");
     let archive = [
         format!(
             "data.train={{type=\"Tokens\",path={texts:?},array=\"texts\",context=5,split=\"all\",vocab=400}}"

@@ -3,8 +3,8 @@
 use crate::config::reference::{self, cell, quoted, toml};
 use crate::inventory::Inventory;
 use crate::metrics::{COMPANIONS, METRIC_HOOKS};
-use crate::plugins::{Better, HookManifest, HookType, MetricManifest, MetricType, Source};
-use hookrack_plugin_api::{Param, ParamType, Presence};
+use crate::plugins::{HookManifest, HookType, MetricManifest, MetricType, Source};
+use hookrack_plugin_api::{Better, Param, ParamType, Presence};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\

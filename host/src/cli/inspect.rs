@@ -2,7 +2,7 @@
 
 use super::exit::Failure;
 use super::run_state::RunState;
-use crate::plugins::{self, Better, HookManifest, Library, MetricManifest};
+use crate::plugins::{self, HookManifest, Library, MetricManifest};
 use crate::run::{RunDirError, checkpoint};
 use clap::Args;
 use hookrack_plugin_api::{Param, ParamType, Presence};
@@ -94,7 +94,7 @@ fn print_metric(metric: &MetricManifest) {
     print_doc(&metric.doc);
     print_aliases(&metric.aliases);
     if let Some(better) = metric.better {
-        say!("  better   {}", if better == Better::Higher { "higher" } else { "lower" });
+        say!("  better   {}", better.name());
     }
     print_params(metric.params.as_deref());
 }

@@ -2,9 +2,9 @@
 //! metric holds, as the live objects say it.
 
 use super::exit::Failure;
+use crate::engine::SavedState;
 use crate::run::RunDirError;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
-use crate::saved_state::SavedState;
 use crate::train::{Held, HeldKey, described};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -14,13 +14,13 @@ const SHOWN: usize = 6;
 
 /// The metrics as JSON: last and best value by full name.
 pub(super) fn metrics_json(trainer: &Trainer) -> Json {
-    let board = trainer.context().metrics.borrow();
-    let entry = |reading: crate::metrics::Reading<'_>| {
-        let best = reading.best.map(|(value, epoch)| json!({ "value": value, "epoch": epoch }));
-        let name = format!("{}/{}", reading.phase.name(), reading.name);
-        (name, json!({ "last": reading.last, "best": best }))
+    let metrics = trainer.context().metrics.borrow();
+    let entry = |value: crate::events::MetricValue<'_>| {
+        let best = value.best.map(|(best, epoch)| json!({ "value": best, "epoch": epoch }));
+        let name = format!("{}/{}", value.phase.name(), value.name);
+        (name, json!({ "last": value.last, "best": best }))
     };
-    Json::Object(board.readings().map(entry).collect())
+    Json::Object(metrics.iter().map(entry).collect())
 }
 
 /// Seconds by phase.
@@ -102,11 +102,10 @@ pub(super) fn print(
     if let Some(warning) = warning(trainer) {
         say!("  warning: {warning}");
     }
-    for reading in trainer.context().metrics.borrow().readings() {
-        let Some(last) = reading.last else { continue };
-        let name = format!("{}/{}", reading.phase.name(), reading.name);
-        let best =
-            reading.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
+    for value in trainer.context().metrics.borrow().iter() {
+        let Some(last) = value.last else { continue };
+        let name = format!("{}/{}", value.phase.name(), value.name);
+        let best = value.best.map(|(value, epoch)| format!("   best {value:.4} in epoch {epoch}"));
         say!("  {name:<24} {last:>9.4}{}", best.unwrap_or_default());
     }
     let phases: Vec<_> = phases(trainer)

@@ -6,6 +6,7 @@ use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{Place, Search, Start};
 use super::{ConfigSource, summary};
+use crate::dispatch::HookCost;
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::provenance::libraries;
@@ -108,7 +109,7 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
     let run = start.run.clone();
     let mut record = Record::begin("train", &source.config.to_string_lossy(), &libraries(&job));
     if let Some((path, _)) = &start.checkpoint {
-        record.goes_on_from(path, &run);
+        record.resumed_from(path, &run);
     }
     let put_off = sign_on(&start, job.config.to_toml(), &record)?;
     let log_path = run.path().join("log.txt");
@@ -271,7 +272,7 @@ fn finish(
     }
     let (outcome, why) = ending.describe();
     record.end(outcome, &why);
-    record.costs(&trainer.costs());
+    record.set("hook_costs", trainer.costs().iter().map(HookCost::to_json).collect::<Vec<_>>());
     let progress = trainer.context().progress.get();
     record.set("epoch", progress.epoch);
     record.set("iter", progress.iter);

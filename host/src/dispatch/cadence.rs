@@ -1,7 +1,7 @@
 //! When the host lets a hook run: `every = "100it"`, `phase = "val"`.
 
 use crate::config::{Every, Phases};
-use hookrack_plugin_api::abi::HrProgress;
+use crate::progress::Progress;
 use hookrack_plugin_api::point::Pace;
 use hookrack_plugin_api::{Phase, Point};
 
@@ -24,12 +24,12 @@ impl When {
     }
 
     /// Whether a hook runs at this occurrence of a point.
-    pub fn allows(&self, point: Point, progress: &HrProgress) -> bool {
+    pub fn allows(&self, point: Point, progress: &Progress) -> bool {
         let pace = point.pace();
         if pace == Pace::Run {
             return true;
         }
-        let phase = Phase::from_code(progress.phase);
+        let phase = progress.phase;
         let iter = if phase == Phase::Train { progress.iter } else { progress.inner_iter };
         self.phases.contains(phase)
             && match self.every {
@@ -44,8 +44,8 @@ impl When {
 mod tests {
     use super::*;
 
-    fn at(phase: Phase, epoch: u64, iter: u64, inner_iter: u64) -> HrProgress {
-        HrProgress { phase: phase.code(), epoch, iter, inner_iter, ..HrProgress::default() }
+    fn at(phase: Phase, epoch: u64, iter: u64, inner_iter: u64) -> Progress {
+        Progress { phase, epoch, iter, inner_iter, ..Progress::default() }
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! What each hook costs at each point: always on, two reads of the time stamp counter a call.
+//! What each hook costs at each point: always on, one read of the time stamp counter a call.
 
 use hookrack_plugin_api::Point;
 use quanta::Clock;
+use serde_json::{Map, Value as Json, json};
 use std::time::Duration;
 
 /// The calls of one hook at one point so far.
@@ -43,6 +44,18 @@ impl HookCost {
     /// How often it was called.
     pub fn calls(&self) -> u64 {
         self.points.iter().map(|(_, calls, _, _)| calls).sum()
+    }
+
+    /// As `run.json` has it.
+    pub fn to_json(&self) -> Json {
+        let millis = |time: &Duration| time.as_secs_f64() * 1e3;
+        let points = self.points.iter().map(|(point, calls, total, longest)| {
+            let spent =
+                json!({ "calls": calls, "ms": millis(total), "longest_ms": millis(longest) });
+            (point.name().to_owned(), spent)
+        });
+        let points: Map<_, _> = points.collect();
+        json!({ "hook": self.name, "calls": self.calls(), "ms": millis(&self.total()), "points": points })
     }
 
     pub(super) fn push(&mut self, clock: &Clock, point: Point, cost: &Cost) {

@@ -4,13 +4,12 @@ use super::cost::{Cost, HookCost};
 use super::failure::{FailureKind, HookError};
 use super::plan::Plan;
 use super::seat::Seat;
-use crate::plugins::{ForwardRole, Instance, StateFailure};
-use crate::run::RunDirError;
+use crate::plugins::{ForwardHolder, Instance};
+use crate::progress::{Progress, SharedProgress};
 use crate::torch::profiler;
-use hookrack_plugin_api::abi::{HrProgress, HrStatus};
+use hookrack_plugin_api::abi::HrStatus;
 use hookrack_plugin_api::{OnError, Point};
 use quanta::Clock;
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -38,13 +37,13 @@ pub struct Rack {
     entries: Vec<Entry>,
     // Where a point's entries begin; the next point's begin where they end.
     starts: [u32; Point::COUNT + 1],
-    progress: Rc<Cell<HrProgress>>,
+    progress: Rc<SharedProgress>,
     clock: Clock,
 }
 
 impl Rack {
     /// Puts hooks on the rack by a plan that was made from their seats.
-    pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<Cell<HrProgress>>) -> Self {
+    pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<SharedProgress>) -> Self {
         let mut entries = Vec::new();
         let mut starts = [0; Point::COUNT + 1];
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -61,13 +60,13 @@ impl Rack {
     }
 
     /// The hook that holds the training forward role, for others to have it run.
-    pub fn forward_role(&self) -> Option<ForwardRole> {
+    pub fn forward_role(&self) -> Option<ForwardHolder> {
         let code = Point::OnTrainForward.code() as usize;
         let entries = &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize];
         let entry = entries.first()?;
         let Attached { seat, instance, .. } = &self.hooks[entry.hook as usize];
         let is_default = seat.is_default && seat.library.is_none();
-        Some(ForwardRole::new(instance, &seat.name, seat.source(), is_default, entry.called_as))
+        Some(ForwardHolder::new(instance, &seat.name, seat.source(), is_default, entry.called_as))
     }
 
     /// The hooks, in the order in which they were given.
@@ -185,30 +184,12 @@ impl Rack {
 }
 
 #[cold]
-fn trace(hook: &str, point: Point, spent: Duration, progress: &HrProgress) {
+fn trace(hook: &str, point: Point, spent: Duration, progress: &Progress) {
     tracing::trace!("iter {}: {hook} at {point}, {spent:?}", progress.iter);
 }
 
 impl Attached {
-    /// Applies the hook's error policy to a state that it could not save: under `abort` there is no checkpoint, else
-    /// there is one without that state.
-    pub fn state_not_saved(&mut self, failure: StateFailure) -> Result<(), RunDirError> {
-        let policy = self.seat.on_error;
-        self.disabled = failure.panicked || policy == OnError::Disable;
-        let error = RunDirError::HookState { hook: self.seat.name.clone(), why: failure.why };
-        if policy == OnError::Abort {
-            return Err(error);
-        }
-        let then =
-            if self.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
-        tracing::warn!(
-            "{error}; {then}, the checkpoint is without its state (on_error = \"{}\")",
-            policy.name()
-        );
-        Ok(())
-    }
-
-    fn error(&self, point: Point, status: HrStatus, progress: &HrProgress) -> HookError {
+    fn error(&self, point: Point, status: HrStatus, progress: &Progress) -> HookError {
         let kind = if status == HrStatus::PANIC { FailureKind::Panic } else { FailureKind::Error };
         HookError {
             hook: self.seat.name.clone(),
@@ -227,7 +208,7 @@ impl Attached {
         &mut self,
         point: Point,
         status: HrStatus,
-        progress: &HrProgress,
+        progress: &Progress,
     ) -> Result<(), HookError> {
         let error = self.error(point, status, progress);
         let kind = error.kind;

@@ -5,11 +5,14 @@
 
 mod histogram;
 mod media;
+mod metric_values;
 mod series;
+pub mod shown;
 mod state;
 
 pub use histogram::Histogram;
 pub use media::{Content, Image, Media, Medium};
+pub use metric_values::{MetricValue, MetricValues, SavedMetric};
 pub use series::{Sample, Series};
 pub use state::SavedSeries;
 use std::collections::HashMap;

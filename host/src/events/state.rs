@@ -1,7 +1,7 @@
 //! The scalars of a run on their way into a checkpoint and back: medians and means go on where they were.
 
 use super::{EventStorage, Sample, Series};
-use crate::run::exact;
+use crate::exact;
 use serde::{Deserialize, Serialize};
 
 /// A series as a checkpoint keeps it.

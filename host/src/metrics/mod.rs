@@ -8,15 +8,14 @@ mod average_precision;
 mod binary_cross_entropy;
 mod bits_per_token;
 mod bleu;
-mod board;
 mod categorical_cross_entropy;
 mod class_counts;
 mod confusion_matrix;
 mod curve;
+#[cfg(test)]
+mod curve_parity;
 mod f1;
 mod gathered;
-#[cfg(test)]
-mod golden;
 mod kept_scores;
 mod kl_divergence;
 mod loss;
@@ -43,7 +42,6 @@ mod softmax;
 mod spearman;
 mod throughput;
 
-pub use board::{Board, Reading, SavedReading};
 use hookrack_plugin_api::abi::MetricBase;
 use hookrack_plugin_api::metric_table;
 

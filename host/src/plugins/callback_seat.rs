@@ -2,8 +2,8 @@
 
 use super::instance::{Instance, Live};
 use super::services::{Desk, handle_for};
+use crate::context::Context;
 use crate::hooks::CallbackHook;
-use crate::train::Context;
 use hookrack_plugin_api::abi::{Host, HrStateReader, HrStateWriter, HrStatus, TrainerHandle};
 use hookrack_plugin_api::{Point, Trainer, panics};
 use std::cell::{Cell, RefCell};

@@ -5,7 +5,7 @@ use super::metric_seat::MetricSeat;
 use super::services::{Call, Desk, handle_for};
 use super::{HookType, MetricType};
 use crate::config::Phases;
-use crate::train::Context;
+use crate::context::{Context, MetricDescription};
 use hookrack_plugin_api::abi::{
     HrStateReader, HrStateWriter, HrStatus, HrValue, TrainerHandle, WireTree,
 };
@@ -122,11 +122,13 @@ impl Instance {
         let mut seat = MetricSeat::new(context);
         for phase in phases.iter() {
             seat.add(MetricObject {
-                name: name.to_owned(),
-                type_name: metric.name().to_owned(),
-                unit: metric.manifest.unit.clone(),
-                phase,
-                better: metric.manifest.better,
+                description: MetricDescription {
+                    name: name.to_owned(),
+                    type_name: metric.name().to_owned(),
+                    unit: metric.manifest.unit.clone(),
+                    phase,
+                    better: metric.manifest.better,
+                },
                 table: metric.table,
                 object: create(metric.table.create, handle, desk, settings)?,
                 desk,

@@ -1,24 +1,14 @@
 //! A live metric of one phase: what it is, and the calls to its table, of which there is never one within another.
 
-use super::Better;
 use super::services::{Call, Desk};
-use hookrack_plugin_api::Phase;
+use crate::context::{LiveMetric, MetricDescription};
 use hookrack_plugin_api::abi::{HrHeader, HrScalarSink, HrStatus, HrStr, MetricBase};
 use std::cell::Cell;
 use std::ffi::c_void;
 
 /// A live metric of one phase.
-pub struct MetricObject {
-    /// Its instance name.
-    pub name: String,
-    /// Its type.
-    pub type_name: String,
-    /// The unit of its value; empty for a plain number.
-    pub unit: String,
-    /// The phase that it is computed in.
-    pub phase: Phase,
-    /// Which of two values is better.
-    pub better: Option<Better>,
+pub(super) struct MetricObject {
+    pub(super) description: MetricDescription,
     pub(super) table: &'static MetricBase,
     // Made by the table; destroyed with this.
     pub(super) object: *mut c_void,
@@ -37,12 +27,14 @@ impl MetricObject {
         self.is_called.set(false);
         status
     }
+}
 
-    /// Its values of a `METRIC_*` scope, by suffix.
-    ///
-    /// # Errors
-    /// Its own words, or that it is being called.
-    pub fn values(&self, scope: u32) -> Result<Vec<(String, f64)>, String> {
+impl LiveMetric for MetricObject {
+    fn description(&self) -> &MetricDescription {
+        &self.description
+    }
+
+    fn values(&self, scope: u32) -> Result<Vec<(String, f64)>, String> {
         let mut values = Vec::new();
         let sink = HrScalarSink {
             header: HrHeader::of::<HrScalarSink>(0),
@@ -53,7 +45,9 @@ impl MetricObject {
         let compute =
             |table: &MetricBase, object| unsafe { (table.compute)(object, scope, &raw const sink) };
         let status = self.call(compute);
-        self.desk.check(status).map_err(|why| format!("metric `{}`: {why}", self.name))?;
+        self.desk
+            .check(status)
+            .map_err(|why| format!("metric `{}`: {why}", self.description.name))?;
         Ok(values)
     }
 }

@@ -5,7 +5,7 @@
 use super::metric_object::MetricObject;
 use super::services::Desk;
 use super::state_scope::{read_under, write_under};
-use crate::train::Context;
+use crate::context::{Context, LiveMetric};
 use hookrack_plugin_api::abi::{
     HrHeader, HrScalarSink, HrStateReader, HrStateWriter, HrStatus, HrStr, METRIC_EPOCH,
     METRIC_STEP, TrainerHandle,
@@ -45,14 +45,15 @@ impl MetricSeat {
     /// Takes the object of a phase; hooks find it in the context from now on.
     pub(super) fn add(&mut self, object: MetricObject) {
         let object = Rc::new(object);
-        self.context.metric_objects.borrow_mut().push(Rc::clone(&object));
+        self.context.metric_objects.borrow_mut().push(Rc::clone(&object) as Rc<dyn LiveMetric>);
         self.objects.push(object);
     }
 
     /// Does what a metric does at a point.
     pub(super) fn on_point(&mut self, code: u32, handle: &TrainerHandle) -> HrStatus {
         let phase = self.context.phase();
-        let Some(object) = self.objects.iter().find(|object| object.phase == phase) else {
+        let Some(object) = self.objects.iter().find(|object| object.description.phase == phase)
+        else {
             return HrStatus::OK;
         };
         let [reset, update, compute] = points_of(phase).map(Point::code);
@@ -92,7 +93,7 @@ impl MetricSeat {
         match self.objects.as_slice() {
             [only] => save(only, writer),
             several => first_failure(several, |object| {
-                write_under(writer, object.phase.name(), |writer| save(object, writer))
+                write_under(writer, object.description.phase.name(), |writer| save(object, writer))
             }),
         }
     }
@@ -106,7 +107,7 @@ impl MetricSeat {
         match self.objects.as_slice() {
             [only] => load(only, reader),
             several => first_failure(several, |object| {
-                read_under(reader, object.phase.name(), |reader| load(object, reader))
+                read_under(reader, object.description.phase.name(), |reader| load(object, reader))
             }),
         }
     }
@@ -114,7 +115,9 @@ impl MetricSeat {
 
 impl Drop for MetricSeat {
     fn drop(&mut self) {
-        let is_own = |one: &Rc<MetricObject>| self.objects.iter().any(|own| Rc::ptr_eq(own, one));
+        let is_own = |one: &Rc<dyn LiveMetric>| {
+            self.objects.iter().any(|own| std::ptr::addr_eq(Rc::as_ptr(own), Rc::as_ptr(one)))
+        };
         // With its place here an object loses all but the seat's own hold: it ends with the seat.
         self.context.metric_objects.borrow_mut().retain(|one| !is_own(one));
     }
@@ -137,17 +140,23 @@ unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStat
 impl Reading<'_> {
     fn put(&self, suffix: &str, value: f64) {
         let Self { context, object, is_step } = *self;
-        let board = &mut context.metrics.borrow_mut();
+        let metrics = &mut context.metrics.borrow_mut();
         let slot = {
             let events = &mut context.events.borrow_mut();
-            board.slot(object.phase, &object.name, suffix, object.better, events)
+            metrics.slot(
+                object.description.phase,
+                &object.description.name,
+                suffix,
+                object.description.better,
+                events,
+            )
         };
         let key = if is_step {
-            let key = board.put_step(slot, value);
+            let key = metrics.put_step(slot, value);
             // Of an evaluation only the whole counts.
-            (object.phase == Phase::Train).then_some(key)
+            (object.description.phase == Phase::Train).then_some(key)
         } else {
-            Some(board.put_epoch(slot, value, context.progress.get().epoch))
+            Some(metrics.put_epoch(slot, value, context.progress.get().epoch))
         };
         if let Some(key) = key {
             context.put(key, value);

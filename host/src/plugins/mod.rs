@@ -16,12 +16,10 @@ mod state_io;
 mod state_scope;
 mod wire_value;
 
-pub use forward_role::ForwardRole;
+pub use forward_role::ForwardHolder;
 pub use instance::{Instance, StateFailure};
 pub use loader::{
-    Better, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source,
-    open,
+    HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source, open,
 };
-pub use metric_object::MetricObject;
 pub use metric_seat::points_of;
 pub use state_io::{gather, give_back};

@@ -3,9 +3,9 @@
 use super::instance::StateFailure;
 use super::services::Desk;
 use super::wire_value::taken_in;
+use crate::context::{Context, Lease};
+use crate::engine::SavedState;
 use crate::run::safetensors_file;
-use crate::saved_state::SavedState;
-use crate::train::{Context, Lease};
 use hookrack_plugin_api::abi::{
     HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrTensor, HrValue, WireTree,
 };

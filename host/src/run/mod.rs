@@ -6,7 +6,6 @@ pub mod data_files;
 mod differences;
 mod directory;
 mod error;
-pub mod exact;
 mod json_value;
 mod lock;
 mod past_run;

@@ -2,10 +2,9 @@
 
 use super::directory::RunDir;
 use super::error::RunDirError;
-use crate::dispatch::HookCost;
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The record of a run. Written when it begins, and again when it ends.
 pub struct Record {
@@ -47,8 +46,8 @@ impl Record {
         Self { json, began }
     }
 
-    /// Notes that the run goes on from a checkpoint, and what its record said before.
-    pub fn goes_on_from(&mut self, checkpoint: &Path, run: &RunDir) {
+    /// Notes the checkpoint that the run resumes from, and what its previous record said.
+    pub fn resumed_from(&mut self, checkpoint: &Path, run: &RunDir) {
         self.set("resumed_from", checkpoint.to_string_lossy());
         let before = std::fs::read(run.path().join("run.json")).unwrap_or_default();
         let Ok(mut before) = serde_json::from_slice::<Json>(&before) else { return };
@@ -72,23 +71,6 @@ impl Record {
             self.set("why", why);
         }
         self.set("seconds", self.began.elapsed().unwrap_or_default().as_secs_f64());
-    }
-
-    /// Notes what each hook cost.
-    pub fn costs(&mut self, costs: &[HookCost]) {
-        let millis = |time: &Duration| time.as_secs_f64() * 1e3;
-        let hook = |cost: &HookCost| {
-            let points: serde_json::Map<_, _> = cost
-                .points
-                .iter()
-                .map(|(point, calls, total, longest)| {
-                    let spent = json!({ "calls": calls, "ms": millis(total), "longest_ms": millis(longest) });
-                    (point.name().to_owned(), spent)
-                })
-                .collect();
-            json!({ "hook": cost.name, "calls": cost.calls(), "ms": millis(&cost.total()), "points": points })
-        };
-        self.set("hook_costs", costs.iter().map(hook).collect::<Vec<_>>());
     }
 
     /// Writes it to the run's folder.

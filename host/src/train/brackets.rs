@@ -55,8 +55,8 @@ impl Trainer {
     /// Tells the hooks that something failed; only the first failure is told.
     pub(super) fn note_failure(&mut self, error: Option<&TrainError>) {
         let Some(error) = error else {
-            let code = self.ending_without_failure().outcome().code();
-            self.context.advance(|p| p.outcome = code);
+            let outcome = self.ending_without_failure().outcome();
+            self.context.advance(|p| p.outcome = Some(outcome));
             return;
         };
         if !self.context.failure.borrow().is_empty() {
@@ -64,10 +64,10 @@ impl Trainer {
         }
         *self.context.failure.borrow_mut() = error.to_string();
         let point = match error {
-            TrainError::Hook(error) => error.point.code(),
-            TrainError::Step { .. } | TrainError::Files(_) => u32::MAX,
+            TrainError::Hook(error) => Some(error.point),
+            TrainError::Step { .. } | TrainError::Files(_) => None,
         };
-        self.context.advance(|p| (p.outcome, p.failed_point) = (Outcome::Failed.code(), point));
+        self.context.advance(|p| (p.outcome, p.failed_point) = (Some(Outcome::Failed), point));
         if let Err(later) = self.rack.fire_isolated(P::OnException) {
             tracing::error!("while handling the failure: {later}");
         }

@@ -1,14 +1,13 @@
 //! From a checked job to a trainer: data, engine, hooks, rack.
 
-use super::context::Context;
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
 use super::loaders::{Loaders, iters_in_epoch, loaders};
-use super::own_pass::OwnPass;
 use crate::config::{
     Component, ConfigErrors, Device, GroupEntry, Mode, Origin, ParamGroups, ResolvedConfig,
 };
+use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::clip::ClipLimits;
 use crate::engine::lr::Horizon;
@@ -100,7 +99,7 @@ impl Trainer {
         let Parts { loaders, engine, horizon } = parts;
         let run_path = run.as_ref().map(|run| run.path().to_owned());
         let context = Rc::new(Context::new(engine, writers, run_path));
-        context.own_pass.replace(OwnPass::beside(&loaders));
+        context.own_pass.replace(loaders.own_pass());
         context.advance(|p| {
             (p.max_epochs, p.max_iters, p.seed) =
                 (horizon.epochs, horizon.iters, job.config.train.seed);
@@ -108,7 +107,9 @@ impl Trainer {
         let hooks = job.members.iter().map(|member| attach(member, &job.config, &context));
         let hooks = hooks.collect::<Result<Vec<_>, _>>()?;
         let rack = Rack::new(hooks, &job.plan, Rc::clone(&context.progress));
-        context.forward_role.replace(rack.forward_role().map(Rc::new));
+        context
+            .forward_role
+            .replace(rack.forward_role().map(|holder| Rc::new(holder) as Rc<dyn ForwardRole>));
         Ok(Self {
             context,
             rack,

@@ -1,12 +1,14 @@
 //! Gathers everything that a checkpoint keeps, from all parts of the run.
 
 use super::fit::{Result, Trainer};
+use crate::dispatch::Attached;
 use crate::engine::NamedTensor;
-use crate::plugins::gather;
+use crate::engine::SavedState;
+use crate::plugins::{StateFailure, gather};
 use crate::run::checkpoint::{Checkpoint, Facts, Position};
-use crate::run::to_json;
-use crate::saved_state::SavedState;
+use crate::run::{RunDirError, to_json};
 use crate::torch::rng;
+use hookrack_plugin_api::OnError;
 use std::collections::BTreeMap;
 use tch::Tensor;
 
@@ -67,7 +69,7 @@ impl Trainer {
                 Ok(state) if state.is_empty() => {}
                 Ok(state) => states.push((name, state)),
                 Err(failure) => {
-                    attached.state_not_saved(failure)?;
+                    state_not_saved(attached, failure)?;
                     without.push(name);
                 }
             }
@@ -75,4 +77,22 @@ impl Trainer {
         self.note_held(states.iter().map(|(name, state)| (name, state)));
         Ok(states.into_iter().collect())
     }
+}
+
+/// Applies the hook's error policy to a state that it could not save: under `abort` there is no checkpoint, else
+/// there is one without that state.
+fn state_not_saved(attached: &mut Attached, failure: StateFailure) -> Result<()> {
+    let policy = attached.seat.on_error;
+    attached.disabled = failure.panicked || policy == OnError::Disable;
+    let error = RunDirError::HookState { hook: attached.seat.name.clone(), why: failure.why };
+    if policy == OnError::Abort {
+        return Err(error.into());
+    }
+    let then =
+        if attached.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
+    tracing::warn!(
+        "{error}; {then}, the checkpoint is without its state (on_error = \"{}\")",
+        policy.name()
+    );
+    Ok(())
 }

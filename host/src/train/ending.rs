@@ -2,7 +2,7 @@
 
 use super::error::TrainError;
 use super::interrupt::Signal;
-use super::requests::Stop;
+use crate::context::Stop;
 use hookrack_plugin_api::Outcome;
 
 /// How a run ended.

@@ -156,7 +156,7 @@ impl Trainer {
     ) -> Result<T> {
         let before = self.context.progress.get();
         self.context.advance(|p| {
-            p.phase = phase.code();
+            p.phase = phase;
             (p.inner_iter, p.inner_len, p.micro, p.micros) = (0, inner_len, 0, 1);
         });
         let outcome = body(self);

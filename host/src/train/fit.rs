@@ -1,6 +1,5 @@
 //! The trainer and its loop.
 
-use super::context::Context;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::interrupt::Interrupt;
@@ -9,6 +8,7 @@ use super::loaders::Loaders;
 use super::restore::Resume;
 use super::start::WhenStarted;
 use super::watch::Watch;
+use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::EngineError;
 use crate::engine::data::Batch;
@@ -134,7 +134,7 @@ impl Trainer {
         // The data's epochs begin at 0, people's at 1.
         self.loaders.train.begin(epoch.saturating_sub(1), drawn);
         self.context.advance(|p| {
-            (p.phase, p.epoch) = (Phase::Train.code(), epoch);
+            (p.phase, p.epoch) = (Phase::Train, epoch);
             (p.inner_iter, p.inner_len) = (inner_iter, inner_len);
         });
         if !is_open {

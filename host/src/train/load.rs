@@ -4,22 +4,9 @@ use super::fit::{Result, Trainer};
 use super::restore::{Resume, named};
 use crate::engine::{EngineError, NamedTensor};
 use crate::run::RunDirError;
-use crate::run::checkpoint::{self, Wanted};
+use crate::run::checkpoint;
 use hookrack_plugin_api::Point;
 use std::path::PathBuf;
-
-/// A checkpoint that a hook wants loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadRequest {
-    /// A checkpoint or a run directory; empty for the run's own.
-    pub path: PathBuf,
-    /// Which of the run's; the newest of them is loaded.
-    pub wanted: Wanted,
-    /// The model alone.
-    pub weights_only: bool,
-    /// Every tensor must fit.
-    pub strict: bool,
-}
 
 impl Trainer {
     /// Loads what a hook asked for, if any did.

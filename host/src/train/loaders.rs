@@ -2,8 +2,10 @@
 
 use super::build::{choice, device, refused};
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
+use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
 use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
+use hookrack_plugin_api::Phase;
 use std::sync::Arc;
 
 /// The data of a run.
@@ -18,6 +20,19 @@ pub struct Loaders {
     pub tests: Vec<(String, Loader)>,
     /// What is predicted.
     pub pred: Option<Loader>,
+}
+
+impl Loaders {
+    /// A hook's own pass over the same samples; these loaders stay where they are.
+    pub(super) fn own_pass(&self) -> OwnPass {
+        let evaluated =
+            [(Phase::Val, &self.val), (Phase::Test, &self.test), (Phase::Pred, &self.pred)];
+        let evaluated = evaluated
+            .into_iter()
+            .filter_map(|(phase, loader)| loader.as_ref().map(|loader| (phase, loader.again())));
+        let sources = std::iter::once((Phase::Train, self.train.again())).chain(evaluated);
+        OwnPass::new(sources.collect())
+    }
 }
 
 fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {

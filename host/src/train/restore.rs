@@ -1,11 +1,11 @@
 //! Taking a checkpoint up again.
 
 use super::fit::{Result, Trainer};
+use crate::engine::SavedState;
 use crate::engine::{EngineError, NamedTensor};
 use crate::plugins::give_back;
 use crate::run::checkpoint::{Checkpoint, Facts, Stage};
 use crate::run::{RunDirError, from_json};
-use crate::saved_state::SavedState;
 use crate::torch::rng;
 use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;

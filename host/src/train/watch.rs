@@ -4,10 +4,10 @@
 //! nobody compares.
 
 use super::fit::Trainer;
+use crate::engine::SavedState;
 use crate::plugins::gather;
 use crate::run::checkpoint::fingerprint;
 use crate::run::to_json;
-use crate::saved_state::SavedState;
 use serde::{Deserialize, Serialize};
 
 /// What hooks and metrics held.

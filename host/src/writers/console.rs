@@ -3,11 +3,11 @@
 use super::line::{Layout, Part, Parts, whole};
 use super::{Writer, human};
 use crate::events::{EventStorage, Media, Series, WINDOW};
+use crate::progress::Progress;
 use crate::run::RunDirError;
 use crate::stdio;
 use console::Term;
 use hookrack_plugin_api::Phase;
-use hookrack_plugin_api::abi::HrProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -116,7 +116,7 @@ impl Console {
         }
     }
 
-    fn eta(&mut self, progress: &HrProgress) -> Option<Duration> {
+    fn eta(&mut self, progress: &Progress) -> Option<Duration> {
         let (began, first) = *self.first.get_or_insert_with(|| (Instant::now(), progress.iter));
         let ahead = progress.max_iters.saturating_sub(progress.iter);
         match progress.iter.saturating_sub(first) {
@@ -146,7 +146,7 @@ impl Console {
     }
 
     /// Where training is.
-    fn train_line(&mut self, events: &EventStorage, progress: &HrProgress) -> Parts {
+    fn train_line(&mut self, events: &EventStorage, progress: &Progress) -> Parts {
         let (epoch, iter) = (progress.epoch, progress.iter);
         let mut line = vec![
             (Part::Epoch, format!("epoch {epoch}/{}", progress.max_epochs)),
@@ -184,7 +184,7 @@ fn left(spent: Duration, done: u64, left: u64) -> Option<Duration> {
 
 /// Samples a second, by the median of the last iterations' times.
 #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
-fn throughput(events: &EventStorage, progress: &HrProgress) -> Option<f64> {
+fn throughput(events: &EventStorage, progress: &Progress) -> Option<f64> {
     let time = events.named("train/time")?.median(WINDOW)?;
     (time > 0.0).then(|| progress.batch_size as f64 / time)
 }
@@ -195,7 +195,7 @@ fn short(value: f64) -> String {
 }
 
 /// The scalars of an evaluation that has just ended.
-fn eval_line(events: &EventStorage, progress: &HrProgress, phase: Phase) -> Option<String> {
+fn eval_line(events: &EventStorage, progress: &Progress, phase: Phase) -> Option<String> {
     let scope = format!("{}/", phase.name());
     let mut line = format!("epoch {}  {}", progress.epoch, phase.name());
     if !events.set().is_empty() {
@@ -211,7 +211,7 @@ fn eval_line(events: &EventStorage, progress: &HrProgress, phase: Phase) -> Opti
 }
 
 /// How far an evaluation or a prediction is.
-fn pass_line(progress: &HrProgress, phase: Phase) -> String {
+fn pass_line(progress: &Progress, phase: Phase) -> String {
     let (epoch, name) = (progress.epoch, phase.name());
     format!("epoch {epoch}  {name} {}/{}", progress.inner_iter, progress.inner_len)
 }
@@ -223,8 +223,8 @@ fn titled(name: &str, text: &str) -> String {
 }
 
 impl Writer for Console {
-    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
-        let phase = Phase::from_code(progress.phase);
+    fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
+        let phase = progress.phase;
         if phase != Phase::Train {
             if let Some(line) = eval_line(events, progress, phase) {
                 self.print(&line);
@@ -260,11 +260,11 @@ impl Writer for Console {
         names.clone_into(&mut self.shown);
     }
 
-    fn redraw(&mut self, events: &EventStorage, progress: &HrProgress) {
+    fn redraw(&mut self, events: &EventStorage, progress: &Progress) {
         if self.bar.is_none() {
             return;
         }
-        let line = match Phase::from_code(progress.phase) {
+        let line = match progress.phase {
             Phase::Train => self.train_line(events, progress),
             phase => vec![(Part::First, pass_line(progress, phase))],
         };
@@ -312,14 +312,14 @@ mod tests {
             ("train/grad_norm", true, 3.0),
         ]);
         let (epoch, iter, max_epochs, max_iters) = (1, 10, 2, 20);
-        let progress = HrProgress {
+        let progress = Progress {
             epoch,
             iter,
             max_epochs,
             max_iters,
             batch_size: 8,
             iter_time: 0.5,
-            ..HrProgress::default()
+            ..Progress::default()
         };
         let mut console = Console::plain();
         assert_eq!(
@@ -352,7 +352,7 @@ mod tests {
             ("val/Accuracy", false, 0.875),
             ("train/lr", false, 1.0),
         ]);
-        let progress = HrProgress { epoch: 3, ..HrProgress::default() };
+        let progress = Progress { epoch: 3, ..Progress::default() };
         assert_eq!(
             eval_line(&events, &progress, Phase::Val).unwrap(),
             "epoch 3  val  loss 0.5000  Accuracy 0.8750"
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn a_pass_without_learning_says_how_far_it_is() {
         let (epoch, inner_iter, inner_len) = (3, 7, 15);
-        let progress = HrProgress { epoch, inner_iter, inner_len, ..HrProgress::default() };
+        let progress = Progress { epoch, inner_iter, inner_len, ..Progress::default() };
         assert_eq!(pass_line(&progress, Phase::Val), "epoch 3  val 7/15");
     }
 

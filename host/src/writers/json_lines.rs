@@ -2,10 +2,9 @@
 
 use super::Writer;
 use crate::events::{EventStorage, Media, Medium};
+use crate::progress::Progress;
 use crate::run::RunDirError;
 use crate::stdio;
-use hookrack_plugin_api::Phase;
-use hookrack_plugin_api::abi::HrProgress;
 use serde_json::{Map, Value as Json, json};
 
 /// A number as JSON; what JSON has no word for is a string.
@@ -15,11 +14,11 @@ fn number(value: f64) -> Json {
 }
 
 /// The scalars that are pending, after where the run is, each as it was last put; `None` where there are none.
-pub(super) fn scalars(events: &EventStorage, progress: &HrProgress) -> Option<Map<String, Json>> {
+pub(super) fn scalars(events: &EventStorage, progress: &Progress) -> Option<Map<String, Json>> {
     let mut line = Map::new();
     line.insert("iter".into(), progress.iter.into());
     line.insert("epoch".into(), progress.epoch.into());
-    line.insert("phase".into(), Phase::from_code(progress.phase).name().into());
+    line.insert("phase".into(), progress.phase.name().into());
     line.insert("samples".into(), progress.samples.into());
     let fixed = line.len();
     for series in events.pending() {
@@ -34,14 +33,14 @@ pub(super) fn scalars(events: &EventStorage, progress: &HrProgress) -> Option<Ma
 pub struct JsonLines;
 
 impl Writer for JsonLines {
-    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+    fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         if let Some(line) = scalars(events, progress) {
             stdio::print_line(format_args!("{}", Json::Object(line)));
         }
         Ok(())
     }
 
-    fn record(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+    fn record(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         self.write(events, progress)
     }
 

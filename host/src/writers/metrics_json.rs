@@ -3,8 +3,8 @@
 use super::record_file::RecordFile;
 use super::{RunFacts, Writer, json_lines};
 use crate::events::EventStorage;
+use crate::progress::Progress;
 use crate::run::{RunDirError, atomic};
-use hookrack_plugin_api::abi::HrProgress;
 use serde_json::Value as Json;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -36,13 +36,13 @@ pub(super) fn open_status(folder: &Path, _: &RunFacts) -> Result<Box<dyn Writer>
 }
 
 impl Writer for MetricsJson {
-    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+    fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         self.record(events, progress)?;
         self.records.flush();
         Ok(())
     }
 
-    fn record(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+    fn record(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         if let Some(line) = json_lines::scalars(events, progress) {
             let mut text = Json::Object(line).to_string();
             text.push('\n');
@@ -98,9 +98,7 @@ mod tests {
             let key = events.key("train/loss", false);
             let value = iter.into();
             events.put(key, Sample { iter: iter.into(), samples: 0, value });
-            writer
-                .write(&events, &HrProgress { iter: iter.into(), ..HrProgress::default() })
-                .unwrap();
+            writer.write(&events, &Progress { iter: iter.into(), ..Progress::default() }).unwrap();
             events.mark_written();
         };
         (1..=3).for_each(|iter| put(&mut writer, iter));

@@ -19,8 +19,8 @@ pub use json_lines::JsonLines;
 pub use metrics_json::MetricsJson;
 
 use crate::events::{EventStorage, Media};
+use crate::progress::Progress;
 use crate::run::RunDirError;
-use hookrack_plugin_api::abi::HrProgress;
 use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -31,17 +31,13 @@ pub trait Writer {
     ///
     /// # Errors
     /// It could not write.
-    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError>;
+    fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError>;
 
     /// Takes the scalars that are pending down, where every value is kept; they may wait for the next write.
     ///
     /// # Errors
     /// It could not take them.
-    fn record(
-        &mut self,
-        _events: &EventStorage,
-        _progress: &HrProgress,
-    ) -> Result<(), RunDirError> {
+    fn record(&mut self, _events: &EventStorage, _progress: &Progress) -> Result<(), RunDirError> {
         Ok(())
     }
 
@@ -62,7 +58,7 @@ pub trait Writer {
     fn show(&mut self, _names: &[String]) {}
 
     /// Draws what is redrawn in place anew, though nothing is to be written yet.
-    fn redraw(&mut self, _events: &EventStorage, _progress: &HrProgress) {}
+    fn redraw(&mut self, _events: &EventStorage, _progress: &Progress) {}
 
     /// Nothing more comes.
     ///
@@ -222,11 +218,7 @@ impl Writers {
     }
 
     /// Has each write; the first failure is given, after all had their turn.
-    pub fn write(
-        &mut self,
-        events: &EventStorage,
-        progress: &HrProgress,
-    ) -> Result<(), RunDirError> {
+    pub fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         let mut outcome = self.write_media(events.media());
         for writer in &mut self.all {
             outcome = outcome.and(writer.write(events, progress));
@@ -241,7 +233,7 @@ impl Writers {
     pub fn record(
         &mut self,
         events: &EventStorage,
-        progress: &HrProgress,
+        progress: &Progress,
     ) -> Result<(), RunDirError> {
         let mut outcome = Ok(());
         for writer in &mut self.all {
@@ -265,7 +257,7 @@ impl Writers {
     }
 
     /// Has what is redrawn in place drawn anew.
-    pub fn redraw(&mut self, events: &EventStorage, progress: &HrProgress) {
+    pub fn redraw(&mut self, events: &EventStorage, progress: &Progress) {
         self.all.iter_mut().for_each(|writer| writer.redraw(events, progress));
     }
 

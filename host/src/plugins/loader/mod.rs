@@ -35,7 +35,7 @@ pub use error::{LoadError, Refusal, VersionMismatch};
 pub use layout::LayoutMismatch;
 pub use library::{HookType, Library, MetricType, Source};
 pub use locate::{LocateError, ReadError};
-pub use manifest::{Better, HookManifest, ManifestError, MetricManifest};
+pub use manifest::{HookManifest, ManifestError, MetricManifest};
 pub use root::RootError;
 pub use shelf::Shelf;
 pub use table::{FlagsError, TableError};

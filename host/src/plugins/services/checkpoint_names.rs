@@ -1,8 +1,8 @@
 //! What checkpoints are called beside their own names, for plugins.
 
 use super::desk::Desk;
+use crate::context::LoadRequest;
 use crate::run::checkpoint::{Wanted, check_name};
-use crate::train::LoadRequest;
 use hookrack_plugin_api::abi::{CheckpointNameTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 

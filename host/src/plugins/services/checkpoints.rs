@@ -1,8 +1,8 @@
 //! Which checkpoints hooks want kept, and which one they want loaded.
 
 use super::desk::Desk;
+use crate::context::LoadRequest;
 use crate::run::checkpoint::{Best, Rule, Wanted};
-use crate::train::LoadRequest;
 use hookrack_plugin_api::abi::{CheckpointTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 

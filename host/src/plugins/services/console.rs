@@ -1,7 +1,7 @@
 //! The progress line, for plugins.
 
 use super::desk::Desk;
-use crate::train::Context;
+use crate::context::Context;
 use hookrack_plugin_api::abi::{ConsoleTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 

@@ -1,7 +1,7 @@
 //! Where an instance's calls arrive.
 
+use crate::context::Context;
 use crate::torch::autograd;
-use crate::train::Context;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use hookrack_plugin_api::{Point, panics};
 use std::cell::{Cell, Ref, RefCell};

@@ -1,8 +1,8 @@
 //! What roles ask of the engine.
 
 use super::desk::Desk;
+use crate::context::{Context, Lease};
 use crate::engine::EngineError;
-use crate::train::{Context, Lease};
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{EngineTable, HrHeader, HrStatus, HrTensor};
 use std::ffi::c_void;
@@ -46,7 +46,7 @@ unsafe fn answer_pass(
     desk.answer(|context| {
         let role = context.forward_role.borrow().clone();
         if let Some(role) = role.filter(|_| context.phase() == Phase::Train) {
-            role.allows(desk, function)?;
+            role.check_pass(desk.name(), function)?;
         }
         body(context).map_err(|error| error.to_string())
     })

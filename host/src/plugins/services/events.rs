@@ -1,9 +1,9 @@
 //! Scalars and metrics for plugins.
 
 use super::desk::Desk;
+use crate::context::Context;
 use crate::events::Key;
-use crate::plugins::Better;
-use crate::train::Context;
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{
     EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP,
@@ -115,21 +115,16 @@ unsafe extern "C" fn metric_at(
 ) -> HrStatus {
     // SAFETY: the caller's handle is ours.
     unsafe { Desk::of(host) }.serve(|context| {
-        let board = context.metrics.borrow();
-        let Some(reading) = board.readings().nth(index) else {
+        let metrics = context.metrics.borrow();
+        let Some(reading) = metrics.iter().nth(index) else {
             return Ok::<_, String>(HrStatus::ABSENT);
-        };
-        let better = match reading.better {
-            None => 0,
-            Some(Better::Higher) => 1,
-            Some(Better::Lower) => -1,
         };
         // SAFETY: the caller gives a place for one reading; a name on the board stays where it is.
         unsafe {
             out.write(HrMetricReading {
                 name: HrStr::new(reading.name),
                 phase: reading.phase.code(),
-                better,
+                better: Better::sign(reading.better),
                 step: reading.step.unwrap_or(f64::NAN),
                 epoch: reading.last.unwrap_or(f64::NAN),
             });

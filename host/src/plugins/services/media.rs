@@ -2,9 +2,9 @@
 
 use super::desk::Desk;
 use super::events::scoped_name;
+use crate::context::Context;
+use crate::events::shown;
 use crate::events::{Content, Medium};
-use crate::torch::shown;
-use crate::train::Context;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, MediaTable};
 use std::ffi::c_void;
 use tch::Tensor;

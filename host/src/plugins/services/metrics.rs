@@ -1,7 +1,7 @@
 //! The metrics of the run as objects, for plugins.
 
 use super::desk::Desk;
-use crate::plugins::Better;
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::abi::{
     HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable,
 };
@@ -16,18 +16,14 @@ unsafe extern "C" fn at(host: *mut c_void, index: usize, out: *mut HrMetricInfo)
     unsafe { Desk::of(host) }.serve(|context| {
         let objects = context.metric_objects.borrow();
         let Some(metric) = objects.get(index) else { return Ok::<_, String>(HrStatus::ABSENT) };
-        let better = match metric.better {
-            None => 0,
-            Some(Better::Higher) => 1,
-            Some(Better::Lower) => -1,
-        };
+        let metric = metric.description();
         // The metric is the run's; its texts do not change.
         let info = HrMetricInfo {
             name: HrStr::new(&metric.name),
             type_name: HrStr::new(&metric.type_name),
             unit: HrStr::new(&metric.unit),
             phase: metric.phase.code(),
-            better,
+            better: Better::sign(metric.better),
         };
         // SAFETY: the caller gives a place for one description.
         unsafe { out.write(info) };

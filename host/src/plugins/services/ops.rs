@@ -2,8 +2,8 @@
 
 use super::desk::Desk;
 use super::rows::Places;
+use crate::context::{Arena, Context, Lease};
 use crate::torch::{self, Arg, Op, Return, Returns};
-use crate::train::{Arena, Context, Lease};
 use hookrack_plugin_api::abi::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
     ARG_TEXT, HrArg, HrOp, HrStatus, HrStr, HrTensor,

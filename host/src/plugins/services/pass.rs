@@ -1,8 +1,8 @@
 //! A hook's own pass over data, for plugins.
 
 use super::desk::Desk;
+use crate::context::Lease;
 use crate::engine::Mode;
-use crate::train::Lease;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, PassTable};
 use std::ffi::c_void;

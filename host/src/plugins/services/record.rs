@@ -1,7 +1,7 @@
 //! Every value of a scalar, for plugins.
 
 use super::desk::Desk;
-use crate::train::Context;
+use crate::context::Context;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, RecordTable};
 use std::ffi::c_void;
 

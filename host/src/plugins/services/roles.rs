@@ -1,7 +1,7 @@
 //! One role run by another hook, and parts of one, for plugins.
 
 use super::desk::Desk;
-use crate::train::Lease;
+use crate::context::Lease;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, RoleTable};
 use std::ffi::c_void;

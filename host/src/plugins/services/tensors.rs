@@ -2,8 +2,8 @@
 
 use super::desk::Desk;
 use super::ops;
+use crate::context::{Context, Lease};
 use crate::torch::dlpack;
-use crate::train::{Context, Lease};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,

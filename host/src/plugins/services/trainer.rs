@@ -5,7 +5,7 @@ use super::{
     artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, history, loss, lr,
     media, metrics, params, pass, precision, profiler, record, roles, states, step, tensors,
 };
-use crate::train::Context;
+use crate::context::Context;
 use hookrack_plugin_api::abi::{
     Extension, HrHeader, HrStatus, HrStr, LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN,
     REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE, TrainerHandle,
@@ -22,12 +22,13 @@ pub(in crate::plugins) fn handle_for(
     context: &Rc<Context>,
 ) -> (&'static Desk, &'static TrainerHandle) {
     let desk = Desk::open(name, may_write, context);
-    // The progress outlives the handle: it is kept alive here for the process, with the handle.
-    let progress = Rc::clone(&context.progress);
+    // The progress outlives the handle: it is kept alive for the process, as the handle is.
+    let progress = context.progress.wire();
+    std::mem::forget(Rc::clone(&context.progress));
     let handle = TrainerHandle {
         header: HrHeader::of::<TrainerHandle>(0),
         host: std::ptr::from_ref(desk).cast_mut().cast(),
-        progress: Rc::into_raw(progress).cast(),
+        progress,
         instance: HrStr::new(&desk.name),
         log_level: log_level(),
         tensors: &raw const tensors::TABLE,

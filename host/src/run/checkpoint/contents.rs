@@ -1,11 +1,11 @@
 //! What a checkpoint keeps.
 
+use crate::engine::SavedState;
+use crate::events::SavedMetric;
 use crate::events::SavedSeries;
-use crate::metrics::SavedReading;
+use crate::progress::Progress;
 use crate::run::data_files::DataFiles;
-use crate::saved_state::SavedState;
 use crate::torch::rng::RngState;
-use hookrack_plugin_api::abi::HrProgress;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct Facts {
     #[serde(default)]
     pub without: Vec<String>,
     /// What each metric has reached.
-    pub metrics: Vec<SavedReading>,
+    pub metrics: Vec<SavedMetric>,
     /// The scalars; their values are among the tensors.
     pub events: Vec<SavedSeries>,
     /// Values that hooks share.
@@ -89,8 +89,8 @@ pub enum Stage {
 
 impl Position {
     /// The position of a run in progress.
-    pub fn of(progress: &HrProgress, lr_position: u64, stage: Stage) -> Self {
-        let HrProgress { epoch, iter, inner_iter, samples, .. } = *progress;
+    pub fn of(progress: &Progress, lr_position: u64, stage: Stage) -> Self {
+        let Progress { epoch, iter, inner_iter, samples, .. } = *progress;
         Self { epoch, iter, inner_iter, samples, lr_position, stage, ..Self::default() }
     }
 }

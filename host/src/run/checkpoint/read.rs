@@ -2,10 +2,10 @@
 
 use super::manifest::Manifest;
 use super::{Checkpoint, Facts, HOOKS, MODEL, OPTIMIZER, RUN, STATE, iter_of};
+use crate::engine::SavedState;
 use crate::events::Sample;
 use crate::run::json_value::from_json;
 use crate::run::{RunDirError, safetensors_file};
-use crate::saved_state::SavedState;
 use serde_json::Value as Json;
 use std::path::Path;
 use tch::Tensor;

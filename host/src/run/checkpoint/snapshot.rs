@@ -2,10 +2,10 @@
 
 use super::manifest::About;
 use super::{Checkpoint, HOOKS, MODEL, OPTIMIZER, RUN, STATE};
+use crate::engine::SavedState;
 use crate::events::Sample;
 use crate::run::json_value::to_json;
 use crate::run::{RunDirError, safetensors_file};
-use crate::saved_state::SavedState;
 use serde_json::{Map, Value as Json};
 use tch::{Kind, Tensor};
 

@@ -1,9 +1,9 @@
 //! Checkpoints on a real disk: written, damaged, found.
 
 use super::*;
+use crate::engine::SavedState;
 use crate::events::{Sample, SavedSeries};
 use crate::run::safetensors_file;
-use crate::saved_state::SavedState;
 use crate::torch::rng::RngState;
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,8 +12,8 @@ mod record;
 use super::record_file::RecordFile;
 use super::{RunFacts, Writer};
 use crate::events::{Content, EventStorage, Image, Media, Medium};
+use crate::progress::Progress;
 use crate::run::{RunDirError, atomic};
-use hookrack_plugin_api::abi::HrProgress;
 use image::{ExtendedColorType, ImageEncoder as _};
 use ledger::Ledger;
 use messages::{Event, SessionLog, SessionStatus, Shown, Summary, Value, What};
@@ -143,13 +143,13 @@ fn medium(medium: &Medium) -> Option<Value> {
 }
 
 impl Writer for TensorBoard {
-    fn write(&mut self, events: &EventStorage, progress: &HrProgress) -> Result<(), RunDirError> {
+    fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         self.record(events, progress)?;
         self.records.flush();
         Ok(())
     }
 
-    fn record(&mut self, events: &EventStorage, _progress: &HrProgress) -> Result<(), RunDirError> {
+    fn record(&mut self, events: &EventStorage, _progress: &Progress) -> Result<(), RunDirError> {
         for series in events.pending() {
             if let Some(value) = series.latest() {
                 let value = vec![scalar(series.name(), value)];
@@ -252,7 +252,7 @@ mod tests {
     fn write(board: &mut dyn Writer, events: &mut EventStorage, iter: u64) {
         let key = events.key("train/loss", false);
         events.put(key, Sample { iter, samples: iter, value: 0.5 });
-        board.write(events, &HrProgress::default()).unwrap();
+        board.write(events, &Progress::default()).unwrap();
         events.mark_written();
     }
 

@@ -8,6 +8,7 @@ mod subject;
 pub use error::ManifestError;
 pub(super) use subject::Subject;
 
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::{Level, OnError, Param, Point};
 use json::{HookJson, MetricJson};
 use param::ParamJson;
@@ -64,15 +65,6 @@ pub struct MetricManifest {
     pub params: Option<Vec<Param>>,
 }
 
-/// Which of two values of a metric is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// The larger one.
-    Higher,
-    /// The smaller one.
-    Lower,
-}
-
 impl HookManifest {
     pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
         let json: HookJson = of.json(text)?;
@@ -108,11 +100,7 @@ impl MetricManifest {
     pub(super) fn parse(text: &str, of: &Subject<'_>) -> Result<Self, ManifestError> {
         let json: MetricJson = of.json(text)?;
         of.check_name(json.name)?;
-        let better = of.word("better", &json.better, "higher or lower", |word| match word {
-            "higher" => Some(Better::Higher),
-            "lower" => Some(Better::Lower),
-            _ => None,
-        })?;
+        let better = of.word("better", &json.better, "higher or lower", Better::from_name)?;
         let MetricJson { aliases, doc, unit, ops, .. } = json;
         let (name, params) = (of.name.to_owned(), params(json.params));
         Ok(Self { name, aliases, doc, better, unit, ops, params })

@@ -1,0 +1,9 @@
+//! Lets the programs of this package find libtorch.
+
+#[path = "../torch/link_args.rs"]
+mod link_args;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    link_args::print(&link_args::libtorch()?);
+    Ok(())
+}

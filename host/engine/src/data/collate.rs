@@ -1,0 +1,176 @@
+//! Samples side by side: each one is written by its data set into the row of the batch that it will be read from.
+
+use std::slice::ChunksExactMut;
+use std::sync::Arc;
+
+use tch::{Device, Tensor};
+
+use super::prng::Prng;
+use super::slot::{Row, Slot};
+use super::spec::{DataSpec, elements};
+use super::transform::{Chain, Scratch};
+use super::{Batch, Dataset, size};
+use crate::error::{EngineError, Result};
+use hookrack_torch::block::{Block, Pool};
+
+/// Which samples a batch has, and what its random numbers depend on.
+pub(super) struct Job<I> {
+    pub(super) indices: I,
+    pub(super) seed: u64,
+    pub(super) epoch: u64,
+    /// The place of the batch in the epoch.
+    pub(super) number: u64,
+}
+
+/// Random numbers of samples and of batches are not the same ones.
+const OF_SAMPLE: u64 = 1;
+const OF_BATCH: u64 = 2;
+
+/// A batch that is no tensor yet. It may come from any thread.
+#[derive(Debug)]
+pub(super) struct Filled {
+    input: Box<Block>,
+    label: Box<Block>,
+    rows: usize,
+}
+
+/// Turns filled memory into tensors.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    // The first side is the batch's, set for each.
+    input: Vec<i64>,
+    label: Vec<i64>,
+    has_tokens: bool,
+    has_int_labels: bool,
+    device: Device,
+}
+
+impl Shapes {
+    pub(super) fn new(spec: &DataSpec, device: Device) -> Self {
+        let with_rows = |sides: &[i64]| [&[0], sides].concat();
+        Self {
+            input: with_rows(&spec.input),
+            label: with_rows(&spec.label_shape()),
+            has_tokens: spec.has_tokens(),
+            has_int_labels: spec.has_int_labels(),
+            device,
+        }
+    }
+
+    /// The batch; its memory goes back to the pool with its last tensor.
+    pub(super) fn batch(&mut self, filled: Filled) -> Result<Batch> {
+        let Filled { input, label, rows } = filled;
+        (self.input[0], self.label[0]) = (size(rows), size(rows));
+        let tensor = |block: Box<Block>, is_int: bool, shape: &[i64]| -> Result<Tensor> {
+            let filled = if is_int {
+                block.into_tensor::<i64>(shape)?
+            } else {
+                block.into_tensor::<f32>(shape)?
+            };
+            let is_there = self.device == Device::Cpu;
+            Ok(if is_there { filled } else { filled.f_to_device(self.device)? })
+        };
+        Ok(Batch {
+            input: tensor(input, self.has_tokens, &self.input)?,
+            label: tensor(label, self.has_int_labels, &self.label)?,
+        })
+    }
+}
+
+/// The rows of a block, one by one.
+enum Rows<'a> {
+    Floats(ChunksExactMut<'a, f32>),
+    Ints(ChunksExactMut<'a, i64>),
+}
+
+impl<'a> Rows<'a> {
+    fn of(block: &'a mut Block, rows: usize, len: usize, is_int: bool) -> Self {
+        if is_int {
+            Self::Ints(block.elements(rows * len).chunks_exact_mut(len.max(1)))
+        } else {
+            Self::Floats(block.elements(rows * len).chunks_exact_mut(len.max(1)))
+        }
+    }
+
+    fn next(&mut self) -> Row<'a> {
+        match self {
+            Self::Floats(rows) => Row::Floats(rows.next().unwrap_or_default()),
+            Self::Ints(rows) => Row::Ints(rows.next().unwrap_or_default()),
+        }
+    }
+}
+
+/// Reads the samples of a job into memory of the pool.
+pub(super) fn fill<D: Dataset + ?Sized>(
+    dataset: &D,
+    chain: &Chain,
+    pool: &Arc<Pool>,
+    scratch: &mut Scratch,
+    job: Job<impl ExactSizeIterator<Item = usize>>,
+) -> Result<Filled> {
+    let (spec, rows) = (chain.spec(), job.indices.len());
+    let (input_len, label_len) = (elements(&spec.input), elements(&spec.label_shape()));
+    let bytes = |len: usize, is_int: bool| rows * len * if is_int { 8 } else { 4 };
+    let mut input = pool.take(bytes(input_len, spec.has_tokens()))?;
+    let mut label = pool.take(bytes(label_len, spec.has_int_labels()))?;
+    let mut inputs = Rows::of(&mut input, rows, input_len, spec.has_tokens());
+    let mut labels = Rows::of(&mut label, rows, label_len, spec.has_int_labels());
+    for index in job.indices {
+        let (input, label) = (inputs.next(), labels.next());
+        if index >= dataset.len() {
+            return Err(out_of_range(index, dataset.len()));
+        }
+        let mut random = Prng::new(&[job.seed, job.epoch, index as u64, OF_SAMPLE]);
+        chain.plan(&mut random, scratch);
+        dataset.read(index, &mut Slot { input, label, chain, scratch })?;
+    }
+    dataset.check()?;
+    let mut random = Prng::new(&[job.seed, job.epoch, job.number, OF_BATCH]);
+    for kept in chain.mixes(&mut random) {
+        mix(input.elements(rows * input_len), input_len, kept);
+        if !spec.has_int_labels() {
+            mix(label.elements(rows * label_len), label_len, kept);
+        }
+    }
+    Ok(Filled { input, label, rows })
+}
+
+/// Blends each row with its counterpart from the other end.
+fn mix(rows: &mut [f32], len: usize, kept: f32) {
+    let count = rows.len() / len.max(1);
+    let (head, tail) = rows.split_at_mut(count.div_ceil(2) * len);
+    for (a, b) in head.chunks_exact_mut(len.max(1)).zip(tail.chunks_exact_mut(len.max(1)).rev()) {
+        for (a, b) in a.iter_mut().zip(b) {
+            (*a, *b) = (kept * *a + (1.0 - kept) * *b, kept * *b + (1.0 - kept) * *a);
+        }
+    }
+}
+
+/// The samples with these numbers, in this order, as they are, in freshly made tensors.
+pub(super) fn batch<D: Dataset + ?Sized>(dataset: &D, indices: &[usize]) -> Result<Batch> {
+    let chain = Chain::none(dataset.spec(), dataset.brightest());
+    let job = Job { indices: indices.iter().copied(), seed: 0, epoch: 0, number: 0 };
+    let filled = fill(dataset, &chain, &Pool::new(0), &mut chain.scratch(), job)?;
+    Shapes::new(chain.spec(), Device::Cpu).batch(filled)
+}
+
+/// The error for a sample that is not there.
+fn out_of_range(index: usize, len: usize) -> EngineError {
+    EngineError::Data(format!("sample {index} was asked for, but there are {len}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_mixed_in_pairs_from_both_ends() {
+        let mut rows = [0.0, 0.0, 5.0, 5.0, 8.0, 4.0];
+        mix(&mut rows, 2, 0.75);
+        let wanted = [2.0, 1.0, 5.0, 5.0, 6.0, 3.0];
+        let far = rows.iter().zip(wanted).any(|(found, wanted)| (found - wanted).abs() > 1e-6);
+        assert!(!far, "{rows:?}: the middle one has itself for a partner");
+        let mut empty: [f32; 0] = [];
+        mix(&mut empty, 3, 0.5);
+    }
+}

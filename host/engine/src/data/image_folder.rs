@@ -1,0 +1,205 @@
+//! `ImageFolder`: PNG and JPEG files, a folder for each class.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hookrack_plugin_api::prelude::Deserialize;
+use image::imageops::{FilterType, resize};
+use image::{DynamicImage, ImageReader};
+
+use super::{DataSpec, Dataset, Slot, Target, size};
+use crate::error::{EngineError, Result};
+use crate::registry::Component;
+
+/// Pictures in a folder for each class; each is read, resized and scaled to 0..1 when it is drawn.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageFolderSettings {
+    /// The folder of the folders, whose sorted names are the classes.
+    pub dir: PathBuf,
+    /// Height and width that all pictures are brought to.
+    #[param(min = 1, max = 65536)]
+    pub size: Vec<u32>,
+    /// 3 for red, green and blue, 1 for grey.
+    #[serde(default = "channels")]
+    #[param(min = 1, max = 3)]
+    pub channels: u8,
+    /// The folders that are classes, in order; empty for all.
+    #[serde(default)]
+    pub classes: Vec<String>,
+}
+
+fn channels() -> u8 {
+    3
+}
+
+impl Component<(), dyn Dataset> for ImageFolderSettings {
+    const KIND: &'static str = "data set";
+    const NAME: &'static str = "ImageFolder";
+
+    fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
+        let &[height, width] = self.size.as_slice() else {
+            return Err(Self::refuse(format!(
+                "size = {:?}: give height and width, [224, 224]",
+                self.size
+            )));
+        };
+        if self.channels == 2 {
+            return Err(Self::refuse("channels = 2: give 3 for colours or 1 for grey"));
+        }
+        let classes = if self.classes.is_empty() { folders(&self.dir)? } else { self.classes };
+        if classes.is_empty() {
+            return Err(EngineError::Data(format!(
+                "{} has no folder: one for each class is wanted",
+                self.dir.display()
+            )));
+        }
+        let mut files = Vec::new();
+        for (class, name) in classes.iter().enumerate() {
+            let found = pictures(&self.dir.join(name))?;
+            files.extend(found.into_iter().map(|path| (path, size(class))));
+        }
+        let is_grey = self.channels == 1;
+        Ok(Box::new(ImageFolder { files, classes: size(classes.len()), height, width, is_grey }))
+    }
+}
+
+/// Files with their classes.
+#[derive(Debug)]
+pub struct ImageFolder {
+    files: Vec<(PathBuf, i64)>,
+    classes: i64,
+    height: u32,
+    width: u32,
+    is_grey: bool,
+}
+
+/// The entries of a folder, sorted: the order must not depend on the file system.
+fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
+    let failed =
+        |error| EngineError::Data(format!("cannot read folder {}: {error}", dir.display()));
+    let entries = fs::read_dir(dir).map_err(failed)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn folders(dir: &Path) -> Result<Vec<String>> {
+    let folders = entries(dir)?.into_iter().filter(|path| path.is_dir());
+    let names = folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    Ok(names.filter(|name| !name.starts_with('.')).collect())
+}
+
+fn pictures(dir: &Path) -> Result<Vec<PathBuf>> {
+    let is_picture = |path: &PathBuf| {
+        let extension = path.extension().map(OsStr::to_ascii_lowercase);
+        extension
+            .is_some_and(|extension| ["png", "jpg", "jpeg"].iter().any(|known| extension == *known))
+    };
+    let found: Vec<_> = entries(dir)?.into_iter().filter(is_picture).collect();
+    if found.is_empty() {
+        return Err(EngineError::Data(format!(
+            "{} has no .png, .jpg or .jpeg file",
+            dir.display()
+        )));
+    }
+    Ok(found)
+}
+
+fn decode(path: &Path) -> Result<DynamicImage> {
+    let failed = |error: &dyn std::fmt::Display| {
+        EngineError::Data(format!("{} is no picture that can be read: {error}", path.display()))
+    };
+    let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
+    reader.map_err(|error| failed(&error))?.decode().map_err(|error| failed(&error))
+}
+
+impl Dataset for ImageFolder {
+    fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    fn spec(&self) -> DataSpec {
+        let channels = if self.is_grey { 1 } else { 3 };
+        let input = vec![channels, i64::from(self.height), i64::from(self.width)];
+        DataSpec { input, target: Target::Classes(self.classes) }
+    }
+
+    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+        let (path, class) = &self.files[index];
+        let picture = decode(path)?;
+        let (width, height) = (self.width, self.height);
+        if self.is_grey {
+            slot.bytes(&resize(&picture.into_luma8(), width, height, FilterType::Triangle));
+        } else {
+            let picture = resize(&picture.into_rgb8(), width, height, FilterType::Triangle);
+            // Pixel by pixel in the file, colour by colour in a batch.
+            let mut bytes = Vec::with_capacity(picture.len());
+            for colour in 0..3 {
+                bytes.extend(picture.iter().skip(colour).step_by(3));
+            }
+            slot.bytes(&bytes);
+        }
+        slot.class(*class);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DATASETS;
+    use super::*;
+    use crate::registry::Choice;
+    use hookrack_plugin_api::Value;
+
+    fn open(dir: &Path, channels: i64) -> std::result::Result<Box<dyn Dataset>, String> {
+        let size = Value::List(vec![Value::Int(2), Value::Int(4)]);
+        let dir = Value::Str(dir.display().to_string());
+        let settings = [("dir", dir), ("size", size), ("channels", Value::Int(channels))];
+        Choice::new("ImageFolder", &settings)
+            .build("data set", DATASETS, &())
+            .map_err(|e| e.to_string())
+    }
+
+    fn save(dir: &Path, name: &str, colour: [u8; 3], (width, height): (u32, u32)) {
+        fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
+        image::RgbImage::from_pixel(width, height, image::Rgb(colour))
+            .save(dir.join(name))
+            .unwrap();
+    }
+
+    #[test]
+    fn folders_are_classes_and_pictures_come_in_one_size() {
+        let dir = tempfile::tempdir().unwrap();
+        save(dir.path(), "cat/1.png", [255, 51, 0], (4, 2));
+        save(dir.path(), "cat/2.jpg", [128, 128, 128], (9, 9));
+        save(dir.path(), "ant/1.png", [0, 0, 255], (1, 1));
+        fs::write(dir.path().join("cat/notes.txt"), "no picture").unwrap();
+        let data = open(dir.path(), 3).unwrap();
+        assert_eq!(data.spec(), DataSpec { input: vec![3, 2, 4], target: Target::Classes(2) });
+        let batch = data.batch(&[0, 1, 2]).unwrap();
+        assert_eq!(Vec::<i64>::try_from(batch.label).unwrap(), [0, 1, 1], "ant comes first");
+        let at = |place: &[i64]| batch.input.double_value(place);
+        assert!((at(&[1, 0, 1, 3]) - 1.0).abs() < 1e-6 && (at(&[1, 1, 0, 0]) - 0.2).abs() < 1e-6);
+        assert!((at(&[2, 2, 1, 1]) - 0.5).abs() < 0.02, "JPEG is not exact");
+        let grey = open(dir.path(), 1).unwrap();
+        assert_eq!(grey.batch(&[1]).unwrap().input.size(), [1, 1, 2, 4]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_picture_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        save(dir.path(), "a/1.png", [1, 2, 3], (40, 40));
+        let path = dir.path().join("a/1.png");
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let error = open(dir.path(), 3).unwrap().batch(&[0]).unwrap_err().to_string();
+        assert!(error.contains("a/1.png is no picture that can be read"), "{error}");
+        fs::remove_file(&path).unwrap();
+        assert!(open(dir.path(), 3).err().unwrap().ends_with("/a has no .png, .jpg or .jpeg file"));
+        fs::remove_dir(dir.path().join("a")).unwrap();
+        assert!(open(dir.path(), 3).err().unwrap().contains("has no folder"));
+    }
+}

@@ -1,0 +1,265 @@
+//! The loader: walks an epoch's order in batches, from any batch on, with threads that work ahead if wanted.
+
+use std::sync::Arc;
+
+use tch::Device;
+
+use super::collate::{Filled, Job, Shapes, fill};
+use super::sampler::{Order, Remainder, Sampler, Shard};
+use super::transform::{Chain, Scratch};
+use super::workers::Workers;
+use super::{Batch, DataSpec, Dataset};
+use crate::error::{EngineError, Result};
+use crate::memory;
+use hookrack_torch::block::Pool;
+
+/// How batches are drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoaderSettings {
+    /// Samples in a batch.
+    pub batch_size: usize,
+    /// A new random order in each epoch.
+    pub shuffle: bool,
+    /// Leave out a last batch that is not full.
+    pub drop_last: bool,
+    /// The run's seed.
+    pub seed: u64,
+    /// Which part of the samples this process draws.
+    pub shard: Shard,
+    /// What happens to samples that cannot be dealt out evenly to all ranks.
+    pub remainder: Remainder,
+    /// Threads that make batches ahead; with 0 they are made when asked for.
+    pub workers: usize,
+    /// How many batches are made ahead at most.
+    pub prefetch: usize,
+    /// Whether threads go on into the next epoch while this one ends: for loaders that walk one epoch after another.
+    pub endless: bool,
+    /// Where batches are.
+    pub device: Device,
+}
+
+impl LoaderSettings {
+    /// Batches of this size in the data set's order, made when asked for.
+    pub fn new(batch_size: usize) -> Self {
+        Self {
+            batch_size,
+            shuffle: false,
+            drop_last: false,
+            seed: 0,
+            shard: Shard::WHOLE,
+            remainder: Remainder::Keep,
+            workers: 0,
+            prefetch: 1,
+            endless: false,
+            device: Device::Cpu,
+        }
+    }
+}
+
+/// What makes batches: shared by the loader and its threads.
+pub(super) struct Maker {
+    dataset: Arc<dyn Dataset>,
+    chain: Chain,
+    pool: Arc<Pool>,
+    batch_size: usize,
+    seed: u64,
+}
+
+impl Maker {
+    pub(super) fn scratch(&self) -> Scratch {
+        self.chain.scratch()
+    }
+
+    /// Makes batch `number` of an epoch.
+    pub(super) fn make(
+        &self,
+        order: &Order,
+        epoch: u64,
+        number: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Filled> {
+        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.batch_size);
+        let end = order.count().min(start.saturating_add(self.batch_size));
+        let indices = (start.min(end)..end).map(|place| order.at(place));
+        let job = Job { indices, seed: self.seed, epoch, number };
+        fill(self.dataset.as_ref(), &self.chain, &self.pool, scratch, job)
+    }
+}
+
+/// Gives the batches of an epoch one by one.
+pub struct Loader {
+    maker: Arc<Maker>,
+    sampler: Sampler,
+    batches: u64,
+    epoch: u64,
+    order: Order,
+    next: u64,
+    shapes: Shapes,
+    scratch: Scratch,
+    settings: LoaderSettings,
+    // Started by the first batch that is asked for.
+    workers: Option<Workers>,
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Loader")
+            .field("sampler", &self.sampler)
+            .field("settings", &self.settings)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Loader {
+    /// A loader of samples as they are, before the first batch of epoch 0.
+    pub fn new(dataset: Arc<dyn Dataset>, settings: &LoaderSettings) -> Result<Self> {
+        let chain = Chain::none(dataset.spec(), dataset.brightest());
+        Self::transformed(dataset, chain, settings)
+    }
+
+    /// A loader of samples that go through a chain of transforms.
+    pub fn transformed(
+        dataset: Arc<dyn Dataset>,
+        chain: Chain,
+        settings: &LoaderSettings,
+    ) -> Result<Self> {
+        let LoaderSettings { batch_size, shuffle, seed, shard, remainder, .. } = *settings;
+        if batch_size == 0 || shard.rank >= shard.world {
+            let Shard { rank, world } = shard;
+            let why =
+                format!("batch_size = {batch_size}, rank = {rank} of {world}: no such loader");
+            return Err(EngineError::Data(why));
+        }
+        let sampler = Sampler { len: dataset.len(), seed, shuffle, shard, remainder };
+        let batches = batches(&sampler, settings)?;
+        check_memory(chain.spec(), &sampler, settings)?;
+        // What is made ahead, what is in use, and what a hook may keep, input and label each.
+        let ahead = settings.prefetch.saturating_add(settings.workers);
+        let pool = Pool::new(ahead.saturating_add(2).saturating_mul(2));
+        let maker = Arc::new(Maker { dataset, chain, pool, batch_size, seed });
+        Ok(Self {
+            shapes: Shapes::new(maker.chain.spec(), settings.device),
+            scratch: maker.scratch(),
+            order: sampler.order(0),
+            maker,
+            sampler,
+            batches,
+            epoch: 0,
+            next: 0,
+            settings: settings.clone(),
+            workers: None,
+        })
+    }
+
+    /// Another walk over the same samples, before the first batch of epoch 0, without threads of its own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self {
+            maker: Arc::clone(&self.maker),
+            sampler: self.sampler.clone(),
+            batches: self.batches,
+            epoch: 0,
+            order: self.sampler.order(0),
+            next: 0,
+            shapes: Shapes::new(self.spec(), self.settings.device),
+            scratch: self.maker.scratch(),
+            settings: LoaderSettings { workers: 0, ..self.settings.clone() },
+            workers: None,
+        }
+    }
+
+    /// Ends every epoch after so many batches, where it has more. For a loader that no batch was asked of yet.
+    pub fn shorten(&mut self, batches: u64) {
+        self.batches = self.batches.min(batches);
+    }
+
+    /// Batches in an epoch; the same in every epoch.
+    pub fn batches(&self) -> u64 {
+        self.batches
+    }
+
+    /// Whether so many batches side by side fit into memory; an epoch has no more than it has.
+    pub fn check_group(&self, group: u64) -> Result<()> {
+        let (batches, rows) = (group.min(self.batches), self.settings.batch_size);
+        let rows = (rows as u128 * u128::from(batches)).min(self.sampler.count() as u128);
+        let what = format!("{batches} batches side by side");
+        memory::check("accumulate_grad_batches", what, self.spec().bytes().saturating_mul(rows))
+    }
+
+    /// The data set.
+    pub fn dataset(&self) -> &Arc<dyn Dataset> {
+        &self.maker.dataset
+    }
+
+    /// What the samples of a batch look like, after all transforms.
+    pub fn spec(&self) -> &DataSpec {
+        self.maker.chain.spec()
+    }
+
+    /// Goes to batch `position` of an epoch. It costs the same wherever that is: no sample is read, and no order made.
+    pub fn begin(&mut self, epoch: u64, position: u64) {
+        (self.epoch, self.next) = (epoch, position);
+        self.order = self.sampler.order(epoch);
+        if let Some(workers) = &self.workers {
+            workers.begin(epoch, position);
+        }
+    }
+
+    /// How many batches of this epoch were given or passed over.
+    pub fn position(&self) -> u64 {
+        self.next
+    }
+
+    /// The next batch, or `None` at the end of the epoch.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        if self.next >= self.batches {
+            return Ok(None);
+        }
+        let filled = if self.settings.workers == 0 {
+            self.maker.make(&self.order, self.epoch, self.next, &mut self.scratch)?
+        } else {
+            self.workers()?.next()?
+        };
+        self.next += 1;
+        self.shapes.batch(filled).map(Some)
+    }
+
+    fn workers(&mut self) -> Result<&Workers> {
+        if self.workers.is_none() {
+            let walk = (&self.sampler, self.batches);
+            let started = Workers::start(&self.maker, walk, &self.settings)?;
+            started.begin(self.epoch, self.next);
+            self.workers = Some(started);
+        }
+        self.workers.as_ref().ok_or_else(|| EngineError::Data("no worker was started".into()))
+    }
+}
+
+/// Whether a batch fits into memory, and those that are made ahead.
+fn check_memory(spec: &DataSpec, sampler: &Sampler, settings: &LoaderSettings) -> Result<()> {
+    let rows = settings.batch_size.min(sampler.count());
+    let batch = spec.bytes().saturating_mul(rows as u128);
+    memory::check("batch_size", format!("a batch of {rows} samples"), batch)?;
+    let ahead = if settings.workers == 0 { 0 } else { settings.prefetch as u128 };
+    memory::check("prefetch", format!("{ahead} batches made ahead"), batch.saturating_mul(ahead))
+}
+
+fn batches(sampler: &Sampler, settings: &LoaderSettings) -> Result<u64> {
+    let (count, size) = (sampler.count(), settings.batch_size);
+    let batches = if settings.drop_last { count / size } else { count.div_ceil(size) };
+    if batches > 0 {
+        return Ok(batches as u64);
+    }
+    Err(EngineError::Data(match (sampler.len, count) {
+        (0, _) => "the data set is empty".to_owned(),
+        (len, 0) => format!("{len} samples are too few for {} ranks", sampler.shard.world),
+        _ => format!(
+            "batch_size = {size} but only {count} samples, and drop_last leaves out a batch \
+             that is not full: make batch_size smaller or set drop_last = false"
+        ),
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Data: data sets that write samples by number into a batch, the order they are drawn in, and the loader between them.
+
+mod array;
+mod array_pair;
+mod cifar10;
+mod collate;
+mod csv;
+mod digits;
+mod file_bytes;
+mod idx_file;
+mod idx_images;
+mod image_folder;
+mod loader;
+mod npy;
+mod npy_file;
+mod part;
+mod permutation;
+mod prng;
+mod safetensors;
+mod sampler;
+mod slot;
+mod spec;
+mod split;
+mod synthetic;
+mod text;
+mod tokens;
+pub mod transform;
+mod vocabulary;
+mod windows;
+mod workers;
+
+use tch::Tensor;
+
+pub use cifar10::{Cifar10, Cifar10Settings};
+pub use csv::{Csv, CsvSettings, CsvTarget};
+pub use digits::{Digits, DigitsSettings};
+pub use idx_images::{IdxImages, IdxImagesSettings};
+pub use image_folder::{ImageFolder, ImageFolderSettings};
+pub use loader::{Loader, LoaderSettings};
+pub use npy::{NpySettings, NpzSettings};
+pub use part::Part;
+pub use prng::Prng;
+pub use safetensors::SafetensorsSettings;
+pub use sampler::{Order, Remainder, Sampler, Shard};
+pub use slot::Slot;
+pub use spec::{DataSpec, Target};
+pub use split::{Split, TrainTest};
+pub use synthetic::{Synthetic, SyntheticSettings};
+pub use text::{Text, TextSettings, Unit};
+pub use tokens::{Tokens, TokensSettings};
+pub use vocabulary::Vocabulary;
+
+use super::error::Result;
+use super::registry::Entry;
+use hookrack_torch::shape;
+
+/// Some samples side by side; the first dimension of both tensors is the sample.
+#[derive(Debug)]
+pub struct Batch {
+    /// What goes into the model.
+    pub input: Tensor,
+    /// What should come out.
+    pub label: Tensor,
+}
+
+impl Batch {
+    /// How many samples.
+    pub fn rows(&self) -> i64 {
+        shape::side(&self.input, 0).unwrap_or(0)
+    }
+
+    /// The rows of several batches, one after the other, in memory of their own.
+    pub fn joined(batches: &[Self]) -> Result<Self> {
+        let all = |of: fn(&Self) -> &Tensor| {
+            Tensor::f_cat(&batches.iter().map(of).collect::<Vec<_>>(), 0)
+        };
+        Ok(Self { input: all(|batch| &batch.input)?, label: all(|batch| &batch.label)? })
+    }
+
+    /// Some of the rows, sharing the memory.
+    pub fn narrow(&self, start: i64, rows: i64) -> Result<Self> {
+        Ok(Self {
+            input: self.input.f_narrow(0, start, rows)?,
+            label: self.label.f_narrow(0, start, rows)?,
+        })
+    }
+}
+
+/// A data set. Any sample can be read without those before it, by several threads at once.
+pub trait Dataset: Send + Sync {
+    /// How many samples.
+    fn len(&self) -> usize;
+
+    /// What the samples look like.
+    fn spec(&self) -> DataSpec;
+
+    /// Writes the sample with this number to its place in a batch: all of its input and all of its label, in the
+    /// shape that [`spec`](Self::spec) says. No libtorch: threads of the loader call it.
+    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()>;
+
+    /// Whether all samples that were read so far were really there; asked once after each batch.
+    ///
+    /// # Errors
+    /// A file has shrunk since it was opened: what was read of it is not to be used.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether labels are among the class numbers that count for nothing. Such samples cannot be mixed with others.
+    fn has_ignored(&self) -> bool {
+        false
+    }
+
+    /// The byte that becomes 1.0, where inputs are bytes.
+    fn brightest(&self) -> u8 {
+        u8::MAX
+    }
+
+    /// What tokens stand for, where there are any.
+    fn vocabulary(&self) -> Vocabulary<'_> {
+        Vocabulary::Ids
+    }
+
+    /// Whether there is no sample.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The samples with these numbers, in this order, in freshly made tensors.
+    fn batch(&self, indices: &[usize]) -> Result<Batch> {
+        collate::batch(self, indices)
+    }
+}
+
+/// Every data set that a config can name.
+pub static DATASETS: &[Entry<(), dyn Dataset>] = &[
+    Entry::of::<Cifar10Settings>(),
+    Entry::of::<CsvSettings>(),
+    Entry::of::<DigitsSettings>(),
+    Entry::of::<IdxImagesSettings>(),
+    Entry::of::<ImageFolderSettings>(),
+    Entry::of::<NpySettings>(),
+    Entry::of::<NpzSettings>(),
+    Entry::of::<SafetensorsSettings>(),
+    Entry::of::<SyntheticSettings>(),
+    Entry::of::<TextSettings>(),
+    Entry::of::<TokensSettings>(),
+];
+
+/// A count as libtorch wants it.
+fn size(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

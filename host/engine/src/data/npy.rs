@@ -1,0 +1,127 @@
+//! `Npy` and `Npz`: inputs and labels that NumPy saved, in two files or in one archive.
+
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::Dataset;
+use super::array::Array;
+use super::array_pair::ArrayPair;
+use super::file_bytes::FileBytes;
+use super::npy_file;
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Inputs and labels in two files of `numpy.save`, mapped into memory; uint8 inputs are scaled to 0..1, others stay as they are.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NpySettings {
+    /// The file of the inputs, [samples, …].
+    pub inputs: PathBuf,
+    /// The file of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
+    pub labels: PathBuf,
+    /// How many classes; unless set, one more than the largest label that counts.
+    #[param(min = 1)]
+    pub classes: Option<i64>,
+    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
+}
+
+impl Component<(), dyn Dataset> for NpySettings {
+    const KIND: &'static str = "data set";
+    const NAME: &'static str = "Npy";
+
+    fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
+        let inputs = npy_file::array(FileBytes::open(&self.inputs)?)?;
+        let labels = npy_file::array(FileBytes::open(&self.labels)?)?;
+        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes, self.ignore_index)?))
+    }
+}
+
+/// Inputs and labels in one file of `numpy.savez` or `savez_compressed`, unpacked into memory; uint8 inputs are scaled to 0..1.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NpzSettings {
+    /// The archive.
+    pub path: PathBuf,
+    /// The name of the inputs in it, [samples, …].
+    #[serde(default = "inputs")]
+    pub inputs: String,
+    /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
+    #[serde(default = "labels")]
+    pub labels: String,
+    /// How many classes; unless set, one more than the largest label that counts.
+    #[param(min = 1)]
+    pub classes: Option<i64>,
+    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    pub ignore_index: Option<i64>,
+}
+
+fn inputs() -> String {
+    "x".to_owned()
+}
+
+fn labels() -> String {
+    "y".to_owned()
+}
+
+impl Component<(), dyn Dataset> for NpzSettings {
+    const KIND: &'static str = "data set";
+    const NAME: &'static str = "Npz";
+
+    fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
+        let file = FileBytes::open(&self.path)?;
+        let (inputs, labels) = (member(&file, &self.inputs)?, member(&file, &self.labels)?);
+        Ok(Box::new(ArrayPair::new(inputs, labels, self.classes, self.ignore_index)?))
+    }
+}
+
+/// Whether a file begins as archives do.
+pub(super) fn is_archive(file: &FileBytes) -> bool {
+    file.starts_with(b"PK")
+}
+
+fn archive(file: &FileBytes) -> Result<zip::ZipArchive<Cursor<&[u8]>>> {
+    zip::ZipArchive::new(Cursor::new(&file[..]))
+        .map_err(|error| file.wrong(0, format!("no archive of NumPy's ({error})")))
+}
+
+/// The names of an archive's arrays.
+fn names(archive: &zip::ZipArchive<Cursor<&[u8]>>) -> Vec<String> {
+    archive.file_names().map(|name| name.trim_end_matches(".npy").to_owned()).collect()
+}
+
+/// The name of the only array of an archive.
+pub(super) fn only_name(file: &FileBytes) -> Result<String> {
+    let names = names(&archive(file)?);
+    match &names[..] {
+        [only] => Ok(only.clone()),
+        [] => Err(file.wrong(0, "no array in the archive")),
+        _ => {
+            Err(file
+                .wrong(0, format!("several arrays, {}: say which with `array`", names.join(", "))))
+        }
+    }
+}
+
+/// An array of an archive. Its checksum is compared while it is unpacked.
+pub(super) fn member(file: &FileBytes, name: &str) -> Result<Array> {
+    let mut archive = archive(file)?;
+    let Some(place) = archive.index_for_name(&format!("{name}.npy")) else {
+        let names = names(&archive).join(", ");
+        let why = format!("no array `{name}` in the archive: there are {names}");
+        return Err(file.wrong(0, why));
+    };
+    let broken = |error: &dyn std::fmt::Display| {
+        file.wrong(0, format!("array `{name}` cannot be unpacked ({error}): get the file again"))
+    };
+    let mut entry = archive.by_index(place).map_err(|error| broken(&error))?;
+    let mut bytes = Vec::new();
+    entry.read_to_end(&mut bytes).map_err(|error| broken(&error))?;
+    npy_file::array(FileBytes::unpacked(within(file.path(), name), bytes))
+}
+
+fn within(archive: &Path, name: &str) -> PathBuf {
+    archive.join(format!("{name}.npy"))
+}

@@ -1,0 +1,265 @@
+//! `Text`: a text file as rows of tokens, each with the one that follows it.
+
+use std::path::{Path, PathBuf};
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::file_bytes::FileBytes;
+use super::windows::{Windows, part};
+use super::{DataSpec, Dataset, Slot, Split, Target, Vocabulary, size};
+use crate::error::{EngineError, Result};
+use crate::registry::Component;
+
+/// A text, cut into rows of tokens; the label of each token is the one that follows it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextSettings {
+    /// The file, plain or gzipped.
+    pub path: PathBuf,
+    /// Tokens in a row.
+    #[param(min = 1)]
+    pub context: usize,
+    /// From the start of one row to that of the next; unless set, `context`, so that no token comes twice.
+    #[param(min = 1)]
+    pub stride: Option<usize>,
+    /// What a token is: a byte, out of 256, or a character, out of those that the vocabulary has.
+    #[serde(default = "unit")]
+    pub unit: Unit,
+    /// The file whose characters are the vocabulary; unless set, the text itself, all of it.
+    pub vocabulary: Option<PathBuf>,
+    /// Which part of the text.
+    #[serde(default = "split")]
+    pub split: Split,
+    /// The share at the end of the text that is val.
+    #[serde(default = "val_share")]
+    #[param(min = 0.0, max = 1.0)]
+    pub val_share: f64,
+}
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// One of 256 bytes.
+    Bytes,
+    /// A character.
+    Chars,
+}
+
+fn unit() -> Unit {
+    Unit::Bytes
+}
+
+fn split() -> Split {
+    Split::All
+}
+
+fn val_share() -> f64 {
+    0.1
+}
+
+impl Component<(), dyn Dataset> for TextSettings {
+    const KIND: &'static str = "data set";
+    const NAME: &'static str = "Text";
+
+    fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
+        if self.unit == Unit::Bytes && self.vocabulary.is_some() {
+            return Err(Self::refuse(
+                "vocabulary goes with unit = \"chars\": bytes are always 256",
+            ));
+        }
+        Ok(Box::new(Text::open(&self)?))
+    }
+}
+
+/// The tokens of a text.
+#[derive(Debug)]
+enum Tokens {
+    /// The file itself.
+    Bytes(FileBytes),
+    /// Numbers of characters in the vocabulary.
+    Chars(Vec<u32>),
+}
+
+/// The rows of one part of a text.
+#[derive(Debug)]
+pub struct Text {
+    tokens: Tokens,
+    vocabulary: Vec<char>,
+    windows: Windows,
+}
+
+impl Text {
+    /// Opens the file and finds the rows of the part that is wanted.
+    pub fn open(settings: &TextSettings) -> Result<Self> {
+        let file = FileBytes::open(&settings.path)?;
+        let (tokens, vocabulary) = match settings.unit {
+            Unit::Bytes => (Tokens::Bytes(file), Vec::new()),
+            Unit::Chars => characters(&file, settings.vocabulary.as_deref())?,
+        };
+        let len = match &tokens {
+            Tokens::Bytes(bytes) => bytes.len(),
+            Tokens::Chars(chars) => chars.len(),
+        };
+        let part = part(len, settings.split, settings.val_share);
+        let windows = Windows::cut(&part, settings.context, settings.stride)
+            .map_err(|why| EngineError::Data(format!("{}: {why}", settings.path.display())))?;
+        Ok(Self { tokens, vocabulary, windows })
+    }
+}
+
+fn characters(file: &FileBytes, vocabulary: Option<&Path>) -> Result<(Tokens, Vec<char>)> {
+    let text = utf8(file)?;
+    let known = match vocabulary {
+        Some(path) => distinct(utf8(&FileBytes::open(path)?)?),
+        None => distinct(text),
+    };
+    let mut tokens = Vec::with_capacity(text.len());
+    for (offset, character) in text.char_indices() {
+        let number = known.binary_search(&character).map_err(|_| {
+            file.wrong(
+                offset,
+                format!("{character:?} is not in the vocabulary of {} characters", known.len()),
+            )
+        })?;
+        tokens.push(u32::try_from(number).unwrap_or(u32::MAX));
+    }
+    Ok((Tokens::Chars(tokens), known))
+}
+
+fn utf8(file: &FileBytes) -> Result<&str> {
+    std::str::from_utf8(file).map_err(|error| {
+        file.wrong(error.valid_up_to(), "no UTF-8: convert the file, or use unit = \"bytes\"")
+    })
+}
+
+/// In the order of their code points, each once.
+fn distinct(text: &str) -> Vec<char> {
+    text.chars().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+impl Dataset for Text {
+    fn len(&self) -> usize {
+        self.windows.len()
+    }
+
+    fn spec(&self) -> DataSpec {
+        let vocabulary = match self.tokens {
+            Tokens::Bytes(_) => 256,
+            Tokens::Chars(_) => size(self.vocabulary.len()),
+        };
+        DataSpec { input: vec![size(self.windows.context)], target: Target::Tokens(vocabulary) }
+    }
+
+    fn vocabulary(&self) -> Vocabulary<'_> {
+        match self.tokens {
+            Tokens::Bytes(_) => Vocabulary::Bytes,
+            Tokens::Chars(_) => Vocabulary::Chars(&self.vocabulary),
+        }
+    }
+
+    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+        let (row, next) = self.windows.at(index);
+        match &self.tokens {
+            Tokens::Bytes(bytes) => {
+                slot.tokens(bytes[row].iter().copied().map(i64::from));
+                slot.following(bytes[next].iter().copied().map(i64::from));
+            }
+            Tokens::Chars(chars) => {
+                slot.tokens(chars[row].iter().copied().map(i64::from));
+                slot.following(chars[next].iter().copied().map(i64::from));
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.tokens {
+            Tokens::Bytes(file) => file.check(),
+            Tokens::Chars(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(
+        text: &[u8],
+        change: impl FnOnce(&mut TextSettings),
+    ) -> std::result::Result<Text, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, text).unwrap();
+        let (unit, split) = (Unit::Bytes, Split::All);
+        let mut settings = TextSettings {
+            path,
+            context: 4,
+            stride: None,
+            unit,
+            vocabulary: None,
+            split,
+            val_share: 0.25,
+        };
+        change(&mut settings);
+        let shown = format!("{}/", folder.path().display());
+        Text::open(&settings).map_err(|error| error.to_string().replace(&shown, ""))
+    }
+
+    fn row(text: &Text, index: usize) -> (Vec<i64>, Vec<i64>) {
+        let batch = text.batch(&[index]).unwrap();
+        assert_eq!(batch.input.size(), [1, 4]);
+        (Vec::try_from(batch.input.get(0)).unwrap(), Vec::try_from(batch.label.get(0)).unwrap())
+    }
+
+    #[test]
+    fn each_token_has_the_next_one_for_a_label() {
+        let text = open(&(0..=12).collect::<Vec<u8>>(), |_| ()).unwrap();
+        assert_eq!(text.spec(), DataSpec { input: vec![4], target: Target::Tokens(256) });
+        assert_eq!(text.len(), 3, "the last byte is only a label");
+        assert_eq!(row(&text, 2), (vec![8, 9, 10, 11], vec![9, 10, 11, 12]));
+        let text = open(&(0..=12).collect::<Vec<u8>>(), |s| s.stride = Some(1)).unwrap();
+        assert_eq!((text.len(), row(&text, 8).0), (9, vec![8, 9, 10, 11]));
+    }
+
+    #[test]
+    fn what_is_held_out_is_the_end() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let part = |split| open(&bytes, |settings| settings.split = split).unwrap();
+        let (train, val) = (part(Split::Train), part(Split::Val));
+        assert_eq!((train.len(), val.len(), row(&val, 0).0[0]), (18, 6, 75));
+        assert!(row(&train, 17).1[3] < 75);
+    }
+
+    #[test]
+    fn characters_are_numbered_in_order() {
+        let text = open("été à été".as_bytes(), |settings| settings.unit = Unit::Chars).unwrap();
+        assert_eq!(text.vocabulary(), Vocabulary::Chars(&[' ', 't', 'à', 'é']));
+        assert_eq!(text.spec().target, Target::Tokens(4));
+        assert_eq!(row(&text, 0), (vec![3, 1, 3, 0], vec![1, 3, 0, 2]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_the_byte() {
+        let chars = |settings: &mut TextSettings| settings.unit = Unit::Chars;
+        assert_eq!(
+            open(b"abc\xffdefgh", chars).unwrap_err(),
+            "data: text, byte 3: no UTF-8: convert the file, or use unit = \"bytes\""
+        );
+        let vocabulary = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(vocabulary.path(), "abcd").unwrap();
+        let error = open(b"abcabcxab", |settings| {
+            settings.unit = Unit::Chars;
+            settings.vocabulary = Some(vocabulary.path().to_owned());
+        });
+        assert_eq!(
+            error.unwrap_err(),
+            "data: text, byte 6: 'x' is not in the vocabulary of 4 characters"
+        );
+        assert_eq!(
+            open(b"abcd", |_| ()).unwrap_err(),
+            "data: text: 4 tokens in this part of the text are too few for a row of context = 4 and the token after it"
+        );
+    }
+}

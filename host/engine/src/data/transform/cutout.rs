@@ -1,0 +1,40 @@
+//! `Cutout`: a square of every picture is painted over.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::image::frame;
+use super::{Plan, Transform};
+use crate::data::{DataSpec, Prng};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Paints a square over, its middle anywhere in the picture (arXiv 1708.04552).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cutout {
+    /// The side of the square.
+    #[param(min = 1, max = 65536)]
+    pub side: usize,
+    /// What it is painted with.
+    #[serde(default)]
+    pub fill: f64,
+}
+
+impl Component<DataSpec, dyn Transform> for Cutout {
+    const KIND: &'static str = "transform";
+    const NAME: &'static str = "Cutout";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
+        frame(&data.input).map_err(Self::refuse)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Transform for Cutout {
+    fn plan(&self, random: &mut Prng, plan: &mut Plan) {
+        let (height, width) = plan.size();
+        let half = (self.side / 2).cast_signed();
+        let (y, x) = (random.below(height).cast_signed(), random.below(width).cast_signed());
+        plan.erase((y - half, x - half), (self.side, self.side), self.fill);
+    }
+}

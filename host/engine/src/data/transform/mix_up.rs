@@ -1,0 +1,50 @@
+//! `MixUp`: samples of a batch are blended in pairs, and so are their classes.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::{Transform, image::no_tokens};
+use crate::data::{DataSpec, Prng, Target};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Blends each sample with its counterpart from the other end of the batch, labels too (arXiv 1710.09412).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixUp {
+    /// The share that a sample keeps is drawn from Beta(alpha, alpha), once for each batch.
+    #[serde(default = "alpha")]
+    #[param(min = 0.0)]
+    pub alpha: f64,
+}
+
+fn alpha() -> f64 {
+    0.2
+}
+
+impl Component<DataSpec, dyn Transform> for MixUp {
+    const KIND: &'static str = "transform";
+    const NAME: &'static str = "MixUp";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
+        no_tokens(data).map_err(Self::refuse)?;
+        if self.alpha <= 0.0 {
+            return Err(Self::refuse(format!("alpha = {}: give a number above 0", self.alpha)));
+        }
+        Ok(Box::new(self))
+    }
+}
+
+impl Transform for MixUp {
+    fn spec(&self, before: DataSpec) -> DataSpec {
+        let target = match before.target {
+            Target::Classes(count) => Target::Shares(count),
+            other => other,
+        };
+        DataSpec { target, ..before }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "samples are f32")]
+    fn mix(&self, random: &mut Prng) -> Option<f32> {
+        Some(random.beta(self.alpha) as f32)
+    }
+}

@@ -1,0 +1,95 @@
+//! `RandomErase`: a rectangle of random size and place is painted over in some pictures.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::image::frame;
+use super::{Plan, Transform};
+use crate::data::{DataSpec, Prng};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Paints a rectangle over in some of the pictures (arXiv 1708.04896).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandomErase {
+    /// The share of pictures that lose a rectangle.
+    #[serde(default = "p")]
+    #[param(min = 0.0, max = 1.0)]
+    pub p: f64,
+    /// The smallest and the largest share of the picture that a rectangle has.
+    #[serde(default = "scale")]
+    #[param(min = 0.0, max = 1.0)]
+    pub scale: Vec<f64>,
+    /// The smallest and the largest ratio of its sides.
+    #[serde(default = "ratio")]
+    pub ratio: Vec<f64>,
+    /// What it is painted with.
+    #[serde(default)]
+    pub fill: f64,
+}
+
+fn p() -> f64 {
+    0.5
+}
+
+fn scale() -> Vec<f64> {
+    vec![0.02, 0.33]
+}
+
+fn ratio() -> Vec<f64> {
+    vec![0.3, 3.3]
+}
+
+/// How often a rectangle is drawn anew because it does not fit, as PyTorch does.
+const TRIES: usize = 10;
+
+impl Component<DataSpec, dyn Transform> for RandomErase {
+    const KIND: &'static str = "transform";
+    const NAME: &'static str = "RandomErase";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
+        frame(&data.input).map_err(Self::refuse)?;
+        for (key, range) in [("scale", &self.scale), ("ratio", &self.ratio)] {
+            let fits = matches!(range.as_slice(), [low, high] if 0.0 < *low && low <= high);
+            if !fits {
+                let why =
+                    format!("{key} = {range:?}: give two numbers above 0, the smaller one first");
+                return Err(Self::refuse(why));
+            }
+        }
+        Ok(Box::new(self))
+    }
+}
+
+impl Transform for RandomErase {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sides of pictures are small and positive"
+    )]
+    fn plan(&self, random: &mut Prng, plan: &mut Plan) {
+        if f64::from(random.unit_f32()) >= self.p {
+            return;
+        }
+        let (height, width) = plan.size();
+        for _ in 0..TRIES {
+            let area = within(random, &self.scale, |share| share) * (height * width) as f64;
+            // As likely to be wide as to be high.
+            let ratio = within(random, &self.ratio, f64::ln).exp();
+            let h = (area * ratio).sqrt().round() as usize;
+            let w = (area / ratio).sqrt().round() as usize;
+            if h < height && w < width {
+                let top = random.below(height - h + 1).cast_signed();
+                let left = random.below(width - w + 1).cast_signed();
+                return plan.erase((top, left), (h, w), self.fill);
+            }
+        }
+    }
+}
+
+fn within(random: &mut Prng, range: &[f64], of: fn(f64) -> f64) -> f64 {
+    let end = |end: Option<&f64>| of(end.copied().unwrap_or(1.0));
+    let (low, high) = (end(range.first()), end(range.last()));
+    low + (high - low) * f64::from(random.unit_f32())
+}

@@ -1,0 +1,45 @@
+//! `RandomFlip`: some pictures are mirrored.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::image::frame;
+use super::{Plan, Transform};
+use crate::data::{DataSpec, Prng};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Mirrors some of the pictures left and right, or top and bottom.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandomFlip {
+    /// The share of pictures that are mirrored.
+    #[serde(default = "p")]
+    #[param(min = 0.0, max = 1.0)]
+    pub p: f64,
+    /// Top and bottom, instead of left and right.
+    #[serde(default)]
+    pub vertical: bool,
+}
+
+fn p() -> f64 {
+    0.5
+}
+
+impl Component<DataSpec, dyn Transform> for RandomFlip {
+    const KIND: &'static str = "transform";
+    const NAME: &'static str = "RandomFlip";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
+        frame(&data.input).map_err(Self::refuse)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Transform for RandomFlip {
+    fn plan(&self, random: &mut Prng, plan: &mut Plan) {
+        if f64::from(random.unit_f32()) >= self.p {
+            return;
+        }
+        if self.vertical { plan.flip_vertical() } else { plan.flip_horizontal() }
+    }
+}

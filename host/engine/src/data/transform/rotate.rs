@@ -1,0 +1,38 @@
+//! `Rotate`: pictures are turned by a random angle.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::image::frame;
+use super::{Plan, Transform};
+use crate::data::{DataSpec, Prng};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Turns each picture about its middle by a random angle; pixels are weighed out of the four nearest.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rotate {
+    /// The largest angle, in either direction.
+    #[param(min = 0.0, max = 180.0)]
+    pub degrees: f64,
+    /// The value of what comes in from outside.
+    #[serde(default)]
+    pub fill: f64,
+}
+
+impl Component<DataSpec, dyn Transform> for Rotate {
+    const KIND: &'static str = "transform";
+    const NAME: &'static str = "Rotate";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
+        frame(&data.input).map_err(Self::refuse)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Transform for Rotate {
+    fn plan(&self, random: &mut Prng, plan: &mut Plan) {
+        let angle = (f64::from(random.unit_f32()) * 2.0 - 1.0) * self.degrees;
+        plan.turn(angle, self.fill);
+    }
+}

@@ -1,0 +1,41 @@
+//! `ToFloat`: where the darkest and the brightest byte go.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::image::no_tokens;
+use super::{Scale, Transform};
+use crate::data::DataSpec;
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Spreads values of 0..1, which bytes become by themselves, over another range.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToFloat {
+    /// What 0 becomes.
+    #[serde(default)]
+    pub low: f64,
+    /// What 1, the brightest byte, becomes.
+    #[serde(default = "high")]
+    pub high: f64,
+}
+
+fn high() -> f64 {
+    1.0
+}
+
+impl Component<DataSpec, dyn Transform> for ToFloat {
+    const KIND: &'static str = "transform";
+    const NAME: &'static str = "ToFloat";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
+        no_tokens(data).map_err(Self::refuse)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Transform for ToFloat {
+    fn scale(&self, _channel: usize) -> Scale {
+        Scale { factor: self.high - self.low, shift: self.low }
+    }
+}

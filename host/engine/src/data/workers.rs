@@ -1,0 +1,201 @@
+//! Threads that make batches ahead: at most so many, handed out in order, and gone with the loader.
+//!
+//! Batches are numbered through all epochs, so that the end of one is no place to wait at.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use super::collate::Filled;
+use super::loader::{LoaderSettings, Maker};
+use super::sampler::Sampler;
+use crate::error::{EngineError, Result};
+
+/// The threads of a loader.
+pub(super) struct Workers {
+    desk: Arc<Desk>,
+    threads: Vec<JoinHandle<()>>,
+    /// Batches in an epoch.
+    batches: u64,
+    /// Whether the first batches of the next epoch are made in this one.
+    is_endless: bool,
+}
+
+/// What the threads and the loader share.
+struct Desk {
+    state: Mutex<State>,
+    /// There is something to make.
+    work: Condvar,
+    /// Something was made.
+    made: Condvar,
+}
+
+struct State {
+    /// Grows when the walk goes on elsewhere: what was made for the old place is thrown away.
+    round: u64,
+    /// The next batch that a thread makes, the next one that is handed out, and the first one that nobody wants.
+    to_make: u64,
+    to_give: u64,
+    end: u64,
+    /// Batch `n` waits at place `n % prefetch`.
+    ready: Vec<Option<Result<Filled>>>,
+    is_over: bool,
+}
+
+impl State {
+    /// The next batch to make, unless enough were made ahead.
+    fn task(&mut self) -> Option<Task> {
+        let ahead = self.to_make - self.to_give;
+        if self.to_make >= self.end || ahead >= self.ready.len() as u64 {
+            return None;
+        }
+        let task = Task { round: self.round, serial: self.to_make };
+        self.to_make += 1;
+        Some(task)
+    }
+
+    /// Whether threads that sleep should be woken. Not for each batch: a wake is a system call.
+    fn is_half_empty(&self) -> bool {
+        self.to_make - self.to_give <= self.ready.len() as u64 / 2
+    }
+
+    fn place(&mut self, serial: u64) -> &mut Option<Result<Filled>> {
+        let room = self.ready.len() as u64;
+        #[expect(clippy::cast_possible_truncation, reason = "below `room`, which is a usize")]
+        let place = (serial % room) as usize;
+        &mut self.ready[place]
+    }
+}
+
+struct Task {
+    round: u64,
+    serial: u64,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a task; `None` when it is over.
+    fn next_task(&self) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.is_over {
+                return None;
+            }
+            if let Some(task) = state.task() {
+                return Some(task);
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn hand_in(&self, task: &Task, made: Result<Filled>) {
+        let mut state = self.lock();
+        if state.round == task.round {
+            *state.place(task.serial) = Some(made);
+            self.made.notify_one();
+        }
+    }
+}
+
+impl Workers {
+    /// Starts the threads; they wait for [`begin`](Self::begin).
+    pub(super) fn start(
+        maker: &Arc<Maker>,
+        walk: (&Sampler, u64),
+        settings: &LoaderSettings,
+    ) -> Result<Self> {
+        let (count, (sampler, batches)) = (settings.workers, walk);
+        let state = State {
+            round: 0,
+            to_make: 0,
+            to_give: 0,
+            end: 0,
+            ready: (0..settings.prefetch.max(1)).map(|_| None).collect(),
+            is_over: false,
+        };
+        let (work, made) = (Condvar::new(), Condvar::new());
+        let desk = Arc::new(Desk { state: Mutex::new(state), work, made });
+        let threads = Vec::with_capacity(count);
+        let mut workers = Self { desk, threads, batches, is_endless: settings.endless };
+        for number in 0..count {
+            let (desk, maker) = (Arc::clone(&workers.desk), Arc::clone(maker));
+            let sampler = sampler.clone();
+            let thread = Builder::new()
+                .name(format!("data-{number}"))
+                .spawn(move || serve(&desk, &maker, &sampler, batches));
+            let thread = thread.map_err(|error| {
+                EngineError::Data(format!("no thread for workers = {count}: {error}"))
+            })?;
+            workers.threads.push(thread);
+        }
+        Ok(workers)
+    }
+
+    /// Goes to a batch of an epoch. What was made ahead is thrown away, unless it is what comes next.
+    pub(super) fn begin(&self, epoch: u64, position: u64) {
+        let mut state = self.desk.lock();
+        let first = epoch.saturating_mul(self.batches);
+        let here = first.saturating_add(position);
+        state.end = if self.is_endless { u64::MAX } else { first.saturating_add(self.batches) };
+        if here != state.to_give {
+            state.round += 1;
+            (state.to_make, state.to_give) = (here, here);
+            state.ready.iter_mut().for_each(|place| *place = None);
+        }
+        self.desk.work.notify_all();
+    }
+
+    /// Waits for the next batch. The caller asks for no more than there are.
+    pub(super) fn next(&self) -> Result<Filled> {
+        let mut state = self.desk.lock();
+        loop {
+            let serial = state.to_give;
+            if let Some(made) = state.place(serial).take() {
+                state.to_give += 1;
+                if state.is_half_empty() {
+                    self.desk.work.notify_all();
+                }
+                return made;
+            }
+            state = self.desk.made.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.desk.lock().is_over = true;
+        self.desk.work.notify_all();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::warn!("a thread of the loader ended with a panic");
+            }
+        }
+    }
+}
+
+/// What a thread does all its life. It calls no libtorch: it fills memory.
+fn serve(desk: &Desk, maker: &Maker, sampler: &Sampler, batches: u64) {
+    let mut scratch = maker.scratch();
+    while let Some(task) = desk.next_task() {
+        let (epoch, number) = (task.serial / batches, task.serial % batches);
+        let attempt = || maker.make(&sampler.order(epoch), epoch, number, &mut scratch);
+        // A panic must not leave the training thread waiting.
+        let made = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
+            let why =
+                format!("a thread of the loader panicked at batch {number}: {}", text(&*panic));
+            Err(EngineError::Data(why))
+        });
+        desk.hand_in(&task, made);
+    }
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}

@@ -1,0 +1,398 @@
+//! `Engine`: the parts of training in one hand, each step of an iteration a method that can fail.
+
+use tch::{Device, Tensor};
+
+use super::builder::{EngineBuilder, Parts};
+use super::clip::GradClip;
+use super::error::{EngineError, Result};
+use super::loss::Criterion;
+use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
+use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
+use super::model::{Mode, Model};
+use super::named_tensor::{self, NamedTensor, tensor_list};
+use super::optimizer::{Group, Optimizer};
+use super::precision::Precision;
+use super::registry::Choice;
+use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
+use hookrack_torch::TensorList;
+use hookrack_torch::autograd::{self, GradMode};
+use hookrack_torch::{foreach, shape};
+
+/// Model, loss, optimizer, learning rate and schedule of one run.
+pub struct Engine {
+    model: Box<dyn Model>,
+    criterion: Option<Box<dyn Criterion>>,
+    optimizer: Box<dyn Optimizer>,
+    lr_schedule: Box<dyn LrSchedule>,
+    lr_choice: Option<(Choice, Horizon)>,
+    schedule: Box<dyn Schedule>,
+    schedule_choice: Choice,
+    clip: GradClip,
+    precision: Precision,
+    scaling: LossScalerSettings,
+    loss_scaler: Option<LossScaler>,
+    device: Device,
+    params: TensorList,
+    lr_position: u64,
+    pub(super) told_at: Option<u64>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Engine")
+            .field("params", &self.params.len())
+            .field("lr_position", &self.lr_position)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Begins an engine: parts are given one by one, then built for a kind of data.
+    #[must_use]
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    pub(super) fn assemble(parts: Parts) -> Self {
+        let precision = parts.precision;
+        let mut engine = Self {
+            params: tensor_list(parts.model.params()),
+            model: parts.model,
+            criterion: parts.criterion,
+            optimizer: parts.optimizer,
+            lr_schedule: parts.lr_schedule,
+            lr_choice: parts.lr_choice,
+            schedule: parts.schedule,
+            schedule_choice: parts.schedule_choice,
+            clip: GradClip::new(parts.clip),
+            precision,
+            scaling: parts.loss_scaler,
+            loss_scaler: None,
+            device: parts.device,
+            lr_position: 0,
+            told_at: None,
+        };
+        engine.set_precision(precision);
+        engine.set_lr_position(0);
+        engine
+    }
+
+    /// The model's output. Gradients are recorded in training, whatever the caller's mode is.
+    pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let _mode = GradMode::set(mode == Mode::Train);
+        self.precision.forward(self.device, || self.model.forward(input, mode))
+    }
+
+    /// The model's output without gradients being recorded, in either mode.
+    pub fn infer(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let _mode = GradMode::set(false);
+        self.precision.forward(self.device, || self.model.forward(input, mode))
+    }
+
+    /// Chooses the arithmetic of forward and backward passes; loss scaling begins anew where it needs any.
+    pub fn set_precision(&mut self, precision: Precision) {
+        self.precision = precision;
+        let is_scaled = precision == Precision::Fp16;
+        self.loss_scaler = is_scaled.then(|| LossScaler::new(self.scaling));
+    }
+
+    /// Begins loss scaling anew, by another rule.
+    pub fn set_loss_scaling(&mut self, scaling: LossScalerSettings) -> Result<()> {
+        let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
+        (self.scaling, *scaler) = (scaling, LossScaler::new(scaling));
+        Ok(())
+    }
+
+    /// Where the model is.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What somebody who chose this precision should know about this machine.
+    pub fn caution(&self) -> Option<String> {
+        self.precision.caution(self.device)
+    }
+
+    /// The loss of an output.
+    pub fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        let _mode = GradMode::set(true);
+        self.criterion()?.loss(output, label)
+    }
+
+    fn criterion(&self) -> Result<&dyn Criterion> {
+        self.criterion.as_deref().ok_or(EngineError::NoLoss)
+    }
+
+    /// What the mean of the loss is taken over: how many labels count, or what they weigh together; rows where each
+    /// counts as one. Losses of parts, weighed by it, make the loss of the whole. See [`Criterion::counted`].
+    pub fn loss_weight(&self, label: &Tensor) -> Result<f64> {
+        let counted = self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))?;
+        Ok(counted.unwrap_or_else(|| rows(label)))
+    }
+
+    /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share; one of nothing
+    /// adds nothing, also where its loss is NaN because no label counts. In fp16 they are too large by the loss scale until
+    /// [`unscale`](Self::unscale).
+    pub fn backward(&self, loss: &Tensor, weight: f64) -> Result<()> {
+        if weight == 0.0 {
+            return Ok(());
+        }
+        let _mode = GradMode::set(true);
+        if let Some(scaler) = &self.loss_scaler {
+            return Ok(autograd::backward(&scaler.scaled(loss, weight)?)?);
+        }
+        if (weight - 1.0).abs() < f64::EPSILON {
+            return Ok(autograd::backward(loss)?);
+        }
+        Ok(autograd::backward(&loss.f_mul_scalar(weight)?)?)
+    }
+
+    /// Sets all gradients to none.
+    pub fn zero_grad(&mut self) -> Result<()> {
+        self.optimizer.zero_grad()
+    }
+
+    /// Brings the gradients of a scaled loss back to their size, once all micro-batches have added theirs.
+    /// `None` unless the loss is scaled.
+    pub fn unscale(&mut self) -> Result<Option<LossScaling>> {
+        let scaler = self.loss_scaler.as_mut();
+        scaler.map(|scaler| scaler.unscale(&self.params)).transpose()
+    }
+
+    /// Adds the gradients of a whole batch's loss to those that [`unscale`](Self::unscale) has brought to their size, and
+    /// brings them to the same. `None` unless the loss is scaled.
+    pub fn backward_again(&mut self, loss: &Tensor) -> Result<Option<LossScaling>> {
+        let Some(scaler) = &mut self.loss_scaler else {
+            return self.backward(loss, 1.0).map(|()| None);
+        };
+        let _mode = GradMode::set(true);
+        let product = scaler.scaled(loss, 1.0)?;
+        let aside = Aside::take(&self.params)?;
+        let passed = autograd::backward(&product);
+        let scaling = passed.map_err(Into::into).and_then(|()| scaler.unscale_again(&self.params));
+        aside.put_back()?;
+        scaling.map(Some)
+    }
+
+    /// Clips the gradients where the config asks for it, and gives their norm before, as a 0-dim tensor whose
+    /// value nobody has waited for. `None` when the norm is not clipped.
+    pub fn clip(&mut self) -> Result<Option<Tensor>> {
+        if !self.clip.is_on() {
+            return Ok(None);
+        }
+        self.clip.clip(&self.params)
+    }
+
+    /// The norm over all gradients, as a 0-dim tensor.
+    pub fn grad_norm(&mut self) -> Result<Tensor> {
+        self.clip.norm(&self.params)
+    }
+
+    /// Changes every parameter that has a gradient. Does nothing where loss scaling found that a gradient is
+    /// not finite.
+    pub fn optimizer_step(&mut self) -> Result<()> {
+        if self.is_step_skipped() { Ok(()) } else { self.optimizer.step() }
+    }
+
+    fn is_step_skipped(&self) -> bool {
+        self.loss_scaler.as_ref().is_some_and(LossScaler::skipped)
+    }
+
+    /// Goes to the next step of the learning rate schedule. One that counts iterations waits when the optimizer's
+    /// step was left out: it counts steps that were made.
+    pub fn lr_step(&mut self) {
+        if self.is_step_skipped() && !self.lr_by_epoch() {
+            return;
+        }
+        self.set_lr_position(self.lr_position + 1);
+    }
+
+    /// How many steps the learning rate schedule has made.
+    pub fn lr_position(&self) -> u64 {
+        self.lr_position
+    }
+
+    /// Puts the learning rate schedule at a step, as a resumed run does.
+    pub fn set_lr_position(&mut self, position: u64) {
+        self.lr_position = position;
+        let momentum = self.lr_schedule.momentum(position);
+        for group in self.optimizer.groups_mut() {
+            group.lr = self.lr_schedule.lr(group.base_lr, position);
+            if let (Some(own), Some(scheduled)) = (&mut group.momentum, momentum) {
+                *own = scheduled;
+            }
+        }
+    }
+
+    /// The learning rate schedule, to have it remember.
+    pub(super) fn lr_schedule_mut(&mut self) -> &mut dyn LrSchedule {
+        self.lr_schedule.as_mut()
+    }
+
+    /// The learning rate schedule.
+    pub fn lr_schedule(&self) -> &dyn LrSchedule {
+        self.lr_schedule.as_ref()
+    }
+
+    /// Tells the learning rate schedule the value, put at iteration `iter`, of the scalar that it watches, and sets
+    /// the rates by it. A value that it was told already is passed over.
+    pub fn observe(&mut self, value: f64, iter: u64) {
+        if self.told_at != Some(iter) {
+            self.told_at = Some(iter);
+            self.lr_schedule.observe(value, self.lr_position);
+            self.set_lr_position(self.lr_position);
+        }
+    }
+
+    /// What the schedule says at the current position for a group that began at `base`.
+    pub fn scheduled_lr(&self, base: f64) -> f64 {
+        self.lr_schedule.lr(base, self.lr_position)
+    }
+
+    /// Whether the learning rate schedule steps by epoch; else by iteration.
+    pub fn lr_by_epoch(&self) -> bool {
+        self.lr_schedule.by_epoch()
+    }
+
+    /// Has the learning rate schedule step by epoch or by iteration, whatever its settings say.
+    ///
+    /// # Errors
+    /// It has begun already, it is not one that a config names, or its parts count otherwise.
+    pub fn count_lr_by_epoch(&mut self, by_epoch: bool) -> Result<()> {
+        if self.lr_by_epoch() == by_epoch {
+            return Ok(());
+        }
+        let choice = self.lr_choice.as_mut().filter(|_| self.lr_position == 0);
+        let (choice, horizon) = choice.ok_or(EngineError::LrCount)?;
+        choice.set("by_epoch", by_epoch.into());
+        self.lr_schedule = choice.build("lr scheduler", LR_SCHEDULES, horizon)?;
+        self.set_lr_position(0);
+        Ok(())
+    }
+
+    /// The learning rate of the largest parameter group, which stands for the run's: that with the most parameters, the
+    /// first of several. Where each has one, the rate that most of them start from.
+    pub fn lr(&self) -> f64 {
+        let groups = self.optimizer.groups();
+        let alike = |group: &Group| {
+            let base = group.base_lr.to_bits();
+            groups.iter().filter(|other| other.base_lr.to_bits() == base).count()
+        };
+        let size = |group: &Group| (group.size(), if group.size() > 1 { 0 } else { alike(group) });
+        // The last of equals is the one that is found, and the first is wanted.
+        let largest = groups.iter().rev().max_by_key(|group| size(group));
+        largest.map_or(0.0, |group| group.lr)
+    }
+
+    /// How many parameter groups there are.
+    pub fn group_count(&self) -> usize {
+        self.optimizer.groups().len()
+    }
+
+    /// A parameter group.
+    pub fn group(&self, group: usize) -> Result<&Group> {
+        let found = self.optimizer.groups().get(group);
+        found.ok_or(EngineError::NoGroup { group, count: self.group_count() })
+    }
+
+    /// A parameter group, to change it. A schedule sets learning rate and momentum anew in its next step.
+    pub fn group_mut(&mut self, group: usize) -> Result<&mut Group> {
+        let count = self.group_count();
+        let found = self.optimizer.groups_mut().get_mut(group);
+        found.ok_or(EngineError::NoGroup { group, count })
+    }
+
+    /// The group of a parameter.
+    pub fn group_of(&self, index: usize) -> Result<usize> {
+        let param = self.params().get(index).ok_or(EngineError::NoParam { index })?;
+        let found = self.optimizer.groups().iter().position(|group| group.has(&param.name));
+        found.ok_or(EngineError::NoParam { index })
+    }
+
+    /// Sets the learning rate of every parameter group, until the schedule's next step.
+    pub fn set_lr(&mut self, lr: f64) {
+        for group in self.optimizer.groups_mut() {
+            group.lr = lr;
+        }
+    }
+
+    /// The parameters, in a fixed order.
+    pub fn params(&self) -> &[NamedTensor] {
+        self.model.params()
+    }
+
+    /// Whether every number of every parameter is finite. Waits for the device.
+    pub fn has_finite_params(&self) -> Result<bool> {
+        let _mode = GradMode::set(false);
+        Ok(foreach::norm(&self.params, f64::INFINITY)?.f_double_value(&[])?.is_finite())
+    }
+
+    /// The parameters as a list for list operators.
+    pub fn param_list(&self) -> &TensorList {
+        &self.params
+    }
+
+    /// What the model keeps beside its parameters.
+    pub fn buffers(&self) -> &[NamedTensor] {
+        self.model.buffers()
+    }
+
+    /// The model.
+    pub fn model(&self) -> &dyn Model {
+        self.model.as_ref()
+    }
+
+    /// The optimizer.
+    pub fn optimizer(&self) -> &dyn Optimizer {
+        self.optimizer.as_ref()
+    }
+
+    /// The optimizer, to change it.
+    pub fn optimizer_mut(&mut self) -> &mut dyn Optimizer {
+        self.optimizer.as_mut()
+    }
+
+    /// Cuts batches into so many micro-batches from here on.
+    pub fn set_accumulation(&mut self, parts: usize) -> Result<()> {
+        let context = ScheduleContext { accumulation: parts };
+        self.schedule = self.schedule_choice.build("schedule", SCHEDULES, &context)?;
+        Ok(())
+    }
+
+    /// How a batch is cut into micro-batches.
+    pub(super) fn schedule(&self) -> &dyn Schedule {
+        self.schedule.as_ref()
+    }
+
+    /// The state of the optimizer and of loss scaling, to save.
+    pub fn optimizer_state(&self) -> Vec<NamedTensor> {
+        let scaler = self.loss_scaler.iter().flat_map(LossScaler::state);
+        self.optimizer.state().into_iter().chain(scaler).collect()
+    }
+
+    /// Puts back what [`optimizer_state`](Self::optimizer_state) gave, in a run of whatever precision.
+    pub fn load_optimizer_state(&mut self, state: &[NamedTensor]) -> Result<()> {
+        let (scaler, optimizer): (Vec<_>, Vec<_>) =
+            state.iter().cloned().partition(|named| LossScaler::owns(&named.name));
+        self.optimizer.load_state(&optimizer)?;
+        self.loss_scaler.as_mut().map_or(Ok(()), |own| own.load_state(&scaler))
+    }
+
+    /// Parameters and buffers, to save; handles to the live tensors.
+    pub fn model_state(&self) -> Vec<NamedTensor> {
+        self.params().iter().chain(self.buffers()).cloned().collect()
+    }
+
+    /// Puts parameters and buffers back. Nothing changes unless all of it fits.
+    pub fn load_model_state(&mut self, state: &[NamedTensor]) -> Result<()> {
+        named_tensor::load("model", &self.model_state(), state)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
+fn rows(label: &Tensor) -> f64 {
+    shape::side(label, 0).unwrap_or(1) as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! What can go wrong while an engine is built or used.
+
+use hookrack_torch::TorchError;
+
+/// What the engine's functions return.
+pub type Result<T> = std::result::Result<T, EngineError>;
+
+/// An error of the engine: what failed, which thing, why, what to do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EngineError {
+    /// libtorch refused.
+    #[error(transparent)]
+    Torch(#[from] TorchError),
+    /// A learning rate schedule that cannot be had another way.
+    #[error(
+        "what the learning rate schedule counts cannot be changed: it has begun, or is the program's own"
+    )]
+    LrCount,
+    /// A `type =` that no registry has.
+    #[error("no {kind} is named `{name}`: {hint}")]
+    UnknownType {
+        /// What was looked for: model, loss, …
+        kind: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// Settings that the named thing cannot take.
+    #[error("{kind} `{name}`: {why}")]
+    Settings {
+        /// What it is: model, loss, …
+        kind: &'static str,
+        /// Its `type =`.
+        name: &'static str,
+        /// The setting that is wrong, such as `class_weights`; empty where it is none in particular.
+        key: String,
+        /// What is wrong, and what to write instead.
+        why: String,
+    },
+    /// A model with fewer outputs than the labels have classes.
+    #[error("the model has {outputs} outputs, and the labels are {classes} classes")]
+    FewOutputs {
+        /// Its outputs for each sample.
+        outputs: i64,
+        /// The classes of the data.
+        classes: i64,
+    },
+    /// A model whose output the loss does not take.
+    #[error(
+        "the loss does not take an output of shape {output:?} for labels that are {labels}: {why}"
+    )]
+    Misfit {
+        /// The shape of one output.
+        output: Vec<i64>,
+        /// What labels are.
+        labels: String,
+        /// libtorch's words.
+        why: String,
+    },
+    /// More memory than there is.
+    #[error("{what}: {bytes} bytes are needed, more than this machine has")]
+    TooLarge {
+        /// The setting that asks for it; empty where it is none in particular.
+        key: &'static str,
+        /// What needs it.
+        what: String,
+        /// How much.
+        bytes: u128,
+    },
+    /// A layer of a model that does not fit where it stands.
+    #[error("{path} ({name}): {why}")]
+    Layer {
+        /// Its key below `[model]`, such as `layers.2`.
+        path: String,
+        /// Its `type =`.
+        name: String,
+        /// What is wrong, with both shapes.
+        why: String,
+    },
+    /// A tensor of the wrong shape.
+    #[error("{what} wants shape {wanted}, found {found:?}")]
+    Shape {
+        /// What received it.
+        what: &'static str,
+        /// The shape it can take; the first number is the batch.
+        wanted: String,
+        /// The shape it got.
+        found: Vec<i64>,
+    },
+    /// A pattern that cannot be read.
+    #[error("`{pattern}` is no pattern: {why}")]
+    Pattern {
+        /// As it was written.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A pattern that no parameter's name matches.
+    #[error("no parameter is named `{pattern}`: the nearest are {nearest}")]
+    NoMatch {
+        /// As it was written.
+        pattern: String,
+        /// Names that are there.
+        nearest: String,
+    },
+    /// A pattern of a parameter group for which earlier ones leave nothing.
+    #[error("an earlier pattern takes every parameter that `{pattern}` matches: put it further up")]
+    Shadowed {
+        /// As it was written.
+        pattern: String,
+    },
+    /// Nothing would be left to train.
+    #[error("`{pattern}` would freeze the last parameters that are trained: leave at least one")]
+    AllFrozen {
+        /// The pattern that did it.
+        pattern: String,
+    },
+    /// A saved state that does not belong to what it was loaded into.
+    #[error("the saved {what} does not fit: {why}")]
+    State {
+        /// Model or optimizer.
+        what: &'static str,
+        /// The names that differ.
+        why: String,
+    },
+    /// Weights from elsewhere whose names cannot be put into the model's.
+    #[error("weights: {0}")]
+    Weights(String),
+    /// A role asked for a tensor that is not there at this point.
+    #[error("there is no {name} at this point")]
+    NoTensor {
+        /// Which one.
+        name: &'static str,
+    },
+    /// A model that cannot run as a graph.
+    #[error("it cannot run as a graph: {why}")]
+    NoGraph {
+        /// What tracing said.
+        why: String,
+    },
+    /// A device that cannot be used here.
+    #[error("{device} cannot be used: {why}")]
+    Device {
+        /// Which one.
+        device: String,
+        /// What is missing.
+        why: String,
+    },
+    /// Loss scaling has no scale left to try.
+    #[error(
+        "the gradients have not been finite for so many steps that the loss scale fell to nothing: the loss \
+         itself is not finite; lower the learning rate, or train with precision = \"bf16\" or \"fp32\""
+    )]
+    LossScale,
+    /// Loss scaling was to change in a run without.
+    #[error("the loss is not scaled in this precision: choose fp16 first")]
+    NotScaled,
+    /// The loss was asked for, and none is configured.
+    #[error(
+        "there is no [loss] in the config: add one, or have the hook that runs the model set the loss"
+    )]
+    NoLoss,
+    /// A part that no engine can do without.
+    #[error("an engine needs a {kind}: give the builder one")]
+    NoPart {
+        /// Model, optimizer, …
+        kind: &'static str,
+    },
+    /// A parameter group that does not exist.
+    #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
+    NoGroup {
+        /// Which one.
+        group: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A parameter that does not exist.
+    #[error("the model has no parameter {index}, counted from 0")]
+    NoParam {
+        /// Which one.
+        index: usize,
+    },
+    /// A momentum was to be set where there is none.
+    #[error("the optimizer has no momentum; choose one that has, or give it a momentum above 0")]
+    NoMomentum,
+    /// A data set or a loader that cannot give batches.
+    #[error("data: {0}")]
+    Data(String),
+}
+
+impl From<tch::TchError> for EngineError {
+    fn from(error: tch::TchError) -> Self {
+        Self::Torch(error.into())
+    }
+}

@@ -1,0 +1,127 @@
+//! `CrossEntropy`: class scores against class numbers.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Reduction, Tensor};
+
+use super::weights::{beside, class_weights, counted};
+use super::{Criterion, label};
+use crate::data::{DataSpec, Target};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Cross entropy between class scores (logits) and class numbers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossEntropySettings {
+    /// Share of each label that is spread evenly over all classes.
+    #[serde(default)]
+    #[param(min = 0.0, max = 1.0)]
+    pub label_smoothing: f64,
+    /// Labels with this number count for nothing.
+    #[serde(default = "ignore_index")]
+    pub ignore_index: i64,
+    /// How much each class weighs, one number for each; empty for all alike.
+    #[serde(default)]
+    pub class_weights: Vec<f64>,
+}
+
+fn ignore_index() -> i64 {
+    -100
+}
+
+impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "CrossEntropy";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        let classes = label::classes_or_shares(data).map_err(Self::refuse)?;
+        if matches!(data.target, Target::Shares(_)) && self.ignore_index >= 0 {
+            let why = "ignore_index is for class numbers, and mixed labels are shares of classes";
+            return Err(Self::refuse(format!("{why}: leave it out, or the mixing")));
+        }
+        let weights = class_weights(&self.class_weights, classes)
+            .map_err(|why| Self::refuse_key("class_weights", why))?;
+        let Self { label_smoothing, ignore_index, .. } = self;
+        Ok(Box::new(CrossEntropy { label_smoothing, ignore_index, weights }))
+    }
+}
+
+/// The loss itself.
+#[derive(Debug)]
+struct CrossEntropy {
+    label_smoothing: f64,
+    ignore_index: i64,
+    weights: Option<Tensor>,
+}
+
+impl Criterion for CrossEntropy {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        let (output, label) = label::by_row(output, label)?;
+        Ok(output.f_cross_entropy_loss(
+            &label,
+            beside(self.weights.as_ref(), &output)?,
+            Reduction::Mean,
+            self.ignore_index,
+            self.label_smoothing,
+        )?)
+    }
+
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        counted(label, self.ignore_index, self.weights.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_torch::rounding;
+
+    /// Two or four softmaxes over two scores of up to 5, and their mean.
+    const ROUNDINGS: u32 = 24;
+
+    fn loss(label_smoothing: f64, labels: &[i64]) -> f64 {
+        let output = Tensor::from_slice2(&[[0.0_f32, 0.0], [0.0, 2.0]]);
+        let criterion = CrossEntropy { label_smoothing, ignore_index: -100, weights: None };
+        criterion.loss(&output, &Tensor::from_slice(labels)).unwrap().double_value(&[])
+    }
+
+    #[test]
+    fn values_follow_the_formula() {
+        let certain = (1.0 + (-2.0_f64).exp()).ln();
+        rounding::assert_near(loss(0.0, &[0, 1]), f64::midpoint(2.0_f64.ln(), certain), ROUNDINGS);
+        rounding::assert_near(loss(0.0, &[-100, 1]), certain, ROUNDINGS);
+        rounding::assert_near(loss(0.2, &[-100, 1]), certain + 0.1 * 2.0, ROUNDINGS);
+    }
+
+    #[test]
+    fn shares_of_classes_weigh_the_losses_of_each() {
+        let output = Tensor::from_slice2(&[[0.5_f32, 2.0], [1.0, -1.0]]);
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let loss = |label: &Tensor| criterion.loss(&output, label).unwrap().double_value(&[]);
+        let mixed = loss(&Tensor::from_slice2(&[[0.3_f32, 0.7], [0.7, 0.3]]));
+        let (one, other) =
+            (loss(&Tensor::from_slice(&[0_i64, 1])), loss(&Tensor::from_slice(&[1_i64, 0])));
+        rounding::assert_near(mixed, 0.3 * one + 0.7 * other, 2 * ROUNDINGS);
+    }
+
+    #[test]
+    fn tokens_count_one_by_one() {
+        let output = Tensor::from_slice(&[0.0_f32, 0.0, 0.0, 2.0, 1.0, 3.0, 5.0, 1.0]);
+        let label = Tensor::from_slice(&[0_i64, 1, 1, 0]);
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let loss = |output: &Tensor, label: &Tensor| {
+            criterion.loss(output, label).unwrap().double_value(&[])
+        };
+        let rows = loss(&output.view([4, 2]), &label);
+        let tokens = loss(&output.view([2, 2, 2]), &label.view([2, 2]));
+        rounding::assert_near(tokens, rows, 2 * ROUNDINGS);
+    }
+
+    #[test]
+    fn a_label_out_of_range_is_an_error_not_a_panic() {
+        let output = Tensor::from_slice2(&[[0.0_f32, 0.0]]);
+        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let error = criterion.loss(&output, &Tensor::from_slice(&[5_i64])).unwrap_err();
+        assert!(error.to_string().contains("out of bounds"), "{error}");
+    }
+}

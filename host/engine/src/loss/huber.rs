@@ -1,0 +1,43 @@
+//! `Huber`: squares of small differences, absolute values of large ones.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Reduction, Tensor};
+
+use super::{Criterion, label};
+use crate::data::DataSpec;
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Half the square of differences up to `delta`, beyond that `delta` times the difference less `delta` / 2.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Huber {
+    /// Where the square ends.
+    #[serde(default = "delta")]
+    #[param(min = 0.0)]
+    pub delta: f64,
+}
+
+fn delta() -> f64 {
+    1.0
+}
+
+impl Component<DataSpec, dyn Criterion> for Huber {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "Huber";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        if self.delta == 0.0 {
+            return Err(Self::refuse("delta = 0: give a number above 0, or use L1"));
+        }
+        label::values(data).map_err(Self::refuse)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Criterion for Huber {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        label::same_shape("loss `Huber`, for the label,", output, label)?;
+        Ok(output.f_huber_loss(label, Reduction::Mean, self.delta)?)
+    }
+}

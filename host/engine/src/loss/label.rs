@@ -1,0 +1,53 @@
+//! What losses ask of labels: classes or numbers, and a shape that is never stretched.
+
+use tch::Tensor;
+
+use crate::data::{DataSpec, Target};
+use crate::error::{EngineError, Result};
+
+/// How many classes the labels have, or what to use instead.
+pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str> {
+    match data.target {
+        Target::Classes(count) | Target::Tokens(count) => Ok(count),
+        Target::Shares(_) => {
+            Err("the labels of this data set are shares of classes: use CrossEntropy")
+        }
+        Target::Values(_) => Err("the labels of this data set are no classes: use MSE"),
+    }
+}
+
+/// The same where a share of each class will do, too.
+pub(super) fn classes_or_shares(data: &DataSpec) -> std::result::Result<i64, &'static str> {
+    match data.target {
+        Target::Shares(count) => Ok(count),
+        _ => classes(data),
+    }
+}
+
+/// The shape of labels that are numbers, or what to use instead.
+pub(super) fn values(data: &DataSpec) -> std::result::Result<&[i64], &'static str> {
+    match &data.target {
+        Target::Values(shape) => Ok(shape),
+        Target::Classes(_) | Target::Shares(_) => {
+            Err("the labels of this data set are classes: use CrossEntropy")
+        }
+        Target::Tokens(_) => Err("the labels of this data set are tokens: use CrossEntropy"),
+    }
+}
+
+/// Scores of tokens, [batch, token, vocabulary], as libtorch wants those of classes: one row each. Others stay as they are.
+pub(super) fn by_row(output: &Tensor, label: &Tensor) -> Result<(Tensor, Tensor)> {
+    if output.dim() == 3 && label.dim() == 2 && output.size()[..2] == label.size() {
+        return Ok((output.f_flatten(0, 1)?, label.f_flatten(0, 1)?));
+    }
+    Ok((output.shallow_clone(), label.shallow_clone()))
+}
+
+/// libtorch would stretch [n] against [n, 1] to [n, n], silently.
+pub(super) fn same_shape(what: &'static str, output: &Tensor, label: &Tensor) -> Result<()> {
+    if output.size() == label.size() {
+        return Ok(());
+    }
+    let wanted = format!("{:?} as the output has", output.size());
+    Err(EngineError::Shape { what, wanted, found: label.size() })
+}

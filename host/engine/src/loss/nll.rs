@@ -1,0 +1,57 @@
+//! `NLL`: log-probabilities of classes against class numbers.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Reduction, Tensor};
+
+use super::weights::{beside, class_weights, counted};
+use super::{Criterion, label};
+use crate::data::DataSpec;
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Negative log-likelihood of class numbers under outputs that are log-probabilities.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NllSettings {
+    /// Labels with this number count for nothing.
+    #[serde(default = "ignore_index")]
+    pub ignore_index: i64,
+    /// How much each class weighs, one number for each; empty for all alike.
+    #[serde(default)]
+    pub class_weights: Vec<f64>,
+}
+
+fn ignore_index() -> i64 {
+    -100
+}
+
+impl Component<DataSpec, dyn Criterion> for NllSettings {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "NLL";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        let classes = label::classes(data).map_err(Self::refuse)?;
+        let weights = class_weights(&self.class_weights, classes)
+            .map_err(|why| Self::refuse_key("class_weights", why))?;
+        Ok(Box::new(Nll { ignore_index: self.ignore_index, weights }))
+    }
+}
+
+/// The loss itself.
+#[derive(Debug)]
+struct Nll {
+    ignore_index: i64,
+    weights: Option<Tensor>,
+}
+
+impl Criterion for Nll {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        let (output, label) = label::by_row(output, label)?;
+        let weights = beside(self.weights.as_ref(), &output)?;
+        Ok(output.f_nll_loss_nd(&label, weights, Reduction::Mean, self.ignore_index)?)
+    }
+
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        counted(label, self.ignore_index, self.weights.as_ref())
+    }
+}

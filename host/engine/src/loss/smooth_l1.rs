@@ -1,0 +1,40 @@
+//! `SmoothL1`: the Huber loss over its `beta`, so that large differences weigh as in L1.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::{Reduction, Tensor};
+
+use super::{Criterion, label};
+use crate::data::DataSpec;
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Differences less `beta` / 2, and half their square over `beta` where they are below `beta`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmoothL1 {
+    /// Where the square ends; 0 is L1.
+    #[serde(default = "beta")]
+    #[param(min = 0.0)]
+    pub beta: f64,
+}
+
+fn beta() -> f64 {
+    1.0
+}
+
+impl Component<DataSpec, dyn Criterion> for SmoothL1 {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "SmoothL1";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        label::values(data).map_err(Self::refuse)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Criterion for SmoothL1 {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        label::same_shape("loss `SmoothL1`, for the label,", output, label)?;
+        Ok(output.f_smooth_l1_loss(label, Reduction::Mean, self.beta)?)
+    }
+}

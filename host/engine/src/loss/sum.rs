@@ -1,0 +1,137 @@
+//! `Sum`: several losses of one output, added up with weights.
+
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::prelude::Deserialize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tch::Tensor;
+
+use super::{Criterion, LOSSES};
+use crate::data::DataSpec;
+use crate::error::{EngineError, Result};
+use crate::registry::{Choice, Component};
+use crate::tree::Tree;
+
+/// The sum of several losses, each with its `type`, its settings and a `weight`, which is 1 unless set.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SumSettings {
+    /// The losses, each a table as `[loss]` itself: `{ type = "L1", weight = 0.5 }`.
+    pub losses: Vec<Tree>,
+}
+
+impl Component<DataSpec, dyn Criterion> for SumSettings {
+    const KIND: &'static str = "loss";
+    const NAME: &'static str = "Sum";
+
+    fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
+        if self.losses.is_empty() {
+            return Err(Self::refuse("losses is empty: name at least one"));
+        }
+        let terms = self.losses.into_iter().enumerate().map(|(index, Tree(table))| {
+            let place = format!("losses.{index}");
+            term(table, data).map_err(|why| Self::refuse_key(&place, format!("{place}: {why}")))
+        });
+        Ok(Box::new(Sum { terms: terms.collect::<Result<_>>()?, is_told: AtomicBool::new(false) }))
+    }
+}
+
+/// One loss and its weight, or what is wrong with its table.
+fn term(table: Value, data: &DataSpec) -> std::result::Result<Term, String> {
+    let Value::Table(mut fields) = table else {
+        return Err(format!("a table is wanted, found a {}", table.kind()));
+    };
+    let weight = fields.iter().position(|(key, _)| key == "weight");
+    let weight = weight.map(|place| fields.remove(place).1);
+    let weight = match weight.as_ref().map(Value::as_f64) {
+        None => 1.0,
+        Some(Some(weight)) if weight.is_finite() => weight,
+        Some(_) => return Err("`weight` is no number".to_owned()),
+    };
+    let choice = Choice::from_table("loss", Value::Table(fields))?;
+    let criterion = choice.build("loss", LOSSES, data);
+    Ok(Term { weight, criterion: criterion.map_err(|error| error.to_string())? })
+}
+
+/// The loss itself.
+struct Sum {
+    terms: Vec<Term>,
+    is_told: AtomicBool,
+}
+
+struct Term {
+    weight: f64,
+    criterion: Box<dyn Criterion>,
+}
+
+impl Criterion for Sum {
+    fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
+        let mut sum: Option<Tensor> = None;
+        for Term { weight, criterion } in &self.terms {
+            let term = criterion.loss(output, label)?.f_mul_scalar(*weight)?;
+            sum = Some(match sum {
+                Some(sum) => sum.f_add(&term)?,
+                None => term,
+            });
+        }
+        sum.ok_or(EngineError::NoTensor { name: "loss" })
+    }
+
+    /// Only where all terms count alike; else there is no one number to weigh by.
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        let mut counts = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            counts.push(term.criterion.counted(label)?);
+        }
+        let first = counts.first().copied().flatten();
+        let is_alike = counts.windows(2).all(|pair| pair[0] == pair[1]);
+        if !is_alike && !self.is_told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the terms of loss `Sum` count labels in different ways (class_weights, ignore_index): parts of a batch and \
+                 batches of a pass are weighed by their rows, and the loss of a pass depends on the batch size"
+            );
+        }
+        Ok(first.filter(|_| is_alike))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Target;
+
+    fn table(fields: &[(&str, Value)]) -> Value {
+        Value::Table(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
+    }
+
+    fn error(losses: Vec<Value>) -> String {
+        let data = DataSpec { input: vec![1], target: Target::Values(vec![1]) };
+        let choice = Choice::new("Sum", &[("losses", Value::List(losses))]);
+        choice.build("loss", LOSSES, &data).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn wrong_terms_are_told_with_their_place() {
+        let good = || table(&[("type", "L1".into()), ("weight", 2.into())]);
+        assert_eq!(error(vec![good()]), "");
+        assert_eq!(error(vec![]), "loss `Sum`: losses is empty: name at least one");
+        let second = |fields: &[(&str, Value)]| error(vec![good(), table(fields)]);
+        assert_eq!(second(&[]), "loss `Sum`: losses.1: `type` says which loss: it is missing");
+        assert_eq!(
+            second(&[("type", "L2".into())]),
+            "loss `Sum`: losses.1: no loss is named `L2`: did you mean `L1`?"
+        );
+        assert_eq!(
+            second(&[("type", "Huber".into()), ("delta", (-1.0).into())]),
+            "loss `Sum`: losses.1: loss `Huber`: delta = -1 is less than 0"
+        );
+        assert_eq!(
+            second(&[("type", "L1".into()), ("weight", "much".into())]),
+            "loss `Sum`: losses.1: `weight` is no number"
+        );
+        assert!(second(&[("type", "L1".into()), ("wieght", 1.into())]).contains("`wieght`"));
+        assert_eq!(
+            error(vec!["L1".into()]),
+            "loss `Sum`: losses.0: a table is wanted, found a string"
+        );
+    }
+}

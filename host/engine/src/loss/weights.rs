@@ -1,0 +1,71 @@
+//! Weights of classes or columns: numbers from a config as a tensor of the output's kind.
+
+use tch::{Kind, Tensor};
+
+use crate::error::Result;
+use hookrack_torch::buffer::with_elements;
+
+/// The weights, in doubles on the CPU; `None` for all alike. They must be positive or zero, and `count` of them.
+pub(super) fn weights(
+    key: &str,
+    numbers: &[f64],
+    count: i64,
+) -> std::result::Result<Option<Tensor>, String> {
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    if let Some(wrong) = numbers.iter().find(|number| !number.is_finite() || **number < 0.0) {
+        return Err(format!("{key} has {wrong}: give numbers of at least 0"));
+    }
+    if i64::try_from(numbers.len()) != Ok(count) {
+        return Err(format!("{key} has {} numbers: give {count}", numbers.len()));
+    }
+    Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
+}
+
+/// Weights of classes: not all of them 0, as nothing would count then, and the loss be NaN.
+pub(super) fn class_weights(
+    numbers: &[f64],
+    count: i64,
+) -> std::result::Result<Option<Tensor>, String> {
+    if !numbers.is_empty() && numbers.iter().all(|number| *number == 0.0) {
+        return Err("class_weights are all 0: give at least one above 0".to_owned());
+    }
+    weights("class_weights", numbers, count)
+}
+
+/// The weights as the output's device and precision want them; a copy of a few numbers per call.
+pub(super) fn beside(weights: Option<&Tensor>, output: &Tensor) -> Result<Option<Tensor>> {
+    let like = |weights: &Tensor| weights.f_to_device(output.device())?.f_to_kind(output.kind());
+    Ok(weights.map(like).transpose()?)
+}
+
+/// What the labels that are not `ignored` weigh together, each as its class; how many there are, without weights.
+/// `None` where labels are shares of classes: libtorch then takes the mean over the rows, whatever classes weigh.
+pub(super) fn counted(
+    label: &Tensor,
+    ignored: i64,
+    weights: Option<&Tensor>,
+) -> Result<Option<f64>> {
+    if label.is_floating_point() {
+        return Ok(None);
+    }
+    if weights.is_none()
+        && let Some(count) = with_elements(label, |labels| count_but(labels, ignored))
+    {
+        return Ok(Some(count));
+    }
+    let kept = label.f_ne(ignored)?;
+    let Some(weights) = weights else {
+        return Ok(Some(kept.f_sum(Kind::Double)?.f_double_value(&[])?));
+    };
+    let classes = label.f_masked_select(&kept)?;
+    let weights = weights.f_to_device(label.device())?.f_index_select(0, &classes)?;
+    Ok(Some(weights.f_sum(Kind::Double)?.f_double_value(&[])?))
+}
+
+/// How many labels are not `ignored`. Every step asks, so it makes no tensor.
+#[expect(clippy::cast_precision_loss, reason = "a batch has far fewer labels than 2^53")]
+fn count_but(labels: &[i64], ignored: i64) -> f64 {
+    labels.iter().filter(|label| **label != ignored).count() as f64
+}

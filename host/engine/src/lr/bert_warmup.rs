@@ -1,0 +1,62 @@
+//! `BertWarmupLinearLR`: BERT's schedules by the share of the run that is behind; iMIX's formulas.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rule::rule;
+use super::shape::{cosine, share};
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Rises from 0 for `warmup` of the run, then falls along a line or a cosine, or stays.
+///
+/// With `x = t / T` the rate is `base x / warmup` for `x < warmup`, and after that `base (1 - x) / (1 - warmup)`,
+/// `base (1 + cos(π x)) / 2` or `base`. No warm-up is 0 here; iMIX's -1 halves the line by mistake.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BertWarmupLinearLr {
+    /// The share of the run that the rise takes.
+    #[serde(default, alias = "warmup_ratio")]
+    #[param(min = 0.0, max = 1.0)]
+    warmup: f64,
+    /// What follows the rise.
+    #[serde(default)]
+    warmup_method: Then,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+/// What follows the rise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "iMIX's names")]
+enum Then {
+    #[default]
+    WarmupLinear,
+    WarmupCosine,
+    WarmupConstant,
+}
+
+impl Component<Horizon, dyn LrSchedule> for BertWarmupLinearLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "BertWarmupLinearLR";
+
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = horizon.steps(self.by_epoch);
+        Ok(rule(self.by_epoch, move |base, step| base * self.factor(share(step, total))))
+    }
+}
+
+impl BertWarmupLinearLr {
+    fn factor(&self, done: f64) -> f64 {
+        if done < self.warmup {
+            return done / self.warmup;
+        }
+        match self.warmup_method {
+            Then::WarmupLinear if self.warmup < 1.0 => (1.0 - done) / (1.0 - self.warmup),
+            Then::WarmupLinear | Then::WarmupConstant => 1.0,
+            Then::WarmupCosine => cosine(1.0, 0.0, done),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `ConstantLR`: the optimizer's own rate throughout.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// The optimizer's own rate throughout.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantLr {}
+
+impl Component<Horizon, dyn LrSchedule> for ConstantLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "ConstantLR";
+
+    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl LrSchedule for ConstantLr {
+    fn lr(&self, base: f64, _step: u64) -> f64 {
+        base
+    }
+
+    fn by_epoch(&self) -> bool {
+        false
+    }
+}

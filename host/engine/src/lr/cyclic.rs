@@ -1,0 +1,117 @@
+//! `CyclicLR`: up and down between two rates; PyTorch's formula.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::shape::{decayed, line, share};
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Goes up from `base_lr` to the optimizer's own rate and down again, over and over.
+///
+/// PyTorch's `max_lr` is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round
+/// between `max_momentum` and `base_momentum`; an optimizer without one is left alone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CyclicLr {
+    /// The lower rate.
+    #[param(min = 0.0)]
+    base_lr: f64,
+    /// Steps of the way up.
+    #[serde(default = "step_size")]
+    #[param(min = 1)]
+    step_size_up: u64,
+    /// Steps of the way down; as many as up unless it is written.
+    #[param(min = 1)]
+    step_size_down: Option<u64>,
+    /// What becomes of the height: it stays, it halves with each cycle, or it shrinks by `gamma` with each step.
+    #[serde(default)]
+    mode: Mode,
+    /// The factor of `exp_range`.
+    #[serde(default = "gamma")]
+    #[param(min = 0.0)]
+    gamma: f64,
+    /// Move the momentum too.
+    #[serde(default = "cycle_momentum")]
+    cycle_momentum: bool,
+    /// The momentum at the upper rate.
+    #[serde(default = "base_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    base_momentum: f64,
+    /// The momentum at the lower rate.
+    #[serde(default = "max_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    max_momentum: f64,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+/// What becomes of the height of a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    #[default]
+    Triangular,
+    Triangular2,
+    ExpRange,
+}
+
+fn step_size() -> u64 {
+    2000
+}
+
+fn cycle_momentum() -> bool {
+    true
+}
+
+fn base_momentum() -> f64 {
+    0.8
+}
+
+fn max_momentum() -> f64 {
+    0.9
+}
+
+fn gamma() -> f64 {
+    1.0
+}
+
+impl Component<Horizon, dyn LrSchedule> for CyclicLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "CyclicLR";
+
+    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        Ok(Box::new(self))
+    }
+}
+
+impl LrSchedule for CyclicLr {
+    fn lr(&self, top: f64, step: u64) -> f64 {
+        line(self.base_lr, top, self.height(step))
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        let (low, high) = (self.base_momentum, self.max_momentum);
+        self.cycle_momentum.then(|| line(high, low, self.height(step)))
+    }
+}
+
+impl CyclicLr {
+    /// How far up a step is: 0 at the lower rate, 1 at the upper.
+    fn height(&self, step: u64) -> f64 {
+        let (up, down) = (self.step_size_up, self.step_size_down.unwrap_or(self.step_size_up));
+        let (cycle, within) = (step / (up + down), step % (up + down));
+        let height = if within <= up { share(within, up) } else { 1.0 - share(within - up, down) };
+        let scale = match self.mode {
+            Mode::Triangular => 1.0,
+            Mode::Triangular2 => decayed(1.0, 0.5, cycle),
+            Mode::ExpRange => decayed(1.0, self.gamma, step),
+        };
+        height * scale
+    }
+}

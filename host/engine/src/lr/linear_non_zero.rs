@@ -1,0 +1,50 @@
+//! `WarmupLinearScheduleNonZero`: a straight line up and one down, never below a floor; iMIX's formula.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rise::risen_from_zero;
+use super::rule::rule;
+use super::shape::{line, share};
+use super::span;
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Rises from 0 for `warmup_iterations`, then falls in a straight line, but never below `min_lr`.
+///
+/// `max(min_lr, base t / w)` for `t < w`, then `max(min_lr, base (T - t) / (T - w))`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WarmupLinearScheduleNonZero {
+    /// Steps of the rise.
+    #[serde(default)]
+    warmup_iterations: u64,
+    /// The rise as a share of the run, instead of `warmup_iterations`.
+    #[param(min = 0.0, max = 1.0)]
+    warmup_ratio: Option<f64>,
+    /// The lowest rate.
+    #[serde(default = "min_lr")]
+    #[param(min = 0.0)]
+    min_lr: f64,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+fn min_lr() -> f64 {
+    1e-5
+}
+
+impl Component<Horizon, dyn LrSchedule> for WarmupLinearScheduleNonZero {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "WarmupLinearScheduleNonZero";
+
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = horizon.steps(self.by_epoch);
+        let (steps, ratio) = (self.warmup_iterations, self.warmup_ratio);
+        let rise = span::rise("warmup_iterations", steps, ratio, total).map_err(Self::refuse)?;
+        let fall = total.saturating_sub(rise);
+        let rate = risen_from_zero(rise, move |base, step| line(base, 0.0, share(step, fall)));
+        Ok(rule(self.by_epoch, move |base, step| rate(base, step).max(self.min_lr)))
+    }
+}

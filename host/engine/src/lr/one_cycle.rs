@@ -1,0 +1,142 @@
+//! `OneCycleLR`: up once, down once, far below the start, the momentum the other way; PyTorch's formula, ColossalAI's top.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::shape::{cosine, line, real};
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Rises from the rate divided by `div_factor` to the rate, then falls to a tiny one at the end of the run.
+///
+/// The top is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round between
+/// `max_momentum` and `base_momentum`; an optimizer without one is left alone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OneCycleLr {
+    /// The share of the run that the rise takes.
+    #[serde(default = "pct_start")]
+    #[param(min = 0.0, max = 1.0)]
+    pct_start: f64,
+    /// The form of rise and fall.
+    #[serde(default)]
+    anneal_strategy: Anneal,
+    /// The top divided by the first rate.
+    #[serde(default = "div_factor")]
+    #[param(min = 1.0)]
+    div_factor: f64,
+    /// The first rate divided by the last.
+    #[serde(default = "final_div_factor")]
+    #[param(min = 1.0)]
+    final_div_factor: f64,
+    /// Fall to the first rate as fast as it rose, then to the last one.
+    #[serde(default)]
+    three_phase: bool,
+    /// Move the momentum too.
+    #[serde(default = "cycle_momentum")]
+    cycle_momentum: bool,
+    /// The momentum at the top of the rate.
+    #[serde(default = "base_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    base_momentum: f64,
+    /// The momentum at both ends.
+    #[serde(default = "max_momentum")]
+    #[param(min = 0.0, max = 1.0)]
+    max_momentum: f64,
+    /// Count epochs as steps, not iterations.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+/// The form of rise and fall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Anneal {
+    #[default]
+    Cos,
+    Linear,
+}
+
+fn pct_start() -> f64 {
+    0.3
+}
+
+fn cycle_momentum() -> bool {
+    true
+}
+
+fn base_momentum() -> f64 {
+    0.85
+}
+
+fn max_momentum() -> f64 {
+    0.95
+}
+
+fn div_factor() -> f64 {
+    25.0
+}
+
+fn final_div_factor() -> f64 {
+    1e4
+}
+
+impl Component<Horizon, dyn LrSchedule> for OneCycleLr {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "OneCycleLR";
+
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let total = real(horizon.steps(self.by_epoch));
+        Ok(Box::new(OneCycle { form: self, total }))
+    }
+}
+
+/// The schedule itself: its form, and how many steps it has.
+struct OneCycle {
+    form: OneCycleLr,
+    total: f64,
+}
+
+impl LrSchedule for OneCycle {
+    fn lr(&self, top: f64, step: u64) -> f64 {
+        let first = top / self.form.div_factor;
+        let last = first / self.form.final_div_factor;
+        self.form.at(step, self.total, [first, top, last])
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.form.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        let OneCycleLr { cycle_momentum, base_momentum, max_momentum, .. } = self.form;
+        let ends = [max_momentum, base_momentum, max_momentum];
+        cycle_momentum.then(|| self.form.at(step, self.total, ends))
+    }
+}
+
+impl OneCycleLr {
+    /// What goes from its first value to its top and to its last, at a step.
+    fn at(&self, step: u64, total: f64, [first, top, last]: [f64; 3]) -> f64 {
+        let step = real(step);
+        let peak = self.pct_start * total - 1.0;
+        let (back, end) = (2.0 * peak, total - 1.0);
+        if step <= peak {
+            return self.way(first, top, (step, 0.0, peak));
+        }
+        match self.three_phase {
+            true if step <= back => self.way(top, first, (step, peak, back)),
+            true => self.way(first, last, (step, back, end)),
+            false => self.way(top, last, (step, peak, end)),
+        }
+    }
+
+    /// Where between two rates a step is that lies between two others.
+    fn way(&self, from: f64, to: f64, (step, begin, end): (f64, f64, f64)) -> f64 {
+        let done = if end > begin { ((step - begin) / (end - begin)).min(1.0) } else { 1.0 };
+        match self.anneal_strategy {
+            Anneal::Cos => cosine(from, to, done),
+            Anneal::Linear => line(from, to, done),
+        }
+    }
+}

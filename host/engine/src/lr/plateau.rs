@@ -1,0 +1,185 @@
+//! `ReduceLROnPlateau`: lower the rate when a metric stops getting better; PyTorch's rule.
+
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Multiplies the rate by `factor` when a metric has not become better for more than `patience` epochs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReduceLrOnPlateau {
+    /// Any scalar of the run by its full name, such as `val/Loss`, `val/Accuracy` or `train/loss`.
+    #[param(monitor)]
+    metric: String,
+    /// Whether lower or higher is better.
+    #[serde(default)]
+    mode: Mode,
+    /// What the rate is multiplied by.
+    #[serde(default = "factor")]
+    #[param(min = 0.0, max = 1.0)]
+    factor: f64,
+    /// Epochs without anything better that are borne.
+    #[serde(default = "patience")]
+    patience: u64,
+    /// By how much a value must be better.
+    #[serde(default = "threshold")]
+    #[param(min = 0.0)]
+    threshold: f64,
+    /// Whether the threshold is a share of the best value or an amount.
+    #[serde(default)]
+    threshold_mode: ThresholdMode,
+    /// Epochs after a reduction in which none is counted.
+    #[serde(default)]
+    cooldown: u64,
+    /// The rate does not go below this.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    min_lr: f64,
+    /// A smaller change of the rate is not made.
+    #[serde(default = "eps")]
+    #[param(min = 0.0)]
+    eps: f64,
+}
+
+/// Which of two values is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    #[default]
+    Min,
+    Max,
+}
+
+/// What a threshold is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ThresholdMode {
+    #[default]
+    Rel,
+    Abs,
+}
+
+fn factor() -> f64 {
+    0.1
+}
+
+fn patience() -> u64 {
+    10
+}
+
+fn threshold() -> f64 {
+    1e-4
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+impl Component<Horizon, dyn LrSchedule> for ReduceLrOnPlateau {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "ReduceLROnPlateau";
+    /// iMIX's name.
+    const ALIASES: &'static [&'static str] = &["ReduceOnPlateauSchedule"];
+
+    fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        if self.factor >= 1.0 {
+            return Err(Self::refuse("factor = 1 would never lower the rate: give less"));
+        }
+        if !self.metric.contains('/') {
+            let metric = &self.metric;
+            return Err(Self::refuse(format!(
+                "metric = {metric:?}: give the phase too, such as \"val/{metric}\""
+            )));
+        }
+        Ok(Box::new(Plateau { rule: self, best: None, bad: 0, cooling: 0, reductions: 0 }))
+    }
+}
+
+/// The schedule itself, with what it has seen.
+struct Plateau {
+    rule: ReduceLrOnPlateau,
+    /// The best value, once there is one.
+    best: Option<f64>,
+    /// Epochs since.
+    bad: u64,
+    /// Epochs of rest that are left.
+    cooling: u64,
+    /// How often the rate was lowered.
+    reductions: u64,
+}
+
+impl Plateau {
+    /// NaN is never better.
+    fn is_better(&self, value: f64) -> bool {
+        let ReduceLrOnPlateau { mode, threshold_mode, threshold, .. } = self.rule;
+        let Some(best) = self.best else { return !value.is_nan() };
+        match (mode, threshold_mode) {
+            (Mode::Min, ThresholdMode::Rel) => value < best * (1.0 - threshold),
+            (Mode::Min, ThresholdMode::Abs) => value < best - threshold,
+            (Mode::Max, ThresholdMode::Rel) => value > best * (1.0 + threshold),
+            (Mode::Max, ThresholdMode::Abs) => value > best + threshold,
+        }
+    }
+}
+
+impl LrSchedule for Plateau {
+    fn lr(&self, base: f64, _step: u64) -> f64 {
+        let ReduceLrOnPlateau { factor, min_lr, eps, .. } = self.rule;
+        let mut rate = base;
+        for _ in 0..self.reductions {
+            let lower = f64::max(rate * factor, min_lr);
+            if rate - lower <= eps {
+                break;
+            }
+            rate = lower;
+        }
+        rate
+    }
+
+    fn by_epoch(&self) -> bool {
+        true
+    }
+
+    fn watched(&self) -> Option<&str> {
+        Some(&self.rule.metric)
+    }
+
+    fn observe(&mut self, value: f64, _step: u64) {
+        if self.is_better(value) {
+            (self.best, self.bad) = (Some(value), 0);
+        } else {
+            self.bad += 1;
+        }
+        if self.cooling > 0 {
+            self.cooling -= 1;
+            self.bad = 0;
+        }
+        if self.bad > self.rule.patience {
+            self.reductions += 1;
+            (self.cooling, self.bad) = (self.rule.cooldown, 0);
+        }
+    }
+
+    fn memory(&self) -> Value {
+        let whole = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let numbers =
+            [("bad", self.bad), ("cooling", self.cooling), ("reductions", self.reductions)];
+        let numbers = numbers.map(|(key, number)| (key.to_owned(), whole(number)));
+        let best = self.best.map(|best| ("best".to_owned(), Value::Float(best)));
+        Value::Table(numbers.into_iter().chain(best).collect())
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        let whole = |key: &str| match memory.field(key) {
+            Some(Value::Int(number)) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        self.best = memory.field("best").and_then(Value::as_f64);
+        self.bad = whole("bad").unwrap_or(self.bad);
+        self.cooling = whole("cooling").unwrap_or(self.cooling);
+        self.reductions = whole("reductions").unwrap_or(self.reductions);
+    }
+}

@@ -1,0 +1,115 @@
+//! `Sequential`: one schedule after the other; PyTorch's `SequentialLR`.
+
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::part::{self, Part};
+use super::shape::reached;
+use super::span;
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Runs schedules one after the other; the next one begins at the next milestone, with its own step 0.
+///
+/// A schedule that lasts for the whole run lasts here from its milestone to the next one, or to the end.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sequential {
+    /// The schedules, each `{ type = "…", … }`.
+    schedules: Vec<Part>,
+    /// The steps at which the second one, the third one, … begin; below 1, shares of the run.
+    milestones: Vec<f64>,
+    /// Count epochs as steps, not iterations, in every schedule.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+impl Component<Horizon, dyn LrSchedule> for Sequential {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "Sequential";
+
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let Self { schedules, milestones, by_epoch } = self;
+        let total = horizon.steps(by_epoch);
+        check(schedules.len(), &milestones).map_err(Self::refuse)?;
+        let milestones = span::milestones("milestones", &milestones, total);
+        let milestones = milestones.map_err(Self::refuse)?;
+        let begins: Vec<u64> = std::iter::once(0).chain(milestones.iter().copied()).collect();
+        let ends = milestones.iter().copied().chain([total]);
+        let parts = schedules.iter().zip(begins.iter().zip(ends)).enumerate();
+        let parts = parts.map(|(index, (schedule, (&begin, end)))| {
+            part::build(schedule, by_epoch, end.saturating_sub(begin))
+                .map_err(|why| Self::refuse(format!("schedules.{index}: {why}")))
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(Row { by_epoch, milestones, begins, parts }))
+    }
+}
+
+/// The schedules in a row, with the step at which each begins.
+struct Row {
+    by_epoch: bool,
+    milestones: Vec<u64>,
+    begins: Vec<u64>,
+    parts: Vec<Box<dyn LrSchedule>>,
+}
+
+impl Row {
+    /// Whose turn it is at a step, and which of its own steps that is.
+    fn turn(&self, step: u64) -> (usize, u64) {
+        let index = reached(&self.milestones, step);
+        (index, step - self.begins[index])
+    }
+}
+
+impl LrSchedule for Row {
+    fn lr(&self, base: f64, step: u64) -> f64 {
+        let (index, own) = self.turn(step);
+        self.parts[index].lr(base, own)
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        let (index, own) = self.turn(step);
+        self.parts[index].momentum(own)
+    }
+
+    fn watched(&self) -> Option<&str> {
+        self.parts.iter().find_map(|part| part.watched())
+    }
+
+    fn observe(&mut self, value: f64, step: u64) {
+        let (index, own) = self.turn(step);
+        self.parts[index].observe(value, own);
+    }
+
+    fn memory(&self) -> Value {
+        Value::List(self.parts.iter().map(|part| part.memory()).collect())
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        let Value::List(memories) = memory else { return };
+        for (part, memory) in self.parts.iter_mut().zip(memories) {
+            part.recall(memory);
+        }
+    }
+}
+
+/// Whether there is a milestone between any two schedules, each later than the one before.
+fn check(schedules: usize, milestones: &[f64]) -> std::result::Result<(), String> {
+    if schedules != milestones.len() + 1 {
+        return Err(format!(
+            "{schedules} schedules and {} milestones; there is one milestone between two schedules",
+            milestones.len()
+        ));
+    }
+    let begins_above_0 = milestones.first().is_none_or(|first| *first > 0.0);
+    if !begins_above_0 || milestones.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(format!("milestones = {milestones:?} must rise, and begin above 0"));
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! `Warmup`: a rise before, or over, any other schedule.
+
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::part::{self, Part};
+use super::rise::{Divisor, Method, Rise, risen};
+use super::span;
+use super::{Horizon, LrSchedule};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Puts a rise before any schedule, or over its beginning.
+///
+/// With `shift` the schedule begins when the rise is over and has the rest of the run: `ColossalAI`'s way, where the rise is
+/// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` says what it begins with. Without `shift` the schedule runs from step 0
+/// and the rise leads to its rate at `warmup_steps`: LiBai's way.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WarmedUp {
+    /// Steps of the rise.
+    warmup_steps: Option<u64>,
+    /// The rise as a share of the run, instead of `warmup_steps`.
+    #[param(min = 0.0, max = 1.0)]
+    warmup_ratio: Option<f64>,
+    /// What `t + 1` is divided by in `ColossalAI`'s rise of `w` steps; `w+1` unless set.
+    warmup_divisor: Option<Divisor>,
+    /// The schedule, `{ type = "…", … }`.
+    schedule: Part,
+    /// Begin the schedule after the rise, not under it.
+    #[serde(default = "shift")]
+    shift: bool,
+    /// What the rise begins with, as a factor.
+    #[param(min = 0.0)]
+    warmup_factor: Option<f64>,
+    /// The form of a rise with a factor, or without a shift.
+    #[serde(default)]
+    warmup_method: Method,
+    /// Count epochs as steps, not iterations, in both.
+    #[serde(default)]
+    by_epoch: bool,
+}
+
+fn shift() -> bool {
+    true
+}
+
+impl Component<Horizon, dyn LrSchedule> for WarmedUp {
+    const KIND: &'static str = "lr scheduler";
+    const NAME: &'static str = "Warmup";
+
+    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
+        let Self { shift, warmup_factor, warmup_method: method, by_epoch, .. } = self;
+        let total = horizon.steps(by_epoch);
+        let steps = self.steps(total).map_err(Self::refuse)?;
+        let own = if shift { total.saturating_sub(steps) } else { total };
+        let inner = part::build(&self.schedule, by_epoch, own)
+            .map_err(|why| Self::refuse(format!("schedule: {why}")))?;
+        let rise = (!shift || warmup_factor.is_some()).then(|| Rise {
+            factor: warmup_factor.unwrap_or(0.0),
+            steps,
+            ratio: None,
+            method,
+        });
+        let divisor =
+            steps + u64::from(self.warmup_divisor.unwrap_or(Divisor::Next) == Divisor::Next);
+        let late = if shift { steps } else { 0 };
+        Ok(Box::new(Warmed { inner, steps, divisor, late, rise, by_epoch }))
+    }
+}
+
+impl WarmedUp {
+    fn steps(&self, total: u64) -> std::result::Result<u64, String> {
+        match (self.warmup_steps, self.warmup_ratio) {
+            (None, None) => Err("the rise has no length: give warmup_steps or warmup_ratio".into()),
+            (steps, ratio) => span::rise("warmup_steps", steps.unwrap_or(0), ratio, total),
+        }
+    }
+}
+
+/// A schedule with a rise before or over it.
+struct Warmed {
+    inner: Box<dyn LrSchedule>,
+    /// Steps of the rise.
+    steps: u64,
+    /// What `ColossalAI`'s rise divides by.
+    divisor: u64,
+    /// The step at which the schedule begins.
+    late: u64,
+    /// The rise over the schedule; `None` for `ColossalAI`'s before it.
+    rise: Option<Rise>,
+    by_epoch: bool,
+}
+
+impl Warmed {
+    fn own(&self, step: u64) -> u64 {
+        step.saturating_sub(self.late)
+    }
+}
+
+impl LrSchedule for Warmed {
+    fn lr(&self, base: f64, step: u64) -> f64 {
+        match self.rise {
+            None => {
+                let then = |base, own| self.inner.lr(base, own);
+                risen(self.steps, self.divisor, then)(base, step)
+            }
+            Some(rise) => rise.over(|base, at| self.inner.lr(base, self.own(at)))(base, step),
+        }
+    }
+
+    fn by_epoch(&self) -> bool {
+        self.by_epoch
+    }
+
+    fn momentum(&self, step: u64) -> Option<f64> {
+        self.inner.momentum(self.own(step))
+    }
+
+    fn watched(&self) -> Option<&str> {
+        self.inner.watched()
+    }
+
+    /// What a metric does during the rise says nothing about the schedule.
+    fn observe(&mut self, value: f64, step: u64) {
+        if step >= self.steps {
+            self.inner.observe(value, self.own(step));
+        }
+    }
+
+    fn memory(&self) -> Value {
+        self.inner.memory()
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        self.inner.recall(memory);
+    }
+}

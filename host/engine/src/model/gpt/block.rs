@@ -1,0 +1,90 @@
+//! One block of a GPT: attention, then two linear layers, each on the side of a residual path.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::draw::Draw;
+use crate::model::init::{Fans, root};
+use crate::model::layer::{Activation, Attention, LayerNorm};
+use crate::model::roster::Roster;
+use crate::model::{Mode, dropped};
+
+/// The deviation that GPT-2's weights begin with.
+pub(super) const STD: f64 = 0.02;
+
+/// What all blocks have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) layers: i64,
+    pub(super) heads: i64,
+    pub(super) width: i64,
+    pub(super) dropout: f64,
+    pub(super) bias: bool,
+}
+
+/// A linear layer whose weight is `[inputs, outputs]`: the layout of GPT-2's published files.
+#[derive(Debug)]
+struct Projection {
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Projection {
+    fn new(roster: &mut Roster, path: &str, sides: [i64; 2], std: f64, bias: bool) -> Result<Self> {
+        let fans = Fans { into: sides[0], out: sides[1] };
+        let weight = roster.weight(format!("{path}.weight"), &sides, fans, Draw::Normal(std))?;
+        let bias = bias.then(|| roster.bias(format!("{path}.bias"), sides[1], fans, Draw::Zeros));
+        Ok(Self { weight, bias: bias.transpose()? })
+    }
+
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        Ok(input.f_linear(&self.weight.f_transpose(0, 1)?, self.bias.as_ref())?)
+    }
+}
+
+/// One block.
+#[derive(Debug)]
+pub(super) struct Block {
+    ln_1: LayerNorm,
+    attn_in: Projection,
+    attn_out: Projection,
+    ln_2: LayerNorm,
+    mlp_in: Projection,
+    mlp_out: Projection,
+    attention: Attention,
+    dropout: f64,
+}
+
+impl Block {
+    pub(super) fn new(roster: &mut Roster, path: &str, shape: &Shape) -> Result<Self> {
+        let &Shape { layers, heads, width, dropout, bias } = shape;
+        // What is added to the residual path begins smaller the more is added, as in GPT-2.
+        let small = STD / root(2 * layers);
+        let norm = |roster: &mut Roster, name: &str| {
+            LayerNorm::new(roster, &format!("{path}.{name}"), &[width], bias)
+        };
+        let project = |roster: &mut Roster, name: &str, sides, std| {
+            Projection::new(roster, &format!("{path}.{name}"), sides, std, bias)
+        };
+        Ok(Self {
+            ln_1: norm(roster, "ln_1")?,
+            attn_in: project(roster, "attn.c_attn", [width, 3 * width], STD)?,
+            attn_out: project(roster, "attn.c_proj", [width, width], small)?,
+            ln_2: norm(roster, "ln_2")?,
+            mlp_in: project(roster, "mlp.c_fc", [width, 4 * width], STD)?,
+            mlp_out: project(roster, "mlp.c_proj", [4 * width, width], small)?,
+            attention: Attention { heads, causal: true },
+            dropout,
+        })
+    }
+
+    pub(super) fn forward(&self, x: &Tensor, mode: Mode) -> Result<Tensor> {
+        let dropout = if mode == Mode::Train { self.dropout } else { 0.0 };
+        let joint = self.attn_in.forward(&self.ln_1.forward(x)?)?;
+        let mixed = self.attn_out.forward(&self.attention.mix(&joint, dropout)?)?;
+        let x = x.f_add(&dropped(mixed, self.dropout, mode)?)?;
+        let wide = self.mlp_in.forward(&self.ln_2.forward(&x)?)?;
+        let narrow = self.mlp_out.forward(&Activation::GeluTanh.apply(&wide)?)?;
+        Ok(x.f_add(&dropped(narrow, self.dropout, mode)?)?)
+    }
+}

@@ -1,0 +1,232 @@
+//! `GPT`: a decoder that gives each place of a row of tokens the scores of the token that follows.
+
+mod block;
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use self::block::{Block, STD, Shape};
+use super::init::Init;
+use super::layer::{Embedding, LayerNorm};
+use super::roster::{Anatomy, Roster};
+use super::{Mode, Model, ModelContext, check_tokens, dropped};
+use crate::data::Target;
+use crate::error::Result;
+use crate::memory;
+use crate::registry::Component;
+
+/// A decoder as GPT-2 (Radford et al., 2019); the defaults are those of its smallest size.
+///
+/// Its tensors have the names of Hugging Face's `GPT2LMHeadModel` (`transformer.wte.weight`,
+/// `transformer.h.0.attn.c_attn.weight`, …) and its layout: the weights of blocks are `[inputs, outputs]`. A head that shares
+/// the embedding has no tensor of its own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GptSettings {
+    /// Blocks.
+    #[serde(default = "layers")]
+    #[param(min = 1)]
+    pub layers: i64,
+    /// Heads of each attention; they divide the width.
+    #[serde(default = "layers")]
+    #[param(min = 1)]
+    pub heads: i64,
+    /// Numbers per token within the model.
+    #[serde(default = "width")]
+    #[param(min = 1)]
+    pub width: i64,
+    /// The longest row of tokens that it takes; unless set, as long as a row of the data.
+    #[param(min = 1)]
+    pub context: Option<i64>,
+    /// How many tokens there are; unless set, the data set says it.
+    #[param(min = 1)]
+    pub vocab: Option<i64>,
+    /// Share of values dropped in training.
+    #[serde(default)]
+    #[param(min = 0.0, max = 1.0)]
+    pub dropout: f64,
+    /// Whether the head shares its weight with the embedding.
+    #[serde(default = "yes")]
+    pub tied: bool,
+    /// Whether linear layers and norms have a bias.
+    #[serde(default = "yes")]
+    pub bias: bool,
+    /// How the weights begin.
+    #[serde(default)]
+    pub init: Init,
+}
+
+fn layers() -> i64 {
+    12
+}
+
+fn width() -> i64 {
+    768
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Component<ModelContext, dyn Model> for GptSettings {
+    const KIND: &'static str = "model";
+    const NAME: &'static str = "GPT";
+
+    fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
+        let sides = self.sides(context).map_err(Self::refuse)?;
+        self.init.check().map_err(Self::refuse)?;
+        self.check_memory()?;
+        Ok(Box::new(Gpt::new(&self, sides, context)?))
+    }
+}
+
+/// The longest row and the number of tokens.
+#[derive(Debug, Clone, Copy)]
+struct Sides {
+    places: i64,
+    vocab: i64,
+}
+
+impl GptSettings {
+    /// Whether the matrices of all blocks fit into memory: one by one they might, until the machine has no more.
+    fn check_memory(&self) -> Result<()> {
+        let [layers, width] = [self.layers, self.width].map(|n| u128::from(n.unsigned_abs()));
+        // Twelve squares of the width in a block: four in the attention, eight in what follows it.
+        let bytes = (4 * 12 * width * width).saturating_mul(layers);
+        memory::check("layers", format!("{} blocks of width {}", self.layers, self.width), bytes)
+    }
+
+    fn sides(&self, context: &ModelContext) -> std::result::Result<Sides, String> {
+        let (Target::Tokens(known), &[row]) = (&context.data.target, context.data.input.as_slice())
+        else {
+            return Err(
+                "it takes rows of tokens, which this data set does not have: use Text".into()
+            );
+        };
+        let Self { heads, width, .. } = *self;
+        if width % heads != 0 {
+            return Err(format!("width = {width} is no multiple of heads = {heads}"));
+        }
+        let (places, vocab) = (self.context.unwrap_or(row), self.vocab.unwrap_or(*known));
+        if places < row {
+            return Err(format!("context = {places}, but a row of the data has {row} tokens"));
+        }
+        if vocab < *known {
+            return Err(format!("vocab = {vocab}, but the data has {known} different tokens"));
+        }
+        Ok(Sides { places, vocab })
+    }
+}
+
+/// The model itself.
+#[derive(Debug)]
+struct Gpt {
+    tokens: Embedding,
+    places: Embedding,
+    blocks: Vec<Block>,
+    norm: LayerNorm,
+    head: Option<Embedding>,
+    dropout: f64,
+    anatomy: Anatomy,
+}
+
+impl Gpt {
+    fn new(settings: &GptSettings, sides: Sides, context: &ModelContext) -> Result<Self> {
+        let (Sides { places, vocab }, mut roster) =
+            (sides, Roster::new(context.device, settings.init.clone()));
+        let GptSettings { layers, heads, width, dropout, bias, .. } = *settings;
+        let shape = Shape { layers, heads, width, dropout, bias };
+        let tokens = Embedding::new(&mut roster, "transformer.wte", vocab, width, STD)?;
+        let rows = Embedding::new(&mut roster, "transformer.wpe", places, width, STD)?;
+        let blocks = (0..layers)
+            .map(|i| Block::new(&mut roster, &format!("transformer.h.{i}"), &shape))
+            .collect::<Result<_>>()?;
+        let norm = LayerNorm::new(&mut roster, "transformer.ln_f", &[width], bias)?;
+        let own_head = !settings.tied;
+        let head = own_head.then(|| Embedding::new(&mut roster, "lm_head", vocab, width, STD));
+        Ok(Self {
+            tokens,
+            places: rows,
+            blocks,
+            norm,
+            head: head.transpose()?,
+            dropout,
+            anatomy: roster.finish(&[places], &[places, vocab]),
+        })
+    }
+}
+
+impl Model for Gpt {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let row = check_tokens("model `GPT`", input, self.anatomy.input_shape[0])?;
+        let places = self.places.first(row)?;
+        let mut x = dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)?;
+        for block in &self.blocks {
+            x = block.forward(&x, mode)?;
+        }
+        self.head.as_ref().unwrap_or(&self.tokens).scores(&self.norm.forward(&x)?)
+    }
+
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DataSpec;
+    use crate::model::{MODELS, widen};
+    use crate::registry::Choice;
+    use hookrack_plugin_api::Value;
+    use hookrack_torch::rng;
+    use hookrack_torch::rounding;
+    use tch::{Device, Kind};
+
+    fn gpt(settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
+        let small = [("layers", 2_i64.into()), ("heads", 2_i64.into()), ("width", 8_i64.into())];
+        let unset = small.iter().filter(|(key, _)| settings.iter().all(|(set, _)| set != key));
+        let settings: Vec<_> = unset.chain(settings).cloned().collect();
+        let data = DataSpec { input: vec![6], target: Target::Tokens(11) };
+        let context = ModelContext { data, device: Device::Cpu };
+        Choice::new("GPT", &settings).build("model", MODELS, &context)
+    }
+
+    #[test]
+    fn no_place_sees_what_comes_after_it() {
+        let _alone = rng::TEST_LOCK.lock();
+        let model = gpt(&[]).unwrap();
+        widen(model.as_ref());
+        let scores = |tokens: &[i64]| {
+            let input = Tensor::from_slice(tokens).view([1, -1]);
+            model.forward(&input, Mode::Eval).unwrap()
+        };
+        let (a, b) = (scores(&[1, 2, 3, 4, 5, 6]), scores(&[1, 2, 3, 4, 5, 7]));
+        let far =
+            |place| (a.narrow(1, place, 1) - b.narrow(1, place, 1)).abs().max().double_value(&[]);
+        assert!((0..5).all(|place| far(place) < rounding::DOUBLES), "an earlier place changed");
+        assert!(far(5) > 1e-4);
+        // A shorter row gives the same scores.
+        let short = scores(&[1, 2, 3]);
+        let off = (short - a.narrow(1, 0, 3)).abs().max().double_value(&[]);
+        assert!(off < rounding::DOUBLES, "{off:e}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let _alone = rng::TEST_LOCK.lock();
+        let text = |settings: &[(&str, Value)]| gpt(settings).err().unwrap().to_string();
+        let wanted = "model `GPT`: width = 8 is no multiple of heads = 3";
+        assert_eq!(text(&[("heads", 3_i64.into())]), wanted);
+        let wanted = "model `GPT`: context = 4, but a row of the data has 6 tokens";
+        assert_eq!(text(&[("context", 4_i64.into())]), wanted);
+        let wanted = "model `GPT`: vocab = 9, but the data has 11 different tokens";
+        assert_eq!(text(&[("vocab", 9_i64.into())]), wanted);
+        let model = gpt(&[]).unwrap();
+        let long = Tensor::zeros([2, 7], (Kind::Int64, Device::Cpu));
+        let error = model.forward(&long, Mode::Eval).unwrap_err().to_string();
+        assert!(error.contains("at most 6 tokens, found [2, 7]"), "{error}");
+        let strange = Tensor::from_slice(&[11_i64]).view([1, 1]);
+        assert!(model.forward(&strange, Mode::Eval).is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! Attention of a row's places to each other, in several heads.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::draw::Draw;
+use crate::model::init::{Fans, root};
+use crate::model::roster::Roster;
+use hookrack_torch::shape;
+
+/// What is done with queries, keys and values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attention {
+    /// Parts that the width is split into; each attends by itself.
+    pub heads: i64,
+    /// Whether a place sees itself and those before it only.
+    pub causal: bool,
+}
+
+impl Attention {
+    /// The mixed values, `[batch, places, width]`, of queries, keys and values side by side, `[batch, places, 3 width]`.
+    /// `dropout` is the share of the attention that is dropped.
+    pub fn mix(&self, joint: &Tensor, dropout: f64) -> Result<Tensor> {
+        let side = |index| shape::side(joint, index).unwrap_or(0);
+        let (batch, places, width) = (side(0), side(1), side(2) / 3);
+        let split = [batch, places, 3, self.heads, width / self.heads];
+        // [3, batch, heads, places, width of a head]
+        let parts = joint.f_view(split)?.f_permute([2, 0, 3, 1, 4])?.f_unbind(0)?;
+        let [query, key, value] = parts.as_slice() else { return Ok(joint.shallow_clone()) };
+        let mixed = Tensor::f_scaled_dot_product_attention::<&Tensor>(
+            query,
+            key,
+            value,
+            None,
+            dropout,
+            self.causal,
+            None,
+            false,
+        )?;
+        Ok(mixed.f_transpose(1, 2)?.f_reshape([batch, places, width])?)
+    }
+}
+
+/// Attention with its own weights, under the names of `torch.nn.MultiheadAttention`.
+#[derive(Debug)]
+pub struct SelfAttention {
+    in_weight: Tensor,
+    in_bias: Tensor,
+    out_weight: Tensor,
+    out_bias: Tensor,
+    attention: Attention,
+    dropout: f64,
+}
+
+impl SelfAttention {
+    /// Draws the values as PyTorch does; `heads` divides `width`.
+    pub fn new(
+        roster: &mut Roster,
+        path: &str,
+        width: i64,
+        attention: Attention,
+        dropout: f64,
+    ) -> Result<Self> {
+        let (fans_in, fans_out) =
+            (Fans { into: width, out: 3 * width }, Fans { into: width, out: width });
+        let (wide, narrow) =
+            (Draw::Uniform((6.0_f64).sqrt() / root(4 * width)), Draw::Uniform(1.0 / root(width)));
+        let name = |name: &str| format!("{path}.{name}");
+        let sides = [3 * width, width];
+        Ok(Self {
+            in_weight: roster.weight(name("in_proj_weight"), &sides, fans_in, wide)?,
+            in_bias: roster.bias(name("in_proj_bias"), 3 * width, fans_in, Draw::Zeros)?,
+            out_weight: roster.weight(name("out_proj.weight"), &[width; 2], fans_out, narrow)?,
+            out_bias: roster.bias(name("out_proj.bias"), width, fans_out, Draw::Zeros)?,
+            attention,
+            dropout,
+        })
+    }
+
+    /// The output for a batch `[batch, places, width]`.
+    pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let dropout = if mode == Mode::Train { self.dropout } else { 0.0 };
+        let joint = input.f_linear(&self.in_weight, Some(&self.in_bias))?;
+        let mixed = self.attention.mix(&joint, dropout)?;
+        Ok(mixed.f_linear(&self.out_weight, Some(&self.out_bias))?)
+    }
+}

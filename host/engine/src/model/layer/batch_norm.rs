@@ -1,0 +1,115 @@
+//! Batch normalisation with running statistics that are buffers of the model.
+
+use tch::Tensor;
+
+use crate::error::{EngineError, Result};
+use crate::model::Mode;
+use crate::model::draw::Draw;
+use crate::model::roster::Roster;
+use hookrack_torch::shape;
+
+/// How much of a batch's statistics goes into the running ones; PyTorch's.
+const MOMENTUM: f64 = 0.1;
+const EPS: f64 = 1e-5;
+
+/// Each channel less its mean, over its deviation, times a weight, plus a bias: of the batch in training, of the
+/// running statistics else.
+#[derive(Debug)]
+pub struct BatchNorm {
+    weight: Tensor,
+    bias: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    num_batches_tracked: Tensor,
+}
+
+impl BatchNorm {
+    /// Begins with a weight of 1 and statistics of mean 0 and variance 1.
+    pub fn new(roster: &mut Roster, path: &str, channels: i64) -> Result<Self> {
+        Self::weighing(roster, path, channels, Draw::Ones)
+    }
+
+    /// Begins with a weight of 0: what comes before it counts for nothing at first.
+    pub fn silent(roster: &mut Roster, path: &str, channels: i64) -> Result<Self> {
+        Self::weighing(roster, path, channels, Draw::Zeros)
+    }
+
+    fn weighing(roster: &mut Roster, path: &str, channels: i64, weight: Draw) -> Result<Self> {
+        let (name, shape) = (|name: &str| format!("{path}.{name}"), [channels]);
+        Ok(Self {
+            weight: roster.param(name("weight"), &shape, weight)?,
+            bias: roster.param(name("bias"), &shape, Draw::Zeros)?,
+            running_mean: roster.buffer(name("running_mean"), &shape, Draw::Zeros)?,
+            running_var: roster.buffer(name("running_var"), &shape, Draw::Ones)?,
+            num_batches_tracked: roster.counter(name("num_batches_tracked"))?,
+        })
+    }
+
+    /// The output for a batch whose second side is the channel. Training moves the running statistics.
+    pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let training = mode == Mode::Train;
+        if training {
+            spread(input)?;
+            let _one_more = self.num_batches_tracked.shallow_clone().f_add_scalar_(1)?;
+        }
+        Ok(input.f_batch_norm(
+            Some(&self.weight),
+            Some(&self.bias),
+            Some(&self.running_mean),
+            Some(&self.running_var),
+            training,
+            MOMENTUM,
+            EPS,
+            true,
+        )?)
+    }
+}
+
+/// One number per channel has no variance: libtorch would go on with NaN.
+fn spread(input: &Tensor) -> Result<()> {
+    let sides = (2..input.dim()).filter_map(|index| shape::side(input, index));
+    let numbers = shape::side(input, 0).unwrap_or(0) * sides.product::<i64>();
+    if numbers > 1 {
+        return Ok(());
+    }
+    Err(EngineError::Shape {
+        what: "a batch norm in training",
+        wanted: "with more than one number per channel: use a larger batch or drop_last".to_owned(),
+        found: input.size(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::init::Init;
+    use hookrack_torch::rounding;
+    use tch::{Device, Kind};
+
+    #[test]
+    fn training_moves_the_statistics_and_asking_does_not() {
+        let mut roster = Roster::new(Device::Cpu, Init::default());
+        let norm = BatchNorm::new(&mut roster, "bn1", 1).unwrap();
+        let buffers = roster.finish(&[], &[]).buffers;
+        let names: Vec<_> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+        assert_eq!(names, ["bn1.running_mean", "bn1.running_var", "bn1.num_batches_tracked"]);
+        let input = Tensor::from_slice(&[1.0_f32, 2.0, 3.0]).view([3, 1]);
+        let _ = norm.forward(&input, Mode::Eval).unwrap();
+        assert_eq!(buffers[2].tensor.int64_value(&[]), 0);
+        let _ = norm.forward(&input, Mode::Train).unwrap();
+        assert_eq!(buffers[2].tensor.int64_value(&[]), 1);
+        // mean 2 and unbiased variance 1, a tenth of each
+        rounding::assert_near(buffers[0].tensor.double_value(&[0]), 0.2, 8);
+        rounding::assert_near(buffers[1].tensor.double_value(&[0]), 1.0, 16);
+    }
+
+    #[test]
+    fn one_number_per_channel_is_refused_in_training_alone() {
+        let mut roster = Roster::new(Device::Cpu, Init::default());
+        let norm = BatchNorm::new(&mut roster, "bn1", 2).unwrap();
+        let input = Tensor::zeros([1, 2, 1, 1], (Kind::Float, Device::Cpu));
+        assert!(norm.forward(&input, Mode::Eval).is_ok());
+        let error = norm.forward(&input, Mode::Train).unwrap_err().to_string();
+        assert!(error.contains("more than one number per channel"), "{error}");
+    }
+}

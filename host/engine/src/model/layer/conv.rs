@@ -1,0 +1,98 @@
+//! A two-dimensional convolution with PyTorch's layout and initial values.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::draw::Draw;
+use crate::model::init::{Fans, root};
+use crate::model::roster::Roster;
+
+/// The shape of a convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernel {
+    /// Channels in.
+    pub inputs: i64,
+    /// Channels out.
+    pub outputs: i64,
+    /// Rows and columns of the kernel.
+    pub side: i64,
+    /// Steps between places.
+    pub stride: i64,
+    /// Zeros around the input.
+    pub padding: i64,
+    /// Parts that the channels are split into, each with its own kernels.
+    pub groups: i64,
+    /// Whether a number is added to each channel.
+    pub bias: bool,
+}
+
+impl Kernel {
+    /// A kernel that keeps the size of an image with an odd `side`, without bias, as norms want it.
+    pub fn same(inputs: i64, outputs: i64, side: i64, stride: i64) -> Self {
+        Self { inputs, outputs, side, stride, padding: side / 2, groups: 1, bias: false }
+    }
+
+    /// One side of the output for one side of an input; below 1 where the kernel does not fit.
+    pub fn side_after(&self, side: i64) -> i64 {
+        (side + 2 * self.padding - self.side).div_euclid(self.stride) + 1
+    }
+}
+
+/// Sums of kernels slid over an image; the weight is `[outputs, inputs / groups, rows, columns]`.
+#[derive(Debug)]
+pub struct Conv2d {
+    weight: Tensor,
+    bias: Option<Tensor>,
+    kernel: Kernel,
+}
+
+impl Conv2d {
+    /// Draws the values as `torch.nn.Conv2d` does: uniform within ±1/√(numbers under the kernel).
+    pub fn new(roster: &mut Roster, path: &str, kernel: Kernel) -> Result<Self> {
+        let bound = 1.0 / root(kernel.inputs / kernel.groups * kernel.side * kernel.side);
+        Self::drawn(roster, path, kernel, Draw::Uniform(bound))
+    }
+
+    /// Draws them as `torchvision` does for residual nets: normal, by the numbers that one input flows into.
+    pub fn kaiming(roster: &mut Roster, path: &str, kernel: Kernel) -> Result<Self> {
+        let std = std::f64::consts::SQRT_2 / root(kernel.outputs * kernel.side * kernel.side);
+        Self::drawn(roster, path, kernel, Draw::Normal(std))
+    }
+
+    fn drawn(roster: &mut Roster, path: &str, kernel: Kernel, draw: Draw) -> Result<Self> {
+        let Kernel { inputs, outputs, side, groups, .. } = kernel;
+        let area = side * side;
+        let fans = Fans { into: inputs / groups * area, out: outputs * area };
+        let shape = [outputs, inputs / groups, side, side];
+        let weight = roster.weight(format!("{path}.weight"), &shape, fans, draw)?;
+        let bias = kernel.bias.then(|| roster.bias(format!("{path}.bias"), outputs, fans, draw));
+        Ok(Self { weight, bias: bias.transpose()?, kernel })
+    }
+
+    /// The output for a batch `[batch, inputs, rows, columns]`.
+    pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let Kernel { stride, padding, groups, .. } = self.kernel;
+        let (stride, padding) = ([stride; 2], [padding; 2]);
+        Ok(input.f_conv2d(&self.weight, self.bias.as_ref(), stride, padding, [1; 2], groups)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_follow_kernel_stride_and_padding() {
+        let kernel = |side, stride, padding| Kernel { padding, ..Kernel::same(1, 1, side, stride) };
+        for (kernel, side, wanted) in [
+            (kernel(5, 1, 0), 28, 24),
+            (kernel(5, 1, 2), 28, 28),
+            (kernel(7, 2, 3), 224, 112),
+            (kernel(3, 2, 1), 7, 4),
+            (kernel(5, 1, 0), 4, 0),
+            (kernel(5, 2, 0), 2, -1),
+        ] {
+            assert_eq!(kernel.side_after(side), wanted, "{kernel:?} on {side}");
+        }
+    }
+}

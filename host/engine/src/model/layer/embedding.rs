@@ -1,0 +1,38 @@
+//! A row of numbers for each token.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::draw::Draw;
+use crate::model::init::Fans;
+use crate::model::roster::Roster;
+
+/// A table with a row for each token; the weight is `[tokens, width]`.
+#[derive(Debug)]
+pub struct Embedding {
+    weight: Tensor,
+}
+
+impl Embedding {
+    /// Draws the rows normally with deviation `std`; PyTorch's own is 1.
+    pub fn new(roster: &mut Roster, path: &str, tokens: i64, width: i64, std: f64) -> Result<Self> {
+        let (name, fans) = (format!("{path}.weight"), Fans { into: tokens, out: width });
+        let weight = roster.weight(name, &[tokens, width], fans, Draw::Normal(std))?;
+        Ok(Self { weight })
+    }
+
+    /// The rows of a batch of tokens.
+    pub fn forward(&self, tokens: &Tensor) -> Result<Tensor> {
+        Ok(Tensor::f_embedding(&self.weight, tokens, -1, false, false)?)
+    }
+
+    /// The first rows of the table, as a table of places wants them.
+    pub fn first(&self, rows: i64) -> Result<Tensor> {
+        Ok(self.weight.f_narrow(0, 0, rows)?)
+    }
+
+    /// How well each row agrees with each vector: the scores of a head that shares the table.
+    pub fn scores(&self, vectors: &Tensor) -> Result<Tensor> {
+        Ok(vectors.f_linear::<&Tensor>(&self.weight, None)?)
+    }
+}

@@ -1,0 +1,34 @@
+//! Group normalisation: over groups of channels, for each sample by itself.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::draw::Draw;
+use crate::model::roster::Roster;
+
+const EPS: f64 = 1e-5;
+
+/// Groups of channels less their mean, over their deviation, times a weight, plus a bias.
+#[derive(Debug)]
+pub struct GroupNorm {
+    groups: i64,
+    weight: Tensor,
+    bias: Tensor,
+}
+
+impl GroupNorm {
+    /// `groups` divides `channels`; begins with a weight of 1 and a bias of 0.
+    pub fn new(roster: &mut Roster, path: &str, channels: i64, groups: i64) -> Result<Self> {
+        Ok(Self {
+            groups,
+            weight: roster.param(format!("{path}.weight"), &[channels], Draw::Ones)?,
+            bias: roster.param(format!("{path}.bias"), &[channels], Draw::Zeros)?,
+        })
+    }
+
+    /// The output for a batch whose second side is the channel.
+    pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let (weight, bias) = (Some(&self.weight), Some(&self.bias));
+        Ok(input.f_group_norm(self.groups, weight, bias, EPS, true)?)
+    }
+}

@@ -1,0 +1,32 @@
+//! Layer normalisation over the last sides of a tensor.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::draw::Draw;
+use crate::model::roster::Roster;
+
+const EPS: f64 = 1e-5;
+
+/// Numbers less their mean, over their deviation, times a weight, plus a bias: for each sample by itself.
+#[derive(Debug)]
+pub struct LayerNorm {
+    shape: Vec<i64>,
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl LayerNorm {
+    /// A norm over last sides of this shape; begins with a weight of 1 and a bias of 0.
+    pub fn new(roster: &mut Roster, path: &str, shape: &[i64], bias: bool) -> Result<Self> {
+        let weight = roster.param(format!("{path}.weight"), shape, Draw::Ones)?;
+        let bias = bias.then(|| roster.param(format!("{path}.bias"), shape, Draw::Zeros));
+        Ok(Self { shape: shape.to_vec(), weight, bias: bias.transpose()? })
+    }
+
+    /// The output for a batch.
+    pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let (weight, bias) = (Some(&self.weight), self.bias.as_ref());
+        Ok(input.f_layer_norm(self.shape.as_slice(), weight, bias, EPS, true)?)
+    }
+}

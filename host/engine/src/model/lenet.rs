@@ -1,0 +1,210 @@
+//! `LeNet`: convolutions with pooling, then linear layers.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::init::Init;
+use super::layer::{Activation, Conv2d, Kernel, Linear};
+use super::roster::{Anatomy, Roster};
+use super::{Mode, Model, ModelContext, check_batch, dropped};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Convolutions, each with an activation and a pooling that halves the image, then linear layers.
+///
+/// Its tensors are named `conv1.weight`, …, `fc1.weight`, … The defaults are those of LeNet-5 with relu.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeNetSettings {
+    /// Channels after each convolution.
+    #[serde(default = "channels")]
+    #[param(min = 1)]
+    pub channels: Vec<i64>,
+    /// Rows and columns of each kernel.
+    #[serde(default = "kernel")]
+    #[param(min = 1)]
+    pub kernel: i64,
+    /// Zeros around the input of each convolution.
+    #[serde(default)]
+    #[param(min = 0)]
+    pub padding: i64,
+    /// What is kept of each 2x2 square.
+    #[serde(default)]
+    pub pool: Pool,
+    /// Widths of the hidden linear layers.
+    #[serde(default = "hidden")]
+    #[param(min = 1)]
+    pub hidden: Vec<i64>,
+    /// What follows each layer but the last.
+    #[serde(default)]
+    pub activation: Activation,
+    /// Share of values dropped before each linear layer in training.
+    #[serde(default)]
+    #[param(min = 0.0, max = 1.0)]
+    pub dropout: f64,
+    /// Numbers of one output; unless set, the data set says it: one per class.
+    #[param(min = 1)]
+    pub outputs: Option<i64>,
+    /// How the weights begin.
+    #[serde(default)]
+    pub init: Init,
+}
+
+/// What a pooling keeps of its squares.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pool {
+    /// The largest value.
+    #[default]
+    Max,
+    /// The mean.
+    Avg,
+}
+
+fn channels() -> Vec<i64> {
+    vec![6, 16]
+}
+
+fn kernel() -> i64 {
+    5
+}
+
+fn hidden() -> Vec<i64> {
+    vec![120, 84]
+}
+
+impl Component<ModelContext, dyn Model> for LeNetSettings {
+    const KIND: &'static str = "model";
+    const NAME: &'static str = "LeNet";
+
+    fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
+        let image = context.image().map_err(Self::refuse)?;
+        let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
+        self.init.check().map_err(Self::refuse)?;
+        let (kernels, features) = self.kernels(image).map_err(Self::refuse)?;
+        let mut roster = Roster::new(context.device, self.init.clone());
+        let convs = kernels.into_iter().enumerate();
+        let convs = convs
+            .map(|(i, kernel)| Conv2d::new(&mut roster, &format!("conv{}", i + 1), kernel))
+            .collect::<Result<_>>()?;
+        let widths: Vec<i64> = [&[features], self.hidden.as_slice(), &[outputs]].concat();
+        let linears = widths.windows(2).enumerate();
+        let linears = linears
+            .map(|(i, pair)| Linear::new(&mut roster, &format!("fc{}", i + 1), pair[0], pair[1]))
+            .collect::<Result<_>>()?;
+        Ok(Box::new(LeNet {
+            convs,
+            linears,
+            pool: self.pool,
+            activation: self.activation,
+            dropout: self.dropout,
+            anatomy: roster.finish(&image, &[outputs]),
+        }))
+    }
+}
+
+impl LeNetSettings {
+    /// The convolutions, and how many numbers come out of the last pooling.
+    fn kernels(&self, image: [i64; 3]) -> std::result::Result<(Vec<Kernel>, i64), String> {
+        let [mut inputs, mut rows, mut columns] = image;
+        let mut kernels = Vec::with_capacity(self.channels.len());
+        for (i, &outputs) in self.channels.iter().enumerate() {
+            let kernel = Kernel {
+                padding: self.padding,
+                bias: true,
+                ..Kernel::same(inputs, outputs, self.kernel, 1)
+            };
+            let after = [rows, columns].map(|side| kernel.side_after(side).div_euclid(2));
+            if after.iter().any(|side| *side < 1) {
+                let (conv, side) = (i + 1, self.kernel);
+                return Err(format!(
+                    "conv{conv}: images of {rows}x{columns} are too small for a kernel of {side} and a pooling of 2; \
+                     choose fewer channels, a smaller kernel or more padding"
+                ));
+            }
+            [rows, columns] = after;
+            inputs = outputs;
+            kernels.push(kernel);
+        }
+        Ok((kernels, inputs * rows * columns))
+    }
+}
+
+/// The model itself.
+#[derive(Debug)]
+struct LeNet {
+    convs: Vec<Conv2d>,
+    linears: Vec<Linear>,
+    pool: Pool,
+    activation: Activation,
+    dropout: f64,
+    anatomy: Anatomy,
+}
+
+impl Model for LeNet {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        check_batch("model `LeNet`", input, &self.anatomy.input_shape)?;
+        let mut x = input.shallow_clone();
+        for conv in &self.convs {
+            x = self.activation.apply(&conv.forward(&x)?)?;
+            x = match self.pool {
+                Pool::Max => x.f_max_pool2d([2; 2], [2; 2], [0; 2], [1; 2], false)?,
+                Pool::Avg => x.f_avg_pool2d([2; 2], [2; 2], [0; 2], false, true, None)?,
+            };
+        }
+        x = x.f_flatten(1, -1)?;
+        for (i, linear) in self.linears.iter().enumerate() {
+            if i > 0 {
+                x = self.activation.apply(&x)?;
+            }
+            x = linear.forward(&dropped(x, self.dropout, mode)?)?;
+        }
+        Ok(x)
+    }
+
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{DataSpec, Target};
+    use crate::model::MODELS;
+    use crate::registry::Choice;
+    use hookrack_plugin_api::Value;
+    use hookrack_torch::rng;
+    use tch::{Device, Kind};
+
+    fn lenet(settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
+        let data = DataSpec { input: vec![1, 28, 28], target: Target::Classes(10) };
+        let context = ModelContext { data, device: Device::Cpu };
+        Choice::new("LeNet", settings).build("model", MODELS, &context)
+    }
+
+    #[test]
+    fn dropout_acts_in_training_only() {
+        let _alone = rng::TEST_LOCK.lock();
+        let model = lenet(&[("dropout", 0.5.into())]).unwrap();
+        let input = Tensor::ones([2, 1, 28, 28], (Kind::Float, Device::Cpu));
+        let out = |mode| model.forward(&input, mode).unwrap();
+        assert_eq!(out(Mode::Eval), out(Mode::Eval));
+        assert_ne!(out(Mode::Train), out(Mode::Train));
+    }
+
+    #[test]
+    fn images_that_are_too_small_are_told_before_a_tensor_is_made() {
+        let error = lenet(&[("channels", vec![6_i64, 16, 16].into())]).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "model `LeNet`: conv3: images of 4x4 are too small for a kernel of 5 and a pooling of 2; choose fewer \
+             channels, a smaller kernel or more padding"
+        );
+        let _alone = rng::TEST_LOCK.lock();
+        let input = Tensor::zeros([9, 28, 28], (Kind::Float, Device::Cpu));
+        let error = lenet(&[]).unwrap().forward(&input, Mode::Eval).unwrap_err();
+        let wanted = "model `LeNet` wants shape [batch, 1, 28, 28], found [9, 28, 28]";
+        assert_eq!(error.to_string(), wanted);
+    }
+}

@@ -1,0 +1,199 @@
+//! `MLP`: linear layers with an activation and dropout between them.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::init::Init;
+use super::layer::{Activation, Linear};
+use super::roster::{Anatomy, Roster};
+use super::{Mode, Model, ModelContext, dropped};
+use crate::error::{EngineError, Result};
+use crate::registry::Component;
+use hookrack_torch::shape;
+
+/// Linear layers with an activation and dropout between them; the input is flattened.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MlpSettings {
+    /// Widths of the hidden layers; empty for one linear layer.
+    #[serde(default = "hidden")]
+    pub hidden: Vec<i64>,
+    /// What follows each hidden layer.
+    #[serde(default)]
+    pub activation: Activation,
+    /// Share of hidden values dropped in training.
+    #[serde(default)]
+    #[param(min = 0.0, max = 1.0)]
+    pub dropout: f64,
+    /// Numbers of one input; unless set, the data set says it.
+    #[param(min = 1)]
+    pub inputs: Option<i64>,
+    /// Numbers of one output; unless set, the data set says it: one per class.
+    #[param(min = 1)]
+    pub outputs: Option<i64>,
+    /// How the weights begin.
+    #[serde(default)]
+    pub init: Init,
+}
+
+fn hidden() -> Vec<i64> {
+    vec![64]
+}
+
+impl Component<ModelContext, dyn Model> for MlpSettings {
+    const KIND: &'static str = "model";
+    const NAME: &'static str = "MLP";
+
+    fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
+        if let Some(width) = self.hidden.iter().find(|width| **width < 1) {
+            return Err(Self::refuse(format!("a hidden width of {width}: give 1 or more")));
+        }
+        let given: i64 = context.data.input.iter().product();
+        let inputs = self.inputs.unwrap_or(given);
+        if inputs != given {
+            let shape = &context.data.input;
+            return Err(Self::refuse(format!(
+                "inputs = {inputs}, but a sample of shape {shape:?} has {given} numbers"
+            )));
+        }
+        let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
+        self.init.check().map_err(Self::refuse)?;
+        let roster = Roster::new(context.device, self.init.clone());
+        Ok(Box::new(Mlp::new(&self, inputs, outputs, roster)?))
+    }
+}
+
+/// The model itself.
+#[derive(Debug)]
+pub struct Mlp {
+    layers: Vec<Linear>,
+    activation: Activation,
+    dropout: f64,
+    anatomy: Anatomy,
+}
+
+impl Mlp {
+    fn new(settings: &MlpSettings, inputs: i64, outputs: i64, mut roster: Roster) -> Result<Self> {
+        let mut widths = vec![inputs];
+        widths.extend(&settings.hidden);
+        widths.push(outputs);
+        let pairs = widths.windows(2).enumerate();
+        let layers = pairs
+            .map(|(i, pair)| Linear::new(&mut roster, &format!("layers.{i}"), pair[0], pair[1]))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            layers,
+            activation: settings.activation,
+            dropout: settings.dropout,
+            anatomy: roster.finish(&[inputs], &[outputs]),
+        })
+    }
+}
+
+impl Model for Mlp {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let mut x = match input.dim() {
+            0 | 1 => return Err(self.wrong_shape(input)),
+            2 => input.shallow_clone(),
+            _ => input.f_flatten(1, -1)?,
+        };
+        if shape::side(&x, 1) != Some(self.anatomy.input_shape[0]) {
+            return Err(self.wrong_shape(input));
+        }
+        let last = self.layers.len() - 1;
+        for (i, layer) in self.layers.iter().enumerate() {
+            x = layer.forward(&x)?;
+            if i == last {
+                break;
+            }
+            x = self.activation.apply(&x)?;
+            x = dropped(x, self.dropout, mode)?;
+        }
+        Ok(x)
+    }
+
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+}
+
+impl Mlp {
+    fn wrong_shape(&self, input: &Tensor) -> EngineError {
+        EngineError::Shape {
+            what: "model `MLP`",
+            wanted: format!("[batch, {}] once flattened", self.anatomy.input_shape[0]),
+            found: input.size(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{DataSpec, Target};
+    use crate::model::MODELS;
+    use crate::registry::Choice;
+    use hookrack_torch::rng;
+    use tch::{Device, Kind};
+
+    fn context() -> ModelContext {
+        let data = DataSpec { input: vec![1, 2, 3], target: Target::Classes(4) };
+        ModelContext { data, device: Device::Cpu }
+    }
+
+    fn mlp(settings: &[(&str, hookrack_plugin_api::Value)]) -> Result<Box<dyn Model>> {
+        Choice::new("MLP", settings).build("model", MODELS, &context())
+    }
+
+    #[test]
+    fn sizes_come_from_the_data_and_names_are_pytorchs() {
+        let _alone = rng::TEST_LOCK.lock();
+        let model = mlp(&[("hidden", vec![5_i64, 7].into())]).unwrap();
+        let names: Vec<_> =
+            model.params().iter().map(|p| (p.name.as_str(), p.tensor.size())).collect();
+        assert_eq!(names[0], ("layers.0.weight", vec![5, 6]));
+        assert_eq!(names[3], ("layers.1.bias", vec![7]));
+        assert_eq!(names[4], ("layers.2.weight", vec![4, 7]));
+        let input = Tensor::zeros([9, 1, 2, 3], (Kind::Float, Device::Cpu));
+        assert_eq!(model.forward(&input, Mode::Eval).unwrap().size(), [9, 4]);
+    }
+
+    #[test]
+    fn dropout_acts_in_training_only() {
+        let _alone = rng::TEST_LOCK.lock();
+        let model = mlp(&[("dropout", 0.5.into())]).unwrap();
+        let input = Tensor::ones([8, 6], (Kind::Float, Device::Cpu));
+        let out = |mode| model.forward(&input, mode).unwrap();
+        assert_eq!(out(Mode::Eval), out(Mode::Eval));
+        assert_ne!(out(Mode::Train), out(Mode::Train));
+    }
+
+    #[test]
+    fn one_seed_gives_one_model() {
+        let _alone = rng::TEST_LOCK.lock();
+        let first = |seed| {
+            rng::seed(seed);
+            mlp(&[]).unwrap().params()[0].tensor.shallow_clone()
+        };
+        assert_eq!(first(3), first(3));
+        assert_ne!(first(3), first(4));
+    }
+
+    #[test]
+    fn wrong_settings_and_shapes_are_told() {
+        let _alone = rng::TEST_LOCK.lock();
+        let text = |settings: &[(&str, hookrack_plugin_api::Value)]| match mlp(settings) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("accepted"),
+        };
+        assert_eq!(text(&[("dropout", 1.5.into())]), "model `MLP`: dropout = 1.5 is more than 1");
+        assert!(text(&[("hidden", vec![0_i64].into())]).contains("hidden width of 0"));
+        assert!(text(&[("activation", "rely".into())]).contains("unknown variant `rely`"));
+        let input = Tensor::zeros([9, 5], (Kind::Float, Device::Cpu));
+        let error = mlp(&[]).unwrap().forward(&input, Mode::Eval).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "model `MLP` wants shape [batch, 6] once flattened, found [9, 5]"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! Models: what turns a batch's input into an output, and the tensors that training changes.
+
+mod draw;
+mod gpt;
+mod init;
+pub mod layer;
+mod lenet;
+mod mlp;
+mod rehearsal;
+mod resnet;
+mod roster;
+mod sequential;
+mod torch_script;
+mod traced;
+
+use tch::{Device, Kind, Tensor};
+
+pub use draw::Draw;
+pub use gpt::GptSettings;
+pub use init::{Fan, Fans, Init, InitType};
+pub use lenet::LeNetSettings;
+pub use mlp::{Mlp, MlpSettings};
+pub use resnet::ResNetSettings;
+pub use roster::{Anatomy, Roster};
+pub use sequential::LAYERS;
+pub use sequential::SequentialSettings;
+pub use torch_script::{TorchScript, TorchScriptSettings};
+pub use traced::Traced;
+
+use super::data::DataSpec;
+use super::error::{EngineError, Result};
+use super::named_tensor::NamedTensor;
+use super::registry::Entry;
+use hookrack_torch::shape;
+
+/// Whether the model learns or is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Dropout drops, running statistics move, gradients are recorded.
+    Train,
+    /// Neither.
+    Eval,
+}
+
+/// What a model is built for.
+#[derive(Debug, Clone)]
+pub struct ModelContext {
+    /// What the training data look like.
+    pub data: DataSpec,
+    /// Where the tensors live.
+    pub device: Device,
+}
+
+impl ModelContext {
+    /// How many numbers the model should give, as set or else as the data set says.
+    fn outputs(&self, set: Option<i64>) -> std::result::Result<i64, &'static str> {
+        set.or(self.data.outputs())
+            .ok_or("the data set does not say how many outputs are wanted: set outputs")
+    }
+
+    /// Channels, rows and columns of the images, or what the samples are instead.
+    fn image(&self) -> std::result::Result<[i64; 3], String> {
+        <[i64; 3]>::try_from(self.data.input.as_slice()).map_err(|_| {
+            let found = &self.data.input;
+            format!("it takes images [channels, rows, columns], but a sample has shape {found:?}")
+        })
+    }
+}
+
+/// A model. Its initial values come from libtorch's random numbers, which the host seeds before.
+pub trait Model: Send {
+    /// The output for a batch; the first dimension of both is the sample.
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
+
+    /// Its tensors, and the shapes of samples.
+    fn anatomy(&self) -> &Anatomy;
+
+    /// What the optimizer changes, in a fixed order.
+    fn params(&self) -> &[NamedTensor] {
+        &self.anatomy().params
+    }
+
+    /// What the model itself changes, such as running means.
+    fn buffers(&self) -> &[NamedTensor] {
+        &self.anatomy().buffers
+    }
+
+    /// The shape of one sample that it takes.
+    fn input_shape(&self) -> &[i64] {
+        &self.anatomy().input_shape
+    }
+
+    /// The shape of one sample that it gives.
+    fn output_shape(&self) -> &[i64] {
+        &self.anatomy().output_shape
+    }
+
+    /// Whether it runs as a graph already.
+    fn is_graph(&self) -> bool {
+        false
+    }
+}
+
+/// Every model that a config can name.
+pub static MODELS: &[Entry<ModelContext, dyn Model>] = &[
+    Entry::of::<MlpSettings>(),
+    Entry::of::<LeNetSettings>(),
+    Entry::of::<ResNetSettings>(),
+    Entry::of::<GptSettings>(),
+    Entry::of::<SequentialSettings>(),
+    Entry::of::<TorchScriptSettings>(),
+];
+
+/// Refuses a batch whose samples have another shape than the model was built for.
+fn check_batch(what: &'static str, input: &Tensor, sample: &[i64]) -> Result<()> {
+    let same = |(index, side): (usize, &i64)| shape::side(input, index + 1) == Some(*side);
+    if input.dim() == sample.len() + 1 && sample.iter().enumerate().all(same) {
+        return Ok(());
+    }
+    let sides: Vec<String> = sample.iter().map(ToString::to_string).collect();
+    let wanted = format!("[batch, {}]", sides.join(", "));
+    Err(EngineError::Shape { what, wanted, found: input.size() })
+}
+
+/// Refuses a batch that is no rows of tokens, or too long ones; gives their length.
+fn check_tokens(what: &'static str, input: &Tensor, longest: i64) -> Result<i64> {
+    match (input.dim(), shape::side(input, 1)) {
+        (2, Some(row)) if row <= longest && input.f_kind()? == Kind::Int64 => Ok(row),
+        _ => Err(EngineError::Shape {
+            what,
+            wanted: format!("[batch, tokens] of integers, with at most {longest} tokens"),
+            found: input.size(),
+        }),
+    }
+}
+
+/// The input with dropout in training; the same handle where nothing is dropped.
+fn dropped(x: Tensor, share: f64, mode: Mode) -> Result<Tensor> {
+    if share > 0.0 && mode == Mode::Train { Ok(x.f_dropout(share, true)?) } else { Ok(x) }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::widen;

@@ -1,0 +1,92 @@
+//! One residual block: a few convolutions, and the way around them.
+
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::{BatchNorm, Conv2d, Kernel};
+use crate::model::roster::Roster;
+
+/// Where a block stands and what it is.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The name in front of those of its tensors.
+    pub(super) path: String,
+    /// Channels in.
+    pub(super) inputs: i64,
+    /// Channels inside.
+    pub(super) width: i64,
+    /// How much it shrinks the image.
+    pub(super) stride: i64,
+    /// Three convolutions, the outer ones 1x1, instead of two.
+    pub(super) bottleneck: bool,
+    /// Whether the last norm begins at 0.
+    pub(super) silent: bool,
+}
+
+impl Place {
+    /// Channels out.
+    pub(super) fn outputs(&self) -> i64 {
+        if self.bottleneck { 4 * self.width } else { self.width }
+    }
+
+    fn kernels(&self) -> Vec<Kernel> {
+        let &Self { inputs, width, stride, bottleneck, .. } = self;
+        if bottleneck {
+            return vec![
+                Kernel::same(inputs, width, 1, 1),
+                Kernel::same(width, width, 3, stride),
+                Kernel::same(width, self.outputs(), 1, 1),
+            ];
+        }
+        vec![Kernel::same(inputs, width, 3, stride), Kernel::same(width, width, 3, 1)]
+    }
+}
+
+/// The sum of its input and of what its layers make of it.
+#[derive(Debug)]
+pub(super) struct Block {
+    layers: Vec<(Conv2d, BatchNorm)>,
+    downsample: Option<(Conv2d, BatchNorm)>,
+}
+
+impl Block {
+    pub(super) fn new(roster: &mut Roster, place: &Place) -> Result<Self> {
+        let (path, kernels) = (&place.path, place.kernels());
+        let mut layers = Vec::with_capacity(kernels.len());
+        for (i, kernel) in kernels.iter().enumerate() {
+            let conv = Conv2d::kaiming(roster, &format!("{path}.conv{}", i + 1), *kernel)?;
+            let silent = place.silent && i + 1 == kernels.len();
+            let norm = if silent { BatchNorm::silent } else { BatchNorm::new };
+            layers.push((conv, norm(roster, &format!("{path}.bn{}", i + 1), kernel.outputs)?));
+        }
+        let changed = place.stride > 1 || place.inputs != place.outputs();
+        let downsample = changed.then(|| downsample(roster, place)).transpose()?;
+        Ok(Self { layers, downsample })
+    }
+
+    /// Activations are applied in place: the norm before each does not need its own output for the gradient.
+    pub(super) fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let mut x = input.shallow_clone();
+        for (i, (conv, norm)) in self.layers.iter().enumerate() {
+            if i > 0 {
+                x = x.f_relu_()?;
+            }
+            x = norm.forward(&conv.forward(&x)?, mode)?;
+        }
+        let mut sum = match &self.downsample {
+            None => x.f_add_(input)?,
+            Some((conv, norm)) => x.f_add_(&norm.forward(&conv.forward(input)?, mode)?)?,
+        };
+        Ok(sum.f_relu_()?)
+    }
+}
+
+/// What gives the input the shape of the output.
+fn downsample(roster: &mut Roster, place: &Place) -> Result<(Conv2d, BatchNorm)> {
+    let (path, kernel) =
+        (&place.path, Kernel::same(place.inputs, place.outputs(), 1, place.stride));
+    let conv = Conv2d::kaiming(roster, &format!("{path}.downsample.0"), kernel)?;
+    let norm = BatchNorm::new(roster, &format!("{path}.downsample.1"), kernel.outputs)?;
+    Ok((conv, norm))
+}

@@ -1,0 +1,199 @@
+//! `ResNet`: residual nets of depth 18, 34 and 50, with torchvision's names.
+
+mod block;
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use self::block::{Block, Place};
+use super::init::Init;
+use super::layer::{BatchNorm, Conv2d, Kernel, Linear};
+use super::roster::{Anatomy, Roster};
+use super::{Mode, Model, ModelContext, check_batch};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// A residual net (He et al., 2015) for images of any number of channels.
+///
+/// Its tensors have the names and shapes of torchvision's, so that published weights fit.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResNetSettings {
+    /// Layers with weights: 18, 34 or 50.
+    #[serde(default = "depth")]
+    pub depth: i64,
+    /// How an image comes in: `imagenet` shrinks it to a quarter of its side first, `cifar` does not.
+    #[serde(default)]
+    pub stem: Stem,
+    /// Channels of the first group of blocks; each further group has twice as many.
+    #[serde(default = "width")]
+    #[param(min = 1, max = 65536)]
+    pub width: i64,
+    /// Let every block begin as doing nothing: its last norm has weight 0.
+    #[serde(default)]
+    pub zero_init_residual: bool,
+    /// Numbers of one output; unless set, the data set says it: one per class.
+    #[param(min = 1)]
+    pub outputs: Option<i64>,
+    /// How the weights begin.
+    #[serde(default)]
+    pub init: Init,
+}
+
+/// The first layer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stem {
+    /// A 7x7 kernel with stride 2 and a 3x3 pooling with stride 2.
+    #[default]
+    Imagenet,
+    /// A 3x3 kernel, for images of about 32x32.
+    Cifar,
+}
+
+fn depth() -> i64 {
+    18
+}
+
+fn width() -> i64 {
+    64
+}
+
+/// Blocks of each group, and whether they are bottlenecks.
+fn blocks(depth: i64) -> Option<([usize; 4], bool)> {
+    match depth {
+        18 => Some(([2, 2, 2, 2], false)),
+        34 => Some(([3, 4, 6, 3], false)),
+        50 => Some(([3, 4, 6, 3], true)),
+        _ => None,
+    }
+}
+
+impl Component<ModelContext, dyn Model> for ResNetSettings {
+    const KIND: &'static str = "model";
+    const NAME: &'static str = "ResNet";
+
+    fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
+        let image = context.image().map_err(Self::refuse)?;
+        let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
+        self.init.check().map_err(Self::refuse)?;
+        let (counts, bottleneck) = blocks(self.depth).ok_or_else(|| {
+            Self::refuse(format!("depth = {}: there are 18, 34 and 50", self.depth))
+        })?;
+        let mut roster = Roster::new(context.device, self.init.clone());
+        let side = if self.stem == Stem::Cifar { 3 } else { 7 };
+        let stride = if self.stem == Stem::Cifar { 1 } else { 2 };
+        let first = Kernel::same(image[0], self.width, side, stride);
+        let conv = Conv2d::kaiming(&mut roster, "conv1", first)?;
+        let norm = BatchNorm::new(&mut roster, "bn1", self.width)?;
+        let (mut blocks, mut inputs) = (Vec::new(), self.width);
+        for (group, &count) in counts.iter().enumerate() {
+            for index in 0..count {
+                let place = Place {
+                    path: format!("layer{}.{index}", group + 1),
+                    inputs,
+                    width: self.width << group,
+                    stride: if group > 0 && index == 0 { 2 } else { 1 },
+                    bottleneck,
+                    silent: self.zero_init_residual,
+                };
+                inputs = place.outputs();
+                blocks.push(Block::new(&mut roster, &place)?);
+            }
+        }
+        let linear = Linear::new(&mut roster, "fc", inputs, outputs)?;
+        let (stem, anatomy) = (self.stem, roster.finish(&image, &[outputs]));
+        Ok(Box::new(ResNet { stem, conv, norm, blocks, linear, anatomy }))
+    }
+}
+
+/// The model itself.
+#[derive(Debug)]
+struct ResNet {
+    stem: Stem,
+    conv: Conv2d,
+    norm: BatchNorm,
+    blocks: Vec<Block>,
+    linear: Linear,
+    anatomy: Anatomy,
+}
+
+impl Model for ResNet {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        check_batch("model `ResNet`", input, &self.anatomy.input_shape)?;
+        let mut x = self.norm.forward(&self.conv.forward(input)?, mode)?.f_relu_()?;
+        if self.stem == Stem::Imagenet {
+            x = x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false)?;
+        }
+        for block in &self.blocks {
+            x = block.forward(&x, mode)?;
+        }
+        let pooled = x.f_adaptive_avg_pool2d([1; 2])?.f_flatten(1, -1)?;
+        self.linear.forward(&pooled)
+    }
+
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{DataSpec, Target};
+    use crate::model::MODELS;
+    use crate::registry::Choice;
+    use hookrack_plugin_api::Value;
+    use hookrack_torch::rng;
+    use tch::{Device, Kind};
+
+    fn resnet(input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
+        let data = DataSpec { input: input.to_vec(), target: Target::Classes(10) };
+        let context = ModelContext { data, device: Device::Cpu };
+        Choice::new("ResNet", settings).build("model", MODELS, &context)
+    }
+
+    fn numbers(model: &dyn Model) -> i64 {
+        model.params().iter().map(|param| param.tensor.size().iter().product::<i64>()).sum()
+    }
+
+    #[test]
+    fn published_sizes_are_met() {
+        let _alone = rng::TEST_LOCK.lock();
+        let outputs = ("outputs", 1000_i64.into());
+        for (depth, wanted) in [(18_i64, 11_689_512), (34, 21_797_672), (50, 25_557_032)] {
+            let model =
+                resnet(&[3, 224, 224], &[("depth", depth.into()), outputs.clone()]).unwrap();
+            assert_eq!(numbers(model.as_ref()), wanted, "depth {depth}");
+        }
+    }
+
+    #[test]
+    fn a_silent_block_begins_as_the_way_around_it() {
+        let _alone = rng::TEST_LOCK.lock();
+        let settings = [("width", 2_i64.into()), ("zero_init_residual", true.into())];
+        let model = resnet(&[1, 8, 8], &settings).unwrap();
+        let weight = |name: &str| {
+            let found = model.params().iter().find(|param| param.name == name);
+            found.unwrap().tensor.sum(Kind::Float).double_value(&[])
+        };
+        assert!(weight("layer1.0.bn2.weight").abs() < 1e-9);
+        assert!((weight("layer1.0.bn1.weight") - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_it_cannot_be_is_told() {
+        let text = |input: &[i64], settings: &[(&str, Value)]| match resnet(input, settings) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("accepted"),
+        };
+        assert_eq!(
+            text(&[3, 8, 8], &[("depth", 20_i64.into())]),
+            "model `ResNet`: depth = 20: there are 18, 34 and 50"
+        );
+        assert_eq!(
+            text(&[64], &[]),
+            "model `ResNet`: it takes images [channels, rows, columns], but a sample has shape [64]"
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! The layer `conv`.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Check, Layer, Plan, Site};
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::{Conv2d, Kernel};
+use crate::registry::Component;
+
+/// A convolution over images.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConvLayer {
+    /// Channels of what comes in, where they should be checked.
+    #[param(min = 1)]
+    inputs: Option<i64>,
+    /// Channels of what comes out.
+    #[param(min = 1)]
+    outputs: i64,
+    /// Rows and columns of the kernel.
+    #[serde(default = "side")]
+    #[param(min = 1)]
+    kernel: i64,
+    /// Steps between places.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    stride: i64,
+    /// Zeros around the image.
+    #[serde(default)]
+    #[param(min = 0)]
+    padding: i64,
+    /// Parts that the channels are split into, each with its own kernels.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    groups: i64,
+    /// Whether there is a bias.
+    #[serde(default = "yes")]
+    bias: bool,
+}
+
+fn side() -> i64 {
+    3
+}
+
+fn one() -> i64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl ConvLayer {
+    fn kernel(&self, site: &Site) -> Check<(Kernel, [i64; 3])> {
+        let &Self { outputs, kernel: extent, stride, padding, groups, bias, .. } = self;
+        let [inputs, rows, columns] = site.flow.image()?;
+        let found = &site.flow.shape;
+        if let Some(set) = self.inputs.filter(|set| *set != inputs) {
+            return Err(format!("it takes shape [{set}, .., ..], found shape {found:?}"));
+        }
+        if inputs % groups != 0 || outputs % groups != 0 {
+            return Err(format!(
+                "groups = {groups} must divide the {inputs} channels of shape {found:?} and outputs = {outputs}"
+            ));
+        }
+        let kernel = Kernel { inputs, outputs, side: extent, stride, padding, groups, bias };
+        let [rows, columns] = [rows, columns].map(|length| kernel.side_after(length));
+        if rows < 1 || columns < 1 {
+            return Err(format!(
+                "a kernel of {extent}x{extent} with padding {padding} does not fit into shape {found:?}"
+            ));
+        }
+        Ok((kernel, [outputs, rows, columns]))
+    }
+}
+
+impl Component<Site, Plan> for ConvLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "conv";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let (kernel, shape) = self.kernel(site).map_err(Self::refuse)?;
+        let path = site.path.clone();
+        Ok(Plan::new(site.flow.shaped(shape), move |roster| Conv2d::new(roster, &path, kernel)))
+    }
+}
+
+impl Layer for Conv2d {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input)
+    }
+}

@@ -1,0 +1,62 @@
+//! The layer `linear`.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Check, Layer, Plan, Site};
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::Linear;
+use crate::registry::Component;
+
+/// A weight and a bias over the last side.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinearLayer {
+    /// The last side of what comes in, where it should be checked.
+    #[param(min = 1)]
+    inputs: Option<i64>,
+    /// The last side of what comes out; unless set, as many numbers as the data wants.
+    #[param(min = 1)]
+    outputs: Option<i64>,
+    /// Whether there is a bias.
+    #[serde(default = "yes")]
+    bias: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl LinearLayer {
+    fn sides(&self, site: &Site) -> Check<[i64; 2]> {
+        let inputs = site.flow.last(self.inputs)?;
+        let outputs = self.outputs.or(site.flow.outputs);
+        let outputs =
+            outputs.ok_or("the data set does not say how many outputs are wanted: set outputs")?;
+        Ok([inputs, outputs])
+    }
+}
+
+impl Component<Site, Plan> for LinearLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "linear";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let [inputs, outputs] = self.sides(site).map_err(Self::refuse)?;
+        let mut shape = site.flow.shape.clone();
+        if let Some(last) = shape.last_mut() {
+            *last = outputs;
+        }
+        let path = site.path.clone();
+        Ok(Plan::new(site.flow.shaped(shape), move |roster| {
+            Linear::with_bias(roster, &path, inputs, outputs, self.bias)
+        }))
+    }
+}
+
+impl Layer for Linear {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input)
+    }
+}

@@ -1,0 +1,121 @@
+//! `Sequential`: a model described layer by layer in the config.
+
+mod conv;
+mod linear;
+mod norm;
+mod plain;
+mod plan;
+mod pool;
+mod residual;
+mod rows;
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use self::plan::{Flow, Layer, Plan, Site, chain};
+use super::init::Init;
+use super::roster::{Anatomy, Roster};
+use super::{Mode, Model, ModelContext, check_batch, check_tokens};
+use crate::data::{DataSpec, Target};
+use crate::error::{EngineError, Result};
+use crate::registry::{Component, Entry};
+use crate::tree::Tree;
+
+/// Layers one after the other, each a table `[[model.layers]]` with its `type`; shapes follow from the data.
+///
+/// Tensors are named by place: `layers.0.weight`, `layers.4.layers.1.bias`, …
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SequentialSettings {
+    /// The layers.
+    pub layers: Vec<Tree>,
+    /// How the weights begin.
+    #[serde(default)]
+    pub init: Init,
+}
+
+/// Every layer that a config can name.
+pub static LAYERS: &[Entry<Site, Plan>] = &[
+    Entry::of::<linear::LinearLayer>(),
+    Entry::of::<conv::ConvLayer>(),
+    Entry::of::<norm::NormLayer>(),
+    Entry::of::<pool::PoolLayer>(),
+    Entry::of::<plain::ActivationLayer>(),
+    Entry::of::<plain::DropoutLayer>(),
+    Entry::of::<plain::FlattenLayer>(),
+    Entry::of::<residual::ResidualLayer>(),
+    Entry::of::<rows::EmbeddingLayer>(),
+    Entry::of::<rows::PositionalLayer>(),
+    Entry::of::<rows::AttentionLayer>(),
+];
+
+impl Component<ModelContext, dyn Model> for SequentialSettings {
+    const KIND: &'static str = "model";
+    const NAME: &'static str = "Sequential";
+
+    fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
+        let DataSpec { input, target } = &context.data;
+        self.init.check().map_err(Self::refuse)?;
+        let last = self.layers.len().checked_sub(1);
+        let last = last.ok_or_else(|| Self::refuse("layers is empty: name at least one"))?;
+        let name = type_of(&self.layers[last]);
+        let tokens = if let Target::Tokens(count) = target { Some(*count) } else { None };
+        let flow = Flow { shape: input.clone(), tokens, outputs: context.data.outputs() };
+        let plan = chain(self.layers, "layers", flow)?;
+        let (output, wanted) = (plan.output.shape.clone(), wanted(&context.data));
+        if output != wanted {
+            let path = format!("layers.{last}");
+            let why =
+                format!("the last layer gives shape {output:?}, but the data wants {wanted:?}");
+            return Err(EngineError::Layer { path, name, why });
+        }
+        let mut roster = Roster::new(context.device, self.init);
+        let layers = plan.make(&mut roster)?;
+        Ok(Box::new(Sequential {
+            layers,
+            takes_tokens: tokens.is_some(),
+            anatomy: roster.finish(input, &output),
+        }))
+    }
+}
+
+fn type_of(layer: &Tree) -> String {
+    let name = layer.0.field("type").and_then(|name| name.as_str());
+    name.unwrap_or("layer").to_owned()
+}
+
+/// The shape that the data wants for a sample.
+fn wanted(data: &DataSpec) -> Vec<i64> {
+    match &data.target {
+        Target::Classes(count) | Target::Shares(count) => vec![*count],
+        Target::Values(shape) => shape.clone(),
+        Target::Tokens(count) => [data.input.as_slice(), &[*count]].concat(),
+    }
+}
+
+/// The model itself.
+#[derive(Debug)]
+struct Sequential {
+    layers: Box<dyn Layer>,
+    takes_tokens: bool,
+    anatomy: Anatomy,
+}
+
+impl Model for Sequential {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        match self.anatomy.input_shape.as_slice() {
+            [longest] if self.takes_tokens => {
+                check_tokens("model `Sequential`", input, *longest)?;
+            }
+            shape => check_batch("model `Sequential`", input, shape)?,
+        }
+        self.layers.forward(input, mode)
+    }
+
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! The layer `norm`: over the batch, the sample or groups of channels.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Layer, Plan, Site};
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::{BatchNorm, GroupNorm, LayerNorm};
+use crate::registry::Component;
+
+/// Numbers less their mean, over their deviation.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NormLayer {
+    /// What mean and deviation are taken over: a channel in the batch, a sample, or a group of channels in a sample.
+    #[serde(default)]
+    kind: NormKind,
+    /// How many groups of channels; for `group` alone.
+    #[param(min = 1)]
+    groups: Option<i64>,
+}
+
+/// What a mean is taken over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NormKind {
+    /// Each channel, over the batch.
+    #[default]
+    Batch,
+    /// The whole image, or each place of a row, in each sample.
+    Layer,
+    /// A group of channels in each sample.
+    Group,
+}
+
+impl Component<Site, Plan> for NormLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "norm";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let shape = site.flow.numbers().map_err(Self::refuse)?.to_vec();
+        let (output, path) = (site.flow.clone(), site.path.clone());
+        if self.kind != NormKind::Group && self.groups.is_some() {
+            return Err(Self::refuse("groups goes with kind = \"group\": leave it out"));
+        }
+        let (channels, last) = match (shape.as_slice(), self.kind) {
+            ([channels] | [channels, _, _], _) => (*channels, shape.clone()),
+            ([.., last], NormKind::Layer) => (*last, vec![*last]),
+            _ => {
+                let why = format!(
+                    "it takes [channels] or [channels, rows, columns], found shape {shape:?}; kind = \"layer\" takes rows"
+                );
+                return Err(Self::refuse(why));
+            }
+        };
+        let groups = self.groups.unwrap_or(1);
+        if channels % groups != 0 {
+            let why =
+                format!("groups = {groups} must divide the {channels} channels of shape {shape:?}");
+            return Err(Self::refuse(why));
+        }
+        Ok(match self.kind {
+            NormKind::Batch => {
+                Plan::new(output, move |roster| BatchNorm::new(roster, &path, channels))
+            }
+            NormKind::Layer => {
+                Plan::new(output, move |roster| LayerNorm::new(roster, &path, &last, true))
+            }
+            NormKind::Group => {
+                Plan::new(output, move |roster| GroupNorm::new(roster, &path, channels, groups))
+            }
+        })
+    }
+}
+
+impl Layer for BatchNorm {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input, mode)
+    }
+}
+
+impl Layer for LayerNorm {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input)
+    }
+}
+
+impl Layer for GroupNorm {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input)
+    }
+}

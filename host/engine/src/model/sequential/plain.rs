@@ -1,0 +1,86 @@
+//! Layers without tensors that keep or flatten the shape: `activation`, `dropout`, `flatten`.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Layer, Plan, Site};
+use crate::error::Result;
+use crate::model::layer::Activation;
+use crate::model::{Mode, dropped};
+use crate::registry::Component;
+
+/// A function of each value.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ActivationLayer {
+    /// Which function.
+    #[serde(default)]
+    kind: Activation,
+}
+
+impl Component<Site, Plan> for ActivationLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "activation";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        site.flow.numbers().map_err(Self::refuse)?;
+        Ok(Plan::new(site.flow.clone(), move |_roster| Ok(self)))
+    }
+}
+
+impl Layer for ActivationLayer {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        self.kind.apply(input)
+    }
+}
+
+/// Drops values in training, and makes the others larger instead.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DropoutLayer {
+    /// Which share of the values.
+    #[serde(default = "half")]
+    #[param(min = 0.0, max = 1.0)]
+    share: f64,
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+impl Component<Site, Plan> for DropoutLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "dropout";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        site.flow.numbers().map_err(Self::refuse)?;
+        Ok(Plan::new(site.flow.clone(), move |_roster| Ok(self)))
+    }
+}
+
+impl Layer for DropoutLayer {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        dropped(input.shallow_clone(), self.share, mode)
+    }
+}
+
+/// All numbers of a sample in one row.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FlattenLayer {}
+
+impl Component<Site, Plan> for FlattenLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "flatten";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let numbers = site.flow.numbers().map_err(Self::refuse)?.iter().product::<i64>();
+        Ok(Plan::new(site.flow.shaped([numbers]), move |_roster| Ok(self)))
+    }
+}
+
+impl Layer for FlattenLayer {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Ok(input.f_flatten(1, -1)?)
+    }
+}

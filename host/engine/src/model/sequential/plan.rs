@@ -1,0 +1,149 @@
+//! From tables of a config to layers: every shape is known before a tensor is made.
+
+use hookrack_plugin_api::Value;
+use tch::Tensor;
+
+use super::LAYERS;
+use crate::error::{EngineError, Result};
+use crate::model::Mode;
+use crate::model::roster::Roster;
+use crate::registry::Choice;
+use crate::tree::Tree;
+
+/// A layer that was made.
+pub(super) trait Layer: Send + std::fmt::Debug {
+    /// The output for a batch.
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
+}
+
+/// What flows between layers, for one sample.
+#[derive(Debug, Clone)]
+pub(super) struct Flow {
+    /// The shape.
+    pub(super) shape: Vec<i64>,
+    /// How many different tokens there are, where the values are tokens.
+    pub(super) tokens: Option<i64>,
+    /// How many numbers the data wants in the end, per sample or per token.
+    pub(super) outputs: Option<i64>,
+}
+
+impl Flow {
+    /// Numbers of another shape.
+    pub(super) fn shaped(&self, shape: impl Into<Vec<i64>>) -> Self {
+        Self { shape: shape.into(), tokens: None, outputs: self.outputs }
+    }
+
+    /// The shape of numbers; tokens are none.
+    pub(super) fn numbers(&self) -> Check<&[i64]> {
+        match self.tokens {
+            None => Ok(&self.shape),
+            Some(_) => Err(format!(
+                "it takes numbers, found tokens of shape {:?}: put an embedding before it",
+                self.shape
+            )),
+        }
+    }
+
+    /// Channels, rows and columns.
+    pub(super) fn image(&self) -> Check<[i64; 3]> {
+        <[i64; 3]>::try_from(self.numbers()?).map_err(|_| {
+            format!("it takes images [channels, rows, columns], found shape {:?}", self.shape)
+        })
+    }
+
+    /// Places and the numbers of each.
+    pub(super) fn rows(&self) -> Check<[i64; 2]> {
+        <[i64; 2]>::try_from(self.numbers()?)
+            .map_err(|_| format!("it takes rows [places, width], found shape {:?}", self.shape))
+    }
+
+    /// The last side, which must be as long as the config says, where it says it.
+    pub(super) fn last(&self, set: Option<i64>) -> Check<i64> {
+        match (self.numbers()?.last(), set) {
+            (Some(&last), None) => Ok(last),
+            (Some(&last), Some(set)) if set == last => Ok(last),
+            (Some(_), Some(set)) => {
+                Err(format!("it takes shape [.., {set}], found shape {:?}", self.shape))
+            }
+            (None, _) => Err("it takes rows of numbers, found a single one".to_owned()),
+        }
+    }
+}
+
+/// What a layer's settings are checked with: an error says what is wrong, the caller says where.
+pub(super) type Check<T> = std::result::Result<T, String>;
+
+/// Where a layer stands and what comes in.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Its key below `[model]`, and the name in front of those of its tensors.
+    pub(super) path: String,
+    /// What comes in.
+    pub(super) flow: Flow,
+}
+
+type Make = Box<dyn FnOnce(&mut Roster) -> Result<Box<dyn Layer>>>;
+
+/// A layer whose shapes are known, yet to be made.
+pub struct Plan {
+    /// What comes out.
+    pub(super) output: Flow,
+    make: Make,
+}
+
+impl Plan {
+    #[expect(clippy::unnecessary_box_returns, reason = "what a component builds is boxed")]
+    pub(super) fn new<L: Layer + 'static>(
+        output: Flow,
+        make: impl FnOnce(&mut Roster) -> Result<L> + 'static,
+    ) -> Box<Self> {
+        let make = |roster: &mut Roster| Ok(Box::new(make(roster)?) as Box<dyn Layer>);
+        Box::new(Self { output, make: Box::new(make) })
+    }
+
+    /// Makes the tensors.
+    pub(super) fn make(self, roster: &mut Roster) -> Result<Box<dyn Layer>> {
+        (self.make)(roster)
+    }
+}
+
+/// Layers one after the other.
+#[derive(Debug)]
+struct Chain(Vec<Box<dyn Layer>>);
+
+impl Layer for Chain {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let start = input.shallow_clone();
+        self.0.iter().try_fold(start, |x, layer| layer.forward(&x, mode))
+    }
+}
+
+/// Plans layers one after the other; `path` is the key of their list.
+pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Plan>> {
+    let (mut plans, mut flow) = (Vec::with_capacity(tables.len()), flow);
+    for (index, Tree(table)) in tables.into_iter().enumerate() {
+        let site = Site { path: format!("{path}.{index}"), flow };
+        let plan = single(table, &site)?;
+        flow = plan.output.clone();
+        plans.push(plan);
+    }
+    Ok(Plan::new(flow, |roster| {
+        let layers = plans.into_iter().map(|plan| plan.make(roster));
+        Ok(Chain(layers.collect::<Result<_>>()?))
+    }))
+}
+
+/// Plans one layer. Whatever is wrong is told with its place; a nested layer has told its own.
+fn single(table: Value, site: &Site) -> Result<Box<Plan>> {
+    let at = |name: &str, why: String| EngineError::Layer {
+        path: site.path.clone(),
+        name: name.to_owned(),
+        why,
+    };
+    let choice = Choice::from_table("layer", table).map_err(|why| at("layer", why))?;
+    choice.build("layer", LAYERS, site).map_err(|error| match error {
+        EngineError::Settings { why, .. } => at(&choice.name, why),
+        EngineError::UnknownType { .. } => at(&choice.name, error.to_string()),
+        other => other,
+    })
+}

@@ -1,0 +1,110 @@
+//! The layer `pool`: the largest or the mean of squares, or the mean of all places.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Check, Flow, Layer, Plan, Site};
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::Kernel;
+use crate::registry::Component;
+
+/// Fewer places: one for each square, or one for all.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PoolLayer {
+    /// The largest or the mean of each square, or the mean of all places of an image or row.
+    #[serde(default)]
+    kind: PoolKind,
+    /// Rows and columns of a square; 2 unless set.
+    #[param(min = 1)]
+    kernel: Option<i64>,
+    /// Steps between squares; unless set, `kernel`.
+    #[param(min = 1)]
+    stride: Option<i64>,
+    /// Places around the image; at most half the kernel.
+    #[param(min = 0)]
+    padding: Option<i64>,
+}
+
+/// What is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PoolKind {
+    /// The largest of each square.
+    #[default]
+    Max,
+    /// The mean of each square.
+    Avg,
+    /// The mean of all.
+    Global,
+}
+
+impl PoolLayer {
+    fn plan(&self, site: &Site) -> Check<(Flow, Pooling)> {
+        let Self { kind, kernel, stride, padding } = *self;
+        if kind == PoolKind::Global {
+            if kernel.or(stride).or(padding).is_some() {
+                return Err(
+                    "kind = \"global\" has no kernel, stride or padding: leave them out".into()
+                );
+            }
+            let kept = match site.flow.numbers()? {
+                [channels, _, _] => *channels,
+                [_, width] => *width,
+                found => return Err(format!("it takes images or rows, found shape {found:?}")),
+            };
+            return Ok((
+                site.flow.shaped([kept]),
+                Pooling { kind, side: 1, stride: 1, padding: 0 },
+            ));
+        }
+        let [channels, rows, columns] = site.flow.image()?;
+        let extent = kernel.unwrap_or(2);
+        let (stride, padding) = (stride.unwrap_or(extent), padding.unwrap_or(0));
+        if 2 * padding > extent {
+            return Err(format!("padding = {padding} is more than half of kernel = {extent}"));
+        }
+        let square = Kernel { padding, ..Kernel::same(channels, channels, extent, stride) };
+        let [rows, columns] = [rows, columns].map(|length| square.side_after(length));
+        if rows < 1 || columns < 1 {
+            let found = &site.flow.shape;
+            return Err(format!("a square of {extent}x{extent} does not fit into shape {found:?}"));
+        }
+        let output = site.flow.shaped([channels, rows, columns]);
+        Ok((output, Pooling { kind, side: extent, stride, padding }))
+    }
+}
+
+impl Component<Site, Plan> for PoolLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "pool";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let (output, pooling) = self.plan(site).map_err(Self::refuse)?;
+        Ok(Plan::new(output, move |_roster| Ok(pooling)))
+    }
+}
+
+/// The layer itself.
+#[derive(Debug)]
+struct Pooling {
+    kind: PoolKind,
+    side: i64,
+    stride: i64,
+    padding: i64,
+}
+
+impl Layer for Pooling {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        let (side, stride, padding) = ([self.side; 2], [self.stride; 2], [self.padding; 2]);
+        Ok(match self.kind {
+            PoolKind::Max => input.f_max_pool2d(side, stride, padding, [1; 2], false)?,
+            PoolKind::Avg => input.f_avg_pool2d(side, stride, padding, false, true, None)?,
+            PoolKind::Global if input.dim() == 4 => {
+                input.f_mean_dim([2_i64, 3].as_slice(), false, None)?
+            }
+            PoolKind::Global => input.f_mean_dim([1_i64].as_slice(), false, None)?,
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! The layer `residual`: layers and the way around them.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Check, Layer, Plan, Site, chain};
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::{Conv2d, Kernel, Linear};
+use crate::registry::Component;
+use crate::tree::Tree;
+
+/// The sum of what comes in and of what layers make of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResidualLayer {
+    /// The layers, each a table with its `type`.
+    layers: Vec<Tree>,
+    /// Give what comes in the shape of what comes out, by a 1x1 convolution or a linear layer without bias.
+    #[serde(default)]
+    projection: bool,
+}
+
+impl Component<Site, Plan> for ResidualLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "residual";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        if self.layers.is_empty() {
+            return Err(Self::refuse("layers is empty: name at least one"));
+        }
+        site.flow.numbers().map_err(Self::refuse)?;
+        let inner = chain(self.layers, &format!("{}.layers", site.path), site.flow.clone())?;
+        let (before, after) = (&site.flow.shape, &inner.output.shape);
+        let around = around(before, after, self.projection).map_err(Self::refuse)?;
+        let path = format!("{}.projection", site.path);
+        Ok(Plan::new(inner.output.clone(), move |roster| {
+            let inner = inner.make(roster)?;
+            let around: Option<Box<dyn Layer>> = match around {
+                Around::Straight => None,
+                Around::Conv(kernel) => Some(Box::new(Conv2d::new(roster, &path, kernel)?)),
+                Around::Linear([inputs, outputs]) => {
+                    Some(Box::new(Linear::with_bias(roster, &path, inputs, outputs, false)?))
+                }
+            };
+            Ok(Residual { inner, around })
+        }))
+    }
+}
+
+/// The way around the layers.
+enum Around {
+    Straight,
+    Conv(Kernel),
+    Linear([i64; 2]),
+}
+
+fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
+    if before == after && !projection {
+        return Ok(Around::Straight);
+    }
+    let told = format!("its layers make shape {after:?} of shape {before:?}");
+    if !projection {
+        return Err(format!("{told}, which cannot be added: set projection = true"));
+    }
+    match (before, after) {
+        (&[inputs, rows, columns], &[outputs, rows_after, columns_after]) => {
+            let kernel = Kernel::same(inputs, outputs, 1, (rows + rows_after - 1) / rows_after);
+            let sides = [rows, columns].map(|side| kernel.side_after(side));
+            (sides == [rows_after, columns_after])
+                .then_some(Around::Conv(kernel))
+                .ok_or(format!("{told}, which no 1x1 convolution does"))
+        }
+        ([head @ .., inputs], [head_after @ .., outputs]) if head == head_after => {
+            Ok(Around::Linear([*inputs, *outputs]))
+        }
+        _ => Err(format!("{told}, which no linear layer does")),
+    }
+}
+
+/// The layer itself.
+#[derive(Debug)]
+struct Residual {
+    inner: Box<dyn Layer>,
+    around: Option<Box<dyn Layer>>,
+}
+
+impl Layer for Residual {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let inner = self.inner.forward(input, mode)?;
+        Ok(match &self.around {
+            None => inner.f_add(input)?,
+            Some(around) => inner.f_add(&around.forward(input, mode)?)?,
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! Layers over rows of tokens: `embedding`, `positional`, `attention`.
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::plan::{Layer, Plan, Site};
+use crate::error::Result;
+use crate::model::Mode;
+use crate::model::layer::{Attention, Embedding, SelfAttention};
+use crate::registry::Component;
+use hookrack_torch::shape;
+
+/// A row of numbers for each token.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EmbeddingLayer {
+    /// Numbers per token.
+    #[param(min = 1)]
+    width: i64,
+}
+
+impl Component<Site, Plan> for EmbeddingLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "embedding";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let found = &site.flow.shape;
+        let Some(tokens) = site.flow.tokens else {
+            return Err(Self::refuse(format!("it takes tokens, found numbers of shape {found:?}")));
+        };
+        let shape: Vec<i64> = [found.as_slice(), &[self.width]].concat();
+        let path = site.path.clone();
+        Ok(Plan::new(site.flow.shaped(shape), move |roster| {
+            Embedding::new(roster, &path, tokens, self.width, 1.0)
+        }))
+    }
+}
+
+impl Layer for Embedding {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input)
+    }
+}
+
+/// Adds a learned row of numbers to each place.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PositionalLayer {}
+
+impl Component<Site, Plan> for PositionalLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "positional";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let [places, width] = site.flow.rows().map_err(Self::refuse)?;
+        let path = site.path.clone();
+        Ok(Plan::new(site.flow.clone(), move |roster| {
+            Ok(Positional(Embedding::new(roster, &path, places, width, 0.02)?))
+        }))
+    }
+}
+
+/// The layer itself.
+#[derive(Debug)]
+struct Positional(Embedding);
+
+impl Layer for Positional {
+    fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Ok(input.f_add(&self.0.first(shape::side(input, 1).unwrap_or(0))?)?)
+    }
+}
+
+/// Attention of a row's places to each other.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AttentionLayer {
+    /// Parts that the width is split into; each attends by itself.
+    #[serde(default = "one")]
+    #[param(min = 1)]
+    heads: i64,
+    /// Whether a place sees itself and those before it only.
+    #[serde(default)]
+    causal: bool,
+    /// Share of the attention that is dropped in training.
+    #[serde(default)]
+    #[param(min = 0.0, max = 1.0)]
+    dropout: f64,
+}
+
+fn one() -> i64 {
+    1
+}
+
+impl Component<Site, Plan> for AttentionLayer {
+    const KIND: &'static str = "layer";
+    const NAME: &'static str = "attention";
+
+    fn build(self, site: &Site) -> Result<Box<Plan>> {
+        let [_, width] = site.flow.rows().map_err(Self::refuse)?;
+        let Self { heads, causal, dropout } = self;
+        if width % heads != 0 {
+            let found = &site.flow.shape;
+            let why = format!("heads = {heads} must divide the width {width} of shape {found:?}");
+            return Err(Self::refuse(why));
+        }
+        let path = site.path.clone();
+        Ok(Plan::new(site.flow.clone(), move |roster| {
+            SelfAttention::new(roster, &path, width, Attention { heads, causal }, dropout)
+        }))
+    }
+}
+
+impl Layer for SelfAttention {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        Self::forward(self, input, mode)
+    }
+}

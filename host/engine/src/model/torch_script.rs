@@ -1,0 +1,114 @@
+//! `TorchScript`: a model that Python wrote with `torch.jit.script`, trained as it is.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::rehearsal::{input_shape, rehearse, wanted_output};
+use super::{Anatomy, Mode, Model, ModelContext};
+use crate::error::{EngineError, Result};
+use crate::named_tensor::NamedTensor;
+use crate::registry::Component;
+use hookrack_torch::script::{Named, Script};
+
+/// A model that Python wrote with `torch.jit.script(model).save(path)`, trained as it is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TorchScriptSettings {
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl Component<ModelContext, dyn Model> for TorchScriptSettings {
+    const KIND: &'static str = "model";
+    const NAME: &'static str = "TorchScript";
+
+    fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
+        let model = TorchScript::load(&self.path, context)?;
+        let shown = self.path.display();
+        let output = rehearse(&model, context).map_err(|why| {
+            let input = input_shape(context);
+            Self::refuse(format!("{shown} does not take a batch of shape {input:?}: {why}"))
+        })?;
+        let wanted = wanted_output(context);
+        if output != wanted {
+            return Err(Self::refuse(format!(
+                "{shown} gives {output:?} for a batch of {}, but the data ask for {wanted:?}",
+                wanted[0]
+            )));
+        }
+        Ok(Box::new(model))
+    }
+}
+
+/// The model itself.
+#[derive(Debug)]
+pub struct TorchScript {
+    script: Script,
+    mode: Cell<Option<Mode>>,
+    anatomy: Anatomy,
+}
+
+impl TorchScript {
+    fn load(path: &Path, context: &ModelContext) -> Result<Self> {
+        let refuse = |why: String| TorchScriptSettings::refuse(why);
+        let shown = path.display();
+        if !path.is_file() {
+            let what = if path.is_dir() { "a folder" } else { "no file" };
+            return Err(refuse(format!("there is {what} at {shown}")));
+        }
+        let script = Script::load(path, context.device).map_err(|why| {
+            refuse(format!(
+                "{shown} is no TorchScript file, or not a whole one ({}): write it with \
+                 torch.jit.script(model).save(path)",
+                why.text()
+            ))
+        })?;
+        if let Some(op) = script.frozen_op()? {
+            return Err(refuse(format!(
+                "{shown} was traced: its {op} is bound to the mode that it was traced in, and would not follow \
+                 training and evaluation; write it with torch.jit.script instead of torch.jit.trace"
+            )));
+        }
+        let (params, buffers) = script.tensors()?;
+        if params.is_empty() {
+            return Err(refuse(format!("{shown} has no parameters to train; was it frozen?")));
+        }
+        let anatomy = Anatomy {
+            params: owned(params),
+            buffers: owned(buffers),
+            input_shape: context.data.input.clone(),
+            output_shape: wanted_output(context)[1..].to_vec(),
+        };
+        Ok(Self { script, mode: Cell::new(None), anatomy })
+    }
+
+    fn switch(&self, mode: Mode) -> Result<()> {
+        if self.mode.get() != Some(mode) {
+            self.script.set_train(mode == Mode::Train)?;
+            self.mode.set(Some(mode));
+        }
+        Ok(())
+    }
+}
+
+fn owned(tensors: Named) -> Vec<NamedTensor> {
+    tensors.into_iter().map(|(name, tensor)| NamedTensor { name, tensor }).collect()
+}
+
+impl Model for TorchScript {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.switch(mode)?;
+        self.script.forward(input).map_err(EngineError::from)
+    }
+
+    fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+
+    fn is_graph(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,82 @@
+//! `Adagrad`: the gradient over the root of the sum of all its squares, by libtorch's fused kernel.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rule::{ByRule, Rule};
+use super::state::Start;
+use super::{Group, Optimizer, ParamSet};
+use crate::error::Result;
+use crate::registry::Component;
+use hookrack_torch::Arg;
+use hookrack_torch::foreach::{self, ListOp};
+use hookrack_torch::optim::Active;
+
+/// The gradient over the root of the sum of all its squares; PyTorch's defaults.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdagradSettings {
+    /// Learning rate.
+    #[serde(default = "lr")]
+    #[param(min = 0.0)]
+    pub lr: f64,
+    /// The learning rate is divided by 1 + this for each step before.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub lr_decay: f64,
+    /// Share of each weight that is added to its gradient.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub weight_decay: f64,
+    /// What the sums of squares start from.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub initial_accumulator_value: f64,
+    /// Added to the denominator.
+    #[serde(default = "eps")]
+    #[param(min = 0.0)]
+    pub eps: f64,
+    /// Go up, not down.
+    #[serde(default)]
+    pub maximize: bool,
+}
+
+fn lr() -> f64 {
+    1e-2
+}
+
+fn eps() -> f64 {
+    1e-10
+}
+
+impl Component<ParamSet, dyn Optimizer> for AdagradSettings {
+    const KIND: &'static str = "optimizer";
+    const NAME: &'static str = "Adagrad";
+
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let groups = params.groups(self.lr, self.weight_decay, None);
+        Ok(Box::new(ByRule::new(self, groups)?))
+    }
+}
+
+impl Rule<2> for AdagradSettings {
+    fn kinds(&self) -> [(&'static str, Start); 2] {
+        [("step", Start::Counter), ("sum", Start::At(self.initial_accumulator_value))]
+    }
+
+    fn step(&self, group: &Group, now: &Active<2>) -> Result<()> {
+        static KERNEL: ListOp = ListOp::new("aten::_fused_adagrad_");
+        let [steps, sums] = &now.states;
+        foreach::add_scalar_(steps, 1.0)?;
+        Ok(KERNEL.run(&[
+            Arg::list(&now.params),
+            Arg::list(&now.grads),
+            Arg::list(sums),
+            Arg::list(steps),
+            Arg::float(group.lr),
+            Arg::float(self.lr_decay),
+            Arg::float(group.weight_decay),
+            Arg::float(self.eps),
+            Arg::bool(self.maximize),
+        ])?)
+    }
+}

@@ -1,0 +1,29 @@
+//! `Adam`: steps along the mean gradient over the root of its mean square, by libtorch's fused kernel.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::fused_adam::{AdamKnobs, FusedAdam};
+use super::{Optimizer, ParamSet};
+use crate::error::Result;
+use crate::registry::Component;
+
+/// Adam, with weight decay through the gradient; PyTorch's defaults.
+#[derive(Debug, Clone, Deserialize)]
+pub struct AdamSettings {
+    #[serde(flatten)]
+    knobs: AdamKnobs,
+    /// Share of each weight that is added to its gradient.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    weight_decay: f64,
+}
+
+impl Component<ParamSet, dyn Optimizer> for AdamSettings {
+    const KIND: &'static str = "optimizer";
+    const NAME: &'static str = "Adam";
+
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let hyper = self.knobs.hyper(self.weight_decay, false).map_err(Self::refuse)?;
+        Ok(Box::new(FusedAdam::new(hyper, params)?))
+    }
+}

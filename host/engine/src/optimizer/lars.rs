@@ -1,0 +1,96 @@
+//! `LARS`: momentum whose step is as long as the weights of each tensor say, by list operators.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rule::{ByRule, Rule};
+use super::state::Start;
+use super::{Group, Optimizer, ParamSet, trust};
+use crate::error::Result;
+use crate::registry::Component;
+use hookrack_torch::foreach;
+use hookrack_torch::optim::Active;
+
+/// Gradient descent with momentum, scaled for each tensor by the weights' norm over the gradient's (arXiv 1708.03888).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LarsSettings {
+    /// Learning rate.
+    #[serde(default = "lr")]
+    #[param(min = 0.0)]
+    pub lr: f64,
+    /// How much of the last step stays.
+    #[serde(default = "momentum")]
+    #[param(min = 0.0)]
+    pub momentum: f64,
+    /// Share of each weight that is added to its gradient.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub weight_decay: f64,
+    /// How far a tensor may move in one step, as a share of its norm, at a learning rate of 1.
+    #[serde(default = "trust_coefficient")]
+    #[param(min = 0.0)]
+    pub trust_coefficient: f64,
+    /// Added to the denominator of the ratio.
+    #[serde(default = "eps")]
+    #[param(min = 0.0)]
+    pub eps: f64,
+}
+
+fn lr() -> f64 {
+    0.1
+}
+
+fn momentum() -> f64 {
+    0.9
+}
+
+fn trust_coefficient() -> f64 {
+    1e-3
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+impl Component<ParamSet, dyn Optimizer> for LarsSettings {
+    const KIND: &'static str = "optimizer";
+    const NAME: &'static str = "LARS";
+
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
+        Ok(Box::new(ByRule::new(self, groups)?))
+    }
+}
+
+impl LarsSettings {
+    /// Without a momentum there are no buffers, and none can be scheduled.
+    fn kept_momentum(&self) -> Option<f64> {
+        (self.momentum > 0.0).then_some(self.momentum)
+    }
+}
+
+impl Rule<1> for LarsSettings {
+    fn kinds(&self) -> [(&'static str, Start); 1] {
+        [(
+            "momentum_buffer",
+            if self.kept_momentum().is_some() { Start::At(0.0) } else { Start::Unused },
+        )]
+    }
+
+    fn step(&self, group: &Group, now: &Active<1>) -> Result<()> {
+        let [buffers] = &now.states;
+        let (weights, lengths) = (foreach::norms(&now.params)?, foreach::norms(&now.grads)?);
+        let bottom =
+            lengths.f_add(&weights.f_mul_scalar(group.weight_decay)?)?.f_add_scalar(self.eps)?;
+        let ratios = weights.f_mul_scalar(self.trust_coefficient)?.f_div(&bottom)?;
+        let updates = foreach::add(&now.grads, &now.params, group.weight_decay)?;
+        trust::scale(&updates, &weights, &lengths, &ratios)?;
+        if let Some(momentum) = group.momentum {
+            // The rate goes into the buffer, as in the paper: a later change does not act on old steps.
+            foreach::mul_(buffers, momentum)?;
+            foreach::add_(buffers, &updates, group.lr)?;
+            return Ok(foreach::add_(&now.params, buffers, -1.0)?);
+        }
+        Ok(foreach::add_(&now.params, &updates, -group.lr)?)
+    }
+}

@@ -1,0 +1,73 @@
+//! Optimizers: how gradients change parameters. Their state is ours, so that a resumed run is exact.
+
+mod adagrad;
+mod adam;
+mod adamw;
+mod betas;
+mod fused_adam;
+mod group;
+mod lamb;
+mod lars;
+mod lion;
+mod param_set;
+mod rmsprop;
+mod rule;
+mod sgd;
+mod state;
+#[cfg(test)]
+mod tests;
+mod trust;
+
+pub use adagrad::AdagradSettings;
+pub use adam::AdamSettings;
+pub use adamw::AdamWSettings;
+pub use group::Group;
+pub use lamb::LambSettings;
+pub use lars::LarsSettings;
+pub use lion::LionSettings;
+pub use param_set::{GroupRule, GroupRules, ParamSet};
+pub use rmsprop::RmsPropSettings;
+pub use sgd::{Sgd, SgdSettings};
+
+use super::error::Result;
+use super::named_tensor::NamedTensor;
+use super::registry::Entry;
+use hookrack_torch::autograd;
+
+/// An optimizer over parameters that it was built with.
+pub trait Optimizer: Send {
+    /// Changes every parameter that has a gradient.
+    fn step(&mut self) -> Result<()>;
+
+    /// Sets all gradients to none.
+    fn zero_grad(&mut self) -> Result<()> {
+        Ok(self.groups().iter().try_for_each(|group| autograd::clear_grads(&group.list))?)
+    }
+
+    /// The parameter groups, each with its learning rate.
+    fn groups(&self) -> &[Group];
+
+    /// The same, to change learning rates, weight decays and momenta between steps.
+    fn groups_mut(&mut self) -> &mut [Group];
+
+    /// Takes in the parameters that were frozen so far and can be trained now, with fresh state.
+    fn admit(&mut self) -> Result<()>;
+
+    /// The state to save, named `<param>.<what>`; handles to the live tensors.
+    fn state(&self) -> Vec<NamedTensor>;
+
+    /// Puts a state back that [`state`](Self::state) gave. Nothing changes unless all of it fits.
+    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()>;
+}
+
+/// Every optimizer that a config can name.
+pub static OPTIMIZERS: &[Entry<ParamSet, dyn Optimizer>] = &[
+    Entry::of::<AdagradSettings>(),
+    Entry::of::<AdamSettings>(),
+    Entry::of::<AdamWSettings>(),
+    Entry::of::<LambSettings>(),
+    Entry::of::<LarsSettings>(),
+    Entry::of::<LionSettings>(),
+    Entry::of::<RmsPropSettings>(),
+    Entry::of::<SgdSettings>(),
+];

@@ -1,0 +1,204 @@
+//! The parameters that an optimizer is built for, and the rules that put them into groups.
+
+use super::Group;
+use crate::error::{EngineError, Result};
+use crate::name_pattern::NamePattern;
+use crate::named_tensor::NamedTensor;
+
+/// What the parameters that a pattern matches have of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupRule {
+    /// Whose names.
+    pub pattern: NamePattern,
+    /// Their learning rate as a part of the optimizer's.
+    pub lr_scale: f64,
+    /// Their weight decay, where it is not the optimizer's.
+    pub weight_decay: Option<f64>,
+}
+
+/// How parameters are put into groups. The first rule that matches a name wins; the rest is a group of its own.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GroupRules {
+    /// In order.
+    pub rules: Vec<GroupRule>,
+    /// Leave parameters of at most one dimension without weight decay (biases, and the scales of norms), unless
+    /// their rule says one.
+    pub no_decay_on_norm_and_bias: bool,
+}
+
+/// Parameters, and how they are put into groups.
+#[derive(Debug, Clone, Default)]
+pub struct ParamSet {
+    params: Vec<NamedTensor>,
+    rules: GroupRules,
+}
+
+impl ParamSet {
+    /// Parameters in one group.
+    pub fn whole(params: &[NamedTensor]) -> Self {
+        Self { params: params.to_vec(), rules: GroupRules::default() }
+    }
+
+    /// Parameters in groups. A rule that nothing is left for is an error.
+    pub fn new(params: &[NamedTensor], rules: GroupRules) -> Result<Self> {
+        let set = Self { params: params.to_vec(), rules };
+        for (index, rule) in set.rules.rules.iter().enumerate() {
+            if set.params.iter().any(|param| set.rule_of(param) == Some(index)) {
+                continue;
+            }
+            let mut names = set.params.iter().map(|param| param.name.as_str());
+            if names.clone().any(|name| rule.pattern.matches(name)) {
+                return Err(EngineError::Shadowed { pattern: rule.pattern.text().to_owned() });
+            }
+            return Err(rule.pattern.unmatched(&mut names));
+        }
+        Ok(set)
+    }
+
+    fn rule_of(&self, param: &NamedTensor) -> Option<usize> {
+        self.rules.rules.iter().position(|rule| rule.pattern.matches(&param.name))
+    }
+
+    /// The groups, in the order of the rules, of an optimizer with this learning rate, weight decay and momentum.
+    /// Parameters that are frozen wait in theirs.
+    pub fn groups(&self, lr: f64, weight_decay: f64, momentum: Option<f64>) -> Vec<Group> {
+        let rules = (0..self.rules.rules.len()).map(Some).chain([None]);
+        let kinds = rules.flat_map(|rule| [(rule, false), (rule, true)]);
+        let groups = kinds.map(|(rule, is_flat)| {
+            let members = self.params.iter().filter(|param| self.kind_of(param) == (rule, is_flat));
+            let rule = rule.map(|index| &self.rules.rules[index]);
+            let own_decay =
+                if is_flat { Some(0.0) } else { rule.and_then(|rule| rule.weight_decay) };
+            let mut group = Group::new(
+                self.name(rule, is_flat),
+                lr * rule.map_or(1.0, |rule| rule.lr_scale),
+                own_decay.unwrap_or(weight_decay),
+                momentum,
+            );
+            members.for_each(|param| group.add(param.clone()));
+            group
+        });
+        groups.filter(|group| !group.is_empty()).collect()
+    }
+
+    /// The rule that a parameter falls under, and whether the switch takes its weight decay away.
+    fn kind_of(&self, param: &NamedTensor) -> (Option<usize>, bool) {
+        let rule = self.rule_of(param);
+        let has_own = rule.is_some_and(|index| self.rules.rules[index].weight_decay.is_some());
+        let is_flat = param.tensor.dim() <= 1;
+        (rule, self.rules.no_decay_on_norm_and_bias && is_flat && !has_own)
+    }
+
+    fn name(&self, rule: Option<&GroupRule>, is_flat: bool) -> String {
+        match (rule, is_flat) {
+            (Some(rule), false) => rule.pattern.text().to_owned(),
+            (Some(rule), true) => format!("{} without decay", rule.pattern.text()),
+            (None, true) => "no_decay".to_owned(),
+            (None, false) if self.rules.no_decay_on_norm_and_bias => "decay".to_owned(),
+            (None, false) if self.rules.rules.is_empty() => "all".to_owned(),
+            (None, false) => "rest".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::Tensor;
+
+    fn param(name: &str, shape: &[i64]) -> NamedTensor {
+        let tensor = Tensor::zeros(shape, tch::kind::FLOAT_CPU).set_requires_grad(true);
+        NamedTensor::new(name, tensor)
+    }
+
+    fn params() -> [NamedTensor; 4] {
+        [
+            param("body.weight", &[2, 2]),
+            param("body.bias", &[2]),
+            param("head.weight", &[2, 2]),
+            param("head.bias", &[]),
+        ]
+    }
+
+    fn rule(pattern: &str, lr_scale: f64, weight_decay: Option<f64>) -> GroupRule {
+        GroupRule { pattern: NamePattern::parse(pattern).unwrap(), lr_scale, weight_decay }
+    }
+
+    fn groups(rules: Vec<GroupRule>, switch: bool) -> Vec<String> {
+        let rules = GroupRules { rules, no_decay_on_norm_and_bias: switch };
+        let groups = ParamSet::new(&params(), rules).unwrap().groups(1.0, 0.1, None);
+        let tell = |group: Group| {
+            let names: Vec<_> = group.params.iter().map(|param| param.name.as_str()).collect();
+            format!("{} {} {}: {}", group.name, group.lr, group.weight_decay, names.join(" "))
+        };
+        groups.into_iter().map(tell).collect()
+    }
+
+    #[test]
+    fn without_rules_all_is_one_group_and_the_switch_makes_two() {
+        assert_eq!(
+            groups(vec![], false),
+            ["all 1 0.1: body.weight body.bias head.weight head.bias"]
+        );
+        assert_eq!(
+            groups(vec![], true),
+            ["decay 1 0.1: body.weight head.weight", "no_decay 1 0: body.bias head.bias"]
+        );
+    }
+
+    #[test]
+    fn the_first_rule_wins_and_the_rest_is_a_group() {
+        let rules = vec![rule("*.bias", 1.0, Some(0.0)), rule("body.*", 0.1, None)];
+        assert_eq!(
+            groups(rules, false),
+            [
+                "*.bias 1 0: body.bias head.bias",
+                "body.* 0.1 0.1: body.weight",
+                "rest 1 0.1: head.weight"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_switch_works_within_each_rule_that_says_no_decay_of_its_own() {
+        let rules = vec![rule("body.*", 0.5, None), rule("head.*", 2.0, Some(0.3))];
+        assert_eq!(
+            groups(rules, true),
+            [
+                "body.* 0.5 0.1: body.weight",
+                "body.* without decay 0.5 0: body.bias",
+                "head.* 2 0.3: head.weight head.bias",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_rule_for_nothing_is_told() {
+        let error = |rules| {
+            let rules = GroupRules { rules, no_decay_on_norm_and_bias: false };
+            ParamSet::new(&params(), rules).unwrap_err().to_string()
+        };
+        assert_eq!(
+            error(vec![rule("heads.*", 1.0, None)]),
+            "no parameter is named `heads.*`: the nearest are `head.bias`, `head.weight`, `body.bias`"
+        );
+        assert_eq!(
+            error(vec![rule("head.*", 1.0, None), rule("*d.bias", 1.0, None)]),
+            "an earlier pattern takes every parameter that `*d.bias` matches: put it further up"
+        );
+    }
+
+    #[test]
+    fn frozen_parameters_wait_until_they_can_be_trained() {
+        let params = params();
+        let _ = params[0].tensor.set_requires_grad(false);
+        let set = ParamSet::whole(&params);
+        let mut groups = set.groups(1.0, 0.0, None);
+        assert_eq!((groups[0].params.len(), groups[0].list.len()), (3, 3));
+        assert!(groups[0].admit().is_empty());
+        let _ = params[0].tensor.set_requires_grad(true);
+        let admitted: Vec<_> = groups[0].admit().into_iter().map(|param| param.name).collect();
+        assert_eq!(admitted, ["body.weight"]);
+        assert_eq!((groups[0].params.len(), groups[0].list.len()), (4, 4));
+    }
+}

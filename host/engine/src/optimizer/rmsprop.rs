@@ -1,0 +1,116 @@
+//! `RMSprop`: the gradient over the root of its mean square, by list operators.
+
+use hookrack_plugin_api::prelude::Deserialize;
+
+use super::rule::{ByRule, Rule};
+use super::state::Start;
+use super::{Group, Optimizer, ParamSet};
+use crate::error::Result;
+use crate::registry::Component;
+use hookrack_torch::optim::Active;
+use hookrack_torch::{TensorList, foreach};
+
+/// The gradient over the root of its mean square; PyTorch's defaults.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RmsPropSettings {
+    /// Learning rate.
+    #[serde(default = "lr")]
+    #[param(min = 0.0)]
+    pub lr: f64,
+    /// Decay of the mean square.
+    #[serde(default = "alpha")]
+    #[param(min = 0.0, max = 1.0)]
+    pub alpha: f64,
+    /// Added to the denominator.
+    #[serde(default = "eps")]
+    #[param(min = 0.0)]
+    pub eps: f64,
+    /// Share of each weight that is added to its gradient.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub weight_decay: f64,
+    /// How much of the last step's direction stays.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub momentum: f64,
+    /// Divide by the deviation from the mean gradient instead.
+    #[serde(default)]
+    pub centered: bool,
+    /// Go up, not down.
+    #[serde(default)]
+    pub maximize: bool,
+}
+
+fn lr() -> f64 {
+    1e-2
+}
+
+fn alpha() -> f64 {
+    0.99
+}
+
+fn eps() -> f64 {
+    1e-8
+}
+
+impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {
+    const KIND: &'static str = "optimizer";
+    const NAME: &'static str = "RMSprop";
+
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
+        Ok(Box::new(ByRule::new(self, groups)?))
+    }
+}
+
+impl Rule<3> for RmsPropSettings {
+    fn kinds(&self) -> [(&'static str, Start); 3] {
+        let kept = |kept| if kept { Start::At(0.0) } else { Start::Unused };
+        [
+            ("square_avg", Start::At(0.0)),
+            ("grad_avg", kept(self.centered)),
+            ("momentum_buffer", kept(self.kept_momentum().is_some())),
+        ]
+    }
+
+    fn step(&self, group: &Group, now: &Active<3>) -> Result<()> {
+        let [squares, averages, buffers] = &now.states;
+        let changed = self.changed_grads(group, now)?;
+        let grads = changed.as_ref().unwrap_or(&now.grads);
+        foreach::mul_(squares, self.alpha)?;
+        foreach::addcmul_(squares, grads, grads, 1.0 - self.alpha)?;
+        let roots = if self.centered {
+            foreach::lerp_(averages, grads, 1.0 - self.alpha)?;
+            let variances = foreach::addcmul(squares, averages, averages, -1.0)?;
+            foreach::sqrt_(&variances)?;
+            variances
+        } else {
+            foreach::sqrt(squares)?
+        };
+        foreach::add_scalar_(&roots, self.eps)?;
+        if let Some(momentum) = group.momentum {
+            foreach::mul_(buffers, momentum)?;
+            foreach::addcdiv_(buffers, grads, &roots, 1.0)?;
+            return Ok(foreach::add_(&now.params, buffers, -group.lr)?);
+        }
+        Ok(foreach::addcdiv_(&now.params, grads, &roots, -group.lr)?)
+    }
+}
+
+impl RmsPropSettings {
+    /// Without a momentum there are no buffers, and none can be scheduled.
+    fn kept_momentum(&self) -> Option<f64> {
+        (self.momentum > 0.0).then_some(self.momentum)
+    }
+
+    /// The gradients turned around and with weight decay, where either is asked for.
+    fn changed_grads(&self, group: &Group, now: &Active<3>) -> Result<Option<TensorList>> {
+        let turned = if self.maximize { Some(foreach::neg(&now.grads)?) } else { None };
+        if group.weight_decay == 0.0 {
+            return Ok(turned);
+        }
+        let grads = turned.as_ref().unwrap_or(&now.grads);
+        Ok(Some(foreach::add(grads, &now.params, group.weight_decay)?))
+    }
+}

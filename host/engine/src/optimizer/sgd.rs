@@ -1,0 +1,270 @@
+//! `SGD`: gradient descent with momentum, by libtorch's fused kernel.
+
+use std::collections::HashMap;
+
+use hookrack_plugin_api::prelude::Deserialize;
+use tch::Tensor;
+
+use super::{Group, Optimizer, ParamSet};
+use crate::error::Result;
+use crate::named_tensor::{NamedTensor, Problems};
+use crate::registry::Component;
+use hookrack_torch::TensorList;
+use hookrack_torch::autograd::GradMode;
+use hookrack_torch::optim::{Scratch, SgdHyper, Unscale, sgd_step};
+
+/// Gradient descent, with momentum if wanted; PyTorch's defaults.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SgdSettings {
+    /// Learning rate.
+    #[serde(default = "lr")]
+    #[param(min = 0.0)]
+    pub lr: f64,
+    /// How much of the last step's direction stays.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub momentum: f64,
+    /// How much of the gradient is held back from the momentum.
+    #[serde(default)]
+    pub dampening: f64,
+    /// Share of each weight that is added to its gradient.
+    #[serde(default)]
+    #[param(min = 0.0)]
+    pub weight_decay: f64,
+    /// Look ahead along the momentum.
+    #[serde(default)]
+    pub nesterov: bool,
+    /// Go up, not down.
+    #[serde(default)]
+    pub maximize: bool,
+}
+
+fn lr() -> f64 {
+    1e-3
+}
+
+impl Component<ParamSet, dyn Optimizer> for SgdSettings {
+    const KIND: &'static str = "optimizer";
+    const NAME: &'static str = "SGD";
+
+    fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
+        if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
+            return Err(Self::refuse("nesterov needs a momentum above 0 and dampening = 0"));
+        }
+        Ok(Box::new(Sgd::new(&self, params)))
+    }
+}
+
+/// The optimizer itself.
+#[derive(Debug)]
+pub struct Sgd {
+    hyper: SgdHyper,
+    groups: Vec<Group>,
+    // One per parameter of the group; undefined until the parameter's first step.
+    buffers: Vec<TensorList>,
+    scratch: Scratch,
+}
+
+impl Sgd {
+    /// Starts without momentum.
+    pub fn new(settings: &SgdSettings, params: &ParamSet) -> Self {
+        let momentum = Some(settings.momentum);
+        let groups = params.groups(settings.lr, settings.weight_decay, momentum);
+        let hyper = SgdHyper {
+            lr: settings.lr,
+            momentum: settings.momentum,
+            dampening: settings.dampening,
+            weight_decay: settings.weight_decay,
+            nesterov: settings.nesterov,
+            maximize: settings.maximize,
+        };
+        let undefined = |group: &Group| group.params.iter().map(|_| Tensor::new()).collect();
+        let buffers = groups.iter().map(undefined).collect();
+        Self { hyper, groups, buffers, scratch: Scratch::default() }
+    }
+}
+
+impl Optimizer for Sgd {
+    fn step(&mut self) -> Result<()> {
+        for (group, buffers) in self.groups.iter().zip(&mut self.buffers) {
+            let (lr, weight_decay) = (group.lr, group.weight_decay);
+            let momentum = group.momentum.unwrap_or(self.hyper.momentum);
+            let hyper = SgdHyper { lr, momentum, weight_decay, ..self.hyper };
+            sgd_step(&group.list, buffers, &mut self.scratch, &hyper, Unscale::default())?;
+        }
+        Ok(())
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn groups_mut(&mut self) -> &mut [Group] {
+        &mut self.groups
+    }
+
+    fn admit(&mut self) -> Result<()> {
+        for (group, buffers) in self.groups.iter_mut().zip(&mut self.buffers) {
+            buffers.extend(group.admit().iter().map(|_| Tensor::new()));
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<NamedTensor> {
+        let pairs = self.groups.iter().zip(&self.buffers);
+        pairs
+            .flat_map(|(group, buffers)| group.params.iter().zip(buffers.iter()))
+            .filter(|(_, buffer)| buffer.defined())
+            .map(|(param, buffer)| NamedTensor::new(buffer_name(param), buffer))
+            .collect()
+    }
+
+    /// A parameter without a saved buffer starts anew: it had made no step.
+    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
+        let by_name: HashMap<&str, &Tensor> =
+            state.iter().map(|named| (named.name.as_str(), &named.tensor)).collect();
+        let mut problems = Problems::default();
+        let mut known = Vec::new();
+        let mut loaded = Vec::new();
+        for group in &self.groups {
+            let mut buffers = TensorList::with_capacity(group.params.len());
+            for param in &group.params {
+                let name = buffer_name(param);
+                match by_name.get(name.as_str()) {
+                    None => buffers.push(&Tensor::new()),
+                    Some(saved) if saved.size() != param.tensor.size() => {
+                        problems.shape(&name, &param.tensor, saved);
+                    }
+                    Some(saved) => buffers.push(&copy_like(&param.tensor, saved)?),
+                }
+                known.push(name);
+            }
+            loaded.push(buffers);
+        }
+        problems.unexpected(state, |name| known.iter().any(|known| known == name));
+        problems.check("optimizer")?;
+        self.buffers = loaded;
+        Ok(())
+    }
+}
+
+fn copy_like(param: &Tensor, saved: &Tensor) -> Result<Tensor> {
+    let _no_grad = GradMode::set(false);
+    let mut copy = param.f_empty_like()?;
+    copy.f_copy_(saved)?;
+    Ok(copy)
+}
+
+fn buffer_name(param: &NamedTensor) -> String {
+    format!("{}.momentum_buffer", param.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OPTIMIZERS;
+    use super::*;
+    use crate::registry::Choice;
+    use hookrack_plugin_api::Value;
+    use hookrack_torch::rounding;
+
+    fn param<T: tch::kind::Element>(name: &str, values: &[T]) -> NamedTensor {
+        NamedTensor::new(name, Tensor::from_slice(values).set_requires_grad(true))
+    }
+
+    fn build(settings: &[(&str, Value)], params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
+        Choice::new("SGD", settings).build("optimizer", OPTIMIZERS, &ParamSet::whole(params))
+    }
+
+    fn backward(param: &NamedTensor, step: i32) {
+        let target = Tensor::from(f64::from(step).sin());
+        (&param.tensor - target).square().sum(param.tensor.kind()).backward();
+    }
+
+    fn run(optimizer: &mut dyn Optimizer, param: &NamedTensor, steps: std::ops::Range<i32>) {
+        for step in steps {
+            optimizer.zero_grad().unwrap();
+            backward(param, step);
+            optimizer.step().unwrap();
+        }
+    }
+
+    /// PyTorch's documented formula, in doubles.
+    fn naive(start: f64, momentum: f64, dampening: f64, nesterov: bool) -> f64 {
+        let (mut x, mut buffer) = (start, None);
+        for step in 0..30 {
+            let mut grad = 2.0 * (x - f64::from(step).sin()) + 0.1 * x;
+            if momentum > 0.0 {
+                let now = buffer.map_or(grad, |old| momentum * old + (1.0 - dampening) * grad);
+                buffer = Some(now);
+                grad = if nesterov { grad + momentum * now } else { now };
+            }
+            x -= 0.05 * grad;
+        }
+        x
+    }
+
+    #[test]
+    fn thirty_steps_follow_the_formula() {
+        for (momentum, dampening, nesterov) in
+            [(0.0, 0.0, false), (0.9, 0.0, false), (0.9, 0.3, false), (0.9, 0.0, true)]
+        {
+            let params = [param("w", &[1.0_f64, -2.0, 0.5])];
+            let settings = [
+                ("lr", 0.05.into()),
+                ("momentum", momentum.into()),
+                ("dampening", dampening.into()),
+                ("nesterov", nesterov.into()),
+                ("weight_decay", 0.1.into()),
+            ];
+            let mut optimizer = build(&settings, &params).unwrap();
+            run(optimizer.as_mut(), &params[0], 0..30);
+            let found: Vec<f64> = Vec::try_from(params[0].tensor.detach()).unwrap();
+            for (found, start) in found.iter().zip([1.0, -2.0, 0.5]) {
+                let wanted = naive(start, momentum, dampening, nesterov);
+                assert!((found - wanted).abs() < rounding::DOUBLES, "{found}, not {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_state_continues_bit_for_bit() {
+        let settings = [("momentum", 0.9.into()), ("dampening", 0.5.into())];
+        let (first, second) = ([param("w", &[1.0_f32, 2.0])], [param("w", &[0.0_f32, 0.0])]);
+        let mut original = build(&settings, &first).unwrap();
+        let mut restored = build(&settings, &second).unwrap();
+        run(original.as_mut(), &first[0], 0..5);
+        crate::named_tensor::load("model", &second, &first).unwrap();
+        restored.load_state(&original.state()).unwrap();
+        run(original.as_mut(), &first[0], 5..10);
+        run(restored.as_mut(), &second[0], 5..10);
+        assert_eq!(first[0].tensor, second[0].tensor);
+    }
+
+    #[test]
+    fn a_late_first_step_takes_the_gradient_as_momentum() {
+        let settings = [("momentum", 0.9.into()), ("dampening", 0.5.into()), ("lr", 1.0.into())];
+        let params = [param("early", &[1.0_f32]), param("late", &[1.0_f32])];
+        let mut optimizer = build(&settings, &params).unwrap();
+        run(optimizer.as_mut(), &params[0], 0..2);
+        assert_eq!(optimizer.state().len(), 1);
+        run(optimizer.as_mut(), &params[1], 0..1);
+        // Whole numbers all the way.
+        assert_eq!(params[1].tensor, Tensor::from_slice(&[-1.0_f32]));
+        let names: Vec<_> = optimizer.state().into_iter().map(|named| named.name).collect();
+        assert_eq!(names, ["early.momentum_buffer", "late.momentum_buffer"]);
+    }
+
+    #[test]
+    fn wrong_settings_and_states_are_told() {
+        let params = [param("w", &[1.0_f32])];
+        let error = build(&[("nesterov", true.into())], &params).err().unwrap();
+        assert!(error.to_string().starts_with("optimizer `SGD`: nesterov needs"));
+        let mut optimizer = build(&[("momentum", 0.9.into())], &params).unwrap();
+        let strange = [param("w.momentum_buffer", &[1.0_f32, 2.0]), param("x", &[1.0_f32])];
+        assert_eq!(
+            optimizer.load_state(&strange).unwrap_err().to_string(),
+            "the saved optimizer does not fit: `w.momentum_buffer` wants [1], found [2], `x` is unexpected"
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! One iteration without hooks: a batch in micro-batches, their gradients added up, one step of the optimizer.
+
+use tch::{Device, Tensor};
+
+use super::data::Batch;
+use super::engine::Engine;
+use super::error::Result;
+use super::model::Mode;
+use super::schedule::MicroBatch;
+
+impl Engine {
+    /// Cuts the rows of an iteration into micro-batches whose gradients add up to those of the whole, also where the
+    /// loss says that rows do not count alike. `sizes` are the batches that the rows came in: each is cut by itself.
+    /// Where no label counts, no micro-batch does. Refills `out`.
+    pub fn split(&self, batch: &Batch, sizes: &[i64], out: &mut Vec<MicroBatch>) -> Result<()> {
+        out.clear();
+        let mut start = 0;
+        for rows in sizes {
+            self.schedule().split(start, *rows, out);
+            start += rows;
+        }
+        self.weigh(&batch.label, out)
+    }
+
+    /// Gives micro-batches their weights by the labels of all of them.
+    pub fn weigh(&self, labels: &Tensor, parts: &mut [MicroBatch]) -> Result<()> {
+        // One part weighs one, unless nothing counts; to know that would make the host wait for another device.
+        if parts.len() < 2 && labels.device() != Device::Cpu {
+            return Ok(());
+        }
+        let whole = self.loss_weight(labels)?;
+        if let [part] = parts {
+            part.weight = if whole > 0.0 { 1.0 } else { 0.0 };
+            return Ok(());
+        }
+        for part in parts {
+            let label = labels.f_narrow(0, part.start, part.rows)?;
+            part.weight = if whole > 0.0 { self.loss_weight(&label)? / whole } else { 0.0 };
+        }
+        Ok(())
+    }
+
+    /// Trains on one batch and gives its loss, as a 0-dim tensor whose value nobody has waited for. For loops of the
+    /// caller's own: the trainer goes through the same steps with hooks in between. A schedule that goes by epochs is
+    /// the caller's to move, by [`lr_step`](Self::lr_step).
+    pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
+        let mut parts = Vec::new();
+        self.split(batch, &[batch.rows()], &mut parts)?;
+        self.zero_grad()?;
+        let loss = match parts.as_slice() {
+            [part] => self.train_part(batch, part.weight)?,
+            parts => self.train_parts(batch, parts)?,
+        };
+        self.unscale()?;
+        self.clip()?;
+        self.optimizer_step()?;
+        if !self.lr_by_epoch() {
+            self.lr_step();
+        }
+        Ok(loss)
+    }
+
+    fn train_parts(&self, batch: &Batch, parts: &[MicroBatch]) -> Result<Tensor> {
+        let mut sum = Tensor::f_zeros([], (tch::Kind::Float, batch.input.device()))?;
+        // A part without a single label that counts has no loss.
+        for part in parts.iter().filter(|part| part.weight > 0.0) {
+            let loss = self.train_part(&batch.narrow(part.start, part.rows)?, part.weight)?;
+            sum = sum.f_add(&loss.f_mul_scalar(part.weight)?)?;
+        }
+        Ok(sum)
+    }
+
+    fn train_part(&self, batch: &Batch, weight: f64) -> Result<Tensor> {
+        let output = self.forward(&batch.input, Mode::Train)?;
+        let loss = self.loss(&output, &batch.label)?;
+        self.backward(&loss, weight)?;
+        Ok(loss.f_detach()?)
+    }
+}

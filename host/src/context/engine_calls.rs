@@ -1,0 +1,148 @@
+//! What hooks and the loop ask of the engine, on the current tensors.
+
+use super::Context;
+use crate::engine::{EngineError, LossScaling, Mode};
+use hookrack_plugin_api::Phase;
+use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use tch::Tensor;
+
+/// How far the gradients of an iteration are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gradients {
+    /// Micro-batches add theirs, in fp16 too large by the loss scale.
+    Adding,
+    /// They are the whole batch's, of true size, and clipped.
+    Finished,
+    /// They are the whole batch's, of true size, and still to be clipped: for the first time, or once more after a later
+    /// backward pass has added to them.
+    Unclipped,
+}
+
+impl Context {
+    fn mode(&self) -> Mode {
+        if self.phase() == Phase::Train { Mode::Train } else { Mode::Eval }
+    }
+
+    fn slot(&self, slot: u32, name: &'static str) -> Result<Tensor, EngineError> {
+        let current = self.current.borrow();
+        current.tensor(slot).map(Tensor::shallow_clone).ok_or(EngineError::NoTensor { name })
+    }
+
+    /// Runs the model on the current input.
+    pub fn forward(&self) -> Result<(), EngineError> {
+        let input = self.slot(SLOT_INPUT, "input")?;
+        let output = self.engine.borrow().forward(&input, self.mode())?;
+        self.current.borrow_mut().set(SLOT_OUTPUT, Some(output));
+        Ok(())
+    }
+
+    /// Runs the model on a tensor of the caller's.
+    pub fn model(&self, input: &Tensor) -> Result<Tensor, EngineError> {
+        self.engine.borrow().forward(input, self.mode())
+    }
+
+    /// Computes the configured loss.
+    pub fn criterion(&self) -> Result<(), EngineError> {
+        let (output, label) = (self.slot(SLOT_OUTPUT, "output")?, self.slot(SLOT_LABEL, "label")?);
+        let loss = self.engine.borrow().loss(&output, &label)?;
+        self.current.borrow_mut().set(SLOT_LOSS, Some(loss));
+        Ok(())
+    }
+
+    /// What the mean of the current loss is taken over.
+    pub fn loss_weight(&self) -> Result<f64, EngineError> {
+        self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
+    }
+
+    /// Differentiates the loss; micro-batches add up to the gradient of the whole batch. Once they have, the slots hold the
+    /// whole batch, and a further pass adds a whole batch's gradient.
+    pub fn backward(&self) -> Result<(), EngineError> {
+        let loss = self.slot(SLOT_LOSS, "loss")?;
+        if !self.counts.get() {
+            return Ok(());
+        }
+        // Whatever comes of it, the gradients and their norm are not what they were.
+        self.grads.borrow_mut().outdate();
+        self.current.borrow_mut().set(SLOT_GRAD_NORM, None);
+        if self.gradients.get() == Gradients::Adding {
+            return self.engine.borrow().backward(&loss, self.micro_weight.get());
+        }
+        self.gradients.set(Gradients::Unclipped);
+        let scaling = self.engine.borrow_mut().backward_again(&loss)?;
+        if let Some(scaling) = scaling.filter(|scaling| scaling.skipped) {
+            self.put_loss_scaling(scaling);
+        }
+        Ok(())
+    }
+
+    /// Brings the gradients of all micro-batches to their size. From here on they are the whole batch's.
+    pub fn unscale(&self) -> Result<(), EngineError> {
+        let scaling = self.engine.borrow_mut().unscale()?;
+        if let Some(scaling) = scaling {
+            self.put_loss_scaling(scaling);
+        }
+        self.gradients.set(Gradients::Unclipped);
+        Ok(())
+    }
+
+    /// Clips the gradients where the config says so, and keeps their norm for whoever asks.
+    pub fn clip(&self) -> Result<(), EngineError> {
+        let norm = self.engine.borrow_mut().clip()?;
+        self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
+        self.gradients.set(Gradients::Finished);
+        Ok(())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a run has far fewer steps than 2^53")]
+    fn put_loss_scaling(&self, scaling: LossScaling) {
+        let [scale, skipped] = *self.scaling_keys.get_or_init(|| {
+            let mut events = self.events.borrow_mut();
+            ["train/loss_scale", "train/skipped_steps"].map(|name| events.key(name, false))
+        });
+        self.put(scale, scaling.scale);
+        self.put(skipped, scaling.skipped_steps as f64);
+    }
+
+    /// The norm of all gradients, computed when somebody asks first.
+    pub fn grad_norm(&self) -> Result<(), EngineError> {
+        if self.current.borrow().tensor(SLOT_GRAD_NORM).is_none() {
+            let norm = self.engine.borrow_mut().grad_norm()?;
+            self.current.borrow_mut().set(SLOT_GRAD_NORM, Some(norm));
+        }
+        Ok(())
+    }
+
+    /// Changes the parameters by their gradients, which are within the config's limits, whoever made them.
+    pub fn optimizer_step(&self) -> Result<(), EngineError> {
+        if self.gradients.get() == Gradients::Unclipped {
+            self.clip()?;
+        }
+        self.engine.borrow_mut().optimizer_step()
+    }
+
+    /// Tells a schedule that watches a scalar what has become of it.
+    pub fn tell_schedule(&self) {
+        let mut engine = self.engine.borrow_mut();
+        let Some(name) = engine.lr_schedule().watched() else { return };
+        let events = self.events.borrow();
+        let Some((value, at)) =
+            events.named(name).and_then(|series| Some((series.latest()?, series.step())))
+        else {
+            tracing::warn!("the learning rate waits for `{name}`, which nothing has put so far");
+            return;
+        };
+        engine.observe(value, at);
+        let lr = engine.lr();
+        drop(engine);
+        self.advance(|progress| progress.lr = lr);
+    }
+
+    /// Sets the learning rate by the schedule.
+    pub fn lr_step(&self) {
+        let mut engine = self.engine.borrow_mut();
+        engine.lr_step();
+        let lr = engine.lr();
+        drop(engine);
+        self.advance(|progress| progress.lr = lr);
+    }
+}

@@ -1,0 +1,45 @@
+//! The live hooks and metrics that other hooks reach through the context. `plugins` implements both traits.
+
+use hookrack_plugin_api::{Better, Phase};
+
+/// What a metric of one phase is.
+#[derive(Clone, Debug)]
+pub struct MetricDescription {
+    /// Its instance name.
+    pub name: String,
+    /// Its type.
+    pub type_name: String,
+    /// The unit of its value; empty for a plain number.
+    pub unit: String,
+    /// The phase that it is computed in.
+    pub phase: Phase,
+    /// Which of two values is better.
+    pub better: Option<Better>,
+}
+
+/// A metric of the run in one phase.
+pub trait LiveMetric {
+    /// What it is.
+    fn description(&self) -> &MetricDescription;
+
+    /// Its values of a `METRIC_*` scope of the ABI, by suffix.
+    ///
+    /// # Errors
+    /// Its own words, or that it is being called.
+    fn values(&self, scope: u32) -> Result<Vec<(String, f64)>, String>;
+}
+
+/// The hook that holds the training forward role.
+pub trait ForwardRole {
+    /// Calls the hook, with gradients being recorded.
+    ///
+    /// # Errors
+    /// It failed, it is being called, or it is gone.
+    fn run(&self) -> Result<(), String>;
+
+    /// Refuses a pass that `caller` makes by `function`, where it would leave out what the holder of the role does.
+    ///
+    /// # Errors
+    /// Another hook than `caller` holds the role.
+    fn check_pass(&self, caller: &str, function: &str) -> Result<(), String>;
+}

@@ -1,0 +1,227 @@
+//! What the loop and its hooks share: the engine, the current tensors, scalars, values, requests.
+//!
+//! The loop owns the rack and calls the hooks; a hook calls back through its handle while the loop waits. Both reach
+//! the context by shared reference, and each borrow ends before the next call.
+
+mod arena;
+mod current;
+mod engine_calls;
+mod grad_row;
+mod live;
+mod load_request;
+mod own_pass;
+mod phase_clock;
+mod requests;
+
+pub use arena::{Arena, HandleError, Lease};
+pub use current::Current;
+pub use grad_row::GradRow;
+pub use live::{ForwardRole, LiveMetric, MetricDescription};
+pub use load_request::LoadRequest;
+pub use own_pass::OwnPass;
+pub use phase_clock::PhaseClock;
+pub use requests::{Requests, Stop};
+
+use crate::engine::{Engine, EngineError};
+use crate::events::{EventStorage, Key, MetricValues, Sample};
+use crate::progress::{Progress, SharedProgress};
+use crate::run::RunDirError;
+use crate::writers::Writers;
+use engine_calls::Gradients;
+use hookrack_plugin_api::abi::{HrTensor, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use hookrack_plugin_api::{Phase, Value};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use tch::Tensor;
+
+/// What the loop and its hooks share.
+pub struct Context {
+    /// Where the run is. Handles point at it, so it has one address for the whole run.
+    pub progress: Rc<SharedProgress>,
+    /// Model, loss, optimizer, schedules.
+    pub engine: RefCell<Engine>,
+    /// Tensors by handle.
+    pub arena: RefCell<Arena>,
+    /// Batch, output, loss.
+    pub current: RefCell<Current>,
+    /// Scalars.
+    pub events: RefCell<EventStorage>,
+    /// The metrics' values by phase and name.
+    pub metrics: RefCell<MetricValues>,
+    /// The metrics themselves, once for each phase, in the order of the config.
+    pub metric_objects: RefCell<Vec<Rc<dyn LiveMetric>>>,
+    /// Who writes the scalars down.
+    pub writers: RefCell<Writers>,
+    /// Values that hooks share.
+    pub states: RefCell<HashMap<String, Value>>,
+    /// What was asked for.
+    pub requests: RefCell<Requests>,
+    /// How long the run was in each phase.
+    pub clock: PhaseClock,
+    /// The failure that ended the run.
+    pub failure: RefCell<String>,
+    /// The run directory; `None` where the run leaves none.
+    pub run_dir: Option<PathBuf>,
+    /// Handles of parameters and buffers, made once.
+    pub fixed: FixedHandles,
+    /// Handles of the gradients, made when somebody asks.
+    pub grads: RefCell<GradRow>,
+    /// The hook that holds the training forward role.
+    pub forward_role: RefCell<Option<Rc<dyn ForwardRole>>>,
+    /// A hook's own pass over data.
+    pub own_pass: RefCell<OwnPass>,
+    /// The part of the batch that the micro-batch in progress has.
+    pub micro_weight: Cell<f64>,
+    /// Whether any label of the iteration counts. Where none does, no backward pass adds anything.
+    pub counts: Cell<bool>,
+    /// Whether a hook has changed the batch since it was fetched.
+    pub batch_changed: Cell<bool>,
+    /// How far the iteration's gradients are.
+    gradients: Cell<Gradients>,
+    /// Names of the scalars about loss scaling, looked up once.
+    scaling_keys: OnceCell<[Key; 2]>,
+}
+
+/// Handles that stay the same for the whole run.
+#[derive(Default)]
+pub struct FixedHandles {
+    /// The parameters.
+    pub params: Vec<HrTensor>,
+    /// The buffers.
+    pub buffers: Vec<HrTensor>,
+}
+
+impl Context {
+    /// A context around an engine.
+    pub fn new(engine: Engine, writers: Writers, run_dir: Option<PathBuf>) -> Self {
+        let mut arena = Arena::default();
+        let mut handles = |tensors: &[crate::engine::NamedTensor]| {
+            tensors.iter().map(|t| arena.insert(t.tensor.shallow_clone(), Lease::Run)).collect()
+        };
+        let fixed =
+            FixedHandles { params: handles(engine.params()), buffers: handles(engine.buffers()) };
+        let progress = Progress { lr: engine.lr(), ..Progress::default() };
+        Self {
+            progress: Rc::new(SharedProgress::new(progress)),
+            engine: RefCell::new(engine),
+            arena: RefCell::new(arena),
+            current: RefCell::default(),
+            events: RefCell::default(),
+            metrics: RefCell::default(),
+            metric_objects: RefCell::default(),
+            writers: RefCell::new(writers),
+            states: RefCell::default(),
+            requests: RefCell::default(),
+            clock: PhaseClock::start(),
+            failure: RefCell::default(),
+            run_dir,
+            fixed,
+            grads: RefCell::default(),
+            forward_role: RefCell::default(),
+            own_pass: RefCell::default(),
+            micro_weight: Cell::new(1.0),
+            counts: Cell::new(true),
+            batch_changed: Cell::new(false),
+            gradients: Cell::new(Gradients::Adding),
+            scaling_keys: OnceCell::new(),
+        }
+    }
+
+    /// Changes where the run is.
+    pub fn advance(&self, change: impl FnOnce(&mut Progress)) {
+        let mut progress = self.progress.get();
+        let phase = progress.phase;
+        change(&mut progress);
+        if progress.phase != phase {
+            self.clock.leave(phase);
+        }
+        self.progress.set(progress);
+    }
+
+    /// What the run is doing.
+    pub fn phase(&self) -> Phase {
+        self.progress.get().phase
+    }
+
+    /// Gives the next batch, or the next part of one.
+    pub fn set_batch(&self, input: Tensor, label: Option<Tensor>) {
+        let mut current = self.current.borrow_mut();
+        current.set(SLOT_INPUT, Some(input));
+        current.set(SLOT_LABEL, label);
+        current.set(SLOT_OUTPUT, None);
+        current.set(SLOT_LOSS, None);
+    }
+
+    /// Changes the input or the label of the batch that was fetched; `what` names it in a message.
+    ///
+    /// # Errors
+    /// There is none, or the new one has another number of rows.
+    pub fn change_batch(&self, slot: u32, tensor: Tensor, what: &str) -> Result<(), String> {
+        let mut current = self.current.borrow_mut();
+        let rows = |tensor: &Tensor| tensor.size().first().copied();
+        let old = current.tensor(slot).ok_or_else(|| format!("there is no {what} to change"))?;
+        let (old, new) = (rows(old), rows(&tensor));
+        if old != new {
+            return Err(format!(
+                "the new {what} has shape {:?}, but the batch has {} rows: their number must stay",
+                tensor.size(),
+                old.unwrap_or(0)
+            ));
+        }
+        current.set(slot, Some(tensor));
+        self.batch_changed.set(true);
+        Ok(())
+    }
+
+    /// Drops everything that belongs to the iteration, gradients included: nothing leaks into the next one.
+    pub fn end_iteration(&self) -> Result<(), EngineError> {
+        self.current.borrow_mut().clear();
+        self.batch_changed.set(false);
+        self.grads.borrow_mut().clear();
+        self.gradients.set(Gradients::Adding);
+        self.arena.borrow_mut().end_iteration();
+        self.engine.borrow_mut().zero_grad()
+    }
+
+    /// Has the writers write what is pending.
+    pub fn write_events(&self) -> Result<(), RunDirError> {
+        if self.writers.borrow().is_held() {
+            return Ok(());
+        }
+        let mut events = self.events.borrow_mut();
+        let written = self.writers.borrow_mut().write(&events, &self.progress.get());
+        events.mark_written();
+        written
+    }
+
+    /// Has the writers that keep every value take down the scalars of this iteration.
+    pub fn record_events(&self) -> Result<(), RunDirError> {
+        if self.writers.borrow().is_held() {
+            return Ok(());
+        }
+        let mut events = self.events.borrow_mut();
+        let recorded = self.writers.borrow_mut().record(&events, &self.progress.get());
+        events.mark_scalars_written();
+        recorded
+    }
+
+    /// Has the writers write the pictures, histograms and texts that wait. Scalars keep to their rhythm.
+    pub fn write_media(&self) -> Result<(), RunDirError> {
+        if self.writers.borrow().is_held() {
+            return Ok(());
+        }
+        let mut events = self.events.borrow_mut();
+        let written = self.writers.borrow_mut().write_media(events.media());
+        events.mark_media_written();
+        written
+    }
+
+    /// Puts a scalar for the current iteration.
+    pub fn put(&self, key: Key, value: f64) {
+        let progress = self.progress.get();
+        let sample = Sample { iter: progress.iter, samples: progress.samples, value };
+        self.events.borrow_mut().put(key, sample);
+    }
+}

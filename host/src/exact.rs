@@ -1,0 +1,29 @@
+//! Floats in JSON, to the last bit: what JSON has no word for is a string.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serializer};
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Text(String),
+}
+
+/// Writes a number, or null.
+pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    match value {
+        None => to.serialize_none(),
+        Some(value) if value.is_finite() => to.serialize_f64(*value),
+        Some(value) => to.serialize_str(&value.to_string()),
+    }
+}
+
+/// Reads it back.
+pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<f64>, D::Error> {
+    match Option::<Written>::deserialize(from)? {
+        None => Ok(None),
+        Some(Written::Number(value)) => Ok(Some(value)),
+        Some(Written::Text(text)) => text.parse().map(Some).map_err(D::Error::custom),
+    }
+}
