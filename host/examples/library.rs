@@ -24,7 +24,7 @@ impl Prototypes {
         let drawn = Tensor::f_rand([classes * PER_CLASS, inputs], (Kind::Float, context.device))?;
         let params = vec![NamedTensor::new("prototypes", drawn.f_set_requires_grad(true)?)];
         let (input_shape, output_shape) = (vec![inputs], vec![classes]);
-        Ok(Self { anatomy: Anatomy { params, buffers: Vec::new(), input_shape, output_shape } })
+        Ok(Self { anatomy: Anatomy { params, input_shape, output_shape, ..Anatomy::default() } })
     }
 }
 

@@ -45,6 +45,9 @@
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
 
+// The id of the extension whose table is LayerTable.
+#define HR_LAYERS "hookrack.layers/1"
+
 // The id of the extension whose table is LossTable.
 #define HR_LOSS "hookrack.loss/1"
 

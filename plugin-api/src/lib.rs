@@ -78,8 +78,8 @@ pub use point::Point;
 pub use policy::OnError;
 pub use state::{StateReader, StateWriter};
 pub use trainer::{
-    Arithmetic, Keep, Load, LossScaling, MetricObject, MetricReading, OpCost, ProfileOptions,
-    ScalarKey, ScalarPoint, ScalarReading, Trainer,
+    Arithmetic, Keep, Layer, Load, LossScaling, MetricObject, MetricReading, OpCost,
+    ProfileOptions, ScalarKey, ScalarPoint, ScalarReading, Trainer,
 };
 pub use value::{Value, from_value};
 
@@ -91,7 +91,7 @@ pub mod prelude {
     pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors, ops};
     pub use crate::value::Value;
     pub use crate::{
-        Arithmetic, Error, Hook, Keep, Level, Load, LossScaling, Metric, MetricObject,
+        Arithmetic, Error, Hook, Keep, Layer, Level, Load, LossScaling, Metric, MetricObject,
         MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions, Result, ScalarKey,
         ScalarPoint, Scalars, StateReader, StateWriter, Trainer, WeightAverage, bail, debug,
         ensure, error, export_plugin, hook, info, metric, trace, warn,

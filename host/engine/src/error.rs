@@ -104,6 +104,19 @@ pub enum EngineError {
         /// Names that are there.
         nearest: String,
     },
+    /// A pattern that no layer's name matches.
+    #[error("no layer is named `{pattern}`: the nearest are {nearest}")]
+    NoLayer {
+        /// As it was written.
+        pattern: String,
+        /// Names that are there.
+        nearest: String,
+    },
+    /// A model whose layers cannot be looked into.
+    #[error(
+        "this model does not give the outputs of its layers: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
+    )]
+    NoLayers,
     /// A pattern of a parameter group for which earlier ones leave nothing.
     #[error("an earlier pattern takes every parameter that `{pattern}` matches: put it further up")]
     Shadowed {

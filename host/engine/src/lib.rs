@@ -7,6 +7,7 @@ pub mod device;
 mod engine;
 mod error;
 pub mod generate;
+mod layers;
 pub mod loss;
 mod loss_scaler;
 pub mod lr;

@@ -36,6 +36,11 @@ impl NamePattern {
         EngineError::NoMatch { pattern: self.text.clone(), nearest: self.nearest(names) }
     }
 
+    /// The error for a pattern that no layer matches.
+    pub fn no_layer<'a>(&self, names: impl Iterator<Item = &'a str>) -> EngineError {
+        EngineError::NoLayer { pattern: self.text.clone(), nearest: self.nearest(names) }
+    }
+
     /// The names that look most like the pattern, the nearest first.
     fn nearest<'a>(&self, names: impl Iterator<Item = &'a str>) -> String {
         const SHOWN: usize = 3;

@@ -182,6 +182,7 @@ impl Context {
         self.grads.borrow_mut().clear();
         self.gradients.set(Gradients::Adding);
         self.arena.borrow_mut().end_iteration();
+        self.engine.borrow().clear_layer_outputs();
         self.engine.borrow_mut().zero_grad()
     }
 

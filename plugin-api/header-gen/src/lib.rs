@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 27] = [
+const SOURCES: [&str; 28] = [
     "artifacts",
     "autograd",
     "checkpoint_names",
@@ -24,6 +24,7 @@ const SOURCES: [&str; 27] = [
     "header",
     "history",
     "hook",
+    "layers",
     "loss",
     "lr",
     "media",

@@ -2,10 +2,10 @@
 
 use super::{
     ARTIFACTS, AUTOGRAD, ArtifactTable, AutogradTable, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE,
-    CheckpointNameTable, CheckpointTable, ConsoleTable, HISTORY, HistoryTable, LOSS, LR, LossTable,
-    LrTable, MEDIA, METRICS, MediaTable, MetricTable, PARAMS, PASS, PRECISION, PROFILER,
-    ParamTable, PassTable, PrecisionTable, ProfilerTable, RECORD, ROLES, RecordTable, RoleTable,
-    STEP, StepTable,
+    CheckpointNameTable, CheckpointTable, ConsoleTable, HISTORY, HistoryTable, LAYERS, LOSS, LR,
+    LayerTable, LossTable, LrTable, MEDIA, METRICS, MediaTable, MetricTable, PARAMS, PASS,
+    PRECISION, PROFILER, ParamTable, PassTable, PrecisionTable, ProfilerTable, RECORD, ROLES,
+    RecordTable, RoleTable, STEP, StepTable,
 };
 
 /// A table that is looked up by an id. The id belongs to the type: under it a host returns this table or null.
@@ -56,6 +56,7 @@ extensions! {
     CHECKPOINTS CheckpointTable 1,
     CONSOLE ConsoleTable 1,
     HISTORY HistoryTable 1,
+    LAYERS LayerTable 2,
     LOSS LossTable 2,
     LR LrTable 1,
     MEDIA MediaTable 1,

@@ -4,6 +4,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::draw::Draw;
 use super::init::{Fans, Init};
+use super::layer_output::LayerOutput;
 use crate::error::Result;
 use crate::named_tensor::NamedTensor;
 
@@ -14,6 +15,7 @@ pub struct Roster {
     init: Init,
     params: Vec<NamedTensor>,
     buffers: Vec<NamedTensor>,
+    layers: Vec<LayerOutput>,
 }
 
 /// What a model consists of, takes and gives.
@@ -23,6 +25,8 @@ pub struct Anatomy {
     pub params: Vec<NamedTensor>,
     /// What the model itself changes.
     pub buffers: Vec<NamedTensor>,
+    /// The layers that leave their outputs for whoever asks.
+    pub layers: Vec<LayerOutput>,
     /// The shape of one sample that it takes.
     pub input_shape: Vec<i64>,
     /// The shape of one sample that it gives.
@@ -32,7 +36,17 @@ pub struct Anatomy {
 impl Roster {
     /// An empty list for tensors on a device.
     pub fn new(device: Device, init: Init) -> Self {
-        Self { device, init, params: Vec::new(), buffers: Vec::new() }
+        Self { device, init, params: Vec::new(), buffers: Vec::new(), layers: Vec::new() }
+    }
+
+    /// The place where a layer leaves its output; the same one for the same name.
+    pub fn layer(&mut self, path: &str) -> LayerOutput {
+        let known = self.layers.iter().find(|layer| layer.name() == path).cloned();
+        known.unwrap_or_else(|| {
+            let layer = LayerOutput::new(path);
+            self.layers.push(layer.clone());
+            layer
+        })
     }
 
     /// A matrix or kernel: what the choice of initial values is about. `own` is the layer's own way.
@@ -71,6 +85,7 @@ impl Roster {
     /// The model, once all layers are made, by the shapes of a sample that it takes and gives.
     pub fn finish(self, input_shape: &[i64], output_shape: &[i64]) -> Anatomy {
         let (input_shape, output_shape) = (input_shape.to_vec(), output_shape.to_vec());
-        Anatomy { params: self.params, buffers: self.buffers, input_shape, output_shape }
+        let Self { params, buffers, layers, .. } = self;
+        Anatomy { params, buffers, layers, input_shape, output_shape }
     }
 }

@@ -79,6 +79,7 @@ impl TorchScript {
         let anatomy = Anatomy {
             params: owned(params),
             buffers: owned(buffers),
+            layers: Vec::new(),
             input_shape: context.data.input.clone(),
             output_shape: wanted_output(context)[1..].to_vec(),
         };

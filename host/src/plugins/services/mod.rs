@@ -13,6 +13,7 @@ mod desk;
 mod engine;
 mod events;
 mod history;
+mod layers;
 mod loss;
 mod lr;
 mod media;

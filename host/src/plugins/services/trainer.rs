@@ -2,8 +2,9 @@
 
 use super::desk::Desk;
 use super::{
-    artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, history, loss, lr,
-    media, metrics, params, pass, precision, profiler, record, roles, states, step, tensors,
+    artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, history, layers,
+    loss, lr, media, metrics, params, pass, precision, profiler, record, roles, states, step,
+    tensors,
 };
 use crate::context::Context;
 use hookrack_plugin_api::abi::{
@@ -72,6 +73,7 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
         offer(&checkpoints::TABLE),
         offer(&console::TABLE),
         offer(&history::TABLE),
+        offer(&layers::TABLE),
         offer(&loss::TABLE),
         offer(&lr::TABLE),
         offer(&media::TABLE),

@@ -7,6 +7,7 @@ mod engine;
 mod events;
 mod files;
 mod history;
+mod layers;
 mod loss;
 mod lr;
 mod media;

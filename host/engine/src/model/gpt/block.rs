@@ -7,7 +7,7 @@ use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
 use crate::model::layer::{Activation, Attention, LayerNorm};
 use crate::model::roster::Roster;
-use crate::model::{Mode, dropped};
+use crate::model::{LayerOutput, Mode, dropped};
 
 /// The deviation that GPT-2's weights begin with.
 pub(super) const STD: f64 = 0.02;
@@ -27,6 +27,7 @@ pub(super) struct Shape {
 struct Projection {
     weight: Tensor,
     bias: Option<Tensor>,
+    output: LayerOutput,
 }
 
 impl Projection {
@@ -34,11 +35,12 @@ impl Projection {
         let fans = Fans { into: sides[0], out: sides[1] };
         let weight = roster.weight(format!("{path}.weight"), &sides, fans, Draw::Normal(std))?;
         let bias = bias.then(|| roster.bias(format!("{path}.bias"), sides[1], fans, Draw::Zeros));
-        Ok(Self { weight, bias: bias.transpose()? })
+        Ok(Self { weight, bias: bias.transpose()?, output: roster.layer(path) })
     }
 
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        Ok(input.f_linear(&self.weight.f_transpose(0, 1)?, self.bias.as_ref())?)
+        let weight = self.weight.f_transpose(0, 1)?;
+        Ok(self.output.keep(input.f_linear(&weight, self.bias.as_ref())?))
     }
 }
 
@@ -53,6 +55,15 @@ pub(super) struct Block {
     mlp_out: Projection,
     attention: Attention,
     dropout: f64,
+    outputs: Outputs,
+}
+
+/// Outputs of the parts that have layers inside them.
+#[derive(Debug)]
+struct Outputs {
+    block: LayerOutput,
+    attn: LayerOutput,
+    mlp: LayerOutput,
 }
 
 impl Block {
@@ -66,7 +77,10 @@ impl Block {
         let project = |roster: &mut Roster, name: &str, sides, std| {
             Projection::new(roster, &format!("{path}.{name}"), sides, std, bias)
         };
+        let mut output = |name: &str| roster.layer(&format!("{path}{name}"));
+        let outputs = Outputs { block: output(""), attn: output(".attn"), mlp: output(".mlp") };
         Ok(Self {
+            outputs,
             ln_1: norm(roster, "ln_1")?,
             attn_in: project(roster, "attn.c_attn", [width, 3 * width], STD)?,
             attn_out: project(roster, "attn.c_proj", [width, width], small)?,
@@ -82,9 +96,11 @@ impl Block {
         let dropout = if mode == Mode::Train { self.dropout } else { 0.0 };
         let joint = self.attn_in.forward(&self.ln_1.forward(x)?)?;
         let mixed = self.attn_out.forward(&self.attention.mix(&joint, dropout)?)?;
-        let x = x.f_add(&dropped(mixed, self.dropout, mode)?)?;
+        let attended = self.outputs.attn.keep(dropped(mixed, self.dropout, mode)?);
+        let x = x.f_add(&attended)?;
         let wide = self.mlp_in.forward(&self.ln_2.forward(&x)?)?;
         let narrow = self.mlp_out.forward(&Activation::GeluTanh.apply(&wide)?)?;
-        Ok(x.f_add(&dropped(narrow, self.dropout, mode)?)?)
+        let made = self.outputs.mlp.keep(dropped(narrow, self.dropout, mode)?);
+        Ok(self.outputs.block.keep(x.f_add(&made)?))
     }
 }

@@ -9,7 +9,7 @@ use self::block::{Block, STD, Shape};
 use super::init::Init;
 use super::layer::{Embedding, LayerNorm};
 use super::roster::{Anatomy, Roster};
-use super::{Mode, Model, ModelContext, check_tokens, dropped};
+use super::{LayerOutput, Mode, Model, ModelContext, check_tokens, dropped};
 use crate::data::Target;
 use crate::error::Result;
 use crate::memory;
@@ -126,6 +126,7 @@ struct Gpt {
     blocks: Vec<Block>,
     norm: LayerNorm,
     head: Option<Embedding>,
+    scores: LayerOutput,
     dropout: f64,
     anatomy: Anatomy,
 }
@@ -150,6 +151,7 @@ impl Gpt {
             blocks,
             norm,
             head: head.transpose()?,
+            scores: roster.layer("lm_head"),
             dropout,
             anatomy: roster.finish(&[places], &[places, vocab]),
         })
@@ -164,7 +166,8 @@ impl Model for Gpt {
         for block in &self.blocks {
             x = block.forward(&x, mode)?;
         }
-        self.head.as_ref().unwrap_or(&self.tokens).scores(&self.norm.forward(&x)?)
+        let head = self.head.as_ref().unwrap_or(&self.tokens);
+        Ok(self.scores.keep(head.scores(&self.norm.forward(&x)?)?))
     }
 
     fn anatomy(&self) -> &Anatomy {

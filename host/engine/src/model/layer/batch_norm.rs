@@ -3,9 +3,9 @@
 use tch::Tensor;
 
 use crate::error::{EngineError, Result};
-use crate::model::Mode;
 use crate::model::draw::Draw;
 use crate::model::roster::Roster;
+use crate::model::{LayerOutput, Mode};
 use hookrack_torch::shape;
 
 /// How much of a batch's statistics goes into the running ones; PyTorch's.
@@ -21,6 +21,7 @@ pub struct BatchNorm {
     running_mean: Tensor,
     running_var: Tensor,
     num_batches_tracked: Tensor,
+    output: LayerOutput,
 }
 
 impl BatchNorm {
@@ -37,6 +38,7 @@ impl BatchNorm {
     fn weighing(roster: &mut Roster, path: &str, channels: i64, weight: Draw) -> Result<Self> {
         let (name, shape) = (|name: &str| format!("{path}.{name}"), [channels]);
         Ok(Self {
+            output: roster.layer(path),
             weight: roster.param(name("weight"), &shape, weight)?,
             bias: roster.param(name("bias"), &shape, Draw::Zeros)?,
             running_mean: roster.buffer(name("running_mean"), &shape, Draw::Zeros)?,
@@ -52,7 +54,7 @@ impl BatchNorm {
             spread(input)?;
             let _one_more = self.num_batches_tracked.shallow_clone().f_add_scalar_(1)?;
         }
-        Ok(input.f_batch_norm(
+        let output = input.f_batch_norm(
             Some(&self.weight),
             Some(&self.bias),
             Some(&self.running_mean),
@@ -61,7 +63,19 @@ impl BatchNorm {
             MOMENTUM,
             EPS,
             true,
-        )?)
+        )?;
+        Ok(self.output.keep(output))
+    }
+
+    /// The rectified output. In place, since the norm does not need its own output for the gradient; unless somebody
+    /// asked for that.
+    pub fn rectified(&self, mut output: Tensor) -> Result<Tensor> {
+        Ok(if self.output.is_wanted() { output.f_relu()? } else { output.f_relu_()? })
+    }
+
+    /// The output with another tensor added, likewise.
+    pub fn added(&self, mut output: Tensor, other: &Tensor) -> Result<Tensor> {
+        Ok(if self.output.is_wanted() { output.f_add(other)? } else { output.f_add_(other)? })
     }
 }
 

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use crate::error::Result;
+use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
 use crate::model::roster::Roster;
@@ -44,6 +45,7 @@ pub struct Conv2d {
     weight: Tensor,
     bias: Option<Tensor>,
     kernel: Kernel,
+    output: LayerOutput,
 }
 
 impl Conv2d {
@@ -61,19 +63,22 @@ impl Conv2d {
 
     fn drawn(roster: &mut Roster, path: &str, kernel: Kernel, draw: Draw) -> Result<Self> {
         let Kernel { inputs, outputs, side, groups, .. } = kernel;
+        let output = roster.layer(path);
         let area = side * side;
         let fans = Fans { into: inputs / groups * area, out: outputs * area };
         let shape = [outputs, inputs / groups, side, side];
         let weight = roster.weight(format!("{path}.weight"), &shape, fans, draw)?;
         let bias = kernel.bias.then(|| roster.bias(format!("{path}.bias"), outputs, fans, draw));
-        Ok(Self { weight, bias: bias.transpose()?, kernel })
+        Ok(Self { weight, bias: bias.transpose()?, kernel, output })
     }
 
     /// The output for a batch `[batch, inputs, rows, columns]`.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let Kernel { stride, padding, groups, .. } = self.kernel;
         let (stride, padding) = ([stride; 2], [padding; 2]);
-        Ok(input.f_conv2d(&self.weight, self.bias.as_ref(), stride, padding, [1; 2], groups)?)
+        let bias = self.bias.as_ref();
+        let output = input.f_conv2d(&self.weight, bias, stride, padding, [1; 2], groups)?;
+        Ok(self.output.keep(output))
     }
 }
 

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use crate::error::Result;
+use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::init::Fans;
 use crate::model::roster::Roster;
@@ -11,6 +12,7 @@ use crate::model::roster::Roster;
 #[derive(Debug)]
 pub struct Embedding {
     weight: Tensor,
+    output: LayerOutput,
 }
 
 impl Embedding {
@@ -18,17 +20,17 @@ impl Embedding {
     pub fn new(roster: &mut Roster, path: &str, tokens: i64, width: i64, std: f64) -> Result<Self> {
         let (name, fans) = (format!("{path}.weight"), Fans { into: tokens, out: width });
         let weight = roster.weight(name, &[tokens, width], fans, Draw::Normal(std))?;
-        Ok(Self { weight })
+        Ok(Self { weight, output: roster.layer(path) })
     }
 
     /// The rows of a batch of tokens.
     pub fn forward(&self, tokens: &Tensor) -> Result<Tensor> {
-        Ok(Tensor::f_embedding(&self.weight, tokens, -1, false, false)?)
+        Ok(self.output.keep(Tensor::f_embedding(&self.weight, tokens, -1, false, false)?))
     }
 
     /// The first rows of the table, as a table of places wants them.
     pub fn first(&self, rows: i64) -> Result<Tensor> {
-        Ok(self.weight.f_narrow(0, 0, rows)?)
+        Ok(self.output.keep(self.weight.f_narrow(0, 0, rows)?))
     }
 
     /// How well each row agrees with each vector: the scores of a head that shares the table.

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use crate::error::Result;
+use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::roster::Roster;
 
@@ -14,6 +15,7 @@ pub struct GroupNorm {
     groups: i64,
     weight: Tensor,
     bias: Tensor,
+    output: LayerOutput,
 }
 
 impl GroupNorm {
@@ -21,6 +23,7 @@ impl GroupNorm {
     pub fn new(roster: &mut Roster, path: &str, channels: i64, groups: i64) -> Result<Self> {
         Ok(Self {
             groups,
+            output: roster.layer(path),
             weight: roster.param(format!("{path}.weight"), &[channels], Draw::Ones)?,
             bias: roster.param(format!("{path}.bias"), &[channels], Draw::Zeros)?,
         })
@@ -29,6 +32,6 @@ impl GroupNorm {
     /// The output for a batch whose second side is the channel.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let (weight, bias) = (Some(&self.weight), Some(&self.bias));
-        Ok(input.f_group_norm(self.groups, weight, bias, EPS, true)?)
+        Ok(self.output.keep(input.f_group_norm(self.groups, weight, bias, EPS, true)?))
     }
 }

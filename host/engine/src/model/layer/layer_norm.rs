@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use crate::error::Result;
+use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::roster::Roster;
 
@@ -14,19 +15,21 @@ pub struct LayerNorm {
     shape: Vec<i64>,
     weight: Tensor,
     bias: Option<Tensor>,
+    output: LayerOutput,
 }
 
 impl LayerNorm {
     /// A norm over last sides of this shape; begins with a weight of 1 and a bias of 0.
     pub fn new(roster: &mut Roster, path: &str, shape: &[i64], bias: bool) -> Result<Self> {
+        let output = roster.layer(path);
         let weight = roster.param(format!("{path}.weight"), shape, Draw::Ones)?;
         let bias = bias.then(|| roster.param(format!("{path}.bias"), shape, Draw::Zeros));
-        Ok(Self { shape: shape.to_vec(), weight, bias: bias.transpose()? })
+        Ok(Self { shape: shape.to_vec(), weight, bias: bias.transpose()?, output })
     }
 
     /// The output for a batch.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let (weight, bias) = (Some(&self.weight), self.bias.as_ref());
-        Ok(input.f_layer_norm(self.shape.as_slice(), weight, bias, EPS, true)?)
+        Ok(self.output.keep(input.f_layer_norm(self.shape.as_slice(), weight, bias, EPS, true)?))
     }
 }

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use crate::error::Result;
+use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
 use crate::model::roster::Roster;
@@ -12,6 +13,7 @@ use crate::model::roster::Roster;
 pub struct Linear {
     weight: Tensor,
     bias: Option<Tensor>,
+    output: LayerOutput,
 }
 
 impl Linear {
@@ -28,15 +30,16 @@ impl Linear {
         outputs: i64,
         bias: bool,
     ) -> Result<Self> {
+        let output = roster.layer(path);
         let (own, fans) = (Draw::Uniform(1.0 / root(inputs)), Fans { into: inputs, out: outputs });
         let weight = roster.weight(format!("{path}.weight"), &[outputs, inputs], fans, own)?;
         let bias = bias.then(|| roster.bias(format!("{path}.bias"), outputs, fans, own));
-        Ok(Self { weight, bias: bias.transpose()? })
+        Ok(Self { weight, bias: bias.transpose()?, output })
     }
 
     /// The output for a batch.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        Ok(input.f_linear(&self.weight, self.bias.as_ref())?)
+        Ok(self.output.keep(input.f_linear(&self.weight, self.bias.as_ref())?))
     }
 }
 

@@ -3,9 +3,9 @@
 use tch::Tensor;
 
 use crate::error::Result;
-use crate::model::Mode;
 use crate::model::layer::{BatchNorm, Conv2d, Kernel};
 use crate::model::roster::Roster;
+use crate::model::{LayerOutput, Mode};
 
 /// Where a block stands and what it is.
 #[derive(Debug)]
@@ -47,12 +47,14 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Block {
     layers: Vec<(Conv2d, BatchNorm)>,
-    downsample: Option<(Conv2d, BatchNorm)>,
+    downsample: Option<(LayerOutput, Conv2d, BatchNorm)>,
+    output: LayerOutput,
 }
 
 impl Block {
     pub(super) fn new(roster: &mut Roster, place: &Place) -> Result<Self> {
         let (path, kernels) = (&place.path, place.kernels());
+        let output = roster.layer(path);
         let mut layers = Vec::with_capacity(kernels.len());
         for (i, kernel) in kernels.iter().enumerate() {
             let conv = Conv2d::kaiming(roster, &format!("{path}.conv{}", i + 1), *kernel)?;
@@ -62,31 +64,38 @@ impl Block {
         }
         let changed = place.stride > 1 || place.inputs != place.outputs();
         let downsample = changed.then(|| downsample(roster, place)).transpose()?;
-        Ok(Self { layers, downsample })
+        Ok(Self { layers, downsample, output })
     }
 
-    /// Activations are applied in place: the norm before each does not need its own output for the gradient.
+    /// Activations are applied in place where nobody asked for what they change.
     pub(super) fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut x = input.shallow_clone();
-        for (i, (conv, norm)) in self.layers.iter().enumerate() {
-            if i > 0 {
-                x = x.f_relu_()?;
+        let mut before: Option<&BatchNorm> = None;
+        for (conv, norm) in &self.layers {
+            if let Some(before) = before {
+                x = before.rectified(x)?;
             }
             x = norm.forward(&conv.forward(&x)?, mode)?;
+            before = Some(norm);
         }
-        let mut sum = match &self.downsample {
-            None => x.f_add_(input)?,
-            Some((conv, norm)) => x.f_add_(&norm.forward(&conv.forward(input)?, mode)?)?,
+        let around = match &self.downsample {
+            None => input.shallow_clone(),
+            Some((output, conv, norm)) => output.keep(norm.forward(&conv.forward(input)?, mode)?),
         };
-        Ok(sum.f_relu_()?)
+        let mut sum = match before {
+            Some(last) => last.added(x, &around)?,
+            None => x.f_add(&around)?,
+        };
+        Ok(self.output.keep(sum.f_relu_()?))
     }
 }
 
 /// What gives the input the shape of the output.
-fn downsample(roster: &mut Roster, place: &Place) -> Result<(Conv2d, BatchNorm)> {
+fn downsample(roster: &mut Roster, place: &Place) -> Result<(LayerOutput, Conv2d, BatchNorm)> {
     let (path, kernel) =
         (&place.path, Kernel::same(place.inputs, place.outputs(), 1, place.stride));
+    let output = roster.layer(&format!("{path}.downsample"));
     let conv = Conv2d::kaiming(roster, &format!("{path}.downsample.0"), kernel)?;
     let norm = BatchNorm::new(roster, &format!("{path}.downsample.1"), kernel.outputs)?;
-    Ok((conv, norm))
+    Ok((output, conv, norm))
 }

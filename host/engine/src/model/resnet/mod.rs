@@ -9,7 +9,7 @@ use self::block::{Block, Place};
 use super::init::Init;
 use super::layer::{BatchNorm, Conv2d, Kernel, Linear};
 use super::roster::{Anatomy, Roster};
-use super::{Mode, Model, ModelContext, check_batch};
+use super::{LayerOutput, Mode, Model, ModelContext, check_batch};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -86,8 +86,12 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
         let first = Kernel::same(image[0], self.width, side, stride);
         let conv = Conv2d::kaiming(&mut roster, "conv1", first)?;
         let norm = BatchNorm::new(&mut roster, "bn1", self.width)?;
-        let (mut blocks, mut inputs) = (Vec::new(), self.width);
+        let relu = roster.layer("relu");
+        let maxpool = (self.stem == Stem::Imagenet).then(|| roster.layer("maxpool"));
+        let (mut groups, mut inputs) = (Vec::new(), self.width);
         for (group, &count) in counts.iter().enumerate() {
+            let output = roster.layer(&format!("layer{}", group + 1));
+            let mut blocks = Vec::with_capacity(count);
             for index in 0..count {
                 let place = Place {
                     path: format!("layer{}.{index}", group + 1),
@@ -100,36 +104,49 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
                 inputs = place.outputs();
                 blocks.push(Block::new(&mut roster, &place)?);
             }
+            groups.push((output, blocks));
         }
+        let avgpool = roster.layer("avgpool");
         let linear = Linear::new(&mut roster, "fc", inputs, outputs)?;
-        let (stem, anatomy) = (self.stem, roster.finish(&image, &[outputs]));
-        Ok(Box::new(ResNet { stem, conv, norm, blocks, linear, anatomy }))
+        let (plain, anatomy) =
+            (Plain { relu, maxpool, avgpool }, roster.finish(&image, &[outputs]));
+        Ok(Box::new(ResNet { conv, norm, plain, groups, linear, anatomy }))
     }
 }
 
 /// The model itself.
 #[derive(Debug)]
 struct ResNet {
-    stem: Stem,
     conv: Conv2d,
     norm: BatchNorm,
-    blocks: Vec<Block>,
+    plain: Plain,
+    groups: Vec<(LayerOutput, Vec<Block>)>,
     linear: Linear,
     anatomy: Anatomy,
+}
+
+/// Outputs of the layers without tensors; a pooling is there only for large images.
+#[derive(Debug)]
+struct Plain {
+    relu: LayerOutput,
+    maxpool: Option<LayerOutput>,
+    avgpool: LayerOutput,
 }
 
 impl Model for ResNet {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         check_batch("model `ResNet`", input, &self.anatomy.input_shape)?;
-        let mut x = self.norm.forward(&self.conv.forward(input)?, mode)?.f_relu_()?;
-        if self.stem == Stem::Imagenet {
-            x = x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false)?;
+        let normed = self.norm.forward(&self.conv.forward(input)?, mode)?;
+        let mut x = self.plain.relu.keep(self.norm.rectified(normed)?);
+        if let Some(output) = &self.plain.maxpool {
+            x = output.keep(x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false)?);
         }
-        for block in &self.blocks {
-            x = block.forward(&x, mode)?;
+        for (output, blocks) in &self.groups {
+            x = blocks.iter().try_fold(x, |x, block| block.forward(&x, mode))?;
+            x = output.keep(x);
         }
-        let pooled = x.f_adaptive_avg_pool2d([1; 2])?.f_flatten(1, -1)?;
-        self.linear.forward(&pooled)
+        let pooled = self.plain.avgpool.keep(x.f_adaptive_avg_pool2d([1; 2])?);
+        self.linear.forward(&pooled.f_flatten(1, -1)?)
     }
 
     fn anatomy(&self) -> &Anatomy {

@@ -5,8 +5,8 @@ use tch::Tensor;
 
 use super::LAYERS;
 use crate::error::{EngineError, Result};
-use crate::model::Mode;
 use crate::model::roster::Roster;
+use crate::model::{LayerOutput, Mode};
 use crate::registry::Choice;
 use crate::tree::Tree;
 
@@ -109,12 +109,15 @@ impl Plan {
 
 /// Layers one after the other.
 #[derive(Debug)]
-struct Chain(Vec<Box<dyn Layer>>);
+struct Chain(Vec<(LayerOutput, Box<dyn Layer>)>);
 
 impl Layer for Chain {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let start = input.shallow_clone();
-        self.0.iter().try_fold(start, |x, layer| layer.forward(&x, mode))
+        let step = |x: Tensor, (output, layer): &(LayerOutput, Box<dyn Layer>)| {
+            Ok(output.keep(layer.forward(&x, mode)?))
+        };
+        self.0.iter().try_fold(start, step)
     }
 }
 
@@ -125,10 +128,13 @@ pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Pla
         let site = Site { path: format!("{path}.{index}"), flow };
         let plan = single(table, &site)?;
         flow = plan.output.clone();
-        plans.push(plan);
+        plans.push((site.path, plan));
     }
     Ok(Plan::new(flow, |roster| {
-        let layers = plans.into_iter().map(|plan| plan.make(roster));
+        let layers = plans.into_iter().map(|(path, plan)| {
+            let output = roster.layer(&path);
+            Ok((output, plan.make(roster)?))
+        });
         Ok(Chain(layers.collect::<Result<_>>()?))
     }))
 }

@@ -1,0 +1,188 @@
+//! The output of a named layer, kept for whoever asked for it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tch::Tensor;
+
+/// Where a layer leaves its output. Where nobody has asked for it, a pass costs one load of a flag. Names are those of
+/// PyTorch's modules: what stands before `.weight` in the names of parameters.
+#[derive(Debug, Clone)]
+pub struct LayerOutput(Arc<Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    name: String,
+    wanted: AtomicBool,
+    output: Mutex<Option<Tensor>>,
+}
+
+impl LayerOutput {
+    /// Of a layer of this name.
+    pub(super) fn new(name: &str) -> Self {
+        Self(Arc::new(Kept {
+            name: name.to_owned(),
+            wanted: AtomicBool::new(false),
+            output: Mutex::default(),
+        }))
+    }
+
+    /// The layer's name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Has it kept from the next pass on.
+    pub fn want(&self) {
+        self.0.wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is kept. What follows must not change it in place then.
+    pub fn is_wanted(&self) -> bool {
+        self.0.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Keeps an output where somebody asked, and hands it on. The kept one is the same tensor, with its graph.
+    pub fn keep(&self, output: Tensor) -> Tensor {
+        if self.is_wanted() {
+            self.set(Some(output.shallow_clone()));
+        }
+        output
+    }
+
+    /// The output of the last pass.
+    pub fn output(&self) -> Option<Tensor> {
+        let output = self.0.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.as_ref().map(Tensor::shallow_clone)
+    }
+
+    /// Lets go of it, and of its graph.
+    pub fn clear(&self) {
+        if self.is_wanted() {
+            self.set(None);
+        }
+    }
+
+    fn set(&self, output: Option<Tensor>) {
+        *self.0.output.lock().unwrap_or_else(PoisonError::into_inner) = output;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{DataSpec, Target};
+    use crate::model::{MODELS, Mode, Model, ModelContext};
+    use crate::registry::Choice;
+    use hookrack_plugin_api::Value;
+    use hookrack_torch::rng;
+    use tch::{Device, Kind};
+
+    fn table(fields: &[(&str, Value)]) -> Value {
+        Value::Table(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
+    }
+
+    /// Every built-in model, small, with a batch that it takes.
+    fn models() -> Vec<(&'static str, Box<dyn Model>, Tensor)> {
+        let numbers = |shape: &[i64]| Tensor::randn(shape, (Kind::Float, Device::Cpu));
+        let layer = |name: &str, more: &[(&str, Value)]| {
+            let kind = [("type", Value::from(name))];
+            table(&[kind.as_slice(), more].concat())
+        };
+        let inner = vec![layer("linear", &[("outputs", 6_i64.into())]), layer("activation", &[])];
+        let layers = vec![
+            layer("flatten", &[]),
+            layer("linear", &[("outputs", 6_i64.into())]),
+            layer("residual", &[("layers", Value::List(inner))]),
+            layer("norm", &[]),
+            layer("linear", &[]),
+        ];
+        let tokens = [("layers", 2_i64.into()), ("heads", 2_i64.into()), ("width", 8_i64.into())];
+        let resnet = [("width", 4_i64.into()), ("depth", 18_i64.into())];
+        let bottleneck =
+            [("width", 2_i64.into()), ("depth", 50_i64.into()), ("stem", "cifar".into())];
+        let image = [1, 16, 16];
+        let of = |name: &'static str, settings: &[(&str, Value)], input: &[i64], target| {
+            let data = DataSpec { input: input.to_vec(), target };
+            let context = ModelContext { data, device: Device::Cpu };
+            Choice::new(name, settings).build("model", MODELS, &context).unwrap()
+        };
+        let batch = numbers(&[3, 1, 16, 16]);
+        let classes = || Target::Classes(5);
+        let row = Tensor::from_slice(&[1_i64, 2, 3, 4]).view([2, 2]);
+        vec![
+            ("MLP", of("MLP", &[], &image, classes()), batch.shallow_clone()),
+            ("LeNet", of("LeNet", &[], &image, classes()), batch.shallow_clone()),
+            ("ResNet", of("ResNet", &resnet, &image, classes()), batch.shallow_clone()),
+            ("ResNet", of("ResNet", &bottleneck, &image, classes()), batch.shallow_clone()),
+            ("GPT", of("GPT", &tokens, &[2], Target::Tokens(7)), row),
+            (
+                "Sequential",
+                of("Sequential", &[("layers", Value::List(layers))], &image, classes()),
+                batch,
+            ),
+        ]
+    }
+
+    fn names(model: &dyn Model) -> Vec<&str> {
+        model.anatomy().layers.iter().map(LayerOutput::name).collect()
+    }
+
+    #[test]
+    fn every_parameter_of_a_built_in_model_belongs_to_a_layer_that_leaves_its_output() {
+        let _alone = rng::TEST_LOCK.lock();
+        for (name, model, input) in models() {
+            model.anatomy().layers.iter().for_each(LayerOutput::want);
+            let output = model.forward(&input, Mode::Eval).unwrap();
+            for param in model.params() {
+                let (layer, _) = param.name.rsplit_once('.').unwrap();
+                assert!(names(model.as_ref()).contains(&layer), "{name}: no layer `{layer}`");
+            }
+            for layer in &model.anatomy().layers {
+                assert!(layer.output().is_some(), "{name}: `{}` left no output", layer.name());
+            }
+            let last = ["layers.1", "fc3", "fc", "lm_head", "layers.4"];
+            let found = model.anatomy().layers.iter().filter(|layer| last.contains(&layer.name()));
+            let is_output = |layer: &LayerOutput| layer.output().unwrap() == output;
+            assert!(found.last().is_some_and(is_output), "{name}: the last layer's is the model's");
+        }
+    }
+
+    /// In-place operations are left out where they would change what is kept, and nothing else changes by it.
+    #[test]
+    fn what_is_kept_is_what_the_layer_gave_and_the_model_gives_the_same() {
+        let _alone = rng::TEST_LOCK.lock();
+        for (name, model, input) in models() {
+            let plain = model.forward(&input, Mode::Eval).unwrap();
+            model.anatomy().layers.iter().for_each(LayerOutput::want);
+            assert_eq!(model.forward(&input, Mode::Eval).unwrap(), plain, "{name}");
+            let named = |name: &str| {
+                let found = model.anatomy().layers.iter().find(|layer| layer.name() == name);
+                found.and_then(LayerOutput::output)
+            };
+            let Some(norm) = named("layer1.0.bn1") else { continue };
+            assert!(norm.min().double_value(&[]) < 0.0, "a norm's output is not yet rectified");
+            let (block, group) = (named("layer1.1").unwrap(), named("layer1").unwrap());
+            if names(model.as_ref()).contains(&"layer1.2") {
+                assert_ne!(block, group);
+            } else {
+                assert_eq!(block, group, "a group's output is that of its last block");
+            }
+            assert!(block.min().double_value(&[]) >= 0.0, "a block's output is rectified");
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_unless_somebody_asks_nor_once_it_is_let_go() {
+        let _alone = rng::TEST_LOCK.lock();
+        let (_, model, input) = models().remove(0);
+        let layers = &model.anatomy().layers;
+        let _ = model.forward(&input, Mode::Eval).unwrap();
+        assert!(layers.iter().all(|layer| layer.output().is_none()));
+        layers[0].want();
+        let _ = model.forward(&input, Mode::Eval).unwrap();
+        assert_eq!(layers.iter().filter(|layer| layer.output().is_some()).count(), 1);
+        layers[0].clear();
+        assert!(layers[0].output().is_none());
+    }
+}

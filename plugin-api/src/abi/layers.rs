@@ -1,0 +1,32 @@
+//! The extension by which a hook sees the outputs of layers.
+
+use super::{HrHeader, HrStatus, HrStr, HrTensor};
+use abi_stable::StableAbi;
+use std::ffi::c_void;
+
+/// The id under which a host offers it.
+pub const LAYERS: &str = "hookrack.layers/1";
+
+/// Outputs of the model's layers by name. A layer's name is what stands before `.weight` in the names of its parameters.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct LayerTable {
+    /// Who made this table.
+    pub header: HrHeader,
+    /// Has the outputs of all layers kept whose names match `pattern`, from the next forward pass on. Their indices are
+    /// written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
+    /// that does not give any: TorchScript, graph mode. [train-thread] [borrowed until return]
+    pub watch: unsafe extern "C" fn(
+        host: *mut c_void,
+        pattern: HrStr,
+        indices: *mut usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> HrStatus,
+    /// The name of the layer at `index`; ABSENT past the last. [train-thread] [borrowed for the run]
+    pub name: unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrStr) -> HrStatus,
+    /// The output of the layer at `index` in the last forward pass of this iteration; ABSENT where there was none since it
+    /// is watched. [train-thread] [owned by the caller]
+    pub output:
+        unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrTensor) -> HrStatus,
+}
