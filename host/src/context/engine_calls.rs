@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::engine::{EngineError, LossScaling, Mode};
-use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use hookrack_plugin_api::{Phase, Point};
 use tch::Tensor;
 
 /// How far the gradients of an iteration are.
@@ -19,6 +19,11 @@ pub(super) enum Gradients {
 }
 
 impl Context {
+    /// Whether gradients are recorded while a hook has this role: in training, but not for the optimizer's step.
+    pub fn records_gradients(&self, role: Point) -> bool {
+        self.phase() == Phase::Train && role != Point::OnOptimizerStep
+    }
+
     fn mode(&self) -> Mode {
         if self.phase() == Phase::Train { Mode::Train } else { Mode::Eval }
     }

@@ -6,6 +6,7 @@ use hookrack_plugin_api::Point;
 use super::ending::Ending;
 use super::error::TrainError;
 use super::fit::{Result, Trainer};
+use super::micro_batches::PartResults;
 use crate::dispatch::HookError;
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Outcome, Point as P};
@@ -73,7 +74,7 @@ impl Trainer {
         }
         // What was in the middle of an iteration stays with it.
         self.batch = None;
-        self.outputs.clear();
+        self.parts = PartResults::default();
     }
 
     /// Calls every hook of a closing point, whatever fails. The first error of the run is never masked.

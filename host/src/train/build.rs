@@ -4,6 +4,7 @@ use super::fit::Trainer;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
 use super::loaders::{Loaders, iters_in_epoch, loaders};
+use super::micro_batches::PartResults;
 use crate::config::{
     Component, ConfigErrors, Device, GroupEntry, Mode, Origin, ParamGroups, ResolvedConfig,
 };
@@ -119,8 +120,8 @@ impl Trainer {
             group: job.config.train.accumulate_grad_batches.max(1),
             batch: None,
             micros: Vec::new(),
-            outputs: Vec::new(),
-            loss: None,
+            parts: PartResults::default(),
+            predictions: Vec::new(),
             provenance: provenance(job),
             resume: None,
             rng: None,

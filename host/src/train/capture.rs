@@ -23,7 +23,7 @@ impl Trainer {
         let hooks = self.hook_states(&mut facts.without)?;
         let device = self.context.engine.borrow().device();
         let rng = rng::state(device).map_err(crate::engine::EngineError::from);
-        let rng = self.step(rng)?;
+        let rng = self.locate(rng)?;
         let engine = self.context.engine.borrow();
         Ok(Checkpoint {
             model: pairs(engine.model_state()),

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::fit::{Result, Trainer};
-use crate::engine::data::Loader;
+use super::loaders::Split;
 use crate::engine::generate::{Drawing, generate};
 use crate::events::Series;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
@@ -66,15 +66,15 @@ impl Trainer {
 
     fn test_sets(&mut self, values: &mut Vec<(String, f64)>) -> Result<()> {
         if self.loaders.test.is_some() {
-            values.extend(self.test_set()?);
+            values.extend(self.test_set(Split::Test)?);
         }
-        for (set, loader) in std::mem::take(&mut self.loaders.tests) {
+        for number in 0..self.loaders.tests.len() {
             if self.interrupt.received().is_some() {
                 break;
             }
-            self.loaders.test = Some(loader);
+            let set = self.loaders.tests[number].0.clone();
             self.context.events.borrow_mut().enter_set(&set);
-            for (name, value) in self.test_set()? {
+            for (name, value) in self.test_set(Split::NamedTest(number))? {
                 let name = name.replacen("test/", &format!("test/{set}/"), 1);
                 let key = self.context.events.borrow_mut().key(&name, false);
                 self.context.put(key, value);
@@ -87,11 +87,11 @@ impl Trainer {
     }
 
     /// One pass over the test data, and every scalar of a pass that was put in it: metrics, the loss, what hooks have.
-    fn test_set(&mut self) -> Result<Vec<(String, f64)>> {
+    fn test_set(&mut self, split: Split) -> Result<Vec<(String, f64)>> {
         let counts =
             |t: &Self| t.context.events.borrow().all().map(Series::count).collect::<Vec<_>>();
         let before = counts(self);
-        self.pass(Phase::Test)?;
+        self.pass(split)?;
         let events = self.context.events.borrow();
         let before = before.into_iter().chain(std::iter::repeat(0));
         let fresh = events.all().zip(before).filter(|(series, count)| series.count() > *count);
@@ -104,27 +104,19 @@ impl Trainer {
 
     /// Runs the pred points over the data to predict; the outputs are in order.
     pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
-        let ending = self.run(|t| t.pass(Phase::Pred).map(drop));
-        (ending, std::mem::take(&mut self.outputs))
+        let ending = self.run(|t| t.pass(Split::Pred).map(drop));
+        (ending, std::mem::take(&mut self.predictions))
     }
 
-    fn loader(&mut self, phase: Phase) -> Option<&mut Loader> {
-        match phase {
-            Phase::Train => Some(&mut self.loaders.train),
-            Phase::Val => self.loaders.val.as_mut(),
-            Phase::Test => self.loaders.test.as_mut(),
-            Phase::Pred => self.loaders.pred.as_mut(),
-        }
-    }
-
-    /// One pass over a phase's data; false when a signal cut it short.
-    pub(super) fn pass(&mut self, phase: Phase) -> Result<bool> {
+    /// One pass over a split; false when a signal cut it short.
+    pub(super) fn pass(&mut self, split: Split) -> Result<bool> {
+        let phase = split.phase();
         let Some(points) = EvalPass::of(phase) else { return Ok(true) };
-        let Some(loader) = self.loader(phase) else { return Ok(true) };
+        let Some(loader) = self.loaders.get(split) else { return Ok(true) };
         loader.begin(0, 0);
         let inner_len = loader.batches();
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
-        self.aside(phase, inner_len, |t| t.batches(phase, points))
+        self.aside(phase, inner_len, |t| t.batches(split, points))
     }
 
     /// Goes on with a row of tokens, between the points of a prediction that has no batch: a hook that puts averaged weights
@@ -140,7 +132,7 @@ impl Trainer {
             t.aside(Phase::Pred, 0, |t| {
                 t.fire_each(PRED.begin)?;
                 let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
-                tokens = t.step(made)?;
+                tokens = t.locate(made)?;
                 t.fire_each(PRED.end)
             })
         });
@@ -168,19 +160,19 @@ impl Trainer {
         outcome
     }
 
-    fn batches(&mut self, phase: Phase, points: EvalPass) -> Result<bool> {
+    fn batches(&mut self, split: Split, points: EvalPass) -> Result<bool> {
         self.fire_each(points.begin)?;
-        while self.fetch_for(phase)? {
+        while self.fetch_from(split)? {
             self.fire_each(points.before_iter)?;
             self.role(points.forward)?;
-            if phase == Phase::Pred {
+            if split == Split::Pred {
                 let output =
                     self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
-                self.outputs.extend(output);
+                self.predictions.extend(output);
             }
             self.fire_each(points.after_iter)?;
             let released = self.context.end_iteration();
-            self.step(released)?;
+            self.locate(released)?;
             if self.interrupt.received().is_some() {
                 return Ok(false);
             }
@@ -188,16 +180,16 @@ impl Trainer {
         self.fire_each(points.end).map(|()| true)
     }
 
-    fn fetch_for(&mut self, phase: Phase) -> Result<bool> {
-        let Some(loader) = self.loader(phase) else { return Ok(false) };
+    fn fetch_from(&mut self, split: Split) -> Result<bool> {
+        let Some(loader) = self.loaders.get(split) else { return Ok(false) };
         let batch = loader.next_batch();
-        let Some(batch) = self.step(batch)? else { return Ok(false) };
+        let Some(batch) = self.locate(batch)? else { return Ok(false) };
         let rows = batch.rows().unsigned_abs();
         self.context.advance(|p| {
             p.inner_iter += 1;
             p.batch_size = rows;
         });
-        self.context.set_batch(batch.input, (phase != Phase::Pred).then_some(batch.label));
+        self.context.set_batch(batch.input, (split != Split::Pred).then_some(batch.label));
         Ok(true)
     }
 

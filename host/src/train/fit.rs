@@ -5,6 +5,7 @@ use super::error::TrainError;
 use super::interrupt::Interrupt;
 use super::limits::Limits;
 use super::loaders::Loaders;
+use super::micro_batches::PartResults;
 use super::restore::Resume;
 use super::start::WhenStarted;
 use super::watch::Watch;
@@ -34,8 +35,9 @@ pub struct Trainer {
     pub(super) group: u64,
     pub(super) batch: Option<Batch>,
     pub(super) micros: Vec<MicroBatch>,
-    pub(super) outputs: Vec<tch::Tensor>,
-    pub(super) loss: Option<tch::Tensor>,
+    pub(super) parts: PartResults,
+    // The outputs of a prediction.
+    pub(super) predictions: Vec<tch::Tensor>,
     pub(super) provenance: Provenance,
     pub(super) resume: Option<Resume>,
     pub(super) rng: Option<RngState>,
@@ -74,7 +76,7 @@ impl Trainer {
     fn epochs(&mut self) -> Result<()> {
         self.take_up()?;
         while self.begin_epoch() {
-            if self.reaches(Stage::Iterations) {
+            if self.enter(Stage::Iterations) {
                 self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
             }
             while self.fetch()? {
@@ -87,13 +89,15 @@ impl Trainer {
                     self.role(P::OnIterBackward)?;
                     self.fire(P::AfterBackward)?;
                 }
-                self.gather()?;
+                self.join_micro_batches()?;
+                self.unscale()?;
                 self.fire(P::BeforeClipGrad)?;
                 self.clip()?;
                 self.fire(P::BeforeOptimizerStep)?;
                 self.role(P::OnOptimizerStep)?;
                 self.fire(P::AfterOptimizerStep)?;
-                self.adjust_lr(false)?;
+                self.adjust_lr_by_iter()?;
+                self.note_iter_time();
                 self.fire_all([P::AfterTrainIter, P::AfterIter])?;
                 self.release()?;
                 self.validate_within_epoch()?;
@@ -102,8 +106,8 @@ impl Trainer {
             if self.is_cut_short() {
                 break;
             }
-            if self.reaches(Stage::Closed) {
-                self.adjust_lr(true)?;
+            if self.enter(Stage::Closed) {
+                self.adjust_lr_by_epoch()?;
                 self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
             }
             self.validate_if_asked()?;
@@ -112,7 +116,7 @@ impl Trainer {
             }
             self.context.tell_schedule();
             self.fire(P::AfterCycle)?;
-            self.reaches(Stage::Done);
+            self.enter(Stage::Done);
             self.save_if_asked()?;
         }
         Ok(())
@@ -150,8 +154,8 @@ impl Trainer {
         inner_iter + left.div_ceil(self.group)
     }
 
-    /// True when the epoch comes to this stage; an epoch that was taken up again has passed it already.
-    fn reaches(&mut self, stage: Stage) -> bool {
+    /// Enters a stage of the epoch; false where the epoch of a resumed run had entered it before.
+    fn enter(&mut self, stage: Stage) -> bool {
         let is_new = self.stage < stage;
         self.stage = self.stage.max(stage);
         is_new
@@ -183,16 +187,22 @@ impl Trainer {
     fn release(&mut self) -> Result<()> {
         self.batch = None;
         let released = self.context.end_iteration();
-        self.step(released)
+        self.locate(released)
     }
 
-    fn adjust_lr(&mut self, at_epoch: bool) -> Result<()> {
-        if self.context.engine.borrow().lr_by_epoch() == at_epoch {
-            self.role(P::OnLrAdjust)?;
-        }
+    fn adjust_lr_by_iter(&mut self) -> Result<()> {
+        let by_epoch = self.context.engine.borrow().lr_by_epoch();
+        if by_epoch { Ok(()) } else { self.role(P::OnLrAdjust) }
+    }
+
+    fn adjust_lr_by_epoch(&mut self) -> Result<()> {
+        let by_epoch = self.context.engine.borrow().lr_by_epoch();
+        if by_epoch { self.role(P::OnLrAdjust) } else { Ok(()) }
+    }
+
+    fn note_iter_time(&self) {
         let seconds = self.began.elapsed().as_secs_f64();
         self.context.advance(|p| p.iter_time = seconds);
-        Ok(())
     }
 
     /// What hooks cost so far.
@@ -215,13 +225,12 @@ impl Trainer {
 
     /// Calls the one hook of a role, with gradients being recorded where they are wanted.
     pub(super) fn role(&mut self, point: P) -> Result<()> {
-        let _mode =
-            GradMode::set(self.context.phase() == Phase::Train && point != P::OnOptimizerStep);
+        let _mode = GradMode::set(self.context.records_gradients(point));
         self.fire(point)
     }
 
-    /// An engine's error, with the place where it happened.
-    pub(super) fn step<T>(&self, result: std::result::Result<T, EngineError>) -> Result<T> {
+    /// Adds epoch and iteration to an error of the engine.
+    pub(super) fn locate<T>(&self, result: std::result::Result<T, EngineError>) -> Result<T> {
         let progress = self.context.progress.get();
         result.map_err(|why| TrainError::Step { epoch: progress.epoch, iter: progress.iter, why })
     }

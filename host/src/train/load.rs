@@ -21,7 +21,7 @@ impl Trainer {
             return self.restore();
         }
         let loaded = self.load_weights(named(checkpoint.model), request.strict);
-        self.step(loaded)?;
+        self.locate(loaded)?;
         self.fire(Point::AfterLoadCheckpoint)
     }
 

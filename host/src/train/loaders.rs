@@ -22,7 +22,36 @@ pub struct Loaders {
     pub pred: Option<Loader>,
 }
 
+/// The data of a pass without learning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Split {
+    Val,
+    Test,
+    /// One of the test sets with a name, by its number.
+    NamedTest(usize),
+    Pred,
+}
+
+impl Split {
+    pub(super) fn phase(self) -> Phase {
+        match self {
+            Self::Val => Phase::Val,
+            Self::Test | Self::NamedTest(_) => Phase::Test,
+            Self::Pred => Phase::Pred,
+        }
+    }
+}
+
 impl Loaders {
+    pub(super) fn get(&mut self, split: Split) -> Option<&mut Loader> {
+        match split {
+            Split::Val => self.val.as_mut(),
+            Split::Test => self.test.as_mut(),
+            Split::NamedTest(number) => self.tests.get_mut(number).map(|(_, loader)| loader),
+            Split::Pred => self.pred.as_mut(),
+        }
+    }
+
     /// A hook's own pass over the same samples; these loaders stay where they are.
     pub(super) fn own_pass(&self) -> OwnPass {
         let evaluated =

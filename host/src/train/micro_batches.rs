@@ -6,6 +6,14 @@ use crate::engine::data::Batch;
 use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
+/// Outputs and loss of the micro-batches that are done, where an iteration has several.
+#[derive(Default)]
+pub(super) struct PartResults {
+    outputs: Vec<Tensor>,
+    // The sum of the parts' losses, each times its share of the batch.
+    loss: Option<Tensor>,
+}
+
 impl Trainer {
     /// Draws the batches of an iteration, side by side, and cuts them into micro-batches; `None` at the end of the epoch.
     /// The last iteration of an epoch may have fewer batches. All labels are needed before the first backward pass: they
@@ -22,18 +30,18 @@ impl Trainer {
             batches.push(batch);
         }
         let sizes: Vec<i64> = batches.iter().map(Batch::rows).collect();
-        let joined = self.step(Batch::joined(&batches))?;
+        let joined = self.locate(Batch::joined(&batches))?;
         self.cut(joined, &sizes).map(Some)
     }
 
     fn next_batch(&mut self) -> Result<Option<Batch>> {
         let batch = self.loaders.train.next_batch();
-        self.step(batch)
+        self.locate(batch)
     }
 
     fn cut(&mut self, batch: Batch, sizes: &[i64]) -> Result<Batch> {
         let split = self.context.engine.borrow().split(&batch, sizes, &mut self.micros);
-        self.step(split)?;
+        self.locate(split)?;
         self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
         Ok(batch)
     }
@@ -50,7 +58,7 @@ impl Trainer {
         };
         let (Some(input), Some(label)) = (input, label) else { return Ok(()) };
         let weighed = self.context.engine.borrow().weigh(&label, &mut self.micros);
-        self.step(weighed)?;
+        self.locate(weighed)?;
         self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
         self.batch = Some(Batch { input, label });
         Ok(())
@@ -68,7 +76,7 @@ impl Trainer {
         }
         self.context.micro_weight.set(part.weight);
         let Some(batch) = &self.batch else { return Ok(()) };
-        let batch = self.step(batch.narrow(part.start, part.rows))?;
+        let batch = self.locate(batch.narrow(part.start, part.rows))?;
         self.context.set_batch(batch.input, Some(batch.label));
         self.context.advance(|p| p.micro = u32::try_from(micro).unwrap_or(u32::MAX));
         Ok(())
@@ -81,49 +89,54 @@ impl Trainer {
             let detached = |slot| current.tensor(slot).map(Tensor::f_detach).transpose();
             detached(SLOT_OUTPUT).and_then(|output| Ok((output, detached(SLOT_LOSS)?)))
         };
-        let (output, loss) = self.step(kept.map_err(EngineError::from))?;
-        self.outputs.extend(output);
+        let (output, loss) = self.locate(kept.map_err(EngineError::from))?;
+        self.parts.outputs.extend(output);
         let weight = self.context.micro_weight.get();
         if let Some(loss) = loss.filter(|_| weight > 0.0) {
             let share = loss.f_mul_scalar(weight);
-            let sum = match &self.loss {
+            let sum = match &self.parts.loss {
                 Some(sum) => share.and_then(|share| sum.f_add(&share)),
                 None => share,
             };
-            self.loss = Some(self.step(sum.map_err(EngineError::from))?);
+            self.parts.loss = Some(self.locate(sum.map_err(EngineError::from))?);
         }
         Ok(())
     }
 
-    /// After the last micro-batch: the slots hold the whole batch again, and the gradients are its own, of true size.
-    pub(super) fn gather(&mut self) -> Result<()> {
-        if self.micros.len() > 1 {
-            self.keep_results()?;
-            let whole = self.whole_batch();
-            self.step(whole)?;
+    /// After the last of several micro-batches: puts the whole batch back into the slots, with the joined outputs and the
+    /// loss of all.
+    pub(super) fn join_micro_batches(&mut self) -> Result<()> {
+        if self.micros.len() == 1 {
+            return Ok(());
         }
+        self.keep_results()?;
+        let joined = self.join_results();
+        self.locate(joined)
+    }
+
+    /// Divides the gradients by the loss scale, where there is one.
+    pub(super) fn unscale(&mut self) -> Result<()> {
         let unscaled = self.context.unscale();
-        self.step(unscaled)
+        self.locate(unscaled)
     }
 
     /// Clips the gradients where the config says so.
     pub(super) fn clip(&mut self) -> Result<()> {
         let clipped = self.context.clip();
-        self.step(clipped)
+        self.locate(clipped)
     }
 
     /// Outputs in a row, and the loss as the sum of the parts' shares: whoever computed it, it is that of the whole.
-    fn whole_batch(&mut self) -> std::result::Result<(), EngineError> {
+    fn join_results(&mut self) -> std::result::Result<(), EngineError> {
         let Some(batch) = &self.batch else { return Ok(()) };
-        let output =
-            if self.outputs.is_empty() { None } else { Some(Tensor::f_cat(&self.outputs, 0)?) };
-        self.outputs.clear();
+        let PartResults { outputs, loss } = std::mem::take(&mut self.parts);
+        let output = if outputs.is_empty() { None } else { Some(Tensor::f_cat(&outputs, 0)?) };
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         let mut current = self.context.current.borrow_mut();
         current.set(SLOT_OUTPUT, output);
         // Where no label counts there is no loss, as for one part.
         let options = (tch::Kind::Float, batch.label.device());
-        let loss = self.loss.take().map_or_else(|| Tensor::f_full([], f64::NAN, options), Ok)?;
+        let loss = loss.map_or_else(|| Tensor::f_full([], f64::NAN, options), Ok)?;
         current.set(SLOT_LOSS, Some(loss));
         Ok(())
     }

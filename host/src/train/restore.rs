@@ -34,7 +34,7 @@ impl Trainer {
         let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
         let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint;
         let restored = self.restore_engine(model, optimizer, &engine, facts.position.lr_position);
-        self.step(restored)?;
+        self.locate(restored)?;
         self.restore_hooks(&hooks, &facts.without, force)?;
         self.restore_facts(facts);
         self.rng = Some(rng);
@@ -49,7 +49,7 @@ impl Trainer {
         let Some(rng) = self.rng.take() else { return Ok(()) };
         let device = self.context.engine.borrow().device();
         let set = rng::set_state(&rng, device).map_err(EngineError::from);
-        self.step(set)?;
+        self.locate(set)?;
         if self.stage == Stage::Iterations {
             let inner_iter = self.context.progress.get().inner_iter;
             let inner_len = self.epoch_len(inner_iter, self.drawn);

@@ -4,9 +4,10 @@ use super::brackets::first_failure;
 use super::capture::pairs;
 use super::error::TrainError;
 use super::fit::{Result, Trainer};
+use super::loaders::Split;
 use crate::run::checkpoint::Snapshot;
 use crate::run::{RunDir, safetensors_file};
-use hookrack_plugin_api::{Phase, Point as P};
+use hookrack_plugin_api::Point as P;
 
 impl Trainer {
     /// Validates, if somebody asked and there is something to validate on. One that a signal cuts short stays asked for:
@@ -14,7 +15,7 @@ impl Trainer {
     pub(super) fn validate_if_asked(&mut self) -> Result<()> {
         let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
         if asked && self.loaders.val.is_some() {
-            let is_whole = self.pass(Phase::Val)?;
+            let is_whole = self.pass(Split::Val)?;
             self.context.requests.borrow_mut().validate = !is_whole;
         }
         Ok(())
