@@ -104,7 +104,7 @@ mod tests {
     use crate::registry::Choice;
 
     fn golden(name: &str) -> Value {
-        Value::Str(format!("{}/src/engine/data/golden/{name}", env!("CARGO_MANIFEST_DIR")))
+        Value::Str(format!("{}/src/data/golden/{name}", env!("CARGO_MANIFEST_DIR")))
     }
 
     fn build(
@@ -112,7 +112,7 @@ mod tests {
         settings: &[(&str, Value)],
     ) -> std::result::Result<Box<dyn Dataset>, String> {
         let built = Choice::new(name, settings).build("data set", DATASETS, &());
-        let folder = format!("{}/src/engine/data/golden/", env!("CARGO_MANIFEST_DIR"));
+        let folder = format!("{}/src/data/golden/", env!("CARGO_MANIFEST_DIR"));
         built.map_err(|error| error.to_string().replace(&folder, ""))
     }
 

@@ -161,7 +161,7 @@ mod tests {
         name: &str,
         change: impl FnOnce(&mut TokensSettings),
     ) -> std::result::Result<Tokens, String> {
-        let folder = format!("{}/src/engine/data/golden/", env!("CARGO_MANIFEST_DIR"));
+        let folder = format!("{}/src/data/golden/", env!("CARGO_MANIFEST_DIR"));
         let mut settings = TokensSettings {
             path: PathBuf::from(format!("{folder}{name}")),
             array: None,

@@ -22,7 +22,7 @@ struct Golden {
 }
 
 fn golden() -> Vec<Golden> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine/lr/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lr/golden");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files
         .filter(|path| path.extension().is_some_and(|ext| ext == "json"))
