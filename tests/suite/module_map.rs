@@ -18,13 +18,14 @@ const fn module(name: &'static str, about: &'static str, uses: &'static [&'stati
 
 /// From the bottom up: a module uses only those above it in this table.
 const MODULES: &[Module] = &[
+    module("chart", "line charts as SVG; a crate without dependencies", &[]),
     module("torch", "what libtorch has and `tch` does not expose; a crate", &[]),
     module("engine", "model, loss, optimizer, schedules, data; a crate", &["torch"]),
     module("stdio", "printing that never panics", &[]),
     module("installation", "where the program and its plugins are installed", &[]),
     module("exact", "floats in JSON, to the last bit", &[]),
     module("progress", "phase, epoch, iteration, outcome", &[]),
-    module("hooks", "the built-in hooks, on plugin-api alone", &[]),
+    module("hooks", "the built-in hooks, on plugin-api alone", &["chart"]),
     module("metrics", "the built-in metrics, on plugin-api alone", &[]),
     module("new_plugin", "templates of new plugins", &[]),
     module("config", "what was typed, then what it means", &["installation"]),
@@ -39,7 +40,7 @@ const MODULES: &[Module] = &[
         "console, metrics.json, TensorBoard",
         &["events", "progress", "run", "stdio"],
     ),
-    module("report", "report.html of a run", &["run", "writers"]),
+    module("report", "report.html of a run", &["chart", "run", "writers"]),
     module(
         "context",
         "what the loop and its hooks share",
@@ -87,6 +88,7 @@ const MODULES: &[Module] = &[
         "cli",
         "commands, exit codes, messages",
         &[
+            "chart",
             "config",
             "dispatch",
             "engine",
@@ -102,7 +104,6 @@ const MODULES: &[Module] = &[
             "report",
             "run",
             "stdio",
-            "torch",
             "train",
             "writers",
         ],
@@ -135,7 +136,7 @@ fn rust_files(path: &Path, files: &mut Vec<std::path::PathBuf>) {
 /// The names after `crate::` and those of the crates in `text`, also within `use crate::{…}`.
 fn named(text: &str, known: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
-    let starts = ["crate::", "hookrack_torch", "hookrack_engine"];
+    let starts = ["crate::", "hookrack_chart", "hookrack_torch", "hookrack_engine"];
     for (start, length) in
         starts.iter().flat_map(|mark| text.match_indices(mark).map(|(at, mark)| (at, mark.len())))
     {
@@ -172,7 +173,7 @@ fn top_level(list: &str) -> String {
 fn used_by(module: &Module, known: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let host = repository().join("host");
     let path = match module.name {
-        "torch" | "engine" => host.join(module.name).join("src"),
+        "chart" | "torch" | "engine" => host.join(module.name).join("src"),
         name => {
             let folder = host.join("src").join(name);
             if folder.is_dir() { folder } else { folder.with_extension("rs") }
@@ -181,7 +182,7 @@ fn used_by(module: &Module, known: &BTreeSet<&'static str>) -> BTreeSet<&'static
     let mut files = Vec::new();
     rust_files(&path, &mut files);
     // Within a crate of its own `crate::` names its own modules.
-    let own_crate = matches!(module.name, "torch" | "engine");
+    let own_crate = matches!(module.name, "chart" | "torch" | "engine");
     let text = |file: &std::path::PathBuf| {
         let text = code(file);
         if own_crate { text.replace("crate::", "") } else { text }
