@@ -147,7 +147,10 @@ fn a_hook_cannot_have_an_unknown_writer_opened_or_lines_of_json_outside_the_run_
         let (ran, _) = bench.train("run", &[]);
         ran.expect(4).says(&["Gallery", why]);
     };
-    refused("writer = \"wandb\"", "there is no writer `wandb`; there are json, tensorboard");
+    refused(
+        "writer = \"wandb\"",
+        "there is no writer `wandb`; there are evaluations, json, tensorboard",
+    );
     let outside = "writer = \"json\"\nfolder = \"../elsewhere\"";
     refused(outside, "give a folder inside the run directory");
 }

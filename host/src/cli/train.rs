@@ -12,6 +12,7 @@ use crate::job::Job;
 use crate::provenance::libraries;
 use crate::report;
 use crate::run::{PastRun, Record, RunDir, RunDirError, atomic, checkpoint};
+use crate::stdio;
 use crate::train::{Ending, Interrupt, Limits, Resume, Trainer};
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
@@ -221,7 +222,7 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
         if !is_announced {
             say!("{}", json!({ "run_dir": path, "resumed_from": checkpoint }));
         }
-        writers.add(JsonLines);
+        writers.add(JsonLines::new(stdio::print_line));
     } else if !args.quiet {
         if !is_announced {
             say!("run directory: {}", path.display());

@@ -4,11 +4,11 @@ use super::Writer;
 use crate::events::{EventStorage, Media, Medium};
 use crate::progress::Progress;
 use crate::run::RunDirError;
-use crate::stdio;
 use serde_json::{Map, Value as Json, json};
+use std::fmt::Arguments;
 
 /// A number as JSON; what JSON has no word for is a string.
-fn number(value: f64) -> Json {
+pub(super) fn number(value: f64) -> Json {
     serde_json::Number::from_f64(value)
         .map_or_else(|| Json::String(value.to_string()), Json::Number)
 }
@@ -29,13 +29,22 @@ pub(super) fn scalars(events: &EventStorage, progress: &Progress) -> Option<Map<
     (line.len() > fixed).then_some(line)
 }
 
-/// Writes to standard output for a program to read: one object a line, scalars as in `metrics.json`.
-pub struct JsonLines;
+/// Hands on what a run shows for a program to read: one object a line, scalars as in `metrics.json`.
+pub struct JsonLines {
+    print: fn(Arguments<'_>),
+}
+
+impl JsonLines {
+    /// Hands each line to `print`.
+    pub fn new(print: fn(Arguments<'_>)) -> Self {
+        Self { print }
+    }
+}
 
 impl Writer for JsonLines {
     fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         if let Some(line) = scalars(events, progress) {
-            stdio::print_line(format_args!("{}", Json::Object(line)));
+            (self.print)(format_args!("{}", Json::Object(line)));
         }
         Ok(())
     }
@@ -47,7 +56,7 @@ impl Writer for JsonLines {
     fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
         for (Medium { name, iter, .. }, text) in media.texts() {
             let line = json!({ "iter": iter, "name": name, "text": text });
-            stdio::print_line(format_args!("{line}"));
+            (self.print)(format_args!("{line}"));
         }
         Ok(())
     }

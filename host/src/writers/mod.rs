@@ -6,6 +6,7 @@
 mod console;
 mod duration;
 mod error;
+mod evaluations;
 mod json_lines;
 mod line;
 mod metrics_json;
@@ -20,7 +21,7 @@ pub use metrics_json::MetricsJson;
 
 use crate::events::{EventStorage, Media};
 use crate::progress::Progress;
-use crate::run::RunDirError;
+use crate::run::{RunDirError, is_inside};
 use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -123,7 +124,7 @@ type Open = fn(&Path, &RunFacts) -> Result<Box<dyn Writer>, RunDirError>;
 /// A kind of writer that a hook can have opened.
 struct Kind {
     name: &'static str,
-    /// Its folder, where the hook names none.
+    /// Its folder or file, where the hook names none.
     folder: &'static str,
     /// Whether it may be outside the run directory, where other runs may write beside it.
     may_be_outside: bool,
@@ -131,6 +132,12 @@ struct Kind {
 }
 
 static KINDS: &[Kind] = &[
+    Kind {
+        name: "evaluations",
+        folder: "eval_result.json",
+        may_be_outside: false,
+        open: evaluations::open,
+    },
     Kind { name: "json", folder: "json", may_be_outside: false, open: metrics_json::open_status },
     Kind { name: "tensorboard", folder: "tb", may_be_outside: true, open: tensorboard::open },
 ];
@@ -147,11 +154,6 @@ impl Kind {
         }
         Ok(folder)
     }
-}
-
-/// Whether a path leads to nowhere but into the folder that it is relative to.
-fn is_inside(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// The kinds' names, for messages.
@@ -219,11 +221,8 @@ impl Writers {
 
     /// Has each write; the first failure is given, after all had their turn.
     pub fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
-        let mut outcome = self.write_media(events.media());
-        for writer in &mut self.all {
-            outcome = outcome.and(writer.write(events, progress));
-        }
-        outcome
+        let media = self.write_media(events.media());
+        media.and(self.each(|writer| writer.write(events, progress)))
     }
 
     /// Has those that keep every value take down what is pending; the first failure is given, after all had their turn.
@@ -235,20 +234,12 @@ impl Writers {
         events: &EventStorage,
         progress: &Progress,
     ) -> Result<(), RunDirError> {
-        let mut outcome = Ok(());
-        for writer in &mut self.all {
-            outcome = outcome.and(writer.record(events, progress));
-        }
-        outcome
+        self.each(|writer| writer.record(events, progress))
     }
 
     /// Has each write what waits beside scalars; the first failure is given, after all had their turn.
     pub fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
-        let mut outcome = Ok(());
-        for writer in &mut self.all {
-            outcome = outcome.and(writer.write_media(media));
-        }
-        outcome
+        self.each(|writer| writer.write_media(media))
     }
 
     /// Says which scalars a line about training shows.
@@ -266,10 +257,18 @@ impl Writers {
     /// # Errors
     /// Something that one took is not where it belongs.
     pub fn finish(&mut self) -> Result<(), RunDirError> {
-        let end = if self.is_held { <dyn Writer>::abandon } else { <dyn Writer>::finish };
+        let is_held = self.is_held;
+        self.each(|writer| if is_held { writer.abandon() } else { writer.finish() })
+    }
+
+    /// Calls each writer, whatever fails; the first error is returned.
+    fn each(
+        &mut self,
+        mut call: impl FnMut(&mut dyn Writer) -> Result<(), RunDirError>,
+    ) -> Result<(), RunDirError> {
         let mut outcome = Ok(());
         for writer in &mut self.all {
-            outcome = outcome.and(end(writer.as_mut()));
+            outcome = outcome.and(call(writer.as_mut()));
         }
         outcome
     }
@@ -326,7 +325,7 @@ mod tests {
     #[test]
     fn an_unknown_kind_is_refused() {
         let error = Writers::default().open("wandb", "").unwrap_err().to_string();
-        assert_eq!(error, "there is no writer `wandb`; there are json, tensorboard");
+        assert_eq!(error, "there is no writer `wandb`; there are evaluations, json, tensorboard");
     }
 
     #[test]

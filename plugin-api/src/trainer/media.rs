@@ -29,8 +29,9 @@ impl Trainer {
         self.host.put_text(name, text)
     }
 
-    /// Has a writer opened before training begins: `json`, in `folder` of the run directory (empty for the kind's own
-    /// choice), or `tensorboard`, which may also be in an absolute folder or one relative to the run directory. What it writes and when is not the hook's to say: it takes part whenever the writers write.
+    /// Opens a writer; call it in `before_run`. `json` takes a folder inside the run directory, `evaluations` a file inside it, `tensorboard` a folder
+    /// that is absolute or relative to the run directory; empty for the kind's own choice. The writer takes part
+    /// whenever scalars are written.
     pub fn open_writer(&mut self, kind: &str, folder: &str) -> Result<()> {
         self.host.open_writer(kind, folder)
     }

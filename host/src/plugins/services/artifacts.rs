@@ -1,10 +1,10 @@
 //! Files that hooks leave in the run directory.
 
 use super::desk::Desk;
-use crate::run::safetensors_file;
+use crate::run::{is_inside, safetensors_file};
 use hookrack_plugin_api::abi::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// The host's artifact table.
 pub(super) static TABLE: ArtifactTable =
@@ -44,9 +44,7 @@ unsafe extern "C" fn save_tensors(
         let Some(run_dir) = &context.run_dir else {
             return Err("this run leaves no directory".to_owned());
         };
-        let inside =
-            Path::new(file.as_ref()).components().all(|part| matches!(part, Component::Normal(_)));
-        if !inside || !file.ends_with(".safetensors") {
+        if !is_inside(Path::new(file.as_ref())) || !file.ends_with(".safetensors") {
             return Err(format!(
                 "`{file}`: give a name inside the run directory that ends in .safetensors"
             ));

@@ -1,11 +1,12 @@
 //! Profiles for plugins.
 
 use super::desk::Desk;
+use crate::run::is_inside;
 use crate::torch::profiler::{self, OpCost};
 use hookrack_plugin_api::abi::{HrHeader, HrOpCost, HrStatus, HrStr, ProfilerTable};
 use std::cell::RefCell;
 use std::ffi::c_void;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The host's profiler table.
 pub(super) static TABLE: ProfilerTable =
@@ -49,8 +50,7 @@ unsafe extern "C" fn stop(host: *mut c_void, file: HrStr) -> HrStatus {
 fn place(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
     let run_dir = run_dir.ok_or("this run leaves no directory for a trace")?;
     let given = Path::new(file);
-    let inside = given.components().all(|part| matches!(part, Component::Normal(_)));
-    if !(inside || given.is_absolute()) || given.extension() != Some("json".as_ref()) {
+    if !(is_inside(given) || given.is_absolute()) || given.extension() != Some("json".as_ref()) {
         return Err(format!(
             "`{file}`: give a name inside the run directory or an absolute path, ending in .json"
         ));

@@ -1,8 +1,8 @@
 //! Which event files of a folder are this run's: outside its directory other runs may write beside it, and a resumed run
 //! cuts back its own files only.
 
-use crate::run::{RunDirError, atomic};
-use std::path::{Component, Path, PathBuf};
+use crate::run::{RunDirError, atomic, is_inside};
+use std::path::{Path, PathBuf};
 
 /// The file of the run directory that lists event files elsewhere, a path a line.
 const NAME: &str = "event_files.txt";
@@ -18,11 +18,7 @@ pub(super) enum Ledger {
 impl Ledger {
     /// The ledger of a folder.
     pub(super) fn of(folder: &Path, run_dir: Option<&Path>) -> Self {
-        let is_within = |run_dir: &Path| {
-            folder.strip_prefix(run_dir).is_ok_and(|rest| {
-                rest.components().all(|part| matches!(part, Component::Normal(_)))
-            })
-        };
+        let is_within = |run_dir: &Path| folder.strip_prefix(run_dir).is_ok_and(is_inside);
         match run_dir {
             Some(run_dir) if !is_within(run_dir) => Self::File(run_dir.join(NAME)),
             _ => Self::Folder,
