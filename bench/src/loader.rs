@@ -5,6 +5,7 @@ use clap::Args;
 use hookrack::engine::Choice;
 use hookrack::engine::data::transform::Chain;
 use hookrack::engine::data::{DATASETS, Dataset, Loader, LoaderSettings};
+use hookrack::engine::registry::Build as _;
 use hookrack_plugin_api::Value;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ pub(crate) fn measure(args: &LoaderArgs) -> Result<Json, BenchError> {
 fn loader(args: &LoaderArgs) -> Result<Loader, BenchError> {
     let dir = Value::Str(args.dir.display().to_string());
     let dataset: Arc<dyn Dataset> =
-        Arc::from(Choice::new("IdxImages", &[("dir", dir)]).build("data set", DATASETS, &())?);
+        Arc::from(Choice::new("IdxImages", &[("dir", dir)]).build(DATASETS, &())?);
     let one = |number: f64| Value::List(vec![Value::Float(number)]);
     let transforms = [
         Choice::new("RandomCrop", &[("padding", Value::Int(2))]),

@@ -5,6 +5,7 @@
 use hookrack::engine::data::{DATASETS, Loader, LoaderSettings};
 use hookrack::engine::lr::Horizon;
 use hookrack::engine::model::{Anatomy, Model, ModelContext};
+use hookrack::engine::registry::Build as _;
 use hookrack::engine::{Choice, Engine, EngineError, Mode, NamedTensor};
 use std::sync::Arc;
 use tch::{Kind, Tensor};
@@ -43,7 +44,7 @@ impl Model for Prototypes {
 
 fn digits(split: &str, batch_size: usize) -> Result<Loader, EngineError> {
     let choice = Choice::new("Digits", &[("split", split.into())]);
-    let dataset = Arc::from(choice.build("data set", DATASETS, &())?);
+    let dataset = Arc::from(choice.build(DATASETS, &())?);
     let settings =
         LoaderSettings { shuffle: split == "train", seed: 1, ..LoaderSettings::new(batch_size) };
     Loader::new(dataset, &settings)

@@ -41,6 +41,7 @@ extern crate self as hookrack_plugin_api;
 pub mod abi;
 mod average;
 mod better;
+mod choice;
 pub mod describe;
 mod error;
 mod export;
@@ -67,6 +68,7 @@ pub mod view;
 
 pub use average::WeightAverage;
 pub use better::Better;
+pub use choice::Choice;
 pub use describe::{Describe, Param, ParamType, Presence};
 pub use error::{Error, Result};
 pub use hook::{Hook, HookInfo};

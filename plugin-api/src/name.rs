@@ -24,6 +24,45 @@ pub fn is_number(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
 }
 
+/// The name that was most likely meant by `wanted`, if any is near enough to be worth proposing: for "did you mean".
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = fold(wanted);
+    let near = |name: &'a str| distance(&wanted, &fold(name)).map(|distance| (distance, name));
+    names.into_iter().filter_map(near).min().map(|(_, name)| name)
+}
+
+/// Case and the choice between `-` and `_` are never what two names really differ by.
+fn fold(name: &str) -> Vec<char> {
+    name.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+}
+
+fn distance(wanted: &[char], name: &[char]) -> Option<usize> {
+    let longest = wanted.len().max(name.len());
+    let edits = edits(wanted, name);
+    let near = edits <= (longest / 3).max(1) && edits < longest;
+    let begins = wanted.len() >= 3 && name.starts_with(wanted);
+    (near || begins).then_some(edits)
+}
+
+/// How many letters have to be inserted, removed, replaced or swapped with their neighbour.
+fn edits(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let replaced = last[j] + usize::from(x != y);
+            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        (before, last) = (last, row);
+    }
+    last[b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +76,25 @@ mod tests {
             assert!(!is_name(name), "{name}");
         }
         assert!(is_number("12") && !is_number("") && !is_number("1a"));
+    }
+
+    #[test]
+    fn a_typing_mistake_finds_its_name() {
+        assert_eq!(nearest("batchsize", ["seed", "batch_size"]), Some("batch_size"));
+        assert_eq!(nearest("NROMAL", ["LOW", "NORMAL"]), Some("NORMAL"));
+        assert_eq!(nearest("adamw", ["SGD", "AdamW"]), Some("AdamW"));
+    }
+
+    #[test]
+    fn a_beginning_finds_its_name() {
+        let names = ["CosineAnnealingLR", "ConstantLR"];
+        assert_eq!(nearest("Cosine", names), Some("CosineAnnealingLR"));
+    }
+
+    #[test]
+    fn an_unrelated_name_is_not_proposed() {
+        assert_eq!(nearest("zebra", ["seed", "batch_size"]), None);
+        assert_eq!(nearest("x", ["y"]), None);
+        assert_eq!(nearest("", ["a"]), None);
     }
 }

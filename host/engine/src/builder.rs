@@ -14,7 +14,7 @@ use super::model::{MODELS, Model, ModelContext, Traced};
 use super::name_pattern::NamePattern;
 use super::optimizer::{GroupRules, OPTIMIZERS, Optimizer, ParamSet};
 use super::precision::Precision;
-use super::registry::{Choice, Entry};
+use super::registry::{Build as _, Built, Choice, ComponentKind, Entry};
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
 use super::trainable;
 use hookrack_torch::rng;
@@ -51,7 +51,7 @@ enum Recipe<C: ?Sized, B: ?Sized> {
 /// Code that makes a part.
 type Own<C, B> = Box<dyn FnOnce(&C) -> Result<Box<B>>>;
 
-impl<C: ?Sized, B: ?Sized> Recipe<C, B> {
+impl<C: ?Sized, B: ?Sized + Built> Recipe<C, B> {
     /// The name and settings, where it has any.
     fn choice(&self) -> Option<&Choice> {
         match self {
@@ -61,9 +61,9 @@ impl<C: ?Sized, B: ?Sized> Recipe<C, B> {
     }
 
     /// Makes the part.
-    fn build(self, kind: &'static str, entries: &[Entry<C, B>], context: &C) -> Result<Box<B>> {
+    fn build(self, entries: &[Entry<C, B>], context: &C) -> Result<Box<B>> {
         match self {
-            Self::Named(choice) => choice.build(kind, entries, context),
+            Self::Named(choice) => choice.build(entries, context),
             Self::Own(make) => make(context),
         }
     }
@@ -85,7 +85,7 @@ pub(super) struct Parts {
     pub optimizer: Box<dyn Optimizer>,
     pub lr_schedule: Box<dyn LrSchedule>,
     pub lr_choice: Option<(Choice, Horizon)>,
-    pub schedule: Box<dyn Schedule>,
+    pub schedule: Box<Schedule>,
     pub schedule_choice: Choice,
     pub clip: ClipLimits,
     pub precision: Precision,
@@ -281,22 +281,23 @@ impl EngineBuilder {
         device::check(self.device)?;
         rng::seed(self.seed);
         let context = ModelContext { data: data.clone(), device: self.device };
-        let model = self.model.ok_or(EngineError::NoPart { kind: "model" })?;
-        let model = model.build("model", MODELS, &context)?;
+        let model = self.model.ok_or(EngineError::NoPart { kind: ComponentKind::Model })?;
+        let model = model.build(MODELS, &context)?;
         let model = if self.graph && !model.is_graph() {
             Box::new(Traced::new(model, &context)?)
         } else {
             model
         };
-        let criterion = self.loss.map(|loss| loss.build("loss", LOSSES, data)).transpose()?;
+        let criterion = self.loss.map(|loss| loss.build(LOSSES, data)).transpose()?;
         trainable::freeze(model.params(), &self.freeze)?;
         let grouped = ParamSet::new(model.params(), self.groups)?;
-        let optimizer = self.optimizer.ok_or(EngineError::NoPart { kind: "optimizer" })?;
-        let optimizer = optimizer.build("optimizer", OPTIMIZERS, &grouped)?;
+        let optimizer =
+            self.optimizer.ok_or(EngineError::NoPart { kind: ComponentKind::Optimizer })?;
+        let optimizer = optimizer.build(OPTIMIZERS, &grouped)?;
         let lr_choice = self.lr_scheduler.choice().map(|choice| (choice.clone(), self.horizon));
-        let lr_schedule = self.lr_scheduler.build("lr scheduler", LR_SCHEDULES, &self.horizon)?;
+        let lr_schedule = self.lr_scheduler.build(LR_SCHEDULES, &self.horizon)?;
         let context = ScheduleContext { accumulation: self.accumulation };
-        let schedule = self.schedule.build("schedule", SCHEDULES, &context)?;
+        let schedule = self.schedule.build(SCHEDULES, &context)?;
         Ok(Engine::assemble(Parts {
             model,
             criterion,

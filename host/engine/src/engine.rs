@@ -12,7 +12,7 @@ use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::{Group, Optimizer};
 use super::precision::Precision;
-use super::registry::Choice;
+use super::registry::{Build as _, Choice};
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::{self, GradMode};
@@ -25,7 +25,7 @@ pub struct Engine {
     optimizer: Box<dyn Optimizer>,
     lr_schedule: Box<dyn LrSchedule>,
     lr_choice: Option<(Choice, Horizon)>,
-    schedule: Box<dyn Schedule>,
+    schedule: Box<Schedule>,
     schedule_choice: Choice,
     clip: GradClip,
     precision: Precision,
@@ -265,7 +265,7 @@ impl Engine {
         let choice = self.lr_choice.as_mut().filter(|_| self.lr_position == 0);
         let (choice, horizon) = choice.ok_or(EngineError::LrCount)?;
         choice.set("by_epoch", by_epoch.into());
-        self.lr_schedule = choice.build("lr scheduler", LR_SCHEDULES, horizon)?;
+        self.lr_schedule = choice.build(LR_SCHEDULES, horizon)?;
         self.set_lr_position(0);
         Ok(())
     }
@@ -355,13 +355,13 @@ impl Engine {
     /// Cuts batches into so many micro-batches from here on.
     pub fn set_accumulation(&mut self, parts: usize) -> Result<()> {
         let context = ScheduleContext { accumulation: parts };
-        self.schedule = self.schedule_choice.build("schedule", SCHEDULES, &context)?;
+        self.schedule = self.schedule_choice.build(SCHEDULES, &context)?;
         Ok(())
     }
 
     /// How a batch is cut into micro-batches.
-    pub(super) fn schedule(&self) -> &dyn Schedule {
-        self.schedule.as_ref()
+    pub(super) fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
     /// The state of the optimizer and of loss scaling, to save.

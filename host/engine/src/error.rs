@@ -1,5 +1,6 @@
 //! What can go wrong while an engine is built or used.
 
+use crate::registry::ComponentKind;
 use hookrack_torch::TorchError;
 
 /// What the engine's functions return.
@@ -19,18 +20,18 @@ pub enum EngineError {
     /// A `type =` that no registry has.
     #[error("no {kind} is named `{name}`: {hint}")]
     UnknownType {
-        /// What was looked for: model, loss, …
-        kind: &'static str,
+        /// What was looked for.
+        kind: ComponentKind,
         /// The name that was given.
         name: String,
         /// The nearest name, or all of them.
         hint: String,
     },
     /// Settings that the named thing cannot take.
-    #[error("{kind} `{name}`: {why}")]
+    #[error("{kind} `{name}`: {}", at_key(key, why))]
     Settings {
-        /// What it is: model, loss, …
-        kind: &'static str,
+        /// What it is.
+        kind: ComponentKind,
         /// Its `type =`.
         name: &'static str,
         /// The setting that is wrong, such as `class_weights`; empty where it is none in particular.
@@ -177,8 +178,8 @@ pub enum EngineError {
     /// A part that no engine can do without.
     #[error("an engine needs a {kind}: give the builder one")]
     NoPart {
-        /// Model, optimizer, …
-        kind: &'static str,
+        /// Which one.
+        kind: ComponentKind,
     },
     /// A parameter group that does not exist.
     #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
@@ -200,6 +201,21 @@ pub enum EngineError {
     /// A data set or a loader that cannot give batches.
     #[error("data: {0}")]
     Data(String),
+}
+
+impl EngineError {
+    /// The message without what it is about, for a place that says that already: a line of the config.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Settings { why, .. } | Self::Data(why) | Self::Weights(why) => why.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What is wrong, after the key that it is wrong with.
+fn at_key(key: &str, why: &str) -> String {
+    if key.is_empty() { why.to_owned() } else { format!("{key}: {why}") }
 }
 
 impl From<tch::TchError> for EngineError {

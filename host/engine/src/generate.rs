@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::data::{DataSpec, Target};
     use crate::model::{MODELS, ModelContext};
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_torch::rng;
 
     const WARM: Drawing = Drawing { temperature: 1.0, top_k: 0, seed: 5 };
@@ -121,7 +121,7 @@ mod tests {
         let data = DataSpec { input: vec![4], target: Target::Tokens(9) };
         let context = ModelContext { data, device: Device::Cpu };
         let settings = [("layers", 1_i64.into()), ("heads", 1_i64.into()), ("width", 8_i64.into())];
-        let model = Choice::new("GPT", &settings).build("model", MODELS, &context).unwrap();
+        let model = Choice::new("GPT", &settings).build(MODELS, &context).unwrap();
         let text = |prompt: &[i64], seed| {
             generate(model.as_ref(), prompt, 12, &Drawing { seed, ..WARM }).unwrap()
         };

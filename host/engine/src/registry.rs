@@ -2,15 +2,92 @@
 //!
 //! A new model, loss, optimizer, … is one file with a [`Component`] and one line in its folder's `mod.rs`.
 
+use std::fmt;
+
+use hookrack_plugin_api::name::nearest;
 use hookrack_plugin_api::{Describe, Param, Value, from_value};
 use serde::de::DeserializeOwned;
 
 use super::error::{EngineError, Result};
 
+pub use hookrack_plugin_api::Choice;
+
+/// What a component is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComponentKind {
+    /// `[model]`
+    Model,
+    /// `[[model.layers]]`
+    Layer,
+    /// `[loss]`
+    Loss,
+    /// `[optimizer]`
+    Optimizer,
+    /// `[lr_scheduler]`
+    LrScheduler,
+    /// `[schedule]`
+    Schedule,
+    /// `[data.train]` and its siblings
+    Dataset,
+    /// An entry of a split's `transforms`
+    Transform,
+}
+
+impl fmt::Display for ComponentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Model => "model",
+            Self::Layer => "layer",
+            Self::Loss => "loss",
+            Self::Optimizer => "optimizer",
+            Self::LrScheduler => "lr scheduler",
+            Self::Schedule => "schedule",
+            Self::Dataset => "data set",
+            Self::Transform => "transform",
+        })
+    }
+}
+
+/// What components of a kind are built into.
+pub trait Built {
+    /// The kind.
+    const KIND: ComponentKind;
+}
+
+/// Which component an error is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject {
+    kind: ComponentKind,
+    name: &'static str,
+}
+
+impl Subject {
+    /// The error for settings that do not fit.
+    pub fn refuse(self, why: impl Into<String>) -> EngineError {
+        self.refuse_key("", why)
+    }
+
+    /// The error for one setting, `losses.1` for one within a list.
+    pub fn refuse_key(self, key: impl Into<String>, why: impl Into<String>) -> EngineError {
+        let Self { kind, name } = self;
+        EngineError::Settings { kind, name, key: key.into(), why: why.into() }
+    }
+
+    /// Settings as their struct, after names and ranges are checked.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn read<T: DeserializeOwned>(self, params: &[Param], settings: Value) -> Result<T> {
+        check_names(params, &settings).map_err(|why| self.refuse(why))?;
+        for param in params {
+            check_range(param, settings.field(&param.name)).map_err(|why| self.refuse(why))?;
+        }
+        from_value(settings).map_err(|error| self.refuse(error.to_string()))
+    }
+}
+
 /// Settings that can be built into a `B`, given a context `C` of the host's.
-pub trait Component<C: ?Sized, B: ?Sized>: DeserializeOwned + Describe {
-    /// What it is, in a message: model, loss, …
-    const KIND: &'static str;
+pub trait Component<C: ?Sized, B: ?Sized + Built>: DeserializeOwned + Describe {
     /// Its `type =`.
     const NAME: &'static str;
     /// Other names for it.
@@ -26,8 +103,7 @@ pub trait Component<C: ?Sized, B: ?Sized>: DeserializeOwned + Describe {
 
     /// The error for one setting, `losses.1` for one within a list.
     fn refuse_key(key: impl Into<String>, why: impl Into<String>) -> EngineError {
-        let (key, why) = (key.into(), why.into());
-        EngineError::Settings { kind: Self::KIND, name: Self::NAME, key, why }
+        Subject { kind: B::KIND, name: Self::NAME }.refuse_key(key, why)
     }
 }
 
@@ -43,10 +119,10 @@ pub struct Entry<C: ?Sized, B: ?Sized> {
     /// Its settings.
     pub params: fn() -> Vec<Param>,
     /// Builds it from its settings, without `type`.
-    pub build: fn(Value, &C) -> Result<Box<B>>,
+    pub build: fn(Subject, Value, &C) -> Result<Box<B>>,
 }
 
-impl<C: ?Sized, B: ?Sized> Entry<C, B> {
+impl<C: ?Sized, B: ?Sized + Built> Entry<C, B> {
     /// The entry of a component.
     pub const fn of<T: Component<C, B>>() -> Self {
         Self {
@@ -59,14 +135,12 @@ impl<C: ?Sized, B: ?Sized> Entry<C, B> {
     }
 }
 
-fn build<C: ?Sized, B: ?Sized, T: Component<C, B>>(settings: Value, context: &C) -> Result<Box<B>> {
-    let params = T::params();
-    check_names(&params, &settings).map_err(T::refuse)?;
-    for param in params {
-        check_range(&param, settings.field(&param.name)).map_err(T::refuse)?;
-    }
-    let component: T = from_value(settings).map_err(|error| T::refuse(error.to_string()))?;
-    component.build(context)
+fn build<C: ?Sized, B: ?Sized + Built, T: Component<C, B>>(
+    subject: Subject,
+    settings: Value,
+    context: &C,
+) -> Result<Box<B>> {
+    subject.read::<T>(&T::params(), settings)?.build(context)
 }
 
 /// Serde alone lets a name pass that nobody knows where settings are made of several structs.
@@ -75,7 +149,7 @@ fn check_names(params: &[Param], settings: &Value) -> std::result::Result<(), St
     let known: Vec<_> = params.iter().flat_map(Param::keys).collect();
     match fields.iter().find(|(key, _)| !known.contains(&key.as_str())) {
         None => Ok(()),
-        Some((key, _)) => Err(format!("unknown field `{key}`: {}", nearest(key, &known))),
+        Some((key, _)) => Err(format!("unknown field `{key}`: {}", hint(key, &known))),
     }
 }
 
@@ -91,47 +165,22 @@ fn check_range(param: &Param, value: Option<&Value>) -> std::result::Result<(), 
     }
 }
 
-/// A `type =` with its settings, as a config names it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
-    /// The `type =`.
-    pub name: String,
-    /// The other keys.
-    pub settings: Value,
+/// Builds what a config chooses.
+pub trait Build {
+    /// Looks the name up in a registry and builds what it stands for.
+    ///
+    /// # Errors
+    /// The registry has no such name, or the settings do not fit.
+    fn build<C: ?Sized, B: ?Sized + Built>(
+        &self,
+        entries: &[Entry<C, B>],
+        context: &C,
+    ) -> Result<Box<B>>;
 }
 
-impl Choice {
-    /// A choice with some settings.
-    pub fn new(name: &str, settings: &[(&str, Value)]) -> Self {
-        let fields = settings.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-        Self { name: name.to_owned(), settings: Value::Table(fields.collect()) }
-    }
-
-    /// Changes a setting, or adds it.
-    pub fn set(&mut self, key: &str, value: Value) {
-        let Value::Table(settings) = &mut self.settings else { return };
-        match settings.iter_mut().find(|(known, _)| known == key) {
-            Some((_, old)) => *old = value,
-            None => settings.push((key.to_owned(), value)),
-        }
-    }
-
-    /// A choice within settings: a table with a `type`, or what is wrong with it.
-    pub fn from_table(kind: &str, table: Value) -> std::result::Result<Self, String> {
-        let Value::Table(mut settings) = table else {
-            return Err(format!("a table is wanted, found a {}", table.kind()));
-        };
-        let place = settings.iter().position(|(key, _)| key == "type");
-        match place.map(|place| settings.remove(place).1) {
-            Some(Value::Str(name)) => Ok(Self { name, settings: Value::Table(settings) }),
-            _ => Err(format!("`type` says which {kind}: it is missing")),
-        }
-    }
-
-    /// Looks the name up in a registry and builds what it stands for.
-    pub fn build<C: ?Sized, B: ?Sized>(
+impl Build for Choice {
+    fn build<C: ?Sized, B: ?Sized + Built>(
         &self,
-        kind: &'static str,
         entries: &[Entry<C, B>],
         context: &C,
     ) -> Result<Box<B>> {
@@ -139,25 +188,21 @@ impl Choice {
             entry.name == self.name || entry.aliases.contains(&self.name.as_str())
         };
         if let Some(entry) = entries.iter().find(answers) {
-            return (entry.build)(self.settings.clone(), context);
+            let subject = Subject { kind: B::KIND, name: entry.name };
+            return (entry.build)(subject, self.settings.clone(), context);
         }
         let known: Vec<_> = entries.iter().map(|entry| entry.name).collect();
-        let (name, hint) = (self.name.clone(), nearest(&self.name, &known));
-        Err(EngineError::UnknownType { kind, name, hint })
+        let (name, hint) = (self.name.clone(), hint(&self.name, &known));
+        Err(EngineError::UnknownType { kind: B::KIND, name, hint })
     }
 }
 
 /// What was meant instead of a name, or all that could be.
-fn nearest(name: &str, known: &[&str]) -> String {
-    let distance =
-        |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
-    let nearest = known.iter().map(|other| (distance(other), other)).min();
-    match nearest {
-        Some((distance, other)) if distance <= 1 + name.len() / 4 => {
-            format!("did you mean `{other}`?")
-        }
-        Some(_) => format!("there are {}", known.join(", ")),
-        None => "there are none".to_owned(),
+fn hint(name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if known.is_empty() => "there are none".to_owned(),
+        None => format!("there are {}", known.join(", ")),
     }
 }
 
@@ -175,8 +220,11 @@ mod tests {
         value: f64,
     }
 
+    impl Built for f64 {
+        const KIND: ComponentKind = ComponentKind::Layer;
+    }
+
     impl Component<f64, f64> for Number {
-        const KIND: &'static str = "number";
         const NAME: &'static str = "Number";
         fn build(self, context: &f64) -> Result<Box<f64>> {
             Ok(Box::new(self.value + context))
@@ -187,7 +235,7 @@ mod tests {
 
     fn build(name: &str, key: &str, value: f64) -> std::result::Result<f64, String> {
         Choice::new(name, &[(key, value.into())])
-            .build("number", NUMBERS, &1.0)
+            .build(NUMBERS, &1.0)
             .map(|found| *found)
             .map_err(|error| error.to_string())
     }
@@ -204,14 +252,14 @@ mod tests {
         let text = |name, key, value| build(name, key, value).unwrap_err();
         assert_eq!(
             text("Numbr", "value", 0.5),
-            "no number is named `Numbr`: did you mean `Number`?"
+            "no layer is named `Numbr`: did you mean `Number`?"
         );
-        assert_eq!(text("Zebra", "value", 0.5), "no number is named `Zebra`: there are Number");
-        assert_eq!(text("Number", "value", 2.0), "number `Number`: value = 2 is more than 1");
-        assert_eq!(text("Number", "value", f64::NAN), "number `Number`: value is not a number");
+        assert_eq!(text("Zebra", "value", 0.5), "no layer is named `Zebra`: there are Number");
+        assert_eq!(text("Number", "value", 2.0), "layer `Number`: value = 2 is more than 1");
+        assert_eq!(text("Number", "value", f64::NAN), "layer `Number`: value is not a number");
         assert_eq!(
             text("Number", "valu", 0.5),
-            "number `Number`: unknown field `valu`: did you mean `value`?"
+            "layer `Number`: unknown field `valu`: did you mean `value`?"
         );
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     say!(
         "{} is fine: {} with {numbers} parameters, {} hooks and metrics",
         args.source.config.display(),
-        job.config.model.type_name,
+        job.config.model.name,
         job.members.len(),
     );
     if let Some(report) = weights {

@@ -26,7 +26,7 @@ pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let Horizon { iters, epochs } = horizon;
     let in_epoch = iters_in_epoch(config, &loaders.train);
     let curves = curves(&mut engine, iters, in_epoch).map_err(Failure::usage)?;
-    let name = &config.lr_scheduler.type_name;
+    let name = &config.lr_scheduler.name;
     let title = format!("{name}: {}, {}", count(iters, "iteration"), count(epochs, "epoch"));
     let svg = Plot { title, iters, curves }.svg();
     Ok(atomic::write(file, svg.as_bytes())?)

@@ -5,10 +5,10 @@ use std::path::Path;
 use hookrack_plugin_api::{Param, ParamType, Presence};
 
 use super::error::{ConfigError, ConfigErrors};
-use super::nearest::nearest;
 use super::origin::Origin;
 use super::read::clean;
 use super::tree::{Entry, Item, Node, Table};
+use hookrack_plugin_api::name::nearest;
 
 /// A table in the config: its key path, and its name in a message.
 #[derive(Clone, Debug)]

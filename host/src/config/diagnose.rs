@@ -223,7 +223,7 @@ impl ConfigError {
                 Some(format!("did you mean `{nearest}`?"))
             }
             Self::NotAChoice { found, choices, .. } => {
-                let nearest = super::nearest::nearest(found, choices.iter().map(String::as_str));
+                let nearest = name::nearest(found, choices.iter().map(String::as_str));
                 nearest.map(|nearest| format!("did you mean `{nearest}`?"))
             }
             Self::AmbiguousType { .. } => Some("choose one with `library = \"…\"`".into()),

@@ -145,8 +145,8 @@ pub enum ConfigError {
     NeverPut { at: Origin, key: String, name: String, doubt: Box<Doubt> },
     #[error("{why}")]
     NotAttached { at: Origin, why: String },
-    #[error("{what} `{name}` ({library}) could not be made: {why}")]
-    NotMade { at: Origin, what: &'static str, name: String, library: String, why: String },
+    #[error("{} `{name}` ({library}) could not be made: {why}", kind.noun())]
+    NotMade { at: Origin, kind: Kind, name: String, library: String, why: String },
 }
 
 /// `two hooks`, `a hook and a metric`.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::check::{Checker, has_variable};
 use super::error::{ConfigError, ConfigErrors};
-use super::nearest::nearest;
 use super::origin::Origin;
 use super::read::{clean, shorten};
 use super::tree::{Item, Node};
+use hookrack_plugin_api::name::nearest;
 
 /// A folder in which libraries are looked for.
 #[derive(Clone, Debug)]

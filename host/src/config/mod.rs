@@ -17,7 +17,6 @@ mod fixed;
 mod inherit;
 mod locate;
 mod merge;
-mod nearest;
 mod origin;
 mod overrides;
 mod parse;
@@ -45,7 +44,7 @@ pub use explain::Row;
 pub use file::{ConfigFile, PluginFolders};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
-pub use resolved::{Component, DataSection, DataSplit, ResolvedConfig};
+pub use resolved::{DataSection, DataSplit, ResolvedConfig};
 pub use scalars::{Doubt, Scalars};
 pub use sections::{
     Device, Filled, GroupEntry, Loading, Mode, ParamGroups, PluginsSection, RenameEntry,

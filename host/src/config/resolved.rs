@@ -1,7 +1,8 @@
 //! What a config means: complete, checked, without relative paths or missing values.
 
-use hookrack_plugin_api::Value;
+use hookrack_plugin_api::Choice;
 
+use super::catalog::Kind;
 use super::entries::{HookEntry, MetricEntry};
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
@@ -17,21 +18,21 @@ pub struct ResolvedConfig {
     /// `[run]`
     pub run: RunSection,
     /// `[model]`
-    pub model: Component,
+    pub model: Choice,
     /// `[weights]`, or what `train.load_from` is short for.
     pub weights: Option<WeightsSection>,
     /// `[data]`
     pub data: DataSection,
     /// `[loss]`; `None` where the hook that runs the model computes the loss too.
-    pub loss: Option<Component>,
+    pub loss: Option<Choice>,
     /// `[optimizer]`
-    pub optimizer: Component,
+    pub optimizer: Choice,
     /// What `[optimizer]` says about groups of parameters.
     pub param_groups: ParamGroups,
     /// `[lr_scheduler]`
-    pub lr_scheduler: Component,
+    pub lr_scheduler: Choice,
     /// `[schedule]`
-    pub schedule: Component,
+    pub schedule: Choice,
     /// `[train]`
     pub train: TrainSection,
     /// `[plugins]`
@@ -46,17 +47,6 @@ pub struct ResolvedConfig {
     pub computes_loss: bool,
     /// The same as a tree with the origin of every value.
     pub(super) tree: Table,
-}
-
-/// Something built from a `type` and its settings.
-#[derive(Clone, Debug)]
-pub struct Component {
-    /// The type, never an alias.
-    pub type_name: String,
-    /// Its parameters, complete.
-    pub settings: Value,
-    /// The section in the config.
-    pub origin: Origin,
 }
 
 /// `[data]`: what is trained, evaluated and predicted on.
@@ -78,11 +68,11 @@ pub struct DataSection {
 #[derive(Clone, Debug)]
 pub struct DataSplit {
     /// The data set.
-    pub component: Component,
+    pub component: Choice,
     /// How batches are loaded from it.
     pub loading: Loading,
     /// What is done to each sample, in order.
-    pub transforms: Vec<Component>,
+    pub transforms: Vec<Choice>,
 }
 
 impl ResolvedConfig {
@@ -130,26 +120,20 @@ impl ResolvedConfig {
 
     /// The error of a hook or metric that does not take its settings, shown at the key that its reason begins with, or at
     /// its entry.
-    pub fn not_made(
-        &self,
-        what: &'static str,
-        name: String,
-        library: String,
-        why: String,
-    ) -> ConfigErrors {
-        let setting = key_of(&why).and_then(|key| self.setting_of(what, &name, key));
+    pub fn not_made(&self, kind: Kind, name: String, library: String, why: String) -> ConfigErrors {
+        let setting = key_of(&why).and_then(|key| self.setting_of(kind, &name, key));
         let at = setting.unwrap_or_else(|| self.place_of(&name));
-        ConfigErrors::from(ConfigError::NotMade { at, what, name, library, why })
+        ConfigErrors::from(ConfigError::NotMade { at, kind, name, library, why })
     }
 
     /// Where a setting of a hook or metric is written; `None` where it is not.
-    fn setting_of(&self, what: &str, name: &str, key: &str) -> Option<Origin> {
+    fn setting_of(&self, kind: Kind, name: &str, key: &str) -> Option<Origin> {
         let section = |key: &str| self.tree.node(key);
         let listed = |key: &str| section(key).and_then(Node::as_list).unwrap_or_default().iter();
         let default_hooks = section("default_hooks").and_then(Node::as_table);
         let keyed = default_hooks.into_iter().flat_map(|table| &table.entries);
-        let entries: Vec<&Node> = match what {
-            "metric" => listed("metrics").collect(),
+        let entries: Vec<&Node> = match kind {
+            Kind::Metric => listed("metrics").collect(),
             _ => listed("custom_hooks").chain(keyed.map(|entry| &entry.node)).collect(),
         };
         let is_named = |node: &&&Node| {

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::Phase;
 
-use super::nearest::nearest;
+use hookrack_plugin_api::name::nearest;
 
 /// The scalars of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

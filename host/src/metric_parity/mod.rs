@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::engine::data::{DATASETS, Dataset};
+use crate::engine::registry::Build as _;
 use crate::engine::{Choice, Engine};
 use crate::metrics::METRICS;
 use crate::plugins::{Instance, MetricType, gather, give_back};
@@ -21,8 +22,7 @@ const BLEU: u32 = 32;
 
 /// A run's context, around an engine that nothing here uses.
 fn context() -> Rc<Context> {
-    let data: Arc<dyn Dataset> =
-        Choice::new("Digits", &[]).build("data set", DATASETS, &()).unwrap().into();
+    let data: Arc<dyn Dataset> = Choice::new("Digits", &[]).build(DATASETS, &()).unwrap().into();
     let _alone = rng::TEST_LOCK.lock();
     let engine = Engine::builder()
         .model(Choice::new("MLP", &[]))

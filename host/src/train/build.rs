@@ -6,7 +6,7 @@ use super::limits::Limits;
 use super::loaders::{Loaders, iters_in_epoch, loaders};
 use super::micro_batches::PartResults;
 use crate::config::{
-    Component, ConfigErrors, Device, GroupEntry, Mode, Origin, ParamGroups, ResolvedConfig,
+    ConfigErrors, Device, GroupEntry, Kind, Mode, Origin, ParamGroups, ResolvedConfig,
 };
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
@@ -14,7 +14,8 @@ use crate::engine::clip::ClipLimits;
 use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
-use crate::engine::{Choice, Engine, EngineError, Precision};
+use crate::engine::registry::ComponentKind;
+use crate::engine::{Engine, EngineError, Precision};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
@@ -62,7 +63,7 @@ impl Parts {
         let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
         tracing::info!(
             "model {} with {numbers} parameters, {} iterations in {} epochs",
-            config.model.type_name,
+            config.model.name,
             horizon.iters,
             horizon.epochs
         );
@@ -169,18 +170,20 @@ fn attach(
     context: &Rc<Context>,
 ) -> Result<Attached, BuildError> {
     let seat = member.seat.clone();
-    let (what, made) = match &member.maker {
-        Maker::Hook(hook) => ("hook", Instance::hook(hook, &seat.name, &member.settings, context)),
-        Maker::Metric(metric, phases) => {
-            ("metric", Instance::metric(metric, &seat.name, *phases, &member.settings, context))
+    let (kind, made) = match &member.maker {
+        Maker::Hook(hook) => {
+            (Kind::Hook, Instance::hook(hook, &seat.name, &member.settings, context))
         }
-        Maker::Callback(hook) => ("hook", Ok(Instance::callback(hook, context))),
+        Maker::Metric(metric, phases) => {
+            (Kind::Metric, Instance::metric(metric, &seat.name, *phases, &member.settings, context))
+        }
+        Maker::Callback(hook) => (Kind::Hook, Ok(Instance::callback(hook, context))),
     };
     let (name, source_name) = (seat.name.clone(), seat.source());
     if let Err(why) = operators(&member.maker) {
-        return Err(config.not_made(what, name, source_name, why).into());
+        return Err(config.not_made(kind, name, source_name, why).into());
     }
-    let instance = made.map_err(|why| config.not_made(what, name, source_name, why))?;
+    let instance = made.map_err(|why| config.not_made(kind, name, source_name, why))?;
     Ok(Attached { seat, instance, disabled: false })
 }
 
@@ -192,11 +195,6 @@ fn operators(maker: &Maker) -> Result<(), String> {
         Maker::Callback(_) => return Ok(()),
     };
     names.iter().try_for_each(|name| Op::find(name).map(drop)).map_err(|why| why.to_string())
-}
-
-/// A component of the config, for the engine to build.
-pub(super) fn choice(component: &Component) -> Choice {
-    Choice { name: component.type_name.clone(), settings: component.settings.clone() }
 }
 
 /// A device of the config, for libtorch.
@@ -231,7 +229,7 @@ pub(super) fn refused<'a>(
         let place = format!("{section}.{key}");
         let is_written = !key.is_empty() && !matches!(config.origin_of(&place), Origin::Default);
         let place = if is_written { place.as_str() } else { section };
-        config.refuse(place, error.to_string(), help(&error))
+        config.refuse(place, error.reason(), help(&error))
     }
 }
 
@@ -303,14 +301,26 @@ fn refused_pattern<'a>(
     move |error| config.refuse(&place, error.to_string(), help(&error))
 }
 
+/// The section that a part of the engine is configured in.
+fn section(kind: ComponentKind) -> &'static str {
+    match kind {
+        ComponentKind::Model | ComponentKind::Layer => "model",
+        ComponentKind::Loss => "loss",
+        ComponentKind::Optimizer => "optimizer",
+        ComponentKind::LrScheduler => "lr_scheduler",
+        ComponentKind::Schedule => "schedule",
+        ComponentKind::Dataset | ComponentKind::Transform => "data",
+    }
+}
+
 fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigErrors> {
     let mut builder = Engine::builder()
-        .model(choice(&config.model))
-        .optimizer(choice(&config.optimizer))
+        .model(config.model.clone())
+        .optimizer(config.optimizer.clone())
         .groups(group_rules(config)?)
         .freeze(patterns(config, "train.freeze", &config.train.freeze)?)
-        .lr_scheduler(choice(&config.lr_scheduler))
-        .schedule(choice(&config.schedule))
+        .lr_scheduler(config.lr_scheduler.clone())
+        .schedule(config.schedule.clone())
         .accumulation(config.train.accumulation)
         .clip(ClipLimits {
             norm: config.train.clip_grad_norm,
@@ -324,7 +334,7 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
         .seed(config.train.seed)
         .horizon(horizon(config, loaders));
     if let Some(loss) = &config.loss {
-        builder = builder.loss(choice(loss));
+        builder = builder.loss(loss.clone());
     }
     builder.build(loaders.train.spec()).map_err(|error| {
         let section = match &error {
@@ -335,10 +345,9 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
             | EngineError::AllFrozen { pattern } => {
                 return refused_pattern(config, pattern)(error);
             }
-            EngineError::Settings { kind: "loss", .. } => "loss",
-            EngineError::Settings { kind: "optimizer", .. } => "optimizer",
-            EngineError::Settings { kind: "lr scheduler", .. } => "lr_scheduler",
-            EngineError::Settings { kind: "schedule", .. } => "schedule",
+            EngineError::Settings { kind, .. } | EngineError::UnknownType { kind, .. } => {
+                section(*kind)
+            }
             EngineError::Layer { path, .. } => &format!("model.{path}"),
             _ => "model",
         };

@@ -1,10 +1,11 @@
 //! The data of a run: a loader for each split of the config.
 
-use super::build::{choice, device, refused};
+use super::build::{device, refused};
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
 use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
+use crate::engine::registry::Build as _;
 use hookrack_plugin_api::Phase;
 use std::sync::Arc;
 
@@ -65,12 +66,12 @@ impl Loaders {
 }
 
 fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
-    let dataset = choice(&split.component)
-        .build("data set", DATASETS, &())
+    let dataset = split
+        .component
+        .build(DATASETS, &())
         .and_then(|whole| Part::of(whole, split.loading.skip, split.loading.first))
         .map_err(refused(config, key))?;
-    let transforms: Vec<_> = split.transforms.iter().map(choice).collect();
-    let chain = Chain::build(&transforms, &dataset.spec(), dataset.brightest())
+    let chain = Chain::build(&split.transforms, &dataset.spec(), dataset.brightest())
         .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
     if matches!(chain.spec().target, Target::Shares(_)) && dataset.has_ignored() {
         let why = "labels that the loss ignores cannot be mixed: they have no class to share";
@@ -92,7 +93,7 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
     let loader = Loader::transformed(Arc::from(dataset), chain, &settings);
     loader.map_err(refused(config, key)).inspect(|loader| {
         let (samples, batches) = (loader.dataset().len(), loader.batches());
-        let name = &split.component.type_name;
+        let name = &split.component.name;
         tracing::debug!("{key}: {name}, {samples} samples in {batches} batches");
     })
 }

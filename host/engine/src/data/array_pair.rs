@@ -101,7 +101,7 @@ mod tests {
 
     use super::super::{Batch, DATASETS};
     use super::*;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
 
     fn golden(name: &str) -> Value {
         Value::Str(format!("{}/src/data/golden/{name}", env!("CARGO_MANIFEST_DIR")))
@@ -111,7 +111,7 @@ mod tests {
         name: &str,
         settings: &[(&str, Value)],
     ) -> std::result::Result<Box<dyn Dataset>, String> {
-        let built = Choice::new(name, settings).build("data set", DATASETS, &());
+        let built = Choice::new(name, settings).build(DATASETS, &());
         let folder = format!("{}/src/data/golden/", env!("CARGO_MANIFEST_DIR"));
         built.map_err(|error| error.to_string().replace(&folder, ""))
     }

@@ -29,7 +29,6 @@ fn split() -> TrainTest {
 }
 
 impl Component<(), dyn Dataset> for Cifar10Settings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Cifar10";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

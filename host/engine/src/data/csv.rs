@@ -61,7 +61,6 @@ fn target() -> CsvTarget {
 }
 
 impl Component<(), dyn Dataset> for CsvSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Csv";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

@@ -30,7 +30,6 @@ fn split() -> Split {
 }
 
 impl Component<(), dyn Dataset> for DigitsSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Digits";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

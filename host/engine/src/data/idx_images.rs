@@ -34,7 +34,6 @@ fn split() -> TrainTest {
 }
 
 impl Component<(), dyn Dataset> for IdxImagesSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "IdxImages";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

@@ -35,7 +35,6 @@ fn channels() -> u8 {
 }
 
 impl Component<(), dyn Dataset> for ImageFolderSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "ImageFolder";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
@@ -151,16 +150,14 @@ impl Dataset for ImageFolder {
 mod tests {
     use super::super::DATASETS;
     use super::*;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
 
     fn open(dir: &Path, channels: i64) -> std::result::Result<Box<dyn Dataset>, String> {
         let size = Value::List(vec![Value::Int(2), Value::Int(4)]);
         let dir = Value::Str(dir.display().to_string());
         let settings = [("dir", dir), ("size", size), ("channels", Value::Int(channels))];
-        Choice::new("ImageFolder", &settings)
-            .build("data set", DATASETS, &())
-            .map_err(|e| e.to_string())
+        Choice::new("ImageFolder", &settings).build(DATASETS, &()).map_err(|e| e.to_string())
     }
 
     fn save(dir: &Path, name: &str, colour: [u8; 3], (width, height): (u32, u32)) {

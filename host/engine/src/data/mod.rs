@@ -51,7 +51,7 @@ pub use tokens::{Tokens, TokensSettings};
 pub use vocabulary::Vocabulary;
 
 use super::error::Result;
-use super::registry::Entry;
+use super::registry::{Built, ComponentKind, Entry};
 use hookrack_torch::shape;
 
 /// Some samples side by side; the first dimension of both tensors is the sample.
@@ -130,6 +130,10 @@ pub trait Dataset: Send + Sync {
     fn batch(&self, indices: &[usize]) -> Result<Batch> {
         collate::batch(self, indices)
     }
+}
+
+impl Built for dyn Dataset {
+    const KIND: ComponentKind = ComponentKind::Dataset;
 }
 
 /// Every data set that a config can name.

@@ -29,7 +29,6 @@ pub struct NpySettings {
 }
 
 impl Component<(), dyn Dataset> for NpySettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Npy";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
@@ -67,7 +66,6 @@ fn labels() -> String {
 }
 
 impl Component<(), dyn Dataset> for NpzSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Npz";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

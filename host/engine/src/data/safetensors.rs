@@ -42,7 +42,6 @@ fn labels() -> String {
 }
 
 impl Component<(), dyn Dataset> for SafetensorsSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Safetensors";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

@@ -50,7 +50,6 @@ fn classes() -> i64 {
 const MOST_SIDES: usize = 7;
 
 impl Component<(), dyn Dataset> for SyntheticSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Synthetic";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

@@ -59,7 +59,6 @@ fn val_share() -> f64 {
 }
 
 impl Component<(), dyn Dataset> for TextSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Text";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

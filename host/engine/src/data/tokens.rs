@@ -47,7 +47,6 @@ fn val_share() -> f64 {
 }
 
 impl Component<(), dyn Dataset> for TokensSettings {
-    const KIND: &'static str = "data set";
     const NAME: &'static str = "Tokens";
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {

@@ -18,7 +18,7 @@ use hookrack_torch::{foreach, rng, threads};
 
 fn digits(split: &str, batch_size: usize, shuffle: bool) -> Loader {
     let choice = Choice::new("Digits", &[("split", split.into())]);
-    let dataset: Arc<dyn Dataset> = choice.build("data set", DATASETS, &()).unwrap().into();
+    let dataset: Arc<dyn Dataset> = choice.build(DATASETS, &()).unwrap().into();
     let settings = LoaderSettings { shuffle, seed: 1, ..LoaderSettings::new(batch_size) };
     Loader::new(dataset, &settings).unwrap()
 }

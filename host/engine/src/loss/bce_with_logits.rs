@@ -19,13 +19,12 @@ pub struct BceWithLogitsSettings {
 }
 
 impl Component<DataSpec, dyn Criterion> for BceWithLogitsSettings {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "BCEWithLogits";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
         let shape = label::values(data).map_err(Self::refuse)?;
         let columns = if self.pos_weight.len() == 1 { 1 } else { *shape.last().unwrap_or(&1) };
-        let pos_weight = weights("pos_weight", &self.pos_weight, columns)
+        let pos_weight = weights(&self.pos_weight, columns)
             .map_err(|why| Self::refuse_key("pos_weight", why))?;
         Ok(Box::new(BceWithLogits { pos_weight }))
     }

@@ -30,7 +30,6 @@ fn ignore_index() -> i64 {
 }
 
 impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "CrossEntropy";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

@@ -23,7 +23,6 @@ fn delta() -> f64 {
 }
 
 impl Component<DataSpec, dyn Criterion> for Huber {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "Huber";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

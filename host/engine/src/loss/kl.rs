@@ -33,7 +33,6 @@ pub enum KlReduction {
 }
 
 impl Component<DataSpec, dyn Criterion> for Kl {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "KL";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

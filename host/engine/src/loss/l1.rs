@@ -14,7 +14,6 @@ use crate::registry::Component;
 pub struct L1 {}
 
 impl Component<DataSpec, dyn Criterion> for L1 {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "L1";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

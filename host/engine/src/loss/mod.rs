@@ -28,7 +28,7 @@ pub use sum::SumSettings;
 
 use super::data::DataSpec;
 use super::error::Result;
-use super::registry::Entry;
+use super::registry::{Built, ComponentKind, Entry};
 
 /// A loss: the mean over the batch, as a 0-dim tensor.
 pub trait Criterion: Send {
@@ -41,6 +41,10 @@ pub trait Criterion: Send {
     fn counted(&self, _label: &Tensor) -> Result<Option<f64>> {
         Ok(None)
     }
+}
+
+impl Built for dyn Criterion {
+    const KIND: ComponentKind = ComponentKind::Loss;
 }
 
 /// Every loss that a config can name.

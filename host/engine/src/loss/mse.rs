@@ -14,7 +14,6 @@ use crate::registry::Component;
 pub struct Mse {}
 
 impl Component<DataSpec, dyn Criterion> for Mse {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "MSE";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

@@ -26,7 +26,6 @@ fn ignore_index() -> i64 {
 }
 
 impl Component<DataSpec, dyn Criterion> for NllSettings {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "NLL";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

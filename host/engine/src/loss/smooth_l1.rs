@@ -23,7 +23,6 @@ fn beta() -> f64 {
 }
 
 impl Component<DataSpec, dyn Criterion> for SmoothL1 {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "SmoothL1";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {

@@ -8,7 +8,7 @@ use tch::Tensor;
 use super::{Criterion, LOSSES};
 use crate::data::DataSpec;
 use crate::error::{EngineError, Result};
-use crate::registry::{Choice, Component};
+use crate::registry::{Build as _, Choice, Component};
 use crate::tree::Tree;
 
 /// The sum of several losses, each with its `type`, its settings and a `weight`, which is 1 unless set.
@@ -20,7 +20,6 @@ pub struct SumSettings {
 }
 
 impl Component<DataSpec, dyn Criterion> for SumSettings {
-    const KIND: &'static str = "loss";
     const NAME: &'static str = "Sum";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
@@ -29,7 +28,7 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
         }
         let terms = self.losses.into_iter().enumerate().map(|(index, Tree(table))| {
             let place = format!("losses.{index}");
-            term(table, data).map_err(|why| Self::refuse_key(&place, format!("{place}: {why}")))
+            term(table, data).map_err(|why| Self::refuse_key(&place, why))
         });
         Ok(Box::new(Sum { terms: terms.collect::<Result<_>>()?, is_told: AtomicBool::new(false) }))
     }
@@ -48,7 +47,7 @@ fn term(table: Value, data: &DataSpec) -> std::result::Result<Term, String> {
         Some(_) => return Err("`weight` is no number".to_owned()),
     };
     let choice = Choice::from_table("loss", Value::Table(fields))?;
-    let criterion = choice.build("loss", LOSSES, data);
+    let criterion = choice.build(LOSSES, data);
     Ok(Term { weight, criterion: criterion.map_err(|error| error.to_string())? })
 }
 
@@ -106,7 +105,7 @@ mod tests {
     fn error(losses: Vec<Value>) -> String {
         let data = DataSpec { input: vec![1], target: Target::Values(vec![1]) };
         let choice = Choice::new("Sum", &[("losses", Value::List(losses))]);
-        choice.build("loss", LOSSES, &data).err().map(|error| error.to_string()).unwrap_or_default()
+        choice.build(LOSSES, &data).err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -115,7 +114,7 @@ mod tests {
         assert_eq!(error(vec![good()]), "");
         assert_eq!(error(vec![]), "loss `Sum`: losses is empty: name at least one");
         let second = |fields: &[(&str, Value)]| error(vec![good(), table(fields)]);
-        assert_eq!(second(&[]), "loss `Sum`: losses.1: `type` says which loss: it is missing");
+        assert_eq!(second(&[]), "loss `Sum`: losses.1: missing `type`, the name of a loss");
         assert_eq!(
             second(&[("type", "L2".into())]),
             "loss `Sum`: losses.1: no loss is named `L2`: did you mean `L1`?"

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::*;
 use crate::data::Target;
-use crate::registry::Choice;
+use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
 use hookrack_torch::autograd;
 use hookrack_torch::rounding;
@@ -35,7 +35,7 @@ fn golden() -> Golden {
 
 fn build(name: &str, settings: &Tree, target: Target) -> Result<Box<dyn Criterion>> {
     let choice = Choice { name: name.to_owned(), settings: settings.0.clone() };
-    choice.build("loss", LOSSES, &DataSpec { input: vec![3], target })
+    choice.build(LOSSES, &DataSpec { input: vec![3], target })
 }
 
 /// The most roundings between the numbers of a case and its loss, or a gradient: those of the inputs, of a softmax over three, of a product with
@@ -115,19 +115,19 @@ fn weights_that_do_not_fit_are_told() {
     };
     assert_eq!(
         error("CrossEntropy", "class_weights", &[1.0, 2.0], Target::Classes(3)),
-        "loss `CrossEntropy`: class_weights has 2 numbers: give 3"
+        "loss `CrossEntropy`: class_weights: 2 numbers: give 3"
     );
     assert_eq!(
         error("NLL", "class_weights", &[1.0, -2.0], Target::Classes(2)),
-        "loss `NLL`: class_weights has -2: give numbers of at least 0"
+        "loss `NLL`: class_weights: -2 is negative or not finite: give numbers of at least 0"
     );
     assert_eq!(
         error("BCEWithLogits", "pos_weight", &[1.0, f64::NAN], Target::Values(vec![2])),
-        "loss `BCEWithLogits`: pos_weight has NaN: give numbers of at least 0"
+        "loss `BCEWithLogits`: pos_weight: NaN is negative or not finite: give numbers of at least 0"
     );
     assert_eq!(
         error("BCEWithLogits", "pos_weight", &[1.0, 2.0], Target::Values(vec![3])),
-        "loss `BCEWithLogits`: pos_weight has 2 numbers: give 3"
+        "loss `BCEWithLogits`: pos_weight: 2 numbers: give 3"
     );
     let zero = Choice::new("Huber", &[("delta", 0.0.into())]).settings;
     let error = build("Huber", &Tree(zero), Target::Values(vec![3])).err().unwrap().to_string();

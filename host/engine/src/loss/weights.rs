@@ -6,19 +6,15 @@ use crate::error::Result;
 use hookrack_torch::buffer::with_elements;
 
 /// The weights, in doubles on the CPU; `None` for all alike. They must be positive or zero, and `count` of them.
-pub(super) fn weights(
-    key: &str,
-    numbers: &[f64],
-    count: i64,
-) -> std::result::Result<Option<Tensor>, String> {
+pub(super) fn weights(numbers: &[f64], count: i64) -> std::result::Result<Option<Tensor>, String> {
     if numbers.is_empty() {
         return Ok(None);
     }
     if let Some(wrong) = numbers.iter().find(|number| !number.is_finite() || **number < 0.0) {
-        return Err(format!("{key} has {wrong}: give numbers of at least 0"));
+        return Err(format!("{wrong} is negative or not finite: give numbers of at least 0"));
     }
     if i64::try_from(numbers.len()) != Ok(count) {
-        return Err(format!("{key} has {} numbers: give {count}", numbers.len()));
+        return Err(format!("{} numbers: give {count}", numbers.len()));
     }
     Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
 }
@@ -29,9 +25,9 @@ pub(super) fn class_weights(
     count: i64,
 ) -> std::result::Result<Option<Tensor>, String> {
     if !numbers.is_empty() && numbers.iter().all(|number| *number == 0.0) {
-        return Err("class_weights are all 0: give at least one above 0".to_owned());
+        return Err("all are 0: give at least one above 0".to_owned());
     }
-    weights("class_weights", numbers, count)
+    weights(numbers, count)
 }
 
 /// The weights as the output's device and precision want them; a copy of a few numbers per call.

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rule::rule;
+use super::row::rule;
 use super::shape::{cosine, share};
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
@@ -39,12 +39,11 @@ enum Then {
 }
 
 impl Component<Horizon, dyn LrSchedule> for BertWarmupLinearLr {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "BertWarmupLinearLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let total = horizon.steps(self.by_epoch);
-        Ok(rule(self.by_epoch, move |base, step| base * self.factor(share(step, total))))
+        Ok(rule(self.by_epoch, Box::new(move |base, step| base * self.factor(share(step, total)))))
     }
 }
 

@@ -9,10 +9,9 @@ use crate::registry::Component;
 /// The optimizer's own rate throughout.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ConstantLr {}
+pub(super) struct ConstantLr {}
 
 impl Component<Horizon, dyn LrSchedule> for ConstantLr {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "ConstantLR";
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {

@@ -78,7 +78,6 @@ fn gamma() -> f64 {
 }
 
 impl Component<Horizon, dyn LrSchedule> for CyclicLr {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "CyclicLR";
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {

@@ -6,8 +6,9 @@ use std::path::Path;
 use hookrack_plugin_api::Value;
 use serde_json::Value as Json;
 
-use super::{Horizon, LR_SCHEDULES, LrSchedule, part};
-use crate::registry::Choice;
+use super::{Horizon, LR_SCHEDULES, LrSchedule};
+use crate::registry::{Build as _, Choice};
+use crate::tree::Tree;
 
 struct Golden {
     file: String,
@@ -32,7 +33,10 @@ fn golden() -> Vec<Golden> {
 
 fn read(path: &Path) -> Golden {
     let json: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let Value::Table(settings) = part::value(&json["settings"]) else { unreachable!() };
+    let Tree(Value::Table(settings)) = serde_json::from_value(json["settings"].clone()).unwrap()
+    else {
+        unreachable!()
+    };
     let numbers = |key: &str| {
         let list = json[key].as_array()?;
         Some(list.iter().map(|number| number.as_f64().unwrap()).collect::<Vec<_>>())
@@ -57,7 +61,7 @@ impl Golden {
             horizon = Horizon { iters: 12_345, epochs: steps };
         }
         let choice = Choice { name: self.name.clone(), settings: Value::Table(settings) };
-        let built = choice.build("lr scheduler", LR_SCHEDULES, &horizon);
+        let built = choice.build(LR_SCHEDULES, &horizon);
         built.unwrap_or_else(|error| panic!("{}: {error}", self.file))
     }
 
@@ -124,10 +128,10 @@ fn a_schedule_that_follows_a_metric_goes_on_where_it_was() {
 #[test]
 fn nan_is_never_better_and_a_rise_before_a_plateau_hides_it() {
     let settings = r#"{"warmup_steps":2,"by_epoch":true,"schedule":{"type":"ReduceOnPlateauSchedule","metric":"val/Loss","patience":0}}"#;
-    let settings = part::value(&serde_json::from_str(settings).unwrap());
+    let Tree(settings) = serde_json::from_str(settings).unwrap();
     let choice = Choice { name: "Warmup".to_owned(), settings };
     let horizon = Horizon { iters: 100, epochs: 10 };
-    let mut schedule = choice.build("lr scheduler", LR_SCHEDULES, &horizon).unwrap();
+    let mut schedule = choice.build(LR_SCHEDULES, &horizon).unwrap();
     assert_eq!(schedule.watched(), Some("val/Loss"));
     let rates: Vec<f64> = (0..6)
         .map(|step| {

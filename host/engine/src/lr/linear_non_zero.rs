@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Deserialize;
 
 use super::rise::risen_from_zero;
-use super::rule::rule;
+use super::row::rule;
 use super::shape::{line, share};
 use super::span;
 use super::{Horizon, LrSchedule};
@@ -36,7 +36,6 @@ fn min_lr() -> f64 {
 }
 
 impl Component<Horizon, dyn LrSchedule> for WarmupLinearScheduleNonZero {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "WarmupLinearScheduleNonZero";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
@@ -44,7 +43,8 @@ impl Component<Horizon, dyn LrSchedule> for WarmupLinearScheduleNonZero {
         let (steps, ratio) = (self.warmup_iterations, self.warmup_ratio);
         let rise = span::rise("warmup_iterations", steps, ratio, total).map_err(Self::refuse)?;
         let fall = total.saturating_sub(rise);
-        let rate = risen_from_zero(rise, move |base, step| line(base, 0.0, share(step, fall)));
-        Ok(rule(self.by_epoch, move |base, step| rate(base, step).max(self.min_lr)))
+        let falling = Box::new(move |base, step| line(base, 0.0, share(step, fall)));
+        let rate = risen_from_zero(rise, falling);
+        Ok(rule(self.by_epoch, Box::new(move |base, step| rate(base, step).max(self.min_lr))))
     }
 }

@@ -2,41 +2,30 @@
 
 mod bert_warmup;
 mod constant;
-mod cosine_annealing;
-mod cosine_annealing_warm_restarts;
-mod cosine_annealing_warmup;
+mod cosine;
+mod curve;
 mod cyclic;
-mod exponential;
-mod factors;
-mod flat_annealing;
-mod hugging_face;
-mod linear;
 mod linear_non_zero;
-mod linear_warmup;
-mod multi_step;
 mod one_cycle;
 mod part;
 mod plateau;
 mod polynomial;
 mod pythia;
 mod rise;
-mod rule;
+mod row;
 mod sequential;
 mod shape;
 mod span;
-mod step;
+mod stairs;
+mod straight;
+mod table;
 mod warmup;
-mod warmup_cosine;
-mod warmup_polynomial;
-mod warmup_stairs;
 
-pub use constant::ConstantLr;
-pub use cosine_annealing_warmup::CosineAnnealingWarmupLr;
-pub use rise::{Divisor, LinearRise};
+pub use table::LR_SCHEDULES;
 
 use hookrack_plugin_api::Value;
 
-use super::registry::Entry;
+use super::registry::{Built, ComponentKind};
 
 /// How long the run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,52 +74,9 @@ pub trait LrSchedule: Send {
     fn recall(&mut self, _memory: &Value) {}
 }
 
-/// Every schedule that a config can name.
-pub static LR_SCHEDULES: &[Entry<Horizon, dyn LrSchedule>] = &[
-    Entry::of::<ConstantLr>(),
-    // ColossalAI's, with PyTorch's where the name is the same.
-    Entry::of::<cosine_annealing::CosineAnnealingLr>(),
-    Entry::of::<CosineAnnealingWarmupLr>(),
-    Entry::of::<flat_annealing::FlatAnnealingLr>(),
-    Entry::of::<flat_annealing::FlatAnnealingWarmupLr>(),
-    Entry::of::<linear_warmup::LinearWarmupLr>(),
-    Entry::of::<linear_warmup::LinearWarmupDecay>(),
-    Entry::of::<multi_step::MultiStepLr>(),
-    Entry::of::<multi_step::MultiStepWarmupLr>(),
-    Entry::of::<one_cycle::OneCycleLr>(),
-    Entry::of::<polynomial::PolynomialLr>(),
-    Entry::of::<polynomial::PolynomialWarmupLr>(),
-    Entry::of::<step::StepLr>(),
-    Entry::of::<exponential::ExponentialLr>(),
-    Entry::of::<factors::LambdaLr>(),
-    Entry::of::<factors::MultiplicativeLr>(),
-    // LiBai's.
-    Entry::of::<warmup_cosine::WarmupCosineLr>(),
-    Entry::of::<warmup_cosine::WarmupCosineAnnealingLr>(),
-    Entry::of::<warmup_stairs::WarmupStepLr>(),
-    Entry::of::<warmup_stairs::WarmupMultiStepLr>(),
-    Entry::of::<warmup_stairs::WarmupExponentialLr>(),
-    Entry::of::<warmup_polynomial::WarmupPolynomialLr>(),
-    // iMIX's.
-    Entry::of::<linear_non_zero::WarmupLinearScheduleNonZero>(),
-    Entry::of::<bert_warmup::BertWarmupLinearLr>(),
-    Entry::of::<hugging_face::ConstantSchedule>(),
-    Entry::of::<hugging_face::WarmupConstantSchedule>(),
-    Entry::of::<hugging_face::WarmupLinearSchedule>(),
-    Entry::of::<hugging_face::WarmupCosineSchedule>(),
-    Entry::of::<hugging_face::WarmupCosineWithHardRestartsSchedule>(),
-    Entry::of::<hugging_face::WarmupPolynomialSchedule>(),
-    Entry::of::<pythia::MultiStepScheduler>(),
-    Entry::of::<pythia::PythiaScheduler>(),
-    // PyTorch's own.
-    Entry::of::<cosine_annealing_warm_restarts::CosineAnnealingWarmRestarts>(),
-    Entry::of::<cyclic::CyclicLr>(),
-    Entry::of::<linear::LinearLr>(),
-    Entry::of::<plateau::ReduceLrOnPlateau>(),
-    // Made of others.
-    Entry::of::<sequential::Sequential>(),
-    Entry::of::<warmup::WarmedUp>(),
-];
+impl Built for dyn LrSchedule {
+    const KIND: ComponentKind = ComponentKind::LrScheduler;
+}
 
 #[cfg(test)]
 mod golden_curves;
@@ -139,11 +85,11 @@ mod golden_curves;
 mod tests {
     use super::*;
     use crate::error::Result;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
 
     fn build(name: &str, settings: &[(&str, Value)], steps: u64) -> Result<Box<dyn LrSchedule>> {
         let horizon = Horizon { iters: steps, epochs: steps };
-        Choice::new(name, settings).build("lr scheduler", LR_SCHEDULES, &horizon)
+        Choice::new(name, settings).build(LR_SCHEDULES, &horizon)
     }
 
     fn refusal(name: &str, settings: &[(&str, Value)]) -> String {
@@ -164,7 +110,7 @@ mod tests {
         let settings = [("by_epoch", true.into()), ("warmup_steps", 1_i64.into())];
         let horizon = Horizon { iters: 1000, epochs: 3 };
         let schedule = Choice::new("CosineAnnealingWarmupLR", &settings)
-            .build("lr scheduler", LR_SCHEDULES, &horizon)
+            .build(LR_SCHEDULES, &horizon)
             .unwrap();
         assert!(schedule.by_epoch());
         assert!(schedule.lr(1.0, 3).abs() < 1e-12);
@@ -232,6 +178,6 @@ mod tests {
         settings.push(("by_epoch", true.into()));
         assert!(build("Warmup", &settings, 9).unwrap().by_epoch());
         let text = refusal("Warmup", &[("warmup_steps", 1_i64.into()), ("schedule", 3_i64.into())]);
-        assert!(text.contains("is no schedule"), "{text}");
+        assert!(text.contains("schedule: expected a table with a `type`"), "{text}");
     }
 }

@@ -82,7 +82,6 @@ fn final_div_factor() -> f64 {
 }
 
 impl Component<Horizon, dyn LrSchedule> for OneCycleLr {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "OneCycleLR";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {

@@ -79,7 +79,6 @@ fn eps() -> f64 {
 }
 
 impl Component<Horizon, dyn LrSchedule> for ReduceLrOnPlateau {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "ReduceLROnPlateau";
     /// iMIX's name.
     const ALIASES: &'static [&'static str] = &["ReduceOnPlateauSchedule"];

@@ -1,84 +1,100 @@
-//! `PolynomialLR` and `PolynomialWarmupLR`: a power of what is left; ColossalAI's and PyTorch's formulas.
+//! Curves that are a power of what is left of the run.
 
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::rise::{Divisor, LinearRise};
-use super::rule::rule;
-use super::shape::{polynomial, share};
-use super::{Horizon, LrSchedule};
-use crate::error::Result;
-use crate::registry::Component;
+use super::curve::{Curve, Rate, Span};
+use super::shape::{polynomial, real, share};
 
-/// Falls along a power of what is left of the run, to `end_lr`.
-///
-/// `(base - end_lr) (1 - min(t, T) / T)^power + end_lr`. PyTorch's scheduler of this name is `end_lr = 0` with
-/// `total_iters`, ColossalAI's is the default.
+/// Over the steps of the run that are left: `ColossalAI`'s.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PolynomialLr {
-    /// The rate at the end.
-    #[serde(default = "end_lr")]
-    #[param(min = 0.0)]
+pub(super) struct Polynomial {
+    /// Learning rate at the end.
+    #[param(default = 1e-4, min = 0.0)]
     end_lr: f64,
-    /// The power.
-    #[serde(default = "power")]
-    #[param(min = 0.0)]
+    /// Exponent.
+    #[param(default = 1.0, min = 0.0)]
     power: f64,
-    /// Steps of the fall; the whole run unless it is written.
+}
+
+/// Over `total_iters` steps: `ColossalAI`'s, and PyTorch's with `end_lr = 0`.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct PolynomialOver {
+    /// Learning rate at the end; PyTorch's scheduler of this name has 0.
+    #[param(default = 1e-4, min = 0.0)]
+    end_lr: f64,
+    /// Exponent.
+    #[param(default = 1.0, min = 0.0)]
+    power: f64,
+    /// Steps of the fall. Default: the whole run.
     #[param(min = 1)]
     total_iters: Option<u64>,
-    /// Count epochs as steps, not iterations.
-    #[serde(default)]
-    by_epoch: bool,
 }
 
-/// Rises for `warmup_steps`, then falls along a power of what is left of the run.
+/// Over the steps of the run that are left: Hugging Face's.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct PolynomialWarmupLr {
-    #[serde(flatten)]
-    rise: LinearRise,
-    /// The rate at the end.
-    #[serde(default = "end_lr")]
-    #[param(min = 0.0)]
-    end_lr: f64,
-    /// The power.
-    #[serde(default = "power")]
-    #[param(min = 0.0)]
+pub(super) struct PolynomialTo {
+    /// Learning rate at the end.
+    #[param(default = 1e-7, min = 0.0)]
+    lr_end: f64,
+    /// Exponent.
+    #[param(default = 1.0, min = 0.0)]
     power: f64,
-    /// Count epochs as steps, not iterations.
-    #[serde(default)]
-    by_epoch: bool,
 }
 
-fn end_lr() -> f64 {
-    1e-4
+/// Over `max_iter` steps, and over their multiples with `cycle`: LiBai's, which is OneFlow's.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct PolynomialCycle {
+    /// Learning rate at the end.
+    #[param(default = 1e-4, min = 0.0)]
+    end_learning_rate: f64,
+    /// Exponent.
+    #[param(default = 1.0, min = 0.0)]
+    power: f64,
+    /// Steps of the fall. Default: the whole run.
+    #[param(min = 1)]
+    max_iter: Option<u64>,
+    /// Fall again past the end, from a lower top.
+    #[param(default = false)]
+    cycle: bool,
 }
 
-fn power() -> f64 {
-    1.0
+/// The share that is behind, where the whole grows by multiples and step 0 counts as 1.
+fn share_of_multiples(step: u64, total: u64) -> f64 {
+    let (step, total) = (step.max(1), total.max(1));
+    real(step) / (real(total) * real(step.div_ceil(total)))
 }
 
-impl Component<Horizon, dyn LrSchedule> for PolynomialLr {
-    const KIND: &'static str = "lr scheduler";
-    const NAME: &'static str = "PolynomialLR";
+fn fall(end: f64, power: f64, total: u64) -> Rate {
+    Box::new(move |base, step| polynomial(base, end, power, share(step, total)))
+}
 
-    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let total = self.total_iters.unwrap_or(horizon.steps(self.by_epoch));
-        Ok(rule(self.by_epoch, move |base, step| {
-            polynomial(base, self.end_lr, self.power, share(step, total))
-        }))
+impl Curve for Polynomial {
+    fn rate(self, span: Span) -> Result<Rate, String> {
+        Ok(fall(self.end_lr, self.power, span.steps()))
     }
 }
 
-impl Component<Horizon, dyn LrSchedule> for PolynomialWarmupLr {
-    const KIND: &'static str = "lr scheduler";
-    const NAME: &'static str = "PolynomialWarmupLR";
+impl Curve for PolynomialOver {
+    fn rate(self, span: Span) -> Result<Rate, String> {
+        Ok(fall(self.end_lr, self.power, self.total_iters.unwrap_or(span.steps())))
+    }
+}
 
-    fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let then = move |_, fall| {
-            move |base, step| polynomial(base, self.end_lr, self.power, share(step, fall))
-        };
-        let rate = self.rise.before(horizon.steps(self.by_epoch), Divisor::Next, then);
-        Ok(rule(self.by_epoch, rate.map_err(Self::refuse)?))
+impl Curve for PolynomialTo {
+    fn rate(self, span: Span) -> Result<Rate, String> {
+        Ok(fall(self.lr_end, self.power, span.steps()))
+    }
+}
+
+impl Curve for PolynomialCycle {
+    fn rate(self, span: Span) -> Result<Rate, String> {
+        let Self { end_learning_rate: end, power, max_iter, cycle } = self;
+        let total = max_iter.unwrap_or(span.steps());
+        if !cycle {
+            return Ok(fall(end, power, total));
+        }
+        Ok(Box::new(move |base, step| {
+            polynomial(base, end, power, share_of_multiples(step, total))
+        }))
     }
 }

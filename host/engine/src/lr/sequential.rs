@@ -3,12 +3,13 @@
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::part::{self, Part};
+use super::part;
 use super::shape::reached;
 use super::span;
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
+use crate::tree::Tree;
 
 /// Runs schedules one after the other; the next one begins at the next milestone, with its own step 0.
 ///
@@ -17,7 +18,7 @@ use crate::registry::Component;
 #[serde(deny_unknown_fields)]
 pub(super) struct Sequential {
     /// The schedules, each `{ type = "…", … }`.
-    schedules: Vec<Part>,
+    schedules: Vec<Tree>,
     /// The steps at which the second one, the third one, … begin; below 1, shares of the run.
     milestones: Vec<f64>,
     /// Count epochs as steps, not iterations, in every schedule.
@@ -26,7 +27,6 @@ pub(super) struct Sequential {
 }
 
 impl Component<Horizon, dyn LrSchedule> for Sequential {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "Sequential";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
@@ -37,10 +37,10 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
         let milestones = milestones.map_err(Self::refuse)?;
         let begins: Vec<u64> = std::iter::once(0).chain(milestones.iter().copied()).collect();
         let ends = milestones.iter().copied().chain([total]);
-        let parts = schedules.iter().zip(begins.iter().zip(ends)).enumerate();
+        let parts = schedules.into_iter().zip(begins.iter().zip(ends)).enumerate();
         let parts = parts.map(|(index, (schedule, (&begin, end)))| {
             part::build(schedule, by_epoch, end.saturating_sub(begin))
-                .map_err(|why| Self::refuse(format!("schedules.{index}: {why}")))
+                .map_err(|why| Self::refuse_key(format!("schedules.{index}"), why))
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
         Ok(Box::new(Row { by_epoch, milestones, begins, parts }))

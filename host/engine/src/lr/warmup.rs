@@ -3,12 +3,13 @@
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
 
-use super::part::{self, Part};
-use super::rise::{Divisor, Method, Rise, risen};
+use super::part;
+use super::rise::{CoveringRise, Divisor, Method, risen};
 use super::span;
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
+use crate::tree::Tree;
 
 /// Puts a rise before any schedule, or over its beginning.
 ///
@@ -26,7 +27,7 @@ pub(super) struct WarmedUp {
     /// What `t + 1` is divided by in `ColossalAI`'s rise of `w` steps; `w+1` unless set.
     warmup_divisor: Option<Divisor>,
     /// The schedule, `{ type = "…", … }`.
-    schedule: Part,
+    schedule: Tree,
     /// Begin the schedule after the rise, not under it.
     #[serde(default = "shift")]
     shift: bool,
@@ -46,7 +47,6 @@ fn shift() -> bool {
 }
 
 impl Component<Horizon, dyn LrSchedule> for WarmedUp {
-    const KIND: &'static str = "lr scheduler";
     const NAME: &'static str = "Warmup";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
@@ -54,16 +54,15 @@ impl Component<Horizon, dyn LrSchedule> for WarmedUp {
         let total = horizon.steps(by_epoch);
         let steps = self.steps(total).map_err(Self::refuse)?;
         let own = if shift { total.saturating_sub(steps) } else { total };
-        let inner = part::build(&self.schedule, by_epoch, own)
-            .map_err(|why| Self::refuse(format!("schedule: {why}")))?;
-        let rise = (!shift || warmup_factor.is_some()).then(|| Rise {
+        let divisor = self.warmup_divisor.unwrap_or(Divisor::Next).of(steps);
+        let inner = part::build(self.schedule, by_epoch, own)
+            .map_err(|why| Self::refuse_key("schedule", why))?;
+        let rise = (!shift || warmup_factor.is_some()).then(|| CoveringRise {
             factor: warmup_factor.unwrap_or(0.0),
             steps,
             ratio: None,
             method,
         });
-        let divisor =
-            steps + u64::from(self.warmup_divisor.unwrap_or(Divisor::Next) == Divisor::Next);
         let late = if shift { steps } else { 0 };
         Ok(Box::new(Warmed { inner, steps, divisor, late, rise, by_epoch }))
     }
@@ -88,7 +87,7 @@ struct Warmed {
     /// The step at which the schedule begins.
     late: u64,
     /// The rise over the schedule; `None` for `ColossalAI`'s before it.
-    rise: Option<Rise>,
+    rise: Option<CoveringRise>,
     by_epoch: bool,
 }
 
@@ -103,9 +102,9 @@ impl LrSchedule for Warmed {
         match self.rise {
             None => {
                 let then = |base, own| self.inner.lr(base, own);
-                risen(self.steps, self.divisor, then)(base, step)
+                risen(self.steps, self.divisor, &then, base, step)
             }
-            Some(rise) => rise.over(|base, at| self.inner.lr(base, self.own(at)))(base, step),
+            Some(rise) => rise.over(&|base, at| self.inner.lr(base, self.own(at)), base, step),
         }
     }
 

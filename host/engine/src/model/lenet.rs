@@ -74,7 +74,6 @@ fn hidden() -> Vec<i64> {
 }
 
 impl Component<ModelContext, dyn Model> for LeNetSettings {
-    const KIND: &'static str = "model";
     const NAME: &'static str = "LeNet";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
@@ -172,7 +171,7 @@ mod tests {
     use super::*;
     use crate::data::{DataSpec, Target};
     use crate::model::MODELS;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rng;
     use tch::{Device, Kind};
@@ -180,7 +179,7 @@ mod tests {
     fn lenet(settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
         let data = DataSpec { input: vec![1, 28, 28], target: Target::Classes(10) };
         let context = ModelContext { data, device: Device::Cpu };
-        Choice::new("LeNet", settings).build("model", MODELS, &context)
+        Choice::new("LeNet", settings).build(MODELS, &context)
     }
 
     #[test]

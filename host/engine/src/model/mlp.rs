@@ -41,7 +41,6 @@ fn hidden() -> Vec<i64> {
 }
 
 impl Component<ModelContext, dyn Model> for MlpSettings {
-    const KIND: &'static str = "model";
     const NAME: &'static str = "MLP";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
     use crate::data::{DataSpec, Target};
     use crate::model::MODELS;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_torch::rng;
     use tch::{Device, Kind};
 
@@ -142,7 +141,7 @@ mod tests {
     }
 
     fn mlp(settings: &[(&str, hookrack_plugin_api::Value)]) -> Result<Box<dyn Model>> {
-        Choice::new("MLP", settings).build("model", MODELS, &context())
+        Choice::new("MLP", settings).build(MODELS, &context())
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use traced::Traced;
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
 use super::named_tensor::NamedTensor;
-use super::registry::Entry;
+use super::registry::{Built, ComponentKind, Entry};
 use hookrack_torch::shape;
 
 /// Whether the model learns or is asked.
@@ -101,6 +101,10 @@ pub trait Model: Send {
     fn is_graph(&self) -> bool {
         false
     }
+}
+
+impl Built for dyn Model {
+    const KIND: ComponentKind = ComponentKind::Model;
 }
 
 /// Every model that a config can name.

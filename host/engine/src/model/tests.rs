@@ -6,7 +6,7 @@ use tch::{Device, Kind, Tensor};
 
 use super::*;
 use crate::data::Target;
-use crate::registry::Choice;
+use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::rng;
@@ -105,13 +105,13 @@ fn build(case: &Case) -> Box<dyn Model> {
     let target = if case.takes_tokens() { Target::Tokens } else { Target::Classes };
     let data = DataSpec { input: case.input.clone(), target: target(case.classes) };
     let choice = Choice { name: case.r#type.clone(), settings: case.settings.0.clone() };
-    choice.build("model", MODELS, &ModelContext { data, device: Device::Cpu }).unwrap()
+    choice.build(MODELS, &ModelContext { data, device: Device::Cpu }).unwrap()
 }
 
 fn model(name: &str, input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
     let data = DataSpec { input: input.to_vec(), target: Target::Classes(10) };
     let context = ModelContext { data, device: Device::Cpu };
-    Choice::new(name, settings).build("model", MODELS, &context)
+    Choice::new(name, settings).build(MODELS, &context)
 }
 
 /// Makes a model compute in doubles.

@@ -22,7 +22,6 @@ pub struct TorchScriptSettings {
 }
 
 impl Component<ModelContext, dyn Model> for TorchScriptSettings {
-    const KIND: &'static str = "model";
     const NAME: &'static str = "TorchScript";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {

@@ -49,7 +49,6 @@ fn eps() -> f64 {
 }
 
 impl Component<ParamSet, dyn Optimizer> for AdagradSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "Adagrad";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {

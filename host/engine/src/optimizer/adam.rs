@@ -19,7 +19,6 @@ pub struct AdamSettings {
 }
 
 impl Component<ParamSet, dyn Optimizer> for AdamSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "Adam";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {

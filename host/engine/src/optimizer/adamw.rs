@@ -23,7 +23,6 @@ fn weight_decay() -> f64 {
 }
 
 impl Component<ParamSet, dyn Optimizer> for AdamWSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "AdamW";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
@@ -37,7 +36,7 @@ mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
     use crate::named_tensor::{NamedTensor, load};
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rounding;
     use tch::Tensor;
@@ -47,9 +46,7 @@ mod tests {
     }
 
     fn adamw(settings: &[(&str, Value)], params: &[NamedTensor]) -> Box<dyn Optimizer> {
-        Choice::new("AdamW", settings)
-            .build("optimizer", OPTIMIZERS, &ParamSet::whole(params))
-            .unwrap()
+        Choice::new("AdamW", settings).build(OPTIMIZERS, &ParamSet::whole(params)).unwrap()
     }
 
     fn backward(param: &NamedTensor, step: u32) {
@@ -142,10 +139,7 @@ mod tests {
         let error = optimizer.load_state(&[]).unwrap_err().to_string();
         assert!(error.starts_with("the saved optimizer does not fit: `w.step` is missing"));
         let wrong = Choice::new("AdamW", &[("betas", vec![0.9].into())]);
-        let error = wrong
-            .build("optimizer", OPTIMIZERS, &ParamSet::whole(&[param(&[1.0_f32])]))
-            .err()
-            .unwrap();
+        let error = wrong.build(OPTIMIZERS, &ParamSet::whole(&[param(&[1.0_f32])])).err().unwrap();
         assert_eq!(error.to_string(), "optimizer `AdamW`: betas = [0.9]: give two numbers in 0..1");
     }
 }

@@ -44,7 +44,6 @@ fn eps() -> f64 {
 }
 
 impl Component<ParamSet, dyn Optimizer> for LambSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "LAMB";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {

@@ -53,7 +53,6 @@ fn eps() -> f64 {
 }
 
 impl Component<ParamSet, dyn Optimizer> for LarsSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "LARS";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {

@@ -36,7 +36,6 @@ fn default_betas() -> Vec<f64> {
 }
 
 impl Component<ParamSet, dyn Optimizer> for LionSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "Lion";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {

@@ -31,7 +31,7 @@ pub use sgd::{Sgd, SgdSettings};
 
 use super::error::Result;
 use super::named_tensor::NamedTensor;
-use super::registry::Entry;
+use super::registry::{Built, ComponentKind, Entry};
 use hookrack_torch::autograd;
 
 /// An optimizer over parameters that it was built with.
@@ -58,6 +58,10 @@ pub trait Optimizer: Send {
 
     /// Puts a state back that [`state`](Self::state) gave. Nothing changes unless all of it fits.
     fn load_state(&mut self, state: &[NamedTensor]) -> Result<()>;
+}
+
+impl Built for dyn Optimizer {
+    const KIND: ComponentKind = ComponentKind::Optimizer;
 }
 
 /// Every optimizer that a config can name.

@@ -55,7 +55,6 @@ fn eps() -> f64 {
 }
 
 impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "RMSprop";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {

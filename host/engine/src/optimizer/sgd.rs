@@ -45,7 +45,6 @@ fn lr() -> f64 {
 }
 
 impl Component<ParamSet, dyn Optimizer> for SgdSettings {
-    const KIND: &'static str = "optimizer";
     const NAME: &'static str = "SGD";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
@@ -164,7 +163,7 @@ fn buffer_name(param: &NamedTensor) -> String {
 mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rounding;
 
@@ -173,7 +172,7 @@ mod tests {
     }
 
     fn build(settings: &[(&str, Value)], params: &[NamedTensor]) -> Result<Box<dyn Optimizer>> {
-        Choice::new("SGD", settings).build("optimizer", OPTIMIZERS, &ParamSet::whole(params))
+        Choice::new("SGD", settings).build(OPTIMIZERS, &ParamSet::whole(params))
     }
 
     fn backward(param: &NamedTensor, step: i32) {

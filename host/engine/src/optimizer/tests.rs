@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::*;
 use crate::named_tensor::load;
-use crate::registry::Choice;
+use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::rounding;
@@ -67,7 +67,7 @@ fn run(
 
 fn build(name: &str, settings: &Value, params: &[NamedTensor]) -> Box<dyn Optimizer> {
     let choice = Choice { name: name.to_owned(), settings: settings.clone() };
-    choice.build("optimizer", OPTIMIZERS, &ParamSet::whole(params)).unwrap()
+    choice.build(OPTIMIZERS, &ParamSet::whole(params)).unwrap()
 }
 
 fn numbers(tensor: &Tensor) -> Vec<f64> {
@@ -204,8 +204,7 @@ fn state_is_named_after_parameter_and_kind() {
     let names = |name: &str, settings: &[(&str, Value)]| {
         let params = start(Kind::Float);
         let choice = Choice::new(name, settings);
-        let mut optimizer =
-            choice.build("optimizer", OPTIMIZERS, &ParamSet::whole(&params)).unwrap();
+        let mut optimizer = choice.build(OPTIMIZERS, &ParamSet::whole(&params)).unwrap();
         run(optimizer.as_mut(), &params, 1..=1);
         let names = optimizer.state().into_iter().map(|named| named.name);
         names.filter_map(|name| name.strip_prefix("bias.").map(str::to_owned)).collect::<Vec<_>>()
@@ -247,7 +246,7 @@ fn the_switch_leaves_biases_without_decay_in_every_optimizer() {
             let rules = GroupRules { no_decay_on_norm_and_bias: switch, ..GroupRules::default() };
             let params_in_groups = ParamSet::new(&params, rules).unwrap();
             let choice = Choice::new(entry.name, &settings);
-            let mut optimizer = choice.build("optimizer", OPTIMIZERS, &params_in_groups).unwrap();
+            let mut optimizer = choice.build(OPTIMIZERS, &params_in_groups).unwrap();
             assert_eq!(optimizer.groups().len(), if switch { 2 } else { 1 });
             run(optimizer.as_mut(), &params, 1..=3);
             [numbers(&params[0].tensor), numbers(&params[1].tensor)]
@@ -274,10 +273,7 @@ fn weights_at_zero_can_leave_it() {
 fn wrong_betas_are_told() {
     for name in ["Adam", "AdamW", "LAMB", "Lion"] {
         let choice = Choice::new(name, &[("betas", vec![0.9, 1.0].into())]);
-        let error = choice
-            .build("optimizer", OPTIMIZERS, &ParamSet::whole(&start(Kind::Float)))
-            .err()
-            .unwrap();
+        let error = choice.build(OPTIMIZERS, &ParamSet::whole(&start(Kind::Float))).err().unwrap();
         let wanted = format!("optimizer `{name}`: betas = [0.9, 1.0]: give two numbers in 0..1");
         assert_eq!(error.to_string(), wanted);
     }

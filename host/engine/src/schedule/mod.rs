@@ -4,7 +4,7 @@ mod no_pipeline;
 
 pub use no_pipeline::NoPipeline;
 
-use super::registry::Entry;
+use super::registry::{Built, ComponentKind, Entry};
 
 /// A run of rows of a batch that goes through the model at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,11 +26,68 @@ pub struct ScheduleContext {
 }
 
 /// How an iteration runs through a batch.
-pub trait Schedule: Send {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Micro-batches of each batch.
+    parts: usize,
+}
+
+impl Schedule {
     /// Adds the micro-batches of `rows` rows from row `start` on to `out`, in order. Their weights are their shares of
-    /// these rows.
-    fn split(&self, start: i64, rows: i64, out: &mut Vec<MicroBatch>);
+    /// these rows; they differ by at most one row, and a batch with fewer rows than parts has fewer parts.
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
+    pub fn split(&self, start: i64, rows: i64, out: &mut Vec<MicroBatch>) {
+        let parts = i64::try_from(self.parts).unwrap_or(i64::MAX).min(rows);
+        let mut start = start;
+        for part in 0..parts {
+            let size = rows / parts + i64::from(part < rows % parts);
+            out.push(MicroBatch { start, rows: size, weight: size as f64 / rows as f64 });
+            start += size;
+        }
+    }
+}
+
+impl Built for Schedule {
+    const KIND: ComponentKind = ComponentKind::Schedule;
 }
 
 /// Every schedule that a config can name.
-pub static SCHEDULES: &[Entry<ScheduleContext, dyn Schedule>] = &[Entry::of::<NoPipeline>()];
+pub static SCHEDULES: &[Entry<ScheduleContext, Schedule>] = &[Entry::of::<NoPipeline>()];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(accumulation: usize, rows: i64) -> Vec<MicroBatch> {
+        let mut out = Vec::new();
+        Schedule { parts: accumulation }.split(0, rows, &mut out);
+        out
+    }
+
+    #[test]
+    fn one_part_is_the_whole_batch() {
+        assert_eq!(split(1, 7), [MicroBatch { start: 0, rows: 7, weight: 1.0 }]);
+    }
+
+    #[test]
+    fn uneven_parts_cover_every_row_once_and_weigh_one_together() {
+        let parts = split(3, 8);
+        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
+        assert_eq!(rows, [(0, 3), (3, 3), (6, 2)]);
+        assert!((parts.iter().map(|part| part.weight).sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_second_batch_follows_the_first() {
+        let mut parts = split(2, 5);
+        Schedule { parts: 2 }.split(5, 3, &mut parts);
+        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
+        assert_eq!(rows, [(0, 3), (3, 2), (5, 2), (7, 1)]);
+    }
+
+    #[test]
+    fn a_short_batch_has_fewer_parts() {
+        assert_eq!(split(4, 2).len(), 2);
+        assert!(split(4, 0).is_empty());
+    }
+}

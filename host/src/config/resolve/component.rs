@@ -5,11 +5,11 @@ use crate::config::check::Scope;
 use crate::config::error::ConfigError;
 use crate::config::fixed::ComponentSection;
 use crate::config::origin::Origin;
-use crate::config::resolved::Component;
 use crate::config::tree::{Node, Table};
+use hookrack_plugin_api::Choice;
 
 impl Resolver<'_> {
-    pub(super) fn component(&mut self, section: &ComponentSection) -> Option<Component> {
+    pub(super) fn component(&mut self, section: &ComponentSection) -> Option<Choice> {
         self.component_and_shared(section).map(|(component, _)| component)
     }
 
@@ -17,7 +17,7 @@ impl Resolver<'_> {
     pub(super) fn component_and_shared(
         &mut self,
         section: &ComponentSection,
-    ) -> Option<(Component, Table)> {
+    ) -> Option<(Choice, Table)> {
         let absent = Node::table(Table::default(), Origin::Default);
         let (node, fallback) = match self.file.root.node(section.key) {
             Some(node) => (node, None),
@@ -25,11 +25,7 @@ impl Resolver<'_> {
         };
         let scope = Scope::section(section.key);
         let typed = self.typed(node, section.kind, &scope, fallback)?;
-        let component = Component {
-            type_name: typed.entry.name.clone(),
-            settings: typed.settings.to_value(),
-            origin: node.origin.clone(),
-        };
+        let component = typed.choice();
         let shared = typed.reserved.clone();
         let node = Node::table(typed.into_table(), node.origin.clone());
         self.tree.push_node(section.key, node);

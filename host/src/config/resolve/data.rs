@@ -6,8 +6,9 @@ use crate::config::check::{Scope, brief};
 use crate::config::error::ConfigError;
 use crate::config::fixed;
 use crate::config::origin::Origin;
-use crate::config::resolved::{Component, DataSection, DataSplit};
+use crate::config::resolved::{DataSection, DataSplit};
 use crate::config::tree::{Entry, Item, Node, Table};
+use hookrack_plugin_api::Choice;
 use hookrack_plugin_api::name;
 
 impl Resolver<'_> {
@@ -67,11 +68,7 @@ impl Resolver<'_> {
         let mut keys = typed.reserved.clone();
         keys.entries.retain(|entry| entry.key != fixed::TRANSFORMS);
         let split = DataSplit {
-            component: Component {
-                type_name: typed.entry.name.clone(),
-                settings: typed.settings.to_value(),
-                origin: node.origin.clone(),
-            },
+            component: typed.choice(),
             loading: self.read(path, &keys, &node.origin)?,
             transforms,
         };
@@ -80,7 +77,7 @@ impl Resolver<'_> {
     }
 
     /// The chain of transforms; each is checked and completed where it stands.
-    fn transforms(&mut self, scope: &Scope, reserved: &mut Table) -> Option<Vec<Component>> {
+    fn transforms(&mut self, scope: &Scope, reserved: &mut Table) -> Option<Vec<Choice>> {
         let entry = reserved.entries.iter_mut().find(|entry| entry.key == fixed::TRANSFORMS)?;
         let Item::List(nodes) = &mut entry.node.item else { return None };
         let checked: Vec<_> = nodes
@@ -90,11 +87,7 @@ impl Resolver<'_> {
                 let path = scope.key(&format!("{}.{number}", fixed::TRANSFORMS));
                 let scope = Scope { shown: format!("`{path}`"), path };
                 let typed = self.typed(node, Kind::Transform, &scope, None)?;
-                let component = Component {
-                    type_name: typed.entry.name.clone(),
-                    settings: typed.settings.to_value(),
-                    origin: node.origin.clone(),
-                };
+                let component = typed.choice();
                 node.item = Item::Table(typed.into_table());
                 Some(component)
             })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hookrack_plugin_api::{Param, Presence, Value};
+use hookrack_plugin_api::{Choice, Param, Presence, Value};
 
 use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
@@ -10,10 +10,10 @@ use crate::config::check::{Scope, brief};
 use crate::config::error::ConfigError;
 use crate::config::fixed;
 use crate::config::locate;
-use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::read::shorten;
 use crate::config::tree::{Item, Node, Table};
+use hookrack_plugin_api::name::nearest;
 
 /// The setting of a loss that names labels which count for nothing, and that of whoever reads the same labels.
 const IGNORE_INDEX: &str = "ignore_index";
@@ -44,6 +44,11 @@ impl Typed<'_> {
     /// The type as it was written: the entry's name, or an alias of it.
     pub(super) fn written_type(&self) -> &str {
         self.type_node.as_str().unwrap_or(&self.entry.name)
+    }
+
+    /// The type, never an alias, with its complete parameters.
+    pub(super) fn choice(&self) -> Choice {
+        Choice { name: self.entry.name.clone(), settings: self.settings.to_value() }
     }
 
     /// The whole table again: type, reserved keys, settings.

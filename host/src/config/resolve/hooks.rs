@@ -7,10 +7,10 @@ use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
 use crate::config::entries::HookEntry;
 use crate::config::error::ConfigError;
-use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::OnError;
+use hookrack_plugin_api::name::nearest;
 
 /// A hook, its place in the resolved tree, and the roles it fills.
 struct Resolved {

@@ -20,12 +20,12 @@ use super::error::{ConfigError, ConfigErrors};
 use super::file::ConfigFile;
 use super::fixed;
 use super::locate::{Folder, Folders};
-use super::nearest::nearest;
 use super::origin::Origin;
 use super::resolved::ResolvedConfig;
 use super::sections::{PluginsSection, RunSection, WeightsSection};
 use super::tree::{Item, Node, Table};
 use hookrack_plugin_api::from_value;
+use hookrack_plugin_api::name::nearest;
 use hookrack_plugin_api::name::{is_name, is_name_char};
 use serde::de::DeserializeOwned;
 

@@ -10,9 +10,9 @@ use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
-use crate::config::nearest::nearest;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
+use hookrack_plugin_api::name::nearest;
 
 impl Resolver<'_> {
     /// The instance name, which is the type unless it is written.

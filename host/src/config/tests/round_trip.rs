@@ -17,7 +17,7 @@ fn meaning(mut config: ResolvedConfig) -> String {
         Some(&config.lr_scheduler),
         Some(&config.schedule),
     ];
-    let components = components.map(|one| one.map(|one| (&one.type_name, &one.settings)));
+    let components = components.map(|one| one.map(|one| (&one.name, &one.settings)));
     let data = [Some(&config.data.train), config.data.val.as_ref(), config.data.test.as_ref()];
     let data =
         data.map(|split| split.map(|split| (*split.loading.batch_size, &split.component.settings)));

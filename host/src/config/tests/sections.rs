@@ -54,8 +54,8 @@ fn hook<'a>(config: &'a ResolvedConfig, name: &str) -> &'a HookEntry {
 fn a_small_file_resolves_completely() {
     let config = resolve("").unwrap();
     assert_eq!((config.train.max_epochs, config.train.max_iters), (Some(2), None));
-    assert_eq!(config.lr_scheduler.type_name, "ConstantLR");
-    assert_eq!(config.schedule.type_name, "NoPipeline");
+    assert_eq!(config.lr_scheduler.name, "ConstantLR");
+    assert_eq!(config.schedule.name, "NoPipeline");
     assert_eq!(*config.data.train.loading.batch_size, 64);
     assert!(*config.data.train.loading.shuffle && config.data.val.is_none());
     assert_eq!(*config.run.name, "c");

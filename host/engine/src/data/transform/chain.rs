@@ -7,7 +7,7 @@ use super::scale::{Scale, Source, Tone};
 use super::{TRANSFORMS, Transform};
 use crate::data::{DataSpec, Prng};
 use crate::error::EngineError;
-use crate::registry::Choice;
+use crate::registry::{Build as _, Choice};
 
 /// The transforms of a split, in order.
 pub struct Chain {
@@ -49,7 +49,7 @@ impl Chain {
     ) -> Result<Self, (usize, EngineError)> {
         let (mut transforms, mut now) = (Vec::new(), spec.clone());
         for (number, choice) in choices.iter().enumerate() {
-            let built = choice.build("transform", TRANSFORMS, &now);
+            let built = choice.build(TRANSFORMS, &now);
             let transform = built.map_err(|error| (number, error))?;
             now = transform.spec(now);
             transforms.push(transform);

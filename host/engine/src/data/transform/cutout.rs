@@ -21,7 +21,6 @@ pub struct Cutout {
 }
 
 impl Component<DataSpec, dyn Transform> for Cutout {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "Cutout";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

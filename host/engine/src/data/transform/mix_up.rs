@@ -22,7 +22,6 @@ fn alpha() -> f64 {
 }
 
 impl Component<DataSpec, dyn Transform> for MixUp {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "MixUp";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

@@ -33,7 +33,7 @@ pub use scale::Scale;
 pub use to_float::ToFloat;
 
 use super::{DataSpec, Prng};
-use crate::registry::Entry;
+use crate::registry::{Built, ComponentKind, Entry};
 
 /// One step of a chain. It is built for samples as those before it leave them.
 pub trait Transform: Send + Sync {
@@ -55,6 +55,10 @@ pub trait Transform: Send + Sync {
     fn mix(&self, _random: &mut Prng) -> Option<f32> {
         None
     }
+}
+
+impl Built for dyn Transform {
+    const KIND: ComponentKind = ComponentKind::Transform;
 }
 
 /// Every transform that a config can name.

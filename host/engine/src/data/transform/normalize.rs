@@ -19,7 +19,6 @@ pub struct NormalizeSettings {
 }
 
 impl Component<DataSpec, dyn Transform> for NormalizeSettings {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "Normalize";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

@@ -25,7 +25,6 @@ pub struct RandomCropSettings {
 }
 
 impl Component<DataSpec, dyn Transform> for RandomCropSettings {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "RandomCrop";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

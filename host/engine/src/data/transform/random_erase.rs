@@ -44,7 +44,6 @@ fn ratio() -> Vec<f64> {
 const TRIES: usize = 10;
 
 impl Component<DataSpec, dyn Transform> for RandomErase {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "RandomErase";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

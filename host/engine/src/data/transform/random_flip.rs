@@ -26,7 +26,6 @@ fn p() -> f64 {
 }
 
 impl Component<DataSpec, dyn Transform> for RandomFlip {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "RandomFlip";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

@@ -21,7 +21,6 @@ pub struct Rotate {
 }
 
 impl Component<DataSpec, dyn Transform> for Rotate {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "Rotate";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

@@ -25,7 +25,6 @@ fn high() -> f64 {
 }
 
 impl Component<DataSpec, dyn Transform> for ToFloat {
-    const KIND: &'static str = "transform";
     const NAME: &'static str = "ToFloat";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {

@@ -69,7 +69,6 @@ fn yes() -> bool {
 }
 
 impl Component<ModelContext, dyn Model> for GptSettings {
-    const KIND: &'static str = "model";
     const NAME: &'static str = "GPT";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
     use crate::data::DataSpec;
     use crate::model::{MODELS, widen};
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rng;
     use hookrack_torch::rounding;
@@ -192,7 +191,7 @@ mod tests {
         let settings: Vec<_> = unset.chain(settings).cloned().collect();
         let data = DataSpec { input: vec![6], target: Target::Tokens(11) };
         let context = ModelContext { data, device: Device::Cpu };
-        Choice::new("GPT", &settings).build("model", MODELS, &context)
+        Choice::new("GPT", &settings).build(MODELS, &context)
     }
 
     #[test]

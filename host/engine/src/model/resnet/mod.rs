@@ -70,7 +70,6 @@ fn blocks(depth: i64) -> Option<([usize; 4], bool)> {
 }
 
 impl Component<ModelContext, dyn Model> for ResNetSettings {
-    const KIND: &'static str = "model";
     const NAME: &'static str = "ResNet";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
@@ -159,7 +158,7 @@ mod tests {
     use super::*;
     use crate::data::{DataSpec, Target};
     use crate::model::MODELS;
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rng;
     use tch::{Device, Kind};
@@ -167,7 +166,7 @@ mod tests {
     fn resnet(input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
         let data = DataSpec { input: input.to_vec(), target: Target::Classes(10) };
         let context = ModelContext { data, device: Device::Cpu };
-        Choice::new("ResNet", settings).build("model", MODELS, &context)
+        Choice::new("ResNet", settings).build(MODELS, &context)
     }
 
     fn numbers(model: &dyn Model) -> i64 {

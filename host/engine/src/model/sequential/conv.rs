@@ -77,7 +77,6 @@ impl ConvLayer {
 }
 
 impl Component<Site, Plan> for ConvLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "conv";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

@@ -39,7 +39,6 @@ impl LinearLayer {
 }
 
 impl Component<Site, Plan> for LinearLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "linear";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

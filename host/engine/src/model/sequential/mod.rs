@@ -18,7 +18,7 @@ use super::roster::{Anatomy, Roster};
 use super::{Mode, Model, ModelContext, check_batch, check_tokens};
 use crate::data::{DataSpec, Target};
 use crate::error::{EngineError, Result};
-use crate::registry::{Component, Entry};
+use crate::registry::{Built, Component, ComponentKind, Entry};
 use crate::tree::Tree;
 
 /// Layers one after the other, each a table `[[model.layers]]` with its `type`; shapes follow from the data.
@@ -32,6 +32,10 @@ pub struct SequentialSettings {
     /// How the weights begin.
     #[serde(default)]
     pub init: Init,
+}
+
+impl Built for Plan {
+    const KIND: ComponentKind = ComponentKind::Layer;
 }
 
 /// Every layer that a config can name.
@@ -50,7 +54,6 @@ pub static LAYERS: &[Entry<Site, Plan>] = &[
 ];
 
 impl Component<ModelContext, dyn Model> for SequentialSettings {
-    const KIND: &'static str = "model";
     const NAME: &'static str = "Sequential";
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {

@@ -35,7 +35,6 @@ pub(super) enum NormKind {
 }
 
 impl Component<Site, Plan> for NormLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "norm";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

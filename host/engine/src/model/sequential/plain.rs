@@ -19,7 +19,6 @@ pub(super) struct ActivationLayer {
 }
 
 impl Component<Site, Plan> for ActivationLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "activation";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
@@ -49,7 +48,6 @@ fn half() -> f64 {
 }
 
 impl Component<Site, Plan> for DropoutLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "dropout";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
@@ -70,7 +68,6 @@ impl Layer for DropoutLayer {
 pub(super) struct FlattenLayer {}
 
 impl Component<Site, Plan> for FlattenLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "flatten";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

@@ -7,7 +7,7 @@ use super::LAYERS;
 use crate::error::{EngineError, Result};
 use crate::model::roster::Roster;
 use crate::model::{LayerOutput, Mode};
-use crate::registry::Choice;
+use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
 
 /// A layer that was made.
@@ -147,7 +147,7 @@ fn single(table: Value, site: &Site) -> Result<Box<Plan>> {
         why,
     };
     let choice = Choice::from_table("layer", table).map_err(|why| at("layer", why))?;
-    choice.build("layer", LAYERS, site).map_err(|error| match error {
+    choice.build(LAYERS, site).map_err(|error| match error {
         EngineError::Settings { why, .. } => at(&choice.name, why),
         EngineError::UnknownType { .. } => at(&choice.name, error.to_string()),
         other => other,

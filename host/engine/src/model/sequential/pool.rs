@@ -77,7 +77,6 @@ impl PoolLayer {
 }
 
 impl Component<Site, Plan> for PoolLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "pool";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

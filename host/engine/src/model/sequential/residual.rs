@@ -22,7 +22,6 @@ pub(super) struct ResidualLayer {
 }
 
 impl Component<Site, Plan> for ResidualLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "residual";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

@@ -20,7 +20,6 @@ pub(super) struct EmbeddingLayer {
 }
 
 impl Component<Site, Plan> for EmbeddingLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "embedding";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
@@ -48,7 +47,6 @@ impl Layer for Embedding {
 pub(super) struct PositionalLayer {}
 
 impl Component<Site, Plan> for PositionalLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "positional";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
@@ -92,7 +90,6 @@ fn one() -> i64 {
 }
 
 impl Component<Site, Plan> for AttentionLayer {
-    const KIND: &'static str = "layer";
     const NAME: &'static str = "attention";
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {

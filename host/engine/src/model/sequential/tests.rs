@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::MODELS;
-use crate::registry::Choice;
+use crate::registry::{Build as _, Choice};
 use hookrack_torch::rng;
 use tch::{Device, Kind};
 
@@ -11,7 +11,7 @@ fn build(layers: &str, input: &[i64], target: Target) -> Result<Box<dyn Model>> 
     let data = DataSpec { input: input.to_vec(), target };
     let context = ModelContext { data, device: Device::Cpu };
     let _alone = rng::TEST_LOCK.lock();
-    Choice::new("Sequential", &[("layers", layers)]).build("model", MODELS, &context)
+    Choice::new("Sequential", &[("layers", layers)]).build(MODELS, &context)
 }
 
 #[test]

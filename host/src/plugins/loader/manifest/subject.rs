@@ -3,6 +3,7 @@
 use super::super::text::one_line;
 use super::ManifestError;
 use hookrack_plugin_api::Point;
+use hookrack_plugin_api::name::nearest;
 use serde::Deserialize;
 use std::fmt;
 
@@ -83,5 +84,5 @@ impl fmt::Display for Subject<'_> {
 
 fn nearest_point(name: &str) -> &'static str {
     let names = Point::ALL.iter().map(|point| point.name());
-    names.min_by_key(|point| strsim::damerau_levenshtein(point, name)).unwrap_or("before_run")
+    nearest(name, names).unwrap_or("before_run")
 }
