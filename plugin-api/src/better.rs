@@ -10,6 +10,11 @@ pub enum Better {
 }
 
 impl Better {
+    /// Higher where `higher_is_better`, else lower.
+    pub fn of(higher_is_better: bool) -> Self {
+        if higher_is_better { Self::Higher } else { Self::Lower }
+    }
+
     /// Whether `new` is better than `old`. NaN is never better; any number is better than NaN.
     pub fn is_better(self, new: f64, old: f64) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use super::checkpoint_name;
 use super::monitored::{self, Mode};
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 
 /// Asks for a checkpoint after a validation whose value is better than any before; keeps the best.
@@ -41,12 +42,9 @@ pub(super) struct BestSoFar(Option<f64>);
 impl BestSoFar {
     /// Takes a value in; true where it is better than any before. NaN never is.
     pub(super) fn improves(&mut self, value: f64, higher_is_better: bool) -> bool {
-        let is_better = match self.0 {
-            _ if !value.is_finite() => false,
-            None => true,
-            Some(best) if higher_is_better => value > best,
-            Some(best) => value < best,
-        };
+        let better = Better::of(higher_is_better);
+        let is_better =
+            value.is_finite() && self.0.is_none_or(|best| better.is_better(value, best));
         if is_better {
             self.0 = Some(value);
         }

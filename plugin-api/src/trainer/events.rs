@@ -2,6 +2,7 @@
 
 use super::Trainer;
 use crate::abi::{HrMetricReading, HrScalarReading, METRIC_LATEST_EPOCH, METRIC_LATEST_STEP};
+use crate::better::Better;
 use crate::error::Result;
 use crate::phase::Phase;
 use crate::value::Value;
@@ -145,17 +146,6 @@ impl MetricReading {
 
     /// Whether `new` is better than `old`. NaN is never better; anything is better than NaN.
     pub fn is_better(&self, new: f64, old: f64) -> bool {
-        is_better(self.higher_is_better, new, old)
-    }
-}
-
-/// Whether `new` is better than `old`, where it is known which direction is.
-pub(super) fn is_better(higher_is_better: Option<bool>, new: f64, old: f64) -> bool {
-    match higher_is_better {
-        _ if new.is_nan() => false,
-        Some(_) if old.is_nan() => true,
-        Some(true) => new > old,
-        Some(false) => new < old,
-        None => false,
+        self.higher_is_better.is_some_and(|higher| Better::of(higher).is_better(new, old))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Trainer;
 use crate::abi::{Host, METRIC_LATEST_EPOCH, METRIC_LATEST_STEP};
+use crate::better::Better;
 use crate::error::Result;
 use crate::phase::Phase;
 
@@ -47,7 +48,7 @@ impl MetricObject {
 
     /// Whether `new` is better than `old`. NaN is never better; anything is better than NaN.
     pub fn is_better(&self, new: f64, old: f64) -> bool {
-        super::events::is_better(self.higher_is_better, new, old)
+        self.higher_is_better.is_some_and(|higher| Better::of(higher).is_better(new, old))
     }
 
     /// Whether a value is one of this metric's: `F1`, or `F1.macro`.

@@ -1,7 +1,7 @@
 //! `ReduceLROnPlateau`: lower the rate when a metric stops getting better; PyTorch's rule.
 
-use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::{Better, Value};
 
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
@@ -115,12 +115,15 @@ impl Plateau {
     fn is_better(&self, value: f64) -> bool {
         let ReduceLrOnPlateau { mode, threshold_mode, threshold, .. } = self.rule;
         let Some(best) = self.best else { return !value.is_nan() };
-        match (mode, threshold_mode) {
-            (Mode::Min, ThresholdMode::Rel) => value < best * (1.0 - threshold),
-            (Mode::Min, ThresholdMode::Abs) => value < best - threshold,
-            (Mode::Max, ThresholdMode::Rel) => value > best * (1.0 + threshold),
-            (Mode::Max, ThresholdMode::Abs) => value > best + threshold,
-        }
+        let (better, sign) = match mode {
+            Mode::Min => (Better::Lower, -1.0),
+            Mode::Max => (Better::Higher, 1.0),
+        };
+        let mark = match threshold_mode {
+            ThresholdMode::Rel => best * (1.0 + sign * threshold),
+            ThresholdMode::Abs => best + sign * threshold,
+        };
+        better.is_better(value, mark)
     }
 }
 
