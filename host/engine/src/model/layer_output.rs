@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::data::{DataSpec, Target};
     use crate::model::{MODELS, Mode, Model, ModelContext};
-    use crate::registry::Choice;
+    use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rng;
     use tch::{Device, Kind};
@@ -105,7 +105,7 @@ mod tests {
         let of = |name: &'static str, settings: &[(&str, Value)], input: &[i64], target| {
             let data = DataSpec { input: input.to_vec(), target };
             let context = ModelContext { data, device: Device::Cpu };
-            Choice::new(name, settings).build("model", MODELS, &context).unwrap()
+            Choice::new(name, settings).build(MODELS, &context).unwrap()
         };
         let batch = numbers(&[3, 1, 16, 16]);
         let classes = || Target::Classes(5);
