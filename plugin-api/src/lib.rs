@@ -60,6 +60,7 @@ pub mod point;
 mod policy;
 mod state;
 pub mod tensor;
+pub mod testing;
 #[cfg(feature = "tracing")]
 mod tracing_bridge;
 mod trainer;

@@ -2,6 +2,7 @@
 
 use crate::drawing::Drawing;
 use crate::workbench::Bench;
+use hookrack_plugin_api::testing::FakeTrainer;
 
 const RECORDER: &str =
     "[[custom_hooks]]\ntype = \"RoleRecorder\"\nname = \"r\"\nfile = \"calls\"\n";
@@ -89,6 +90,32 @@ fn eval_runs_the_test_points_and_predict_the_pred_points_inside_a_run() {
     let predicted = validation.iter().filter(|point| !point.contains("_eval"));
     let predicted = predicted.map(|point| point.replace("_val", "_pred"));
     assert_eq!(points(&bench.take("calls")), inside(predicted.collect()));
+}
+
+/// The names of the points that a fake run reached.
+fn fake_points(fake: &FakeTrainer) -> Vec<String> {
+    fake.points().iter().map(|point| point.name().to_owned()).collect()
+}
+
+#[test]
+fn the_fake_trainer_of_plugin_tests_reaches_the_points_of_a_real_run() {
+    let bench = Bench::new(RECORDER);
+    bench.trained("run", &["-s", "train.accumulation=2"]);
+    let mut fake = FakeTrainer::new().val_iters(2).micro_batches(2);
+    fake.fit(2, 2).unwrap();
+    assert_eq!(fake_points(&fake), points(&bench.take("calls")));
+    for (command, pass) in [
+        ("eval", FakeTrainer::test as fn(&mut FakeTrainer, u64) -> _),
+        ("predict", FakeTrainer::predict),
+    ] {
+        bench.run([command, "config.toml", "--checkpoint", "run"]).expect(0);
+        let mut fake = FakeTrainer::new();
+        pass(&mut fake, 2).unwrap();
+        let mut real = points(&bench.take("calls"));
+        // The checkpoint that is evaluated.
+        real.retain(|point| point != "after_load_checkpoint");
+        assert_eq!(fake_points(&fake), real, "{command}");
+    }
 }
 
 #[test]

@@ -38,6 +38,7 @@ macro_rules! extensions {
             id: $name,
         }),*];
 
+        #[expect(clippy::enum_variant_names, reason = "named like the tables")]
         enum Index { $($table),* }
 
         $(impl Extension for $table {

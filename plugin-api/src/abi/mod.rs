@@ -17,6 +17,7 @@ mod checkpoint_names;
 mod checkpoints;
 mod console;
 mod extension;
+pub(crate) mod fake;
 mod header;
 mod history;
 mod hook;

@@ -1,0 +1,340 @@
+//! The extensions of the fake host: those that answer, and the list of all.
+
+use super::{Seat, functions, noted, table};
+use crate::abi::{
+    ArtifactTable, AutogradTable, Extension, HistoryTable, HrHeader, HrMetricInfo, HrScalarPoint,
+    HrScalarSink, HrStatus, HrStr, HrTensor, LossTable, MetricTable, ParamTable, PassTable,
+    RoleTable,
+};
+use crate::error::Result;
+use std::ffi::c_void;
+
+fn offer<T: Extension>(table: &'static T) -> (&'static str, u16, *const c_void) {
+    (T::ID, T::SINCE, std::ptr::from_ref(table).cast())
+}
+
+/// The table of an extension that came with the version which the fake host has, or earlier.
+pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *const c_void {
+    // SAFETY: a hook calls with the pointer of its handle; it lends the id until this returns.
+    let (seat, id) = unsafe { (Seat::of(host), id.to_lossy()) };
+    let mut offers = [
+        offer(&artifacts::TABLE),
+        offer(&autograd::TABLE),
+        offer(&noted::checkpoint_names::TABLE),
+        offer(&noted::checkpoints::TABLE),
+        offer(&noted::console::TABLE),
+        offer(&history::TABLE),
+        offer(&loss::TABLE),
+        offer(&noted::lr::TABLE),
+        offer(&noted::media::TABLE),
+        offer(&metrics::TABLE),
+        offer(&params::TABLE),
+        offer(&pass::TABLE),
+        offer(&noted::precision::TABLE),
+        offer(&noted::profiler::TABLE),
+        offer(&noted::record::TABLE),
+        offer(&roles::TABLE),
+        offer(&noted::step::TABLE),
+    ]
+    .into_iter();
+    let found = offers.find(|(own, since, _)| *own == id && *since <= seat.minor);
+    found.map_or(std::ptr::null(), |(_, _, table)| table)
+}
+
+mod artifacts {
+    use super::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor, Seat, c_void, table};
+    table!(ArtifactTable { run_dir, save_tensors });
+
+    unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
+        // SAFETY: a hook calls with the pointer of its handle.
+        let seat = unsafe { Seat::of(host) };
+        // The path does not change, so it can be lent for the run.
+        let path =
+            seat.answer(|world, _| Ok(world.run_dir.as_deref().map_or(HrStr::EMPTY, HrStr::new)));
+        path.unwrap_or(HrStr::EMPTY)
+    }
+
+    unsafe extern "C" fn save_tensors(
+        host: *mut c_void,
+        file: HrStr,
+        names: *const HrStr,
+        tensors: *const HrTensor,
+        count: usize,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle; it lends file, names and handles until this returns.
+        let (seat, file, entries) = unsafe {
+            let entry = |at| ((*names.add(at)).to_lossy().into_owned(), *tensors.add(at));
+            let entries: Vec<_> = (0..count).map(entry).collect();
+            (Seat::of(host), file.to_lossy().into_owned(), entries)
+        };
+        let saved = seat.answer(|world, _| {
+            crate::ensure!(world.run_dir.is_some(), "this run leaves no directory");
+            let entry = |(name, handle)| Ok((name, world.tensor(handle)?.copy()));
+            let tensors = entries.into_iter().map(entry).collect::<crate::Result<Vec<_>>>()?;
+            world.files.insert(file, tensors);
+            Ok(())
+        });
+        saved.map_or_else(|status| status, |()| HrStatus::OK)
+    }
+}
+
+mod autograd {
+    use super::{AutogradTable, HrHeader, HrStatus, Result, Seat, c_void, functions, table};
+    table!(AutogradTable { set_recording });
+    functions! {
+        read set_recording(world, _, on: u32) -> u32 {
+            Ok(std::mem::replace(&mut world.recording, on != 0).into())
+        }
+    }
+}
+
+mod history {
+    use super::{
+        HistoryTable, HrHeader, HrScalarPoint, HrStatus, Result, Seat, c_void, functions, table,
+    };
+    table!(HistoryTable { mean, global_mean, recent, enter_scope, leave_scope });
+
+    /// The mean of the last values; NaN does not count.
+    #[expect(clippy::cast_precision_loss, reason = "a test puts few values")]
+    fn mean_of(values: &[(u64, u64, f64)], window: usize) -> Option<f64> {
+        let last = values.iter().rev().take(window).map(|(_, _, value)| *value);
+        let values: Vec<_> = last.filter(|value| !value.is_nan()).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    functions! {
+        find mean(world, _, key: u32, window: usize) -> f64 {
+            Ok(mean_of(&world.scalar(key)?.values, window))
+        }
+        find global_mean(world, _, key: u32) -> f64 {
+            Ok(mean_of(&world.scalar(key)?.values, usize::MAX))
+        }
+        call enter_scope(_, seat, name: String) {
+            crate::ensure!(
+                !name.is_empty() && !name.contains(['/', '@']),
+                "`{name}` is not a scope: give a word without / and @"
+            );
+            seat.scopes.borrow_mut().push(name);
+            Ok(())
+        }
+        call leave_scope(_, seat) {
+            crate::ensure!(seat.scopes.borrow_mut().pop().is_some(), "there is no scope to leave");
+            Ok(())
+        }
+    }
+
+    unsafe extern "C" fn recent(
+        host: *mut c_void,
+        key: u32,
+        out: *mut HrScalarPoint,
+        capacity: usize,
+        count: *mut usize,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle.
+        let seat = unsafe { Seat::of(host) };
+        let values = seat.answer(|world, _| {
+            let values = &world.scalar(key)?.values;
+            Ok(values[values.len().saturating_sub(capacity)..].to_vec())
+        });
+        let values = match values {
+            Ok(values) => values,
+            Err(status) => return status,
+        };
+        for (index, (iter, samples, value)) in values.iter().copied().enumerate() {
+            // SAFETY: a hook gives a row of `capacity` places, and there are no more values than that.
+            unsafe { out.add(index).write(HrScalarPoint { iter, samples, value }) };
+        }
+        // SAFETY: a hook gives a place for one number.
+        unsafe { count.write(values.len()) };
+        HrStatus::OK
+    }
+}
+
+mod loss {
+    use super::{HrHeader, HrStatus, LossTable, Result, Seat, c_void, functions, table};
+    table!(LossTable { weight });
+    functions! {
+        read weight(world, _) -> f64 {
+            #[expect(clippy::cast_precision_loss, reason = "a test's batches are small")]
+            let rows = world.progress.get().batch_size as f64;
+            Ok(rows)
+        }
+    }
+}
+
+mod metrics {
+    use super::{
+        HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable, Result, Seat, c_void,
+        functions, table,
+    };
+    table!(MetricTable { at, compute });
+    functions! {
+        find at(world, _, index: usize) -> HrMetricInfo {
+            Ok(world.metrics.get(index).map(|it| HrMetricInfo {
+                name: HrStr::new(&it.name),
+                type_name: HrStr::new(&it.name),
+                unit: HrStr::EMPTY,
+                phase: it.phase.code(),
+                better: it.better,
+            }))
+        }
+    }
+
+    unsafe extern "C" fn compute(
+        host: *mut c_void,
+        index: usize,
+        _scope: u32,
+        sink: *const HrScalarSink,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle.
+        let seat = unsafe { Seat::of(host) };
+        match seat.answer(|world, _| Ok(world.metrics.get(index).map(|it| it.epoch))) {
+            // SAFETY: a hook lends the sink until this returns.
+            Ok(Some(value)) => unsafe { ((*sink).put)((*sink).sink, HrStr::EMPTY, value) },
+            Ok(None) => HrStatus::ABSENT,
+            Err(status) => status,
+        }
+    }
+}
+
+mod params {
+    use super::{HrHeader, HrStatus, HrStr, ParamTable, Result, Seat, c_void, functions, table};
+    table!(ParamTable {
+        trainable,
+        set_trainable,
+        group_of,
+        group_name,
+        base_lr,
+        set_base_lr,
+        momentum,
+        set_momentum,
+        weight_decay,
+        set_weight_decay
+    });
+
+    /// Whether a name fits a pattern in which `*` is any run of letters.
+    fn fits(pattern: &str, name: &str) -> bool {
+        match pattern.split_once('*') {
+            None => pattern == name,
+            Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
+                (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..]))
+            }),
+        }
+    }
+
+    fn one(group: usize) -> Result<()> {
+        crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");
+        Ok(())
+    }
+
+    functions! {
+        read trainable(world, _, index: usize) -> u32 {
+            let param = world.params.get(index);
+            let param = param.ok_or_else(|| crate::Error::new(format!("there is no parameter {index}")))?;
+            Ok(param.trainable.into())
+        }
+        read set_trainable(world, _, pattern: String, trainable: u32) -> usize {
+            let fitting = world.params.iter_mut().filter(|param| fits(&pattern, &param.name));
+            let count = fitting.map(|param| param.trainable = trainable != 0).count();
+            crate::ensure!(count > 0, "no parameter matches `{pattern}`");
+            Ok(count)
+        }
+        read group_of(_, _, _index: usize) -> usize { Ok(0) }
+        read group_name(world, _, group: usize) -> HrStr {
+            one(group)?;
+            Ok(HrStr::new(&world.group.name))
+        }
+        read base_lr(world, _, group: usize) -> f64 { one(group).map(|()| world.group.base_lr) }
+        call set_base_lr(world, _, group: usize, value: f64) {
+            one(group).map(|()| world.group.base_lr = value)
+        }
+        find momentum(world, _, group: usize) -> f64 { one(group).map(|()| world.group.momentum) }
+        call set_momentum(world, _, group: usize, value: f64) {
+            one(group).map(|()| world.group.momentum = Some(value))
+        }
+        read weight_decay(world, _, group: usize) -> f64 {
+            one(group).map(|()| world.group.weight_decay)
+        }
+        call set_weight_decay(world, _, group: usize, value: f64) {
+            one(group).map(|()| world.group.weight_decay = value)
+        }
+    }
+}
+
+mod pass {
+    use super::{HrHeader, HrStatus, HrTensor, PassTable, Result, Seat, c_void, functions, table};
+    use crate::testing::tensor::FakeTensor;
+    table!(PassTable { begin, next, forward });
+
+    functions! {
+        find begin(world, _, _phase: u32) -> u64 {
+            world.pass_left = world.pass_len;
+            Ok((world.pass_len > 0).then_some(world.pass_len))
+        }
+        read forward(world, _, input: HrTensor, _training: u32) -> HrTensor {
+            let input = world.tensor(input)?;
+            let output = world.run_model(&input)?;
+            Ok(world.give(output))
+        }
+    }
+
+    unsafe extern "C" fn next(
+        host: *mut c_void,
+        input: *mut HrTensor,
+        label: *mut HrTensor,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle.
+        let seat = unsafe { Seat::of(host) };
+        let batch = seat.answer(|world, _| {
+            if world.pass_left == 0 {
+                return Ok(None);
+            }
+            world.pass_left -= 1;
+            let [input, label, ..] = world.batch.clone();
+            let batch = [input, label].map(|it| it.unwrap_or_else(|| FakeTensor::from(0.0)));
+            Ok(Some(batch.map(|tensor| world.give(tensor))))
+        });
+        match batch {
+            Ok(Some([first, second])) => {
+                // SAFETY: a hook gives a place for one handle each.
+                unsafe {
+                    input.write(first);
+                    label.write(second);
+                }
+                HrStatus::OK
+            }
+            Ok(None) => HrStatus::ABSENT,
+            Err(status) => status,
+        }
+    }
+}
+
+mod roles {
+    use super::{HrHeader, HrStatus, HrTensor, Result, RoleTable, Seat, c_void, functions, table};
+    table!(RoleTable { train_forward, criterion_of });
+
+    functions! {
+        read criterion_of(world, _, output: HrTensor, label: HrTensor) -> HrTensor {
+            let (output, label) = (world.tensor(output)?, world.tensor(label)?);
+            let loss = world.loss_of(&output, Some(&label))?;
+            Ok(world.give(loss))
+        }
+    }
+
+    unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle.
+        let seat = unsafe { Seat::of(host) };
+        let ran = seat.answer_free(|| {
+            // Nothing stays borrowed while another hook is called.
+            let role = seat.world()?.borrow().forward_role.clone();
+            if let Some(role) = role {
+                return role();
+            }
+            let world = seat.world()?;
+            let mut world = world.borrow_mut();
+            world.forward()?;
+            world.compute_loss()
+        });
+        ran.map_or_else(|status| status, |()| HrStatus::OK)
+    }
+}

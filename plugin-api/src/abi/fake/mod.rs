@@ -1,0 +1,288 @@
+//! A host in plain Rust behind the tables of the real one: the half of [`crate::testing`] that touches raw pointers.
+
+mod extensions;
+mod instance;
+mod noted;
+mod tables;
+mod tensors;
+
+pub(crate) use instance::{HookInstance, MetricInstance};
+
+use super::{
+    HrHeader, HrStatus, HrStr, HrTensor, LOG_TRACE, REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE,
+    TrainerHandle,
+};
+use crate::error::{Error, Result};
+use crate::point::Point;
+use crate::testing::world::{LogLine, Shared, World};
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+thread_local! {
+    static CALLING: Cell<Option<&'static Seat>> = const { Cell::new(None) };
+}
+
+/// Where the calls of one instance arrive. It lives as long as the process, because a hook may keep its handle.
+pub(crate) struct Seat {
+    pub(crate) name: String,
+    // The newest minor version whose extensions are offered.
+    minor: u16,
+    // Gone once the fake trainer is.
+    world: RefCell<Option<Shared>>,
+    point: Cell<Option<Point>>,
+    // An instance that panicked is not called again.
+    has_panicked: Cell<bool>,
+    scopes: RefCell<Vec<String>>,
+    // What the hook said about its failure, and what it was last refused.
+    error: RefCell<String>,
+    refusal: RefCell<String>,
+}
+
+impl Seat {
+    /// A seat and the handle that leads to it.
+    pub(crate) fn open(
+        name: &str,
+        minor: u16,
+        world: &Shared,
+    ) -> (&'static Self, &'static TrainerHandle) {
+        let seat: &Self = Box::leak(Box::new(Self {
+            name: name.to_owned(),
+            minor,
+            world: RefCell::new(Some(Rc::clone(world))),
+            point: Cell::new(None),
+            has_panicked: Cell::new(false),
+            scopes: RefCell::default(),
+            error: RefCell::default(),
+            refusal: RefCell::default(),
+        }));
+        let handle = TrainerHandle {
+            header: HrHeader { abi_minor: minor, ..HrHeader::of::<TrainerHandle>(0) },
+            host: std::ptr::from_ref(seat).cast_mut().cast(),
+            progress: Rc::into_raw(Rc::clone(&world.borrow().progress)).cast(),
+            instance: HrStr::new(&seat.name),
+            log_level: &LOG_TRACE,
+            tensors: &raw const tables::TENSORS,
+            engine: &raw const tables::ENGINE,
+            events: &raw const tables::EVENTS,
+            states: &raw const tables::STATES,
+            extension: extensions::extension,
+            log,
+            set_error,
+            last_error,
+            request,
+            failure,
+        };
+        (seat, Box::leak(Box::new(handle)))
+    }
+
+    /// A seat for the test itself, which calls as a hook would.
+    pub(crate) fn connect(name: &str, minor: u16, world: &Shared) -> (&'static Self, super::Host) {
+        let (seat, handle) = Self::open(name, minor, world);
+        // SAFETY: the handle was made just now and lives as long as the process.
+        (seat, unsafe { super::Host::from_raw(handle) })
+    }
+
+    /// Lets go of the world.
+    pub(crate) fn close(&self) {
+        self.world.borrow_mut().take();
+    }
+
+    /// # Safety
+    /// `host` is the pointer of a handle that `open` made.
+    unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
+        // SAFETY: such a pointer leads to a seat that was leaked.
+        unsafe { &*host.cast::<Self>() }
+    }
+
+    /// Calls the instance; a status that is not OK becomes an error with the words of the hook.
+    fn calls(&'static self, point: Option<Point>, body: impl FnOnce() -> HrStatus) -> Result<()> {
+        self.error.borrow_mut().clear();
+        self.refusal.borrow_mut().clear();
+        let before = (CALLING.replace(Some(self)), self.point.replace(point));
+        let status = body();
+        CALLING.set(before.0);
+        self.point.set(before.1);
+        if status == HrStatus::OK {
+            return Ok(());
+        }
+        self.has_panicked.set(status == HrStatus::PANIC || self.has_panicked.get());
+        let said = [&self.error, &self.refusal].map(|text| text.borrow().clone());
+        let said = said.into_iter().find(|text| !text.is_empty());
+        Err(Error::new(said.unwrap_or_else(|| "it gave no reason".into())))
+    }
+
+    /// Whether the instance is being called in a role.
+    fn is_in_role(&self) -> bool {
+        self.point.get().is_some_and(Point::is_role)
+    }
+
+    fn world(&self) -> Result<Shared> {
+        let world = self.world.borrow().clone();
+        world.ok_or_else(|| Error::new("the fake trainer is gone"))
+    }
+
+    /// Does what a hook asks for. A panic, of a function that the test gave, must not leave a C function.
+    fn answer<T>(&self, body: impl FnOnce(&mut World, &Self) -> Result<T>) -> Result<T, HrStatus> {
+        self.answer_free(|| {
+            let world = self.world()?;
+            let mut world = world.try_borrow_mut().map_err(|_| {
+                Error::new("a function of the test calls back into the fake trainer")
+            })?;
+            body(&mut world, self)
+        })
+    }
+
+    /// As `answer`, with nothing borrowed: for what calls other hooks.
+    fn answer_free<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T, HrStatus> {
+        let said = match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(error)) => error.to_string(),
+            Err(payload) => crate::panics::describe(payload.as_ref()),
+        };
+        *self.refusal.borrow_mut() = said;
+        Err(HrStatus::ERROR)
+    }
+
+    /// A scalar's full name.
+    fn full_name(&self, world: &World, name: &str) -> String {
+        let scopes = self.scopes.borrow();
+        let scope = scopes.iter().fold(String::new(), |all, scope| all + scope + "/");
+        match name.strip_prefix('@') {
+            Some(own) => format!("hook/{}/{scope}{own}", self.name),
+            None if name.contains('/') => name.to_owned(),
+            None => format!("{}/{scope}{name}", world.phase().name()),
+        }
+    }
+}
+
+/// An argument as it arrives: a plain number, or a text that is lent until the call returns.
+trait Lent {
+    type Raw;
+    /// # Safety
+    /// A text must be readable.
+    unsafe fn take(raw: Self::Raw) -> Self;
+}
+
+macro_rules! plain {
+    ($($ty:ty),*) => { $(impl Lent for $ty {
+        type Raw = Self;
+        unsafe fn take(raw: Self) -> Self { raw }
+    })* };
+}
+plain!(u32, u64, i64, usize, f64, HrTensor, super::HrOp);
+
+impl Lent for String {
+    type Raw = HrStr;
+    unsafe fn take(raw: HrStr) -> Self {
+        // SAFETY: the caller vouches for the text.
+        unsafe { raw.to_lossy() }.into_owned()
+    }
+}
+
+/// The C functions of a table. `call` answers with a status alone, `read` also writes a value, `find` writes one or
+/// answers ABSENT. The body gets the world and the seat of the caller.
+macro_rules! functions {
+    ($($kind:ident $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
+        $(functions!(@$kind $function($world, $seat $(, $arg: $ty)*) $(-> $out)? $body);)*
+    };
+    (@call $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) $body:block) => {
+        pub(super) unsafe extern "C" fn $function(
+            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*
+        ) -> HrStatus {
+            // SAFETY: a hook calls with the pointer of its handle, and lends texts until this returns.
+            let (seat, $($arg,)*) = unsafe {
+                (Seat::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+            };
+            seat.answer(|$world, $seat| -> Result<()> { $body }).map_or_else(|status| status, |()| HrStatus::OK)
+        }
+    };
+    (@read $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
+        pub(super) unsafe extern "C" fn $function(
+            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*, out: *mut $out
+        ) -> HrStatus {
+            // SAFETY: as for `call`.
+            let (seat, $($arg,)*) = unsafe {
+                (Seat::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+            };
+            match seat.answer(|$world, $seat| -> Result<$out> { $body }) {
+                // SAFETY: a hook gives a place for one value.
+                Ok(value) => { unsafe { out.write(value) }; HrStatus::OK }
+                Err(status) => status,
+            }
+        }
+    };
+    (@find $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
+        pub(super) unsafe extern "C" fn $function(
+            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*, out: *mut $out
+        ) -> HrStatus {
+            // SAFETY: as for `call`.
+            let (seat, $($arg,)*) = unsafe {
+                (Seat::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+            };
+            match seat.answer(|$world, $seat| -> Result<Option<$out>> { $body }) {
+                // SAFETY: a hook gives a place for one value.
+                Ok(Some(value)) => { unsafe { out.write(value) }; HrStatus::OK }
+                Ok(None) => HrStatus::ABSENT,
+                Err(status) => status,
+            }
+        }
+    };
+}
+use functions;
+
+/// A table out of functions of the same names.
+macro_rules! table {
+    ($table:ident { $($function:ident),* }) => {
+        pub(in crate::abi::fake) static TABLE: $table = $table { header: HrHeader::of::<$table>(0), $($function),* };
+    };
+}
+use table;
+
+unsafe extern "C" fn log(host: *mut c_void, level: u32, _target: HrStr, message: HrStr) {
+    // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
+    let message = unsafe { message.to_lossy() }.into_owned();
+    // Only the thread of the test has a trainer; a line of another thread is nobody's.
+    let Some(seat) = CALLING.get() else { return };
+    let _ = host;
+    let _ = seat.answer(|world, seat| {
+        world.logs.push(LogLine { level, hook: seat.name.clone(), message });
+        Ok(())
+    });
+}
+
+unsafe extern "C" fn set_error(host: *mut c_void, message: HrStr) {
+    // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
+    let (seat, message) = unsafe { (Seat::of(host), message.to_lossy()) };
+    message.as_ref().clone_into(&mut seat.error.borrow_mut());
+}
+
+unsafe extern "C" fn last_error(host: *mut c_void) -> HrStr {
+    // SAFETY: a hook calls with the pointer of its handle.
+    HrStr::new(&unsafe { Seat::of(host) }.refusal.borrow())
+}
+
+unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStatus {
+    // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
+    let (seat, why) = unsafe { (Seat::of(host), why.to_lossy()) };
+    let asked = seat.answer(|world, _| {
+        match what {
+            REQUEST_STOP => {
+                world.stop.get_or_insert_with(|| why.into_owned());
+            }
+            REQUEST_VALIDATE => world.wants_validation = true,
+            REQUEST_SAVE => world.wants_checkpoint = true,
+            _ => crate::bail!("there is no request {what}"),
+        }
+        Ok(())
+    });
+    asked.map_or_else(|status| status, |()| HrStatus::OK)
+}
+
+unsafe extern "C" fn failure(host: *mut c_void) -> HrStr {
+    // SAFETY: a hook calls with the pointer of its handle.
+    let seat = unsafe { Seat::of(host) };
+    // The text changes between points alone.
+    seat.answer(|world, _| Ok(HrStr::new(&world.failure))).unwrap_or(HrStr::EMPTY)
+}

@@ -1,0 +1,137 @@
+//! The extensions for which the fake host has nothing to do: what a hook asks for is written down, to be asserted on.
+
+use super::{Seat, functions, table};
+use crate::abi::{
+    CheckpointNameTable, CheckpointTable, ConsoleTable, HrHeader, HrOpCost, HrStatus, HrStr,
+    HrTensor, LrTable, MediaTable, PrecisionTable, ProfilerTable, RecordTable, StepTable,
+};
+use crate::error::Result;
+use std::ffi::c_void;
+
+/// Functions that do nothing but write down what was asked for.
+macro_rules! noted {
+    ($($function:ident($($arg:ident: $ty:ty),*) as $name:literal;)*) => {
+        functions! {
+            $(call $function(world, _ $(, $arg: $ty)*) {
+                let args: Vec<String> = vec![$(format!("{}", $arg)),*];
+                world.calls.push(format!("{}({})", $name, args.join(", ")));
+                Ok(())
+            })*
+        }
+    };
+}
+
+pub(super) mod checkpoints {
+    use super::{CheckpointTable, HrHeader, HrStatus, Result, Seat, c_void, functions, table};
+    table!(CheckpointTable { keep, load });
+    noted! {
+        keep(last: i64, every_epochs: u64, every_iters: u64, metric: String, higher: u32, top: u64)
+            as "keep_checkpoints";
+        load(path: String, epoch: i64, weights: u32, strict: u32) as "load_checkpoint";
+    }
+}
+
+pub(super) mod checkpoint_names {
+    use super::{CheckpointNameTable, HrHeader, HrStatus, Result, Seat, c_void, functions, table};
+    table!(CheckpointNameTable { give, load });
+    noted! {
+        give(pattern: String) as "name_checkpoints";
+        load(path: String, epoch: i64, suffix: String, weights: u32, strict: u32)
+            as "load_checkpoint_named";
+    }
+}
+
+pub(super) mod console {
+    use super::{ConsoleTable, HrHeader, HrStatus, HrStr, Result, Seat, c_void, functions, table};
+    table!(ConsoleTable { show, redraw });
+    noted! { redraw() as "redraw_progress"; }
+
+    unsafe extern "C" fn show(host: *mut c_void, names: *const HrStr, count: usize) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle; it lends the names until this returns.
+        let (seat, names) = unsafe {
+            let name = |at| (*names.add(at)).to_lossy().into_owned();
+            (Seat::of(host), (0..count).map(name).collect::<Vec<_>>())
+        };
+        let shown = seat.answer(|world, _| {
+            world.calls.push(format!("show_progress({})", names.join(", ")));
+            Ok(())
+        });
+        shown.map_or_else(|status| status, |()| HrStatus::OK)
+    }
+}
+
+pub(super) mod lr {
+    use super::{HrHeader, HrStatus, LrTable, Result, Seat, c_void, functions, table};
+    table!(LrTable { count_by_epoch });
+    noted! { count_by_epoch(by_epoch: u32) as "count_lr_by_epoch"; }
+}
+
+pub(super) mod media {
+    use super::{HrHeader, HrStatus, HrTensor, MediaTable, Result, Seat, c_void, functions, table};
+    table!(MediaTable { is_wanted, put_image, put_histogram, put_text, open_writer });
+
+    unsafe extern "C" fn is_wanted(_host: *mut c_void) -> u32 {
+        1
+    }
+
+    functions! {
+        call put_image(world, seat, name: String, image: HrTensor) {
+            let (name, shape) = (seat.full_name(world, &name), world.tensor(image)?.shape().to_vec());
+            world.calls.push(format!("put_image({name}, {shape:?})"));
+            Ok(())
+        }
+        call put_histogram(world, seat, name: String, values: HrTensor, bins: usize) {
+            let (name, shape) = (seat.full_name(world, &name), world.tensor(values)?.shape().to_vec());
+            world.calls.push(format!("put_histogram({name}, {shape:?}, {bins})"));
+            Ok(())
+        }
+        call put_text(world, seat, name: String, text: String) {
+            let name = seat.full_name(world, &name);
+            world.calls.push(format!("put_text({name}, {text})"));
+            Ok(())
+        }
+        call open_writer(world, _, kind: String, folder: String) {
+            world.calls.push(format!("open_writer({kind}, {folder})"));
+            Ok(())
+        }
+    }
+}
+
+pub(super) mod precision {
+    use super::{HrHeader, HrStatus, PrecisionTable, Result, Seat, c_void, functions, table};
+    table!(PrecisionTable { set_precision, set_loss_scaling });
+    noted! {
+        set_precision(precision: u32) as "set_precision";
+        set_loss_scaling(scale: f64, growth: f64, backoff: f64, interval: u64) as "set_loss_scaling";
+    }
+}
+
+pub(super) mod profiler {
+    use super::{
+        HrHeader, HrOpCost, HrStatus, ProfilerTable, Result, Seat, c_void, functions, table,
+    };
+    table!(ProfilerTable { prepare, start, stop, op_at });
+    noted! {
+        prepare(flags: u32) as "profiler_prepare";
+        start(flags: u32) as "profiler_start";
+        stop(file: String) as "profiler_stop";
+    }
+    functions! {
+        find op_at(_, _, _index: usize) -> HrOpCost { Ok(None) }
+    }
+}
+
+pub(super) mod record {
+    use super::{HrHeader, HrStatus, RecordTable, Result, Seat, c_void, functions, table};
+    table!(RecordTable { record });
+    noted! { record() as "record_events"; }
+}
+
+pub(super) mod step {
+    use super::{HrHeader, HrStatus, Result, Seat, StepTable, c_void, functions, table};
+    table!(StepTable { set_anomaly_mode, set_accumulation });
+    noted! {
+        set_anomaly_mode(on: u32) as "set_anomaly_mode";
+        set_accumulation(parts: u64) as "set_accumulation";
+    }
+}

@@ -1,0 +1,201 @@
+//! The tables of the handle.
+
+use super::{Seat, functions, tensors};
+use crate::abi::{
+    EngineTable, EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, HrTensor,
+    HrValue, METRIC_LATEST_STEP, StateTable, TensorTable, WireTree,
+};
+use crate::error::Result;
+use crate::phase::Phase;
+use std::ffi::c_void;
+
+pub(super) static TENSORS: TensorTable = TensorTable {
+    header: HrHeader::of::<TensorTable>(0),
+    slot: tensors::slot,
+    set_slot: tensors::set_slot,
+    list: tensors::list,
+    name: tensors::name,
+    keep: tensors::keep,
+    release: tensors::release,
+    item: tensors::item,
+    view: tensors::view,
+    from_view: tensors::from_view,
+    op_find: tensors::op_find,
+    op_call: tensors::op_call,
+};
+
+pub(super) static ENGINE: EngineTable = EngineTable {
+    header: HrHeader::of::<EngineTable>(0),
+    forward: engine::forward,
+    model: engine::model,
+    criterion: engine::criterion,
+    backward: engine::backward,
+    optimizer_step: engine::optimizer_step,
+    lr_step: engine::lr_step,
+    group_count: engine::group_count,
+    lr: engine::lr,
+    set_lr: engine::set_lr,
+};
+
+pub(super) static EVENTS: EventTable = EventTable {
+    header: HrHeader::of::<EventTable>(0),
+    key: events::key,
+    put: events::put,
+    latest: events::latest,
+    median: events::median,
+    write: events::write,
+    metric: events::metric,
+    metric_at: events::metric_at,
+    scalar_at: events::scalar_at,
+};
+
+pub(super) static STATES: StateTable = StateTable {
+    header: HrHeader::of::<StateTable>(0),
+    put: states::put,
+    value: states::value,
+    remove: states::remove,
+};
+
+mod engine {
+    use super::{HrStatus, HrTensor, Result, Seat, c_void, functions};
+
+    functions! {
+        call forward(world, _) { world.forward() }
+        read model(world, _, input: HrTensor) -> HrTensor {
+            let input = world.tensor(input)?;
+            let output = world.run_model(&input)?;
+            Ok(world.give(output))
+        }
+        call criterion(world, _) { world.compute_loss() }
+        call backward(world, _) { world.backward() }
+        call optimizer_step(world, _) { world.optimizer_step() }
+        call lr_step(world, _) {
+            world.calls.push("lr_step()".into());
+            Ok(())
+        }
+        read lr(world, _, group: usize) -> f64 {
+            crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");
+            Ok(world.group.lr)
+        }
+        call set_lr(world, _, group: usize, lr: f64) {
+            crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");
+            world.group.lr = lr;
+            world.advance(|progress| progress.lr = lr);
+            Ok(())
+        }
+    }
+
+    pub(super) unsafe extern "C" fn group_count(_host: *mut c_void) -> usize {
+        1
+    }
+}
+
+mod events {
+    use super::{
+        HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP, Phase, Result, Seat,
+        c_void, functions,
+    };
+
+    functions! {
+        read key(world, seat, name: String, smooth: u32) -> u32 {
+            let name = seat.full_name(world, &name);
+            world.scalar_key(name, smooth != 0)
+        }
+        call put(world, _, key: u32, value: f64) { world.put(key, value) }
+        find latest(world, _, key: u32) -> f64 {
+            Ok(world.scalar(key)?.values.last().map(|(_, _, value)| *value))
+        }
+        find median(world, _, key: u32, window: usize) -> f64 {
+            let values = world.scalar(key)?.values.iter().rev().take(window);
+            let mut values: Vec<_> = values.map(|(_, _, value)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            let (low, high) = (values.get(values.len().saturating_sub(1) / 2), values.get(values.len() / 2));
+            Ok(low.zip(high).map(|(low, high)| f64::midpoint(*low, *high)))
+        }
+        call write(world, _) {
+            world.calls.push("write_events()".into());
+            Ok(())
+        }
+        find metric(world, _, phase: u32, name: String, which: u32) -> f64 {
+            let phase = Phase::from_code(phase);
+            let found = world.metrics.iter().find(|it| it.phase == phase && it.name == name);
+            let value = found.map(|it| if which == METRIC_LATEST_STEP { it.step } else { it.epoch });
+            Ok(value.filter(|value| !value.is_nan()))
+        }
+        find metric_at(world, _, index: usize) -> HrMetricReading {
+            Ok(world.metrics.get(index).map(|it| HrMetricReading {
+                name: HrStr::new(&it.name),
+                phase: it.phase.code(),
+                better: it.better,
+                step: it.step,
+                epoch: it.epoch,
+            }))
+        }
+        find scalar_at(world, _, index: usize) -> HrScalarReading {
+            let mut known = world.scalars.iter().enumerate().filter(|(_, it)| !it.values.is_empty());
+            Ok(known.nth(index).and_then(|(key, it)| {
+                let (iter, _, latest) = *it.values.last()?;
+                let (key, smooth) = (u32::try_from(key).ok()?, it.smooth.into());
+                Some(HrScalarReading { name: HrStr::new(&it.name), key, smooth, iter, latest })
+            }))
+        }
+    }
+}
+
+mod states {
+    use super::{HrStatus, HrStr, HrValue, Seat, WireTree, c_void};
+    use crate::testing::world::World;
+    use std::cell::RefCell;
+
+    thread_local! {
+        // The value that was last lent, and its tree; the value is at one address for as long as the tree.
+        static LENT: RefCell<Option<(WireTree<'static>, Box<crate::Value>)>> = const { RefCell::new(None) };
+    }
+
+    pub(super) unsafe extern "C" fn put(
+        host: *mut c_void,
+        key: HrStr,
+        value: *const HrValue,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle; it lends key and tree until this returns.
+        let (seat, key, value) = unsafe {
+            (Seat::of(host), key.to_lossy().into_owned(), value.as_ref().and_then(|v| v.to_value()))
+        };
+        let put = seat.answer(|world, _| {
+            let Some(value) = value else { crate::bail!("`{key}` is not a value") };
+            remove_from(world, &key);
+            world.states.push((key, value));
+            Ok(())
+        });
+        put.map_or_else(|status| status, |()| HrStatus::OK)
+    }
+
+    pub(super) unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
+        // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
+        let (seat, key) = unsafe { (Seat::of(host), key.to_lossy()) };
+        let found = seat.answer(|world, _| {
+            Ok(world.states.iter().find(|(own, _)| *own == key).map(|(_, value)| value.clone()))
+        });
+        let Ok(Some(value)) = found else { return std::ptr::null() };
+        let value = Box::new(value);
+        // SAFETY: the box stays at its address until the next call, which drops the tree before it.
+        let tree = WireTree::new(unsafe { &*std::ptr::from_ref(value.as_ref()) });
+        LENT.with_borrow_mut(|lent| lent.insert((tree, value)).0.as_ptr())
+    }
+
+    pub(super) unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
+        let (seat, key) = unsafe { (Seat::of(host), key.to_lossy()) };
+        match seat.answer(|world, _| Ok(remove_from(world, &key))) {
+            Ok(true) => HrStatus::OK,
+            Ok(false) => HrStatus::ABSENT,
+            Err(status) => status,
+        }
+    }
+
+    fn remove_from(world: &mut World, key: &str) -> bool {
+        let before = world.states.len();
+        world.states.retain(|(own, _)| own != key);
+        world.states.len() < before
+    }
+}

@@ -1,0 +1,243 @@
+//! Building a fake trainer: the model, the batch, hooks and metrics.
+
+use super::ops::{FakeValue, OpArgs};
+use super::tensor::FakeTensor;
+use super::world::World;
+use super::{Attached, FakeTrainer, Measured, settings};
+use crate::abi::fake::{HookInstance, MetricInstance, Seat};
+use crate::abi::{ABI_MINOR, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use crate::error::Result;
+use crate::hook::{Hook, HookInfo};
+use crate::metric::{Metric, MetricInfo};
+use crate::phase::Phase;
+use crate::point::Point;
+use crate::value::Value;
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Building one.
+impl FakeTrainer {
+    /// A trainer without parameters, hooks and data.
+    pub fn new() -> Self {
+        let world = Rc::new(RefCell::new(World::new()));
+        let own = Seat::connect("test", ABI_MINOR, &world);
+        Self {
+            hooks: Vec::new(),
+            metrics: Vec::new(),
+            world,
+            own,
+            minor: ABI_MINOR,
+            is_attached: false,
+            has_begun: false,
+            val_iters: 1,
+            micro_batches: 1,
+            reached: Vec::new(),
+            checkpoint: None,
+        }
+    }
+
+    /// Plays an older host: one of ABI 1.`minor`, which offers the extensions of that version alone. Call it before
+    /// [`hook`](Self::hook).
+    #[must_use]
+    pub fn abi_minor(mut self, minor: u16) -> Self {
+        self.minor = minor;
+        self
+    }
+
+    fn changed(self, change: impl FnOnce(&mut World)) -> Self {
+        change(&mut self.world.borrow_mut());
+        self
+    }
+
+    /// Gives the model a parameter.
+    #[must_use]
+    pub fn param(self, name: &str, values: impl Into<FakeTensor>) -> Self {
+        self.changed(|world| world.add_param(name, values.into()))
+    }
+
+    /// Gives the model a buffer, such as a batch norm's statistics.
+    #[must_use]
+    pub fn buffer(self, name: &str, values: impl Into<FakeTensor>) -> Self {
+        self.changed(|world| world.add_buffer(name, values.into()))
+    }
+
+    /// Says what `backward` adds to the gradient of a parameter. One without takes no part: its gradient is absent.
+    #[must_use]
+    pub fn grad(self, param: &str, values: impl Into<FakeTensor>) -> Self {
+        let values = values.into();
+        self.changed(|world| {
+            for own in world.params.iter_mut().filter(|own| own.name == param) {
+                own.gradient = Some(values.clone());
+            }
+        })
+    }
+
+    /// Has `backward` compute the gradients from the parameters as they are: for hooks that move them, such as SAM.
+    #[must_use]
+    pub fn gradient(
+        self,
+        function: impl FnMut(&[FakeTensor]) -> Result<Vec<FakeTensor>> + 'static,
+    ) -> Self {
+        self.changed(|world| world.gradient = Some(Box::new(function)))
+    }
+
+    /// The input of every batch.
+    #[must_use]
+    pub fn input(self, values: impl Into<FakeTensor>) -> Self {
+        self.in_batch(SLOT_INPUT, values.into())
+    }
+
+    /// The label of every batch.
+    #[must_use]
+    pub fn label(self, values: impl Into<FakeTensor>) -> Self {
+        self.in_batch(SLOT_LABEL, values.into())
+    }
+
+    /// What the model makes of any input; the input itself where neither this nor [`model`](Self::model) is given.
+    #[must_use]
+    pub fn output(self, values: impl Into<FakeTensor>) -> Self {
+        self.in_batch(SLOT_OUTPUT, values.into())
+    }
+
+    /// The loss of any output; its mean where neither this nor [`criterion`](Self::criterion) is given.
+    #[must_use]
+    pub fn loss(self, value: impl Into<FakeTensor>) -> Self {
+        self.in_batch(SLOT_LOSS, value.into())
+    }
+
+    fn in_batch(self, slot: u32, tensor: FakeTensor) -> Self {
+        self.changed(|world| {
+            if slot == SLOT_INPUT {
+                let rows = tensor.shape().first().map_or(1, |rows| rows.unsigned_abs());
+                world.advance(|progress| progress.batch_size = rows);
+            }
+            world.batch[slot as usize] = Some(tensor);
+        })
+    }
+
+    /// The model: a function of the input and the parameters.
+    #[must_use]
+    pub fn model(
+        self,
+        function: impl FnMut(&FakeTensor, &[FakeTensor]) -> Result<FakeTensor> + 'static,
+    ) -> Self {
+        self.changed(|world| world.model = Some(Box::new(function)))
+    }
+
+    /// The loss: a function of output and label.
+    #[must_use]
+    pub fn criterion(
+        self,
+        function: impl FnMut(&FakeTensor, &FakeTensor) -> Result<FakeTensor> + 'static,
+    ) -> Self {
+        self.changed(|world| world.criterion = Some(Box::new(function)))
+    }
+
+    /// An operator that the fake trainer lacks, or another meaning of one that it has.
+    #[must_use]
+    pub fn op(
+        self,
+        name: &str,
+        function: impl FnMut(&OpArgs<'_>) -> Result<Vec<FakeValue>> + 'static,
+    ) -> Self {
+        self.changed(|world| {
+            world.own_ops.insert(name.to_owned(), Box::new(function));
+        })
+    }
+
+    /// The learning rate that the run begins with; 0.1 unless said.
+    #[must_use]
+    pub fn lr(self, lr: f64) -> Self {
+        self.changed(|world| {
+            (world.group.lr, world.group.base_lr) = (lr, lr);
+            world.advance(|progress| progress.lr = lr);
+        })
+    }
+
+    /// Batches of a validation; 1 unless said, 0 for no validation.
+    #[must_use]
+    pub fn val_iters(mut self, iters: u64) -> Self {
+        self.val_iters = iters;
+        self
+    }
+
+    /// Micro-batches of an iteration; 1 unless said. Each has the whole batch.
+    #[must_use]
+    pub fn micro_batches(mut self, count: u32) -> Self {
+        self.micro_batches = count.max(1);
+        self
+    }
+
+    /// Lets the run have a directory. Nothing is written there: [`file`](Self::file) has what hooks save.
+    #[must_use]
+    pub fn run_dir(self, path: &str) -> Self {
+        self.changed(|world| world.run_dir = Some(path.to_owned()))
+    }
+
+    /// A metric's value over the last pass of a phase, for hooks that watch one.
+    #[must_use]
+    pub fn metric_value(self, phase: Phase, name: &str, value: f64) -> Self {
+        self.changed(|world| world.put_metric(phase, name, 1, f64::NAN, value))
+    }
+
+    /// Adds a hook, named like its type. Hooks run in the order of their levels.
+    ///
+    /// # Errors
+    /// The settings are not those that the hook describes, or it does not take them.
+    pub fn hook<T: Hook + HookInfo + DeserializeOwned>(
+        self,
+        settings: impl Into<Value>,
+    ) -> Result<Self> {
+        self.hook_as::<T>(short_name::<T>(), settings)
+    }
+
+    /// Adds a hook under a name of its own.
+    pub fn hook_as<T: Hook + HookInfo + DeserializeOwned>(
+        mut self,
+        name: &'static str,
+        settings: impl Into<Value>,
+    ) -> Result<Self> {
+        let settings = settings.into();
+        settings::check(T::params(), &settings)
+            .and_then(|()| HookInstance::new::<T>(name, self.minor, &self.world, &settings))
+            .map_err(|error| error.context(format!("hook `{name}`")))
+            .map(|instance| {
+                let points = T::POINTS.iter().filter_map(|name| Point::from_name(name)).collect();
+                let (level, has_state) = (T::LEVEL, T::HAS_STATE);
+                let instance = Rc::new(instance);
+                self.hooks.push(Attached { name, level, points, has_state, instance });
+                self.hooks.sort_by_key(|hook| hook.level);
+                self.set_forward_role();
+                self
+            })
+    }
+
+    /// Adds a metric, named like its type: reset, updated and computed as in a run, in every phase.
+    ///
+    /// # Errors
+    /// As for [`hook`](Self::hook).
+    pub fn metric<T: Metric + MetricInfo + DeserializeOwned>(
+        mut self,
+        settings: impl Into<Value>,
+    ) -> Result<Self> {
+        let (name, settings) = (short_name::<T>(), settings.into());
+        let instance = settings::check(T::params(), &settings)
+            .and_then(|()| MetricInstance::new::<T>(name, self.minor, &self.world, &settings))
+            .map_err(|error| error.context(format!("metric `{name}`")))?;
+        let better = match T::BETTER {
+            "higher" => 1,
+            "lower" => -1,
+            _ => 0,
+        };
+        self.metrics.push(Measured { name, better, instance });
+        Ok(self)
+    }
+}
+
+/// The last word of a type's name.
+fn short_name<T>() -> &'static str {
+    let name = std::any::type_name::<T>();
+    let path = name.split('<').next().unwrap_or(name);
+    path.rsplit("::").next().unwrap_or(path)
+}

@@ -1,0 +1,167 @@
+//! A fake trainer for the tests of a plugin: every point and every service, with small tensors in plain Rust.
+//!
+//! A hook is called through the same tables as in the host, so that settings, points, state and errors take the way that
+//! they take in a run; `cargo test` needs neither the host nor libtorch.
+//!
+//! ```
+//! use hookrack_plugin_api::prelude::*;
+//! use hookrack_plugin_api::settings;
+//! use hookrack_plugin_api::testing::FakeTrainer;
+//!
+//! /// Puts the length of the weights.
+//! #[derive(Deserialize)]
+//! struct WeightNorm {
+//!     #[param(default = 1.0, min = 0.0)]
+//!     scale: f64,
+//! }
+//!
+//! #[hook]
+//! impl Hook for WeightNorm {
+//!     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+//!         let norm = t.params().norm()?.item()?;
+//!         t.put_scalar("weight_norm", self.scale * norm)
+//!     }
+//! }
+//!
+//! fn main() -> Result<()> {
+//!     let mut t = FakeTrainer::new().param("w", [3.0, 4.0]).hook::<WeightNorm>(settings! { scale = 2.0 })?;
+//!     t.fire(Point::AfterTrainIter)?;
+//!     assert_eq!(t.scalar("weight_norm"), Some(10.0));
+//!     t.fit(2, 3)?; // two epochs of three iterations: every point of a run, in order
+//!     assert_eq!(t.scalar_values("weight_norm").len(), 7);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! What it is not: there is no automatic differentiation ([`FakeTrainer::grad`] says what `backward` adds), one parameter
+//! group, one process, no device. Operators are those behind the methods of [`Tensor`](crate::tensor::Tensor) and the
+//! usual ones beside them, computed in doubles and rounded to the tensor's type: compare floats with a tolerance.
+//! [`FakeTrainer::op`] adds one. Use a fake trainer and a real host in different programs: operators are looked up once
+//! in a process.
+
+mod build;
+mod engine;
+mod handles;
+mod look;
+pub(crate) mod ops;
+mod points;
+mod run;
+mod settings;
+mod state;
+pub(crate) mod tensor;
+#[cfg(test)]
+mod tests;
+pub(crate) mod world;
+
+pub use ops::{FakeValue, OpArgs};
+pub use tensor::FakeTensor;
+pub use world::LogLine;
+
+use crate::abi::Host;
+use crate::abi::fake::{HookInstance, MetricInstance, Seat};
+use crate::error::Error;
+use crate::level::Level;
+use crate::point::Point;
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use world::Shared;
+
+/// What an instance has saved.
+#[derive(Clone, Debug, Default)]
+pub struct SavedState {
+    /// Values by key.
+    pub values: Vec<(String, Value)>,
+    /// Tensors by key.
+    pub tensors: Vec<(String, FakeTensor)>,
+}
+
+impl SavedState {
+    /// A saved value.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.values.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+    }
+
+    /// A saved tensor.
+    pub fn tensor(&self, key: &str) -> Option<&FakeTensor> {
+        self.tensors.iter().find(|(own, _)| own == key).map(|(_, tensor)| tensor)
+    }
+}
+
+/// A checkpoint of a fake run: where it was, the weights, and what hooks and metrics saved.
+#[derive(Clone, Debug, Default)]
+pub struct FakeCheckpoint {
+    /// The epoch that was done.
+    pub epoch: u64,
+    /// The iteration that was done.
+    pub iter: u64,
+    /// The parameters by name.
+    pub params: Vec<(String, FakeTensor)>,
+    /// What each instance saved, by its name.
+    pub states: BTreeMap<String, SavedState>,
+}
+
+struct Attached {
+    name: &'static str,
+    level: Level,
+    points: Vec<Point>,
+    has_state: bool,
+    instance: Rc<HookInstance>,
+}
+
+struct Measured {
+    name: &'static str,
+    better: i32,
+    instance: MetricInstance,
+}
+
+/// A trainer without a host. [The module's page](self) has an example.
+///
+/// It is built by methods that take and return it (`param`, `hook`, …) and then driven: by single points
+/// ([`fire`](Self::fire)), iterations, passes, or whole runs ([`fit`](Self::fit)). An error or a panic of a hook is an
+/// `Err` with the words that the host would print. Every hook is called as under `on_error = "abort"`.
+pub struct FakeTrainer {
+    hooks: Vec<Attached>,
+    metrics: Vec<Measured>,
+    world: Shared,
+    own: (&'static Seat, Host),
+    minor: u16,
+    is_attached: bool,
+    has_begun: bool,
+    val_iters: u64,
+    micro_batches: u32,
+    reached: Vec<Point>,
+    checkpoint: Option<FakeCheckpoint>,
+}
+
+impl Default for FakeTrainer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for FakeTrainer {
+    fn drop(&mut self) {
+        // The role holds its hook, and the hook's seat this world.
+        self.world.borrow_mut().forward_role = None;
+        self.hooks.clear();
+        self.metrics.clear();
+        self.own.0.close();
+    }
+}
+
+fn failed(hook: &str, point: Point, world: &Shared, error: &Error) -> Error {
+    let progress = world.borrow().progress.get();
+    let (epoch, iter) = (progress.epoch, progress.iter);
+    Error::new(format!("hook `{hook}` failed at {point}, epoch {epoch}, iteration {iter}: {error}"))
+}
+
+/// Settings of a hook or metric: `settings! { momentum = 0.9, names = vec!["a"] }`.
+#[macro_export]
+macro_rules! settings {
+    ($($key:ident = $value:expr),* $(,)?) => {
+        $crate::Value::Table(::std::vec![
+            $((::std::string::ToString::to_string(::core::stringify!($key)), $crate::Value::from($value))),*
+        ])
+    };
+}

@@ -1,0 +1,141 @@
+//! What happens at a point of a fake run: metrics first, then hooks in their order.
+
+use super::{Attached, FakeTrainer, failed};
+use crate::error::Result;
+use crate::phase::Phase;
+use crate::point::{Pace, Point as P};
+use std::rc::Rc;
+
+/// Points.
+impl FakeTrainer {
+    /// Calls the hooks of a point, with the batch and the gradients that were given in place. Hooks are attached before
+    /// their first other point. A role that no hook holds does what the host's own would.
+    ///
+    /// # Errors
+    /// That of the first hook that fails, with its name and the point.
+    pub fn fire(&mut self, point: P) -> Result<()> {
+        if point != P::OnAttach {
+            self.attach()?;
+        }
+        if point.pace() == Pace::Iter {
+            self.world.borrow_mut().fill_slots();
+        }
+        if point.is_role() { self.role(point) } else { self.reach(point) }
+    }
+
+    pub(super) fn attach(&mut self) -> Result<()> {
+        if self.is_attached {
+            return Ok(());
+        }
+        self.is_attached = true;
+        self.reach(P::OnAttach)
+    }
+
+    pub(super) fn reach_all(&mut self, points: &[P]) -> Result<()> {
+        points.iter().try_for_each(|point| self.reach(*point))
+    }
+
+    pub(super) fn reach(&mut self, point: P) -> Result<()> {
+        self.is_attached |= point == P::OnAttach;
+        self.reached.push(point);
+        self.measure(point)?;
+        let mut order: Vec<&Attached> =
+            self.hooks.iter().filter(|hook| hook.points.contains(&point)).collect();
+        if point.is_reversed() {
+            order.reverse();
+        }
+        order.into_iter().try_for_each(|hook| {
+            let called = hook.instance.on_point(point);
+            called.map_err(|error| failed(hook.name, point, &self.world, &error))
+        })
+    }
+
+    /// Calls every hook of a point, whatever fails; the first error is kept.
+    pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
+        self.reached.push(point);
+        let mut first = outcome;
+        let mut order: Vec<&Attached> =
+            self.hooks.iter().filter(|hook| hook.points.contains(&point)).collect();
+        if point.is_reversed() {
+            order.reverse();
+        }
+        for hook in order {
+            let called = hook.instance.on_point(point);
+            let called = called.map_err(|error| failed(hook.name, point, &self.world, &error));
+            first = first.and(called);
+        }
+        first
+    }
+
+    /// The hook that holds a role: its own, or for a forward pass the general one.
+    fn holder(&self, role: P) -> Option<(&Attached, P)> {
+        let general = [P::OnTrainForward, P::OnValForward, P::OnPredForward].contains(&role);
+        let roles = [Some(role), general.then_some(P::OnIterForward)];
+        roles.into_iter().flatten().find_map(|role| {
+            self.hooks.iter().find(|hook| hook.points.contains(&role)).map(|hook| (hook, role))
+        })
+    }
+
+    pub(super) fn role(&mut self, role: P) -> Result<()> {
+        self.reached.push(role);
+        if let Some((hook, called_as)) = self.holder(role) {
+            let called = hook.instance.on_point(called_as);
+            return called.map_err(|error| failed(hook.name, role, &self.world, &error));
+        }
+        let mut world = self.world.borrow_mut();
+        match role {
+            P::OnPredForward => world.forward(),
+            P::OnTrainForward | P::OnValForward | P::OnIterForward => {
+                world.forward()?;
+                if world.phase() == Phase::Pred { Ok(()) } else { world.compute_loss() }
+            }
+            P::OnIterBackward => world.backward(),
+            P::OnOptimizerStep => world.optimizer_step(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets hooks run the forward role of another.
+    pub(super) fn set_forward_role(&mut self) {
+        let holder = self.holder(P::OnTrainForward);
+        let role = holder.map(|(hook, called_as)| {
+            let instance = Rc::clone(&hook.instance);
+            Rc::new(move || instance.on_point(called_as)) as Rc<dyn Fn() -> Result<()>>
+        });
+        self.world.borrow_mut().forward_role = role;
+    }
+
+    /// What metrics do at a point, before the hooks.
+    fn measure(&mut self, point: P) -> Result<()> {
+        let phase = self.world.borrow().phase();
+        let (reset, update, compute) = match phase {
+            Phase::Train => (P::BeforeTrainEpoch, P::AfterTrainIter, P::AfterTrainEpoch),
+            Phase::Val => (P::BeforeValEpoch, P::AfterValIter, P::AfterValEpoch),
+            Phase::Test => (P::BeforeTestEpoch, P::AfterTestIter, P::AfterTestEpoch),
+            Phase::Pred => (P::BeforePredEpoch, P::AfterPredIter, P::AfterPredEpoch),
+        };
+        for metric in &self.metrics {
+            if point == reset {
+                metric.instance.reset()?;
+            } else if point == update || point == compute {
+                if point == update {
+                    metric.instance.update()?;
+                }
+                let values = metric.instance.values(point == update)?;
+                let mut world = self.world.borrow_mut();
+                for (suffix, value) in values {
+                    let dot = if suffix.is_empty() { "" } else { "." };
+                    let name = format!("{}{dot}{suffix}", metric.name);
+                    let (step, epoch) =
+                        if point == update { (value, f64::NAN) } else { (f64::NAN, value) };
+                    world.put_metric(phase, &name, metric.better, step, epoch);
+                    if point == compute || phase == Phase::Train {
+                        let key = world.scalar_key(format!("{}/{name}", phase.name()), false)?;
+                        world.put(key, value)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,249 @@
+//! Driving a fake trainer through passes and whole runs, in the order of the host's loop.
+
+use super::FakeTrainer;
+use crate::error::{Error, Result};
+use crate::phase::{Outcome, Phase};
+use crate::point::Point as P;
+
+/// The points of a pass without learning, in their order.
+struct Pass {
+    begin: &'static [P],
+    before_iter: &'static [P],
+    forward: P,
+    after_iter: &'static [P],
+    end: &'static [P],
+    /// Reached however the pass ends.
+    close: P,
+    last: &'static [P],
+}
+
+const VAL: Pass = Pass {
+    begin: &[P::BeforeVal, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
+    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeValIter],
+    forward: P::OnValForward,
+    after_iter: &[P::AfterForward, P::AfterValIter, P::AfterEvalIter, P::AfterIter],
+    end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch],
+    close: P::AfterEval,
+    last: &[P::AfterVal],
+};
+
+const TEST: Pass = Pass {
+    begin: &[P::BeforeTest, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
+    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeTestIter],
+    forward: P::OnValForward,
+    after_iter: &[P::AfterForward, P::AfterTestIter, P::AfterEvalIter, P::AfterIter],
+    end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch],
+    close: P::AfterEval,
+    last: &[P::AfterTest],
+};
+
+const PRED: Pass = Pass {
+    begin: &[P::BeforePred, P::BeforeEpoch, P::BeforePredEpoch],
+    before_iter: &[P::BeforeIter, P::BeforePredIter],
+    forward: P::OnPredForward,
+    after_iter: &[P::AfterForward, P::AfterPredIter, P::AfterIter],
+    end: &[P::AfterPredEpoch, P::AfterEpoch],
+    close: P::AfterPred,
+    last: &[],
+};
+
+/// Runs.
+impl FakeTrainer {
+    /// Trains from the first point to the last: `epochs` of `iters` iterations, a validation and a checkpoint after
+    /// each. A stop that a hook asks for is heeded; a failure is followed by the points that follow one in a run.
+    ///
+    /// # Errors
+    /// The first failure of a hook.
+    pub fn fit(&mut self, epochs: u64, iters: u64) -> Result<()> {
+        self.world.borrow().advance(|progress| {
+            (progress.max_epochs, progress.max_iters) = (epochs, epochs * iters);
+        });
+        self.run(|t| t.train(epochs, iters))
+    }
+
+    /// A run of the test points over `iters` batches.
+    ///
+    /// # Errors
+    /// The first failure of a hook.
+    pub fn test(&mut self, iters: u64) -> Result<()> {
+        self.run(|t| t.pass(Phase::Test, &TEST, iters))
+    }
+
+    /// A run of the prediction points over `iters` batches.
+    ///
+    /// # Errors
+    /// The first failure of a hook.
+    pub fn predict(&mut self, iters: u64) -> Result<()> {
+        self.run(|t| t.pass(Phase::Pred, &PRED, iters))
+    }
+
+    /// A validation on its own, outside of a run.
+    ///
+    /// # Errors
+    /// The first failure of a hook.
+    pub fn validate(&mut self, iters: u64) -> Result<()> {
+        self.attach()?;
+        self.pass(Phase::Val, &VAL, iters)
+    }
+
+    /// A training iteration on its own, outside of a run.
+    ///
+    /// # Errors
+    /// The first failure of a hook.
+    pub fn train_iter(&mut self) -> Result<()> {
+        self.attach()?;
+        self.iteration()
+    }
+
+    fn run(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let begun = if self.has_begun {
+            Ok(())
+        } else {
+            self.attach().and_then(|()| self.reach(P::BeforeRun))
+        };
+        let outcome = begun.and_then(|()| body(self));
+        self.note_outcome(outcome.as_ref().err());
+        let outcome = self.close(P::AfterRun, outcome);
+        let outcome = self.close(P::OnDetach, outcome);
+        (self.is_attached, self.has_begun) = (false, false);
+        outcome
+    }
+
+    fn train(&mut self, epochs: u64, iters: u64) -> Result<()> {
+        let outcome = self.reach(P::BeforeTrain).and_then(|()| self.epochs(epochs, iters));
+        self.note_outcome(outcome.as_ref().err());
+        let outcome = outcome.and_then(|()| {
+            let iter = self.world.borrow().progress.get().iter;
+            let is_saved = self.checkpoint.as_ref().is_some_and(|saved| saved.iter == iter);
+            if self.is_stopping() && !is_saved { self.save() } else { Ok(()) }
+        });
+        self.note_outcome(outcome.as_ref().err());
+        self.close(P::AfterTrain, outcome)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.world.borrow().stop.is_some()
+    }
+
+    fn epochs(&mut self, epochs: u64, iters: u64) -> Result<()> {
+        while self.world.borrow().progress.get().epoch < epochs && !self.is_stopping() {
+            self.world.borrow().advance(|p| {
+                (p.phase, p.epoch) = (Phase::Train.code(), p.epoch + 1);
+                (p.inner_iter, p.inner_len) = (0, iters);
+            });
+            self.reach_all(&[P::BeforeEpoch, P::BeforeTrainEpoch])?;
+            for done in 1..=iters {
+                self.iteration()?;
+                if self.is_stopping() && done < iters {
+                    return Ok(());
+                }
+                if done < iters {
+                    self.do_what_is_asked()?;
+                }
+            }
+            self.reach_all(&[P::AfterTrainEpoch, P::AfterEpoch])?;
+            if self.val_iters > 0 || self.is_validation_requested() {
+                self.pass(Phase::Val, &VAL, self.val_iters)?;
+            }
+            self.reach(P::AfterCycle)?;
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// What hooks have asked for in the middle of an epoch.
+    fn do_what_is_asked(&mut self) -> Result<()> {
+        if self.is_validation_requested() {
+            self.pass(Phase::Val, &VAL, self.val_iters)?;
+        }
+        if self.is_checkpoint_requested() { self.save() } else { Ok(()) }
+    }
+
+    fn iteration(&mut self) -> Result<()> {
+        let micros = self.micro_batches;
+        {
+            let mut world = self.world.borrow_mut();
+            world.advance(|p| {
+                (p.phase, p.iter, p.inner_iter) =
+                    (Phase::Train.code(), p.iter + 1, p.inner_iter + 1);
+                (p.samples, p.micro, p.micros) = (p.samples + p.batch_size, 0, micros);
+            });
+            world.begin_iteration();
+        }
+        self.reach_all(&[P::BeforeIter, P::BeforeTrainIter])?;
+        for micro in 0..micros {
+            self.world.borrow().advance(|p| p.micro = micro);
+            self.role(P::OnTrainForward)?;
+            self.reach_all(&[P::AfterForward, P::BeforeBackward])?;
+            self.role(P::OnIterBackward)?;
+            self.reach(P::AfterBackward)?;
+        }
+        self.reach_all(&[P::BeforeClipGrad, P::BeforeOptimizerStep])?;
+        self.role(P::OnOptimizerStep)?;
+        self.reach(P::AfterOptimizerStep)?;
+        self.role(P::OnLrAdjust)?;
+        self.reach_all(&[P::AfterTrainIter, P::AfterIter])?;
+        self.world.borrow_mut().end_iteration();
+        Ok(())
+    }
+
+    /// A pass without learning; where training was is put back afterwards.
+    fn pass(&mut self, phase: Phase, pass: &Pass, iters: u64) -> Result<()> {
+        let before = self.world.borrow().progress.get();
+        self.world.borrow_mut().wants_validation = false;
+        self.world.borrow().advance(|p| {
+            (p.phase, p.inner_iter, p.inner_len) = (phase.code(), 0, iters);
+            (p.micro, p.micros) = (0, 1);
+        });
+        let opened = self.reached.len();
+        let outcome = self.reach_all(pass.begin).and_then(|()| self.batches(pass, iters));
+        let before_pass = if phase == Phase::Pred { P::BeforePred } else { P::BeforeEval };
+        let outcome = match outcome {
+            Ok(()) => self.reach(pass.close).and_then(|()| self.reach_all(pass.last)),
+            // What was opened is closed, whatever failed.
+            failure if self.reached[opened..].contains(&before_pass) => {
+                self.close(pass.close, failure)
+            }
+            failure => failure,
+        };
+        self.world.borrow().advance(|p| {
+            (p.phase, p.inner_iter, p.inner_len) =
+                (before.phase, before.inner_iter, before.inner_len);
+            (p.micro, p.micros) = (before.micro, before.micros);
+        });
+        outcome
+    }
+
+    fn batches(&mut self, pass: &Pass, iters: u64) -> Result<()> {
+        for _ in 0..iters {
+            self.world.borrow().advance(|p| p.inner_iter += 1);
+            self.world.borrow_mut().begin_iteration();
+            self.reach_all(pass.before_iter)?;
+            self.role(pass.forward)?;
+            self.reach_all(pass.after_iter)?;
+            self.world.borrow_mut().end_iteration();
+        }
+        self.reach_all(pass.end)
+    }
+
+    /// Says how the run ended. The first failure is told to hooks at `on_exception`.
+    fn note_outcome(&mut self, error: Option<&Error>) {
+        let Some(error) = error else {
+            let stopped = self.is_stopping();
+            let outcome = if stopped { Outcome::Stopped } else { Outcome::Completed };
+            self.world.borrow().advance(|p| p.outcome = outcome.code());
+            return;
+        };
+        if !self.world.borrow().failure.is_empty() {
+            return;
+        }
+        let failed_point = self.reached.last().map_or(u32::MAX, |point| point.code());
+        self.world.borrow_mut().failure = error.to_string();
+        self.world.borrow().advance(|p| {
+            (p.outcome, p.failed_point) = (Outcome::Failed.code(), failed_point);
+        });
+        // The failure that is told comes first; another one is not the test's subject.
+        let _ = self.close(P::OnException, Ok(()));
+        self.world.borrow_mut().end_iteration();
+    }
+}

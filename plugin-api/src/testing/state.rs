@@ -1,0 +1,88 @@
+//! Saving a fake run, and resuming one.
+
+use super::{FakeCheckpoint, FakeTrainer, SavedState};
+use crate::error::{Error, Result};
+use crate::point::Point as P;
+
+/// State.
+impl FakeTrainer {
+    /// Writes a checkpoint, with the points around it; [`checkpoint`](Self::checkpoint) has it.
+    pub(super) fn save(&mut self) -> Result<()> {
+        self.reach(P::BeforeSaveCheckpoint)?;
+        self.checkpoint = Some(self.save_state()?);
+        self.world.borrow_mut().wants_checkpoint = false;
+        self.reach(P::AfterSaveCheckpoint)
+    }
+
+    /// The last checkpoint that the run wrote.
+    pub fn checkpoint(&self) -> Option<&FakeCheckpoint> {
+        self.checkpoint.as_ref()
+    }
+
+    /// What a checkpoint would hold now.
+    ///
+    /// # Errors
+    /// A hook or metric cannot save its state.
+    pub fn save_state(&self) -> Result<FakeCheckpoint> {
+        let mut states = std::collections::BTreeMap::new();
+        for hook in self.hooks.iter().filter(|hook| hook.has_state) {
+            let saved = hook.instance.save(&self.world);
+            let saved = saved.map_err(|error| unsaved("hook", hook.name, &error))?;
+            states.insert(hook.name.to_owned(), saved);
+        }
+        for metric in &self.metrics {
+            let saved = metric.instance.save(&self.world);
+            let saved = saved.map_err(|error| unsaved("metric", metric.name, &error))?;
+            states.insert(metric.name.to_owned(), saved);
+        }
+        let world = self.world.borrow();
+        let progress = world.progress.get();
+        let params = world.params.iter().map(|it| (it.name.clone(), it.tensor.copy())).collect();
+        Ok(FakeCheckpoint { epoch: progress.epoch, iter: progress.iter, params, states })
+    }
+
+    /// Resumes from a checkpoint: the weights, where the run was, and the state of hooks and metrics of the same names.
+    /// Hooks are attached and `before_run` is reached before, `after_load_checkpoint` after it; a [`fit`](Self::fit) that
+    /// follows goes on from there.
+    ///
+    /// # Errors
+    /// A hook cannot load its state, or fails at one of the points.
+    pub fn resume(&mut self, from: &FakeCheckpoint) -> Result<()> {
+        self.attach()?;
+        self.reach(P::BeforeRun)?;
+        self.has_begun = true;
+        for (name, tensor) in &from.params {
+            self.set_weights(name, tensor.clone())?;
+        }
+        self.world.borrow().advance(|p| (p.epoch, p.iter) = (from.epoch, from.iter));
+        for hook in &self.hooks {
+            if let Some(saved) = from.states.get(hook.name) {
+                let loaded = hook.instance.load(&self.world, saved);
+                loaded.map_err(|error| {
+                    error.context(format!("hook `{}` at load_state", hook.name))
+                })?;
+            }
+        }
+        for metric in &self.metrics {
+            if let Some(saved) = from.states.get(metric.name) {
+                metric.instance.load(&self.world, saved)?;
+            }
+        }
+        self.reach(P::AfterLoadCheckpoint)
+    }
+
+    /// Adds to a metric what another instance of it has saved, as between processes.
+    ///
+    /// # Errors
+    /// There is no such metric, or it cannot take the state.
+    pub fn merge_metric(&mut self, name: &str, saved: &SavedState) -> Result<()> {
+        match self.metrics.iter().find(|metric| metric.name == name) {
+            Some(metric) => metric.instance.merge(&self.world, saved),
+            None => crate::bail!("there is no metric `{name}`"),
+        }
+    }
+}
+
+fn unsaved(what: &str, name: &str, error: &Error) -> Error {
+    Error::new(format!("{what} `{name}` could not save its state: {error}"))
+}

@@ -1,0 +1,349 @@
+//! A small dense tensor in plain Rust, with libtorch's sharing of memory between views.
+
+use crate::abi::DataType;
+use crate::error::Result;
+use crate::view::Element;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// A tensor of the fake trainer: on the CPU, of any shape, of the types that plugins read.
+///
+/// A clone shares the memory, as a second handle to a tensor does; [`copy`](Self::copy) does not.
+#[derive(Clone)]
+pub struct FakeTensor {
+    memory: Rc<RefCell<Memory>>,
+    shape: Rc<[i64]>,
+    strides: Rc<[i64]>,
+    offset: usize,
+}
+
+macro_rules! memory {
+    ($($variant:ident($ty:ty) $dtype:ident = $code:literal $bits:literal,)*) => {
+        /// The numbers, in their own type.
+        pub(crate) enum Memory { $($variant(Vec<$ty>)),* }
+
+        $(pub(crate) const $dtype: DataType = DataType { code: $code, bits: $bits, lanes: 1 };)*
+
+        impl Memory {
+            fn zeros(dtype: DataType, len: usize) -> Result<Self> {
+                $(if dtype == $dtype {
+                    return Ok(Self::$variant(vec![<$ty>::default(); len]));
+                })*
+                crate::bail!("the fake trainer has no tensors of {dtype}")
+            }
+
+            fn dtype(&self) -> DataType {
+                match self { $(Self::$variant(_) => $dtype),* }
+            }
+
+            fn first(&mut self) -> *mut std::ffi::c_void {
+                match self { $(Self::$variant(numbers) => numbers.as_mut_ptr().cast()),* }
+            }
+
+            #[allow(clippy::cast_lossless, clippy::cast_precision_loss, trivial_numeric_casts, clippy::allow_attributes,
+                    reason = "one body for every type; small numbers alone go through a test")]
+            fn number(&self, at: usize) -> f64 {
+                match self { $(Self::$variant(numbers) => numbers[at] as f64),* }
+            }
+
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, trivial_numeric_casts, clippy::allow_attributes,
+                    reason = "storing into a narrower type is what the caller asked for")]
+            fn set(&mut self, at: usize, number: f64) {
+                let number = if self.dtype() == BOOL { f64::from(number != 0.0) } else { number };
+                match self { $(Self::$variant(numbers) => numbers[at] = number as $ty),* }
+            }
+        }
+    };
+}
+memory! {
+    F32(f32) FLOAT32 = 2 32,
+    F64(f64) FLOAT64 = 2 64,
+    I64(i64) INT64 = 0 64,
+    I32(i32) INT32 = 0 32,
+    I16(i16) INT16 = 0 16,
+    I8(i8) INT8 = 0 8,
+    U8(u8) UINT8 = 1 8,
+    Bool(u8) BOOL = 6 8,
+}
+
+/// The type that libtorch calls so.
+pub(crate) fn dtype_named(name: &str) -> Result<DataType> {
+    let known = [FLOAT32, FLOAT64, INT64, INT32, INT16, INT8, UINT8, BOOL];
+    let named = known.into_iter().find(|dtype| dtype.to_string() == name);
+    named.ok_or_else(|| crate::Error::new(format!("the fake trainer has no tensors of {name}")))
+}
+
+/// Strides of elements in order.
+fn in_order(shape: &[i64]) -> Rc<[i64]> {
+    let mut strides = vec![1; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim] * shape[dim].max(1);
+    }
+    strides.into()
+}
+
+pub(crate) fn count(shape: &[i64]) -> usize {
+    usize::try_from(shape.iter().product::<i64>()).unwrap_or(0)
+}
+
+/// Making one.
+impl FakeTensor {
+    /// A tensor of 32-bit floats, as the parameters of a model are.
+    ///
+    /// # Errors
+    /// The numbers do not fill the shape.
+    pub fn new(numbers: &[f64], shape: &[i64]) -> Result<Self> {
+        Self::of(FLOAT32, numbers, shape)
+    }
+
+    pub(crate) fn of(dtype: DataType, numbers: &[f64], shape: &[i64]) -> Result<Self> {
+        let wanted = count(shape);
+        crate::ensure!(
+            numbers.len() == wanted,
+            "{} numbers do not make a tensor of shape {shape:?}",
+            numbers.len()
+        );
+        let mut memory = Memory::zeros(dtype, wanted)?;
+        for (at, number) in numbers.iter().enumerate() {
+            memory.set(at, *number);
+        }
+        Ok(Self::over(memory, shape))
+    }
+
+    fn over(memory: Memory, shape: &[i64]) -> Self {
+        Self {
+            memory: Rc::new(RefCell::new(memory)),
+            shape: shape.into(),
+            strides: in_order(shape),
+            offset: 0,
+        }
+    }
+
+    /// The same memory seen through another shape.
+    pub(crate) fn seen(&self, shape: Vec<i64>, strides: Vec<i64>, offset: usize) -> Self {
+        let (shape, strides) = (shape.into(), strides.into());
+        Self { memory: Rc::clone(&self.memory), shape, strides, offset }
+    }
+}
+
+impl From<f64> for FakeTensor {
+    /// A tensor of one number and no dimension, such as a loss.
+    fn from(number: f64) -> Self {
+        Self::over(Memory::F32(vec![rounded(number)]), &[])
+    }
+}
+
+impl From<Vec<f64>> for FakeTensor {
+    fn from(numbers: Vec<f64>) -> Self {
+        let shape = [i64::try_from(numbers.len()).unwrap_or(0)];
+        Self::over(Memory::F32(numbers.into_iter().map(rounded).collect()), &shape)
+    }
+}
+
+impl From<Vec<i64>> for FakeTensor {
+    /// Whole numbers, such as labels.
+    fn from(numbers: Vec<i64>) -> Self {
+        let shape = [i64::try_from(numbers.len()).unwrap_or(0)];
+        Self::over(Memory::I64(numbers), &shape)
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for FakeTensor {
+    fn from(numbers: [f64; N]) -> Self {
+        numbers.to_vec().into()
+    }
+}
+
+impl<const N: usize> From<[i64; N]> for FakeTensor {
+    fn from(numbers: [i64; N]) -> Self {
+        numbers.to_vec().into()
+    }
+}
+
+impl<const N: usize, const M: usize> From<[[f64; M]; N]> for FakeTensor {
+    /// Rows, such as a batch's input or a model's output.
+    fn from(rows: [[f64; M]; N]) -> Self {
+        let shape = [N, M].map(|size| i64::try_from(size).unwrap_or(0));
+        Self::over(Memory::F32(rows.concat().into_iter().map(rounded).collect()), &shape)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "tensors of 32-bit floats round what they take"
+)]
+fn rounded(number: f64) -> f32 {
+    number as f32
+}
+
+/// Reading and changing one.
+impl FakeTensor {
+    /// The size of each dimension.
+    pub fn shape(&self) -> &[i64] {
+        &self.shape
+    }
+
+    /// The type of its numbers.
+    pub fn dtype(&self) -> DataType {
+        self.memory.borrow().dtype()
+    }
+
+    /// All numbers in order.
+    pub fn values(&self) -> Vec<f64> {
+        let memory = self.memory.borrow();
+        self.places().map(|at| memory.number(at)).collect()
+    }
+
+    /// All numbers in order, in the type `T`.
+    ///
+    /// # Errors
+    /// They are of another type.
+    pub fn elements<T: Element>(&self) -> Result<Vec<T>> {
+        let (found, wanted) = (self.dtype(), T::DATA_TYPE);
+        crate::ensure!(found == wanted, "elements are {found}, not {wanted}");
+        let copy = self.copy();
+        let view = copy.dl_tensor();
+        Ok(view.elements::<T>().to_vec())
+    }
+
+    /// The single number in it.
+    ///
+    /// # Errors
+    /// There is not exactly one.
+    pub fn item(&self) -> Result<f64> {
+        match self.values().as_slice() {
+            [number] => Ok(*number),
+            _ => crate::bail!("a tensor of shape {:?} has no single number", self.shape),
+        }
+    }
+
+    /// A copy with memory of its own.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        self.map(|number| number)
+    }
+
+    /// The same numbers in 64-bit floats.
+    #[must_use]
+    pub fn double(&self) -> Self {
+        self.map_to(FLOAT64, |number| number)
+    }
+
+    /// A new tensor of the same type with a function of each number.
+    #[must_use]
+    pub fn map(&self, function: impl Fn(f64) -> f64) -> Self {
+        self.map_to(self.dtype(), function)
+    }
+
+    pub(crate) fn map_to(&self, dtype: DataType, function: impl Fn(f64) -> f64) -> Self {
+        let values = self.values();
+        let mut memory = Memory::zeros(dtype, values.len())
+            .unwrap_or_else(|_| Memory::F32(vec![0.0; values.len()]));
+        for (at, number) in values.into_iter().enumerate() {
+            memory.set(at, function(number));
+        }
+        Self::over(memory, &self.shape)
+    }
+
+    /// Takes the numbers of another tensor, which may be smaller by dimensions of size 1; every view of this memory
+    /// sees them.
+    ///
+    /// # Errors
+    /// The shapes do not fit.
+    pub fn assign(&self, source: &Self) -> Result<()> {
+        let values = source.expanded(&self.shape)?.values();
+        let places: Vec<_> = self.places().collect();
+        let mut memory = self.memory.borrow_mut();
+        for (at, number) in places.into_iter().zip(values) {
+            memory.set(at, number);
+        }
+        Ok(())
+    }
+
+    /// Where each number is in memory, in order.
+    pub(crate) fn offsets(&self) -> Vec<usize> {
+        self.places().collect()
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..count(&self.shape)).map(|index| self.place(index))
+    }
+
+    fn place(&self, index: usize) -> usize {
+        let (mut index, mut at) = (i64::try_from(index).unwrap_or(0), 0);
+        for (size, stride) in self.shape.iter().zip(self.strides.iter()).rev() {
+            at += index % size * stride;
+            index /= size;
+        }
+        self.offset + usize::try_from(at).unwrap_or(0)
+    }
+
+    pub(crate) fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Whether the numbers are in order in memory.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let ordered = in_order(&self.shape);
+        let mut dims = self.shape.iter().zip(self.strides.iter().zip(ordered.iter()));
+        dims.all(|(size, (stride, wanted))| *size == 1 || stride == wanted)
+    }
+
+    /// Seen in a larger shape: dimensions of size 1 repeat.
+    pub(crate) fn expanded(&self, shape: &[i64]) -> Result<Self> {
+        let refusal =
+            || crate::Error::new(format!("shape {:?} does not expand to {shape:?}", self.shape));
+        let new = shape.len().checked_sub(self.shape.len()).ok_or_else(refusal)?;
+        let (mut sizes, mut strides) = (Vec::new(), Vec::new());
+        for (dim, wanted) in shape.iter().enumerate() {
+            let own = dim.checked_sub(new).map(|dim| (self.shape[dim], self.strides[dim]));
+            let (size, stride) = match own {
+                Some((size, stride)) if size == *wanted || *wanted == -1 => (size, stride),
+                Some((1, _)) | None if *wanted >= 0 => (*wanted, 0),
+                _ => return Err(refusal()),
+            };
+            sizes.push(size);
+            strides.push(stride);
+        }
+        Ok(self.seen(sizes, strides, self.offset))
+    }
+
+    /// A view of the memory as it crosses to a hook. Valid for as long as this tensor.
+    pub(crate) fn dl_tensor(&self) -> crate::abi::DLTensor {
+        let dtype = self.dtype();
+        crate::abi::DLTensor {
+            data: self.memory.borrow_mut().first(),
+            device: crate::abi::DLDevice { device_type: 1, device_id: 0 },
+            ndim: i32::try_from(self.shape.len()).unwrap_or(0),
+            dtype,
+            shape: self.shape.as_ptr(),
+            strides: self.strides.as_ptr(),
+            byte_offset: (self.offset * usize::from(dtype.bits) / 8) as u64,
+        }
+    }
+
+    /// Whether both are views of one memory.
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.memory, &other.memory)
+    }
+}
+
+impl PartialEq for FakeTensor {
+    /// The same type, shape and numbers; NaN equals nothing.
+    fn eq(&self, other: &Self) -> bool {
+        self.dtype() == other.dtype()
+            && self.shape == other.shape
+            && self.values() == other.values()
+    }
+}
+
+impl fmt::Debug for FakeTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?} {:?}", self.dtype(), self.shape, self.values())
+    }
+}

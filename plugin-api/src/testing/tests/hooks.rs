@@ -1,0 +1,196 @@
+//! What hooks see and do, through the fake trainer.
+
+use crate::prelude::*;
+use crate::settings;
+use crate::testing::FakeTrainer;
+
+/// Averages the weights, counts its updates, and keeps both.
+#[derive(Deserialize)]
+struct Ema {
+    #[param(default = 0.5, min = 0.0, max = 1.0)]
+    momentum: f64,
+    #[serde(skip)]
+    average: WeightAverage,
+}
+
+#[hook(level = LOW, mutates = "params")]
+impl Hook for Ema {
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.update(t, 1.0 - self.momentum)
+    }
+    fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.lend(t)
+    }
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.export(t)
+    }
+    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        self.average.save(state)
+    }
+    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
+        self.average.load(state)
+    }
+}
+
+/// Says what it sees.
+#[derive(Deserialize)]
+struct Talker {}
+
+#[hook]
+impl Hook for Talker {
+    fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+        t.put_state("who", t.instance())
+    }
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        info!("loss {}", t.loss()?.item()?);
+        t.put_scalar("@norm", t.grads().norm()?.item()?)?;
+        t.scoped("head", |t| t.put_scalar("loss", t.loss()?.item()?))?;
+        if t.iter() == 3 { t.request_stop("enough") } else { Ok(()) }
+    }
+    fn after_val_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        t.put_scalar("rows", t.loss_weight()?)
+    }
+}
+
+fn ema() -> FakeTrainer {
+    FakeTrainer::new()
+        .param("w", [1.0, 2.0])
+        .grad("w", [1.0, -1.0])
+        .lr(0.5)
+        .hook::<Ema>(settings! {})
+        .unwrap()
+}
+
+#[test]
+fn an_average_follows_the_weights_is_lent_to_evaluations_and_is_exported() {
+    let mut t = ema().run_dir("run");
+    t.train_iter().unwrap();
+    assert_eq!(t.weights("w").unwrap(), [0.5, 2.5]);
+    t.train_iter().unwrap();
+    assert_eq!(t.weights("w").unwrap(), [0.0, 3.0]);
+    t.fire(Point::BeforeEval).unwrap();
+    assert_eq!(t.weights("w").unwrap(), [0.25, 2.75]);
+    t.fire(Point::AfterEval).unwrap();
+    assert_eq!(t.weights("w").unwrap(), [0.0, 3.0]);
+    t.fire(Point::AfterTrain).unwrap();
+    let file = t.file("Ema.safetensors").unwrap();
+    assert_eq!((file[0].0.as_str(), file[0].1.values()), ("w", vec![0.25, 2.75]));
+    assert_eq!(
+        t.logs().last().unwrap().message,
+        "wrote the average of 2 updates to Ema.safetensors"
+    );
+}
+
+#[test]
+fn a_resumed_run_has_the_numbers_of_one_that_went_through() {
+    let mut whole = ema();
+    whole.fit(3, 2).unwrap();
+    let mut first = ema();
+    first.fit(2, 2).unwrap();
+    let saved = first.checkpoint().unwrap().clone();
+    assert_eq!((saved.epoch, saved.iter), (2, 4));
+    let mut second = ema();
+    second.resume(&saved).unwrap();
+    second.fit(3, 2).unwrap();
+    assert_eq!(second.weights("w").unwrap(), whole.weights("w").unwrap());
+    let average = |t: &FakeTrainer| {
+        t.checkpoint().unwrap().states["Ema"].tensor("average.w").unwrap().values()
+    };
+    assert_eq!(average(&second), average(&whole));
+}
+
+#[test]
+fn what_a_hook_says_is_there_to_be_asserted_on() {
+    let mut t = FakeTrainer::new()
+        .param("w", [3.0, 4.0])
+        .grad("w", [3.0, 4.0])
+        .input([[1.0, 1.0], [1.0, 1.0]])
+        .loss(0.25)
+        .hook::<Talker>(settings! {})
+        .unwrap();
+    t.fit(2, 2).unwrap();
+    assert_eq!(t.state("who"), Some(Value::from("Talker")));
+    assert_eq!(
+        (t.scalar("hook/Talker/norm"), t.scalar("train/head/loss")),
+        (Some(5.0), Some(0.25))
+    );
+    assert_eq!(t.scalar_values("val/rows"), [2.0]);
+    assert_eq!(t.stop_reason().as_deref(), Some("enough"));
+    assert_eq!((t.logs()[0].hook.as_str(), t.logs()[0].message.as_str()), ("Talker", "loss 0.25"));
+    assert_eq!(t.tensors_held(), 0);
+    // Stopped in the middle of the second epoch: no closing points, but a checkpoint.
+    let tail = &t.points()[t.points().len() - 5..];
+    assert_eq!(
+        tail,
+        [
+            Point::BeforeSaveCheckpoint,
+            Point::AfterSaveCheckpoint,
+            Point::AfterTrain,
+            Point::AfterRun,
+            Point::OnDetach
+        ]
+    );
+}
+
+#[test]
+fn settings_are_checked_as_a_config_is() {
+    let refused = |settings| FakeTrainer::new().hook::<Ema>(settings).err().unwrap().to_string();
+    assert_eq!(
+        refused(settings! { momentun = 0.5 }),
+        "hook `Ema`: no setting `momentun`; there are [\"momentum\"]"
+    );
+    assert_eq!(
+        refused(settings! { momentum = 2.0 }),
+        "hook `Ema`: `momentum` = 2 is not within 0..=1"
+    );
+}
+
+#[test]
+fn a_tensor_of_an_iteration_that_is_over_is_refused() {
+    #[derive(Deserialize)]
+    struct Late {
+        #[serde(skip)]
+        loss: Option<Tensor>,
+    }
+    #[hook]
+    impl Hook for Late {
+        fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
+            self.loss = Some(t.loss()?);
+            Ok(())
+        }
+        fn after_train_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
+            self.loss.as_ref().map_or(Ok(()), |loss| loss.item().map(drop))
+        }
+    }
+    let mut t = FakeTrainer::new().loss(1.0).hook::<Late>(settings! {}).unwrap();
+    let error = t.fit(1, 1).unwrap_err().to_string();
+    let expected =
+        "hook `Late` failed at after_train_epoch, epoch 1, iteration 1: the tensor is gone: ";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn an_older_host_says_which_extension_it_lacks_and_which_version_has_it() {
+    #[derive(Deserialize)]
+    struct Wants {}
+    #[hook]
+    impl Hook for Wants {
+        fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
+            t.set_accumulation(4)
+        }
+    }
+    let mut t = FakeTrainer::new().abi_minor(0).hook::<Wants>(settings! {}).unwrap();
+    let error = t.fire(Point::BeforeRun).unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "this host (ABI 1.0) does not offer `hookrack.step/1`: use one with ABI 1.1 or later"
+        ),
+        "{error}"
+    );
+    let mut t = FakeTrainer::new().hook::<Wants>(settings! {}).unwrap();
+    t.fire(Point::BeforeRun).unwrap();
+    assert_eq!(t.calls(), ["set_accumulation(4)"]);
+}

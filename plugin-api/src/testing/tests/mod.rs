@@ -1,0 +1,5 @@
+//! Tests of the fake trainer: operators, hooks, runs.
+
+mod hooks;
+mod operators;
+mod runs;

@@ -1,0 +1,213 @@
+//! What the fake trainer holds: the model, the batch, and everything that hooks have said.
+
+use super::FakeValue;
+use super::handles::Arena;
+use super::ops;
+use super::tensor::FakeTensor;
+use crate::abi::{HrProgress, HrTensor};
+use crate::error::{Error, Result};
+use crate::phase::Phase;
+use crate::value::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The world of one fake trainer, shared by the handles of its hooks.
+pub(crate) type Shared = Rc<RefCell<World>>;
+
+type Model = Box<dyn FnMut(&FakeTensor, &[FakeTensor]) -> Result<FakeTensor>>;
+type Criterion = Box<dyn FnMut(&FakeTensor, &FakeTensor) -> Result<FakeTensor>>;
+type Gradient = Box<dyn FnMut(&[FakeTensor]) -> Result<Vec<FakeTensor>>>;
+type OwnOp = Box<dyn FnMut(&ops::OpArgs<'_>) -> Result<Vec<FakeValue>>>;
+
+/// A parameter of the model.
+pub(crate) struct Param {
+    pub(crate) name: String,
+    pub(crate) tensor: FakeTensor,
+    pub(crate) handle: HrTensor,
+    /// What `backward` adds; `None` for a parameter that takes no part.
+    pub(crate) gradient: Option<FakeTensor>,
+    pub(crate) grad: Option<FakeTensor>,
+    pub(crate) trainable: bool,
+}
+
+/// What the optimizer steps parameters with.
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) lr: f64,
+    pub(crate) base_lr: f64,
+    pub(crate) momentum: Option<f64>,
+    pub(crate) weight_decay: f64,
+}
+
+/// A scalar and all its values.
+pub(crate) struct Scalar {
+    pub(crate) name: String,
+    pub(crate) smooth: bool,
+    /// Iteration, samples, value.
+    pub(crate) values: Vec<(u64, u64, f64)>,
+}
+
+/// A metric's values as hooks read them.
+pub(crate) struct MetricValue {
+    pub(crate) phase: Phase,
+    pub(crate) name: String,
+    pub(crate) better: i32,
+    pub(crate) step: f64,
+    pub(crate) epoch: f64,
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// A `LOG_*` of [`log`](crate::log).
+    pub level: u32,
+    /// The hook that was being called.
+    pub hook: String,
+    /// What it said.
+    pub message: String,
+}
+
+/// A file of tensors that a hook has left.
+pub(crate) type TensorFile = Vec<(String, FakeTensor)>;
+
+pub(crate) struct World {
+    pub(crate) progress: Rc<Cell<HrProgress>>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) buffers: Vec<(String, FakeTensor, HrTensor)>,
+    pub(crate) group: Group,
+    pub(crate) model: Option<Model>,
+    pub(crate) criterion: Option<Criterion>,
+    pub(crate) gradient: Option<Gradient>,
+    pub(crate) own_ops: BTreeMap<String, OwnOp>,
+    /// Input, label, output and loss that every batch has unless something computes another.
+    pub(crate) batch: [Option<FakeTensor>; 4],
+    pub(super) slots: [Option<(FakeTensor, HrTensor)>; 5],
+    pub(super) rows: [Vec<HrTensor>; 3],
+    pub(crate) returned: Vec<Vec<HrTensor>>,
+    pub(super) arena: Arena,
+    pub(crate) scalars: Vec<Scalar>,
+    pub(crate) metrics: Vec<MetricValue>,
+    pub(crate) states: Vec<(String, Value)>,
+    pub(crate) stop: Option<String>,
+    pub(crate) wants_validation: bool,
+    pub(crate) wants_checkpoint: bool,
+    pub(crate) logs: Vec<LogLine>,
+    pub(crate) files: BTreeMap<String, TensorFile>,
+    pub(crate) run_dir: Option<String>,
+    /// What else hooks have asked for, in words.
+    pub(crate) calls: Vec<String>,
+    pub(crate) failure: String,
+    pub(crate) recording: bool,
+    pub(crate) pass_left: u64,
+    pub(crate) pass_len: u64,
+    /// Runs the training forward role by whoever holds it.
+    pub(crate) forward_role: Option<Rc<dyn Fn() -> Result<()>>>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let progress = HrProgress {
+            struct_size: u32::try_from(size_of::<HrProgress>()).unwrap_or(0),
+            inner_len: 1,
+            max_epochs: 1,
+            max_iters: 1,
+            micros: 1,
+            world: 1,
+            lr: 0.1,
+            ..HrProgress::default()
+        };
+        let group =
+            Group { name: "main".into(), lr: 0.1, base_lr: 0.1, momentum: None, weight_decay: 0.0 };
+        Self {
+            progress: Rc::new(Cell::new(progress)),
+            params: Vec::new(),
+            buffers: Vec::new(),
+            group,
+            model: None,
+            criterion: None,
+            gradient: None,
+            own_ops: BTreeMap::new(),
+            batch: [const { None }; 4],
+            slots: [const { None }; 5],
+            rows: [const { Vec::new() }; 3],
+            returned: Vec::new(),
+            arena: Arena::default(),
+            scalars: Vec::new(),
+            metrics: Vec::new(),
+            states: Vec::new(),
+            stop: None,
+            wants_validation: false,
+            wants_checkpoint: false,
+            logs: Vec::new(),
+            files: BTreeMap::new(),
+            run_dir: None,
+            calls: Vec::new(),
+            failure: String::new(),
+            recording: false,
+            pass_left: 0,
+            pass_len: 1,
+            forward_role: None,
+        }
+    }
+
+    pub(crate) fn advance(&self, change: impl FnOnce(&mut HrProgress)) {
+        let mut progress = self.progress.get();
+        change(&mut progress);
+        self.progress.set(progress);
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        Phase::from_code(self.progress.get().phase)
+    }
+}
+
+/// Scalars.
+impl World {
+    /// A scalar's number, as its key is known to hooks.
+    pub(crate) fn scalar_key(&mut self, name: String, smooth: bool) -> Result<u32> {
+        let known = self.scalars.iter().position(|scalar| scalar.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.scalars.push(Scalar { name, smooth, values: Vec::new() });
+            self.scalars.len() - 1
+        });
+        Ok(u32::try_from(index)?)
+    }
+
+    pub(crate) fn scalar(&self, key: u32) -> Result<&Scalar> {
+        let found = self.scalars.get(key as usize);
+        found.ok_or_else(|| Error::new(format!("there is no scalar with key {key}")))
+    }
+
+    pub(crate) fn put(&mut self, key: u32, value: f64) -> Result<()> {
+        let progress = self.progress.get();
+        self.scalar(key)?;
+        self.scalars[key as usize].values.push((progress.iter, progress.samples, value));
+        Ok(())
+    }
+
+    /// Sets a metric's values; NaN leaves one as it is.
+    pub(crate) fn put_metric(
+        &mut self,
+        phase: Phase,
+        name: &str,
+        better: i32,
+        step: f64,
+        epoch: f64,
+    ) {
+        let known = self.metrics.iter_mut().find(|it| it.phase == phase && it.name == name);
+        let kept = |new: f64, old: f64| if new.is_nan() { old } else { new };
+        match known {
+            Some(it) => (it.step, it.epoch) = (kept(step, it.step), kept(epoch, it.epoch)),
+            None => {
+                self.metrics.push(MetricValue {
+                    phase,
+                    name: name.to_owned(),
+                    better,
+                    step,
+                    epoch,
+                });
+            }
+        }
+    }
+}
