@@ -38,7 +38,8 @@
 //!     after_forward
 //!     after_val_iter, after_eval_iter, after_iter
 //!   after_val_epoch, after_eval_epoch, after_epoch
-//!   after_eval, after_val
+//!   after_eval                                     ALWAYS once before_eval was reached
+//!   after_val                                      after a whole pass
 //!
 //! CHECKPOINT
 //!   before_save_checkpoint, after_save_checkpoint
@@ -143,13 +144,14 @@ macro_rules! with_points {
             42 AfterPredEpoch after_pred_epoch: Epoch,
             /// The pass over validation or test data is done.
             43 AfterEvalEpoch after_eval_epoch: Epoch,
-            /// Validation or a test is done.
+            /// Validation or a test is over: always where `before_eval` was reached, also when the pass failed or was
+            /// cut short by a signal. What is lent to a pass is taken back here.
             44 AfterEval after_eval: Epoch,
             /// Validation is done.
             45 AfterVal after_val: Epoch,
             /// The test is done.
             46 AfterTest after_test: Epoch,
-            /// Prediction is done.
+            /// Prediction is over: always where `before_pred` was reached, as `after_eval`.
             47 AfterPred after_pred: Epoch,
             /// A training epoch and the validation that belongs to it are both done.
             48 AfterCycle after_cycle: Epoch,
@@ -304,6 +306,8 @@ impl Point {
     /// | stopped by a hook | done | ended if it was whole | always | never | always |
     /// | interrupted | done | cut off | always | never | always |
     /// | failed | cut off | cut off | never | always | always |
+    ///
+    /// `after_eval` and `after_pred` follow `before_eval` and `before_pred` on every ending.
     pub const fn fires_on(self, ending: Outcome) -> Fires {
         match (self, ending) {
             (Self::AfterTrain | Self::AfterRun | Self::OnDetach, _)
@@ -312,6 +316,8 @@ impl Point {
                 Self::BeforeSaveCheckpoint | Self::AfterSaveCheckpoint,
                 Outcome::Interrupted | Outcome::Stopped,
             ) => Fires::Always,
+            // Where the pass that they close has begun.
+            (Self::AfterEval | Self::AfterPred, _) => Fires::InTurn,
             (Self::OnException, _) | (_, Outcome::Failed) => Fires::Never,
             (_, Outcome::Completed | Outcome::Stopped) => Fires::InTurn,
             (point, Outcome::Interrupted) => {

@@ -192,6 +192,71 @@ fn a_signal_in_the_middle_of_a_validation_ends_it_and_the_averaged_weights_do_no
     assert_eq!(run.tensors(model), whole.tensors(model));
 }
 
+/// What ends a validation in its first batch, the exit code, and the points that follow.
+const IN_VALIDATION: [(&str, &str, i32, &str); 6] = [
+    (
+        "after_val_iter",
+        "error",
+        4,
+        "before_iter after_eval on_exception after_train after_run on_detach",
+    ),
+    (
+        "after_val_iter",
+        "panic",
+        4,
+        "before_iter after_eval on_exception after_train after_run on_detach",
+    ),
+    (
+        "after_val_iter",
+        "sigterm",
+        143,
+        "after_iter after_eval before_save_checkpoint after_save_checkpoint after_train after_run on_detach",
+    ),
+    (
+        "after_val_iter",
+        "stop",
+        0,
+        "after_epoch after_eval after_val after_cycle before_save_checkpoint after_save_checkpoint after_train after_run on_detach",
+    ),
+    (
+        "before_eval",
+        "error",
+        4,
+        "before_val after_eval on_exception after_train after_run on_detach",
+    ),
+    (
+        "after_eval",
+        "error",
+        4,
+        "after_epoch after_eval on_exception after_train after_run on_detach",
+    ),
+];
+
+#[test]
+fn after_eval_follows_before_eval_however_the_validation_ends() {
+    for (at, how, code, then) in IN_VALIDATION {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\nhow = \"{how}\"\n\
+             on_error = \"abort\"\nlevel = 70\n\
+             [[custom_hooks]]\ntype = \"Recorder\"\nname = \"r\"\nfile = \"calls\"\nlevel = 80\n"
+        ));
+        bench.train("run", &[]).0.expect(code);
+        let calls = bench.read("calls");
+        let points: Vec<_> = calls.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        // Points within the batch, which differ by who failed, aside.
+        let aside = [
+            "before_eval_iter",
+            "before_val_iter",
+            "after_forward",
+            "after_val_iter",
+            "after_eval_iter",
+        ];
+        let points: Vec<_> = points.into_iter().filter(|point| !aside.contains(point)).collect();
+        let then: Vec<_> = then.split(' ').collect();
+        assert_eq!(points[points.len() - then.len()..], then, "{how} at {at}");
+    }
+}
+
 #[test]
 fn a_failure_while_an_interrupted_run_is_saved_is_told_before_after_train() {
     let faulty = |name: &str, at: &str, how: &str| {

@@ -12,35 +12,48 @@ use tch::Tensor;
 /// The points of a pass, in the order in which they are reached.
 #[derive(Clone, Copy, Debug)]
 pub struct EvalPass {
+    enter: &'static [P],
     begin: &'static [P],
     before_iter: &'static [P],
     forward: P,
     after_iter: &'static [P],
     end: &'static [P],
+    // Follows the first of `begin` however the pass ends: what a hook lends there, it takes back here.
+    close: P,
+    leave: &'static [P],
 }
 
 const VAL: EvalPass = EvalPass {
-    begin: &[P::BeforeVal, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
+    enter: &[P::BeforeVal],
+    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
     before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeValIter],
     forward: P::OnValForward,
     after_iter: &[P::AfterForward, P::AfterValIter, P::AfterEvalIter, P::AfterIter],
-    end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch, P::AfterEval, P::AfterVal],
+    end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch],
+    close: P::AfterEval,
+    leave: &[P::AfterVal],
 };
 
 const TEST: EvalPass = EvalPass {
-    begin: &[P::BeforeTest, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
+    enter: &[P::BeforeTest],
+    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
     before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeTestIter],
     forward: P::OnValForward,
     after_iter: &[P::AfterForward, P::AfterTestIter, P::AfterEvalIter, P::AfterIter],
-    end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch, P::AfterEval, P::AfterTest],
+    end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch],
+    close: P::AfterEval,
+    leave: &[P::AfterTest],
 };
 
 const PRED: EvalPass = EvalPass {
+    enter: &[],
     begin: &[P::BeforePred, P::BeforeEpoch, P::BeforePredEpoch],
     before_iter: &[P::BeforeIter, P::BeforePredIter],
     forward: P::OnPredForward,
     after_iter: &[P::AfterForward, P::AfterPredIter, P::AfterIter],
-    end: &[P::AfterPredEpoch, P::AfterEpoch, P::AfterPred],
+    end: &[P::AfterPredEpoch, P::AfterEpoch],
+    close: P::AfterPred,
+    leave: &[],
 };
 
 impl EvalPass {
@@ -116,7 +129,13 @@ impl Trainer {
         loader.begin(0, 0);
         let inner_len = loader.batches();
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
-        self.aside(phase, inner_len, |t| t.batches(split, points))
+        self.aside(phase, inner_len, |t| {
+            t.fire_each(points.enter)?;
+            let outcome = t.batches(split, points);
+            let is_whole = matches!(outcome, Ok(true));
+            t.close(points.close, outcome.map(drop))?;
+            if is_whole { t.fire_each(points.leave).map(|()| true) } else { Ok(false) }
+        })
     }
 
     /// Goes on with a row of tokens, between the points of a prediction that has no batch: a hook that puts averaged weights
@@ -130,10 +149,12 @@ impl Trainer {
         let mut tokens = Vec::new();
         let ending = self.run(|t| {
             t.aside(Phase::Pred, 0, |t| {
-                t.fire_each(PRED.begin)?;
-                let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
-                tokens = t.locate(made)?;
-                t.fire_each(PRED.end)
+                let outcome = t.fire_each(PRED.begin).and_then(|()| {
+                    let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
+                    tokens = t.locate(made)?;
+                    t.fire_each(PRED.end)
+                });
+                t.close(PRED.close, outcome)
             })
         });
         (ending, tokens)

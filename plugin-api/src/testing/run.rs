@@ -7,44 +7,48 @@ use crate::point::Point as P;
 
 /// The points of a pass without learning, in their order.
 struct Pass {
+    enter: &'static [P],
     begin: &'static [P],
     before_iter: &'static [P],
     forward: P,
     after_iter: &'static [P],
     end: &'static [P],
-    /// Reached however the pass ends.
+    /// Follows the first of `begin` however the pass ends.
     close: P,
-    last: &'static [P],
+    leave: &'static [P],
 }
 
 const VAL: Pass = Pass {
-    begin: &[P::BeforeVal, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
+    enter: &[P::BeforeVal],
+    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
     before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeValIter],
     forward: P::OnValForward,
     after_iter: &[P::AfterForward, P::AfterValIter, P::AfterEvalIter, P::AfterIter],
     end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch],
     close: P::AfterEval,
-    last: &[P::AfterVal],
+    leave: &[P::AfterVal],
 };
 
 const TEST: Pass = Pass {
-    begin: &[P::BeforeTest, P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
+    enter: &[P::BeforeTest],
+    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
     before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeTestIter],
     forward: P::OnValForward,
     after_iter: &[P::AfterForward, P::AfterTestIter, P::AfterEvalIter, P::AfterIter],
     end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch],
     close: P::AfterEval,
-    last: &[P::AfterTest],
+    leave: &[P::AfterTest],
 };
 
 const PRED: Pass = Pass {
+    enter: &[],
     begin: &[P::BeforePred, P::BeforeEpoch, P::BeforePredEpoch],
     before_iter: &[P::BeforeIter, P::BeforePredIter],
     forward: P::OnPredForward,
     after_iter: &[P::AfterForward, P::AfterPredIter, P::AfterIter],
     end: &[P::AfterPredEpoch, P::AfterEpoch],
     close: P::AfterPred,
-    last: &[],
+    leave: &[],
 };
 
 /// Runs.
@@ -195,17 +199,11 @@ impl FakeTrainer {
             (p.phase, p.inner_iter, p.inner_len) = (phase.code(), 0, iters);
             (p.micro, p.micros) = (0, 1);
         });
-        let opened = self.reached.len();
-        let outcome = self.reach_all(pass.begin).and_then(|()| self.batches(pass, iters));
-        let before_pass = if phase == Phase::Pred { P::BeforePred } else { P::BeforeEval };
-        let outcome = match outcome {
-            Ok(()) => self.reach(pass.close).and_then(|()| self.reach_all(pass.last)),
-            // What was opened is closed, whatever failed.
-            failure if self.reached[opened..].contains(&before_pass) => {
-                self.close(pass.close, failure)
-            }
-            failure => failure,
-        };
+        let outcome = self.reach_all(pass.enter).and_then(|()| {
+            let outcome = self.reach_all(pass.begin).and_then(|()| self.batches(pass, iters));
+            self.close(pass.close, outcome)?;
+            self.reach_all(pass.leave)
+        });
         self.world.borrow().advance(|p| {
             (p.phase, p.inner_iter, p.inner_len) =
                 (before.phase, before.inner_iter, before.inner_len);

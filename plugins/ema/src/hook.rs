@@ -51,23 +51,11 @@ macro_rules! averaging_hook {
                 self.average.take_back(t)
             }
 
-            // An evaluation that fails or is cut short never reaches `after_eval`. Whatever comes next finds the model's own
-            // weights: a checkpoint, the end of training, or whoever looks after a failure.
-            fn before_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
-                self.average.take_back(t)
-            }
-
-            fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
-                self.average.take_back(t)
-            }
-
             fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
-                self.average.take_back(t)?;
                 self.average.export(t)
             }
 
             fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
-                self.average.take_back(t)?;
                 if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
             }
 

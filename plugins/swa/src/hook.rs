@@ -119,21 +119,11 @@ impl Hook for SwaHook {
         self.take_back(t)
     }
 
-    fn before_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
-        self.take_back(t)
-    }
-
-    fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
-        self.take_back(t)
-    }
-
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
-        self.take_back(t)?;
         self.export(t)
     }
 
     fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
-        self.take_back(t)?;
         if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
     }
 

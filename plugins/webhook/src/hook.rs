@@ -123,7 +123,8 @@ impl Hook for WebhookHook {
         self.tell(Event::Epoch, t)
     }
 
-    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+    // Of a whole pass: `after_eval` also follows one that was cut short.
+    fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         self.tell(Event::Validated, t)
     }
 
