@@ -62,6 +62,13 @@ impl FakeTrainer {
         self.changed(|world| world.add_buffer(name, values.into()))
     }
 
+    /// Gives the model a layer, with the output that it has in every forward pass.
+    #[must_use]
+    pub fn layer(self, name: &str, output: impl Into<FakeTensor>) -> Self {
+        let layer = (name.to_owned(), output.into());
+        self.changed(|world| world.layers.push(layer))
+    }
+
     /// Says what `backward` adds to the gradient of a parameter. One without takes no part: its gradient is absent.
     #[must_use]
     pub fn grad(self, param: &str, values: impl Into<FakeTensor>) -> Self {

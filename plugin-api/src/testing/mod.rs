@@ -150,10 +150,10 @@ impl Drop for FakeTrainer {
     }
 }
 
-fn failed(hook: &str, point: Point, world: &Shared, error: &Error) -> Error {
+fn failed(what: &str, point: Point, world: &Shared, error: &Error) -> Error {
     let progress = world.borrow().progress.get();
     let (epoch, iter) = (progress.epoch, progress.iter);
-    Error::new(format!("hook `{hook}` failed at {point}, epoch {epoch}, iteration {iter}: {error}"))
+    Error::new(format!("{what} failed at {point}, epoch {epoch}, iteration {iter}: {error}"))
 }
 
 /// Settings of a hook or metric: `settings! { momentum = 0.9, names = vec!["a"] }`.

@@ -1,7 +1,7 @@
 //! What happens at a point of a fake run: metrics first, then hooks in their order.
 
-use super::{Attached, FakeTrainer, failed};
-use crate::error::Result;
+use super::{Attached, FakeTrainer, Measured, failed};
+use crate::error::{Error, Result};
 use crate::phase::Phase;
 use crate::point::{Pace, Point as P};
 use std::rc::Rc;
@@ -46,7 +46,9 @@ impl FakeTrainer {
         }
         order.into_iter().try_for_each(|hook| {
             let called = hook.instance.on_point(point);
-            called.map_err(|error| failed(hook.name, point, &self.world, &error))
+            called.map_err(|error| {
+                failed(&format!("hook `{}`", hook.name), point, &self.world, &error)
+            })
         })
     }
 
@@ -61,7 +63,9 @@ impl FakeTrainer {
         }
         for hook in order {
             let called = hook.instance.on_point(point);
-            let called = called.map_err(|error| failed(hook.name, point, &self.world, &error));
+            let called = called.map_err(|error| {
+                failed(&format!("hook `{}`", hook.name), point, &self.world, &error)
+            });
             first = first.and(called);
         }
         first
@@ -80,7 +84,9 @@ impl FakeTrainer {
         self.reached.push(role);
         if let Some((hook, called_as)) = self.holder(role) {
             let called = hook.instance.on_point(called_as);
-            return called.map_err(|error| failed(hook.name, role, &self.world, &error));
+            return called.map_err(|error| {
+                failed(&format!("hook `{}`", hook.name), role, &self.world, &error)
+            });
         }
         let mut world = self.world.borrow_mut();
         match role {
@@ -114,26 +120,35 @@ impl FakeTrainer {
             Phase::Test => (P::BeforeTestEpoch, P::AfterTestIter, P::AfterTestEpoch),
             Phase::Pred => (P::BeforePredEpoch, P::AfterPredIter, P::AfterPredEpoch),
         };
+        let failed = |metric: &Measured, error: &Error| {
+            failed(&format!("metric `{}`", metric.name), point, &self.world, error)
+        };
         for metric in &self.metrics {
             if point == reset {
-                metric.instance.reset()?;
+                metric.instance.reset().map_err(|error| failed(metric, &error))?;
             } else if point == update || point == compute {
-                if point == update {
-                    metric.instance.update()?;
-                }
-                let values = metric.instance.values(point == update)?;
-                let mut world = self.world.borrow_mut();
-                for (suffix, value) in values {
-                    let dot = if suffix.is_empty() { "" } else { "." };
-                    let name = format!("{}{dot}{suffix}", metric.name);
-                    let (step, epoch) =
-                        if point == update { (value, f64::NAN) } else { (f64::NAN, value) };
-                    world.put_metric(phase, &name, metric.better, step, epoch);
-                    if point == compute || phase == Phase::Train {
-                        let key = world.scalar_key(format!("{}/{name}", phase.name()), false)?;
-                        world.put(key, value)?;
-                    }
-                }
+                self.read(metric, phase, point == update)
+                    .map_err(|error| failed(metric, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a batch into a metric, or the values of a whole pass out of it.
+    fn read(&self, metric: &Measured, phase: Phase, is_step: bool) -> Result<()> {
+        if is_step {
+            metric.instance.update()?;
+        }
+        let values = metric.instance.values(is_step)?;
+        let mut world = self.world.borrow_mut();
+        for (suffix, value) in values {
+            let dot = if suffix.is_empty() { "" } else { "." };
+            let name = format!("{}{dot}{suffix}", metric.name);
+            let (step, epoch) = if is_step { (value, f64::NAN) } else { (f64::NAN, value) };
+            world.put_metric(phase, &name, metric.better, step, epoch);
+            if !is_step || phase == Phase::Train {
+                let key = world.scalar_key(format!("{}/{name}", phase.name()), false)?;
+                world.put(key, value)?;
             }
         }
         Ok(())

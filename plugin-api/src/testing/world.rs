@@ -98,6 +98,8 @@ pub(crate) struct World {
     /// What else hooks have asked for, in words.
     pub(crate) calls: Vec<String>,
     pub(crate) failure: String,
+    /// Outputs of layers by name.
+    pub(crate) layers: Vec<(String, FakeTensor)>,
     pub(crate) recording: bool,
     pub(crate) pass_left: u64,
     pub(crate) pass_len: u64,
@@ -144,6 +146,7 @@ impl World {
             run_dir: None,
             calls: Vec::new(),
             failure: String::new(),
+            layers: Vec::new(),
             recording: false,
             pass_left: 0,
             pass_len: 1,

@@ -3,8 +3,8 @@
 use super::{Seat, functions, noted, table};
 use crate::abi::{
     ArtifactTable, AutogradTable, Extension, HistoryTable, HrHeader, HrMetricInfo, HrScalarPoint,
-    HrScalarSink, HrStatus, HrStr, HrTensor, LossTable, MetricTable, ParamTable, PassTable,
-    RoleTable,
+    HrScalarSink, HrStatus, HrStr, HrTensor, LayerTable, LossTable, MetricTable, ParamTable,
+    PassTable, RoleTable,
 };
 use crate::error::Result;
 use std::ffi::c_void;
@@ -24,6 +24,7 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
         offer(&noted::checkpoints::TABLE),
         offer(&noted::console::TABLE),
         offer(&history::TABLE),
+        offer(&layers::TABLE),
         offer(&loss::TABLE),
         offer(&noted::lr::TABLE),
         offer(&noted::media::TABLE),
@@ -39,6 +40,16 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
     .into_iter();
     let found = offers.find(|(own, since, _)| *own == id && *since <= seat.minor);
     found.map_or(std::ptr::null(), |(_, _, table)| table)
+}
+
+/// Whether a name fits a pattern in which `*` is any run of letters.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
+            (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..]))
+        }),
+    }
 }
 
 mod artifacts {
@@ -150,6 +161,60 @@ mod history {
     }
 }
 
+mod layers {
+    use super::{
+        HrHeader, HrStatus, HrStr, HrTensor, LayerTable, Result, Seat, c_void, fits, functions,
+        table,
+    };
+    table!(LayerTable { watch, name, output });
+
+    functions! {
+        find name(world, _, index: usize) -> HrStr {
+            Ok(world.layers.get(index).map(|(name, _)| HrStr::new(name)))
+        }
+        find output(world, _, index: usize) -> HrTensor {
+            // There is one where the model has run in this iteration.
+            let has_run = world.in_slot(crate::abi::SLOT_OUTPUT).is_some();
+            let layer = world.layers.get(index).filter(|_| has_run).map(|(_, output)| output.clone());
+            Ok(layer.map(|output| world.give(output)))
+        }
+    }
+
+    unsafe extern "C" fn watch(
+        host: *mut c_void,
+        pattern: HrStr,
+        indices: *mut usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle; it lends the pattern until this returns.
+        let (seat, pattern) = unsafe { (Seat::of(host), pattern.to_lossy()) };
+        let found = seat.answer(|world, _| {
+            let names = world.layers.iter().enumerate();
+            let found: Vec<_> = names
+                .filter(|(_, (name, _))| fits(&pattern, name))
+                .map(|(index, _)| index)
+                .collect();
+            crate::ensure!(
+                !found.is_empty(),
+                "no layer matches `{pattern}`: give the model one with FakeTrainer::layer"
+            );
+            Ok(found)
+        });
+        let found = match found {
+            Ok(found) => found,
+            Err(status) => return status,
+        };
+        for (place, index) in found.iter().take(capacity).enumerate() {
+            // SAFETY: a hook gives a row of `capacity` places.
+            unsafe { indices.add(place).write(*index) };
+        }
+        // SAFETY: a hook gives a place for one number.
+        unsafe { count.write(found.len()) };
+        HrStatus::OK
+    }
+}
+
 mod loss {
     use super::{HrHeader, HrStatus, LossTable, Result, Seat, c_void, functions, table};
     table!(LossTable { weight });
@@ -198,7 +263,9 @@ mod metrics {
 }
 
 mod params {
-    use super::{HrHeader, HrStatus, HrStr, ParamTable, Result, Seat, c_void, functions, table};
+    use super::{
+        HrHeader, HrStatus, HrStr, ParamTable, Result, Seat, c_void, fits, functions, table,
+    };
     table!(ParamTable {
         trainable,
         set_trainable,
@@ -211,16 +278,6 @@ mod params {
         weight_decay,
         set_weight_decay
     });
-
-    /// Whether a name fits a pattern in which `*` is any run of letters.
-    fn fits(pattern: &str, name: &str) -> bool {
-        match pattern.split_once('*') {
-            None => pattern == name,
-            Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
-                (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..]))
-            }),
-        }
-    }
 
     fn one(group: usize) -> Result<()> {
         crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");

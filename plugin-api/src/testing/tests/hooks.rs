@@ -194,3 +194,16 @@ fn an_older_host_says_which_extension_it_lacks_and_which_version_has_it() {
     t.fire(Point::BeforeRun).unwrap();
     assert_eq!(t.calls(), ["set_accumulation(4)"]);
 }
+
+#[test]
+fn every_extension_is_offered_and_layers_have_outputs_after_a_forward_pass() {
+    let mut t = FakeTrainer::new().layer("fc1", [1.0, 2.0]).layer("fc2", [3.0]);
+    let missing = crate::abi::EXTENSIONS.iter().filter(|it| t.own.1.extension(it.id).is_null());
+    assert_eq!(missing.map(|it| it.id).collect::<Vec<_>>(), [""; 0]);
+    let watched = t.with(|t| t.watch_layers("fc*")).unwrap();
+    let error = t.with(|t| t.layer_output(&watched[0]).err()).unwrap().to_string();
+    assert_eq!(error, "layer `fc1` has given no output in this iteration");
+    t.fire(Point::OnTrainForward).unwrap();
+    let read = |t: &mut Trainer| t.layer_output(&watched[0])?.to_vec::<f32>();
+    assert_eq!(t.with(read).unwrap(), [1.0, 2.0]);
+}
