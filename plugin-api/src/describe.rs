@@ -1,6 +1,6 @@
 //! What a settings struct tells about itself: each parameter's name, type, default and doc line.
 //!
-//! The prelude's `#[derive(Deserialize)]` writes the [`Describe`] implementation from the struct as it stands,
+//! `#[derive(Settings)]` writes the [`Describe`] implementation from the struct as it stands,
 //! so that a config can be checked, completed and documented without loading a single tensor.
 
 use crate::value::{Value, from_value};
@@ -323,5 +323,7 @@ pub trait AskUndescribed {
 
 impl<T> AskUndescribed for Ask<T> {}
 
+#[cfg(test)]
+mod settings_tests;
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,8 @@ pub trait HookInfo {
     const POINTS: &'static [&'static str];
     /// Where it stands when the config does not say.
     const LEVEL: Level;
+    /// How often it runs when the config does not say: `10it`, `2ep`, or nothing for always.
+    const EVERY: &'static str = "";
     /// Other names by which a config may name it.
     const ALIASES: &'static str = "";
     /// What it changes: words out of `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.

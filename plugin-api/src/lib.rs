@@ -5,18 +5,13 @@
 //! use hookrack_plugin_api::prelude::*;
 //!
 //! /// Keeps an exponential moving average of the parameters.
-//! #[derive(Deserialize)]
-//! #[serde(deny_unknown_fields)]
+//! #[derive(Settings)]
 //! struct Ema {
 //!     /// How much of the average stays at each step.
-//!     #[serde(default = "momentum")]
-//!     #[param(min = 0.0, max = 1.0)]
+//!     #[param(default = 0.999, min = 0.0, max = 1.0)]
 //!     momentum: f64,
-//!     #[serde(skip)]
+//!     #[param(skip)]
 //!     shadow: TensorList,
-//! }
-//! fn momentum() -> f64 {
-//!     0.999
 //! }
 //!
 //! #[hook(level = NORMAL, mutates = "nothing")]
@@ -44,6 +39,7 @@ mod better;
 mod choice;
 pub mod describe;
 mod error;
+pub mod every;
 mod export;
 mod hook;
 mod level;
@@ -73,7 +69,7 @@ pub use choice::Choice;
 pub use describe::{Describe, Param, ParamType, Presence};
 pub use error::{Error, Result};
 pub use hook::{Hook, HookInfo};
-pub use hookrack_plugin_macros::{hook, metric};
+pub use hookrack_plugin_macros::{Settings, hook, metric};
 pub use level::Level;
 pub use metric::{Metric, MetricInfo, Scalars};
 pub use phase::{Outcome, Phase};
@@ -85,6 +81,9 @@ pub use trainer::{
     ProfileOptions, ScalarKey, ScalarPoint, ScalarReading, Trainer,
 };
 pub use value::{Value, from_value};
+
+/// The version of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a plugin imports.
 pub mod prelude {
@@ -99,7 +98,7 @@ pub mod prelude {
         ScalarPoint, Scalars, StateReader, StateWriter, Trainer, WeightAverage, bail, debug,
         ensure, error, export_plugin, hook, info, metric, trace, warn,
     };
-    pub use hookrack_plugin_macros::Deserialize;
+    pub use hookrack_plugin_macros::{Deserialize, Settings};
     pub use serde::de::Deserialize;
 }
 

@@ -53,6 +53,9 @@ pub fn of_hook<T: HookInfo>(name: &str) -> String {
         write_json_text(point, out);
     });
     _ = write!(out, ",\"level\":{},\"state\":{}", T::LEVEL.0, T::HAS_STATE);
+    if !T::EVERY.is_empty() {
+        text("every", T::EVERY, &mut out);
+    }
     words("aliases", T::ALIASES, &mut out);
     words("mutates", T::MUTATES, &mut out);
     words("reads", T::READS, &mut out);

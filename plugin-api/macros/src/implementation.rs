@@ -1,6 +1,6 @@
 //! `#[hook]` and `#[metric]`: the impl block as written, and what it tells about itself.
 
-use crate::attributes::{expr_of, text_of};
+use crate::attributes::{check_keys, check_texts, expr_of, text_of};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Error, Expr, ImplItem, ItemImpl, Meta, Result};
@@ -18,18 +18,14 @@ const ALIASES: [(&str, &str); 9] = [
     ("after_hook_is_attached", "on_attach"),
 ];
 
-fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
-    for entry in entries {
-        if !known.iter().any(|key| entry.path().is_ident(key)) {
-            return Err(Error::new_spanned(entry, format!("expected one of {}", known.join(", "))));
-        }
-    }
-    Ok(())
-}
-
-/// `#[hook(level = NORMAL, aliases = "…", mutates = "params", reads = "…", writes = "…", ops = […], on_error = "abort")]`
+/// `#[hook(level = NORMAL, every = "10it", aliases = "…", mutates = "params", reads = "…", writes = "…", ops = […], on_error = "abort")]`
 pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> {
-    check_keys(entries, &["level", "aliases", "mutates", "reads", "writes", "ops", "on_error"])?;
+    check_keys(
+        entries,
+        &["level", "every", "aliases", "mutates", "reads", "writes", "ops", "on_error"],
+    )?;
+    check_texts(entries, &["every", "aliases", "mutates", "reads", "writes", "on_error"])?;
+    check_every(entries)?;
     resolve_aliases(&mut item);
     let methods = methods(&item);
     let is_state = |name: &str| matches!(name, "save_state" | "load_state");
@@ -41,8 +37,14 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
         .map(|(name, cfg)| quote!(#(#cfg)* #name));
     let level = level(expr_of(entries, "level"));
     let text = |key| text_of(entries, key).unwrap_or_default();
-    let (mutates, reads, writes, on_error, aliases) =
-        (text("mutates"), text("reads"), text("writes"), text("on_error"), text("aliases"));
+    let (mutates, reads, writes, on_error, aliases, every) = (
+        text("mutates"),
+        text("reads"),
+        text("writes"),
+        text("on_error"),
+        text("aliases"),
+        text("every"),
+    );
     let ty = &item.self_ty;
     let (about, ops) = (about(ty), ops(entries)?);
     Ok(quote! {
@@ -51,6 +53,7 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
         impl ::hookrack_plugin_api::HookInfo for #ty {
             const POINTS: &'static [&'static str] = &[#(#points),*];
             const LEVEL: ::hookrack_plugin_api::Level = #level;
+            const EVERY: &'static str = #every;
             const ALIASES: &'static str = #aliases;
             const MUTATES: &'static str = #mutates;
             const READS: &'static str = #reads;
@@ -63,9 +66,21 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
     })
 }
 
+/// A cadence is a number and a unit. The host reads it again; here the mistake is shown at its place.
+fn check_every(entries: &[Meta]) -> Result<()> {
+    let Some(every) = expr_of(entries, "every") else { return Ok(()) };
+    let text = text_of(entries, "every").unwrap_or_default();
+    let count = text.strip_suffix("it").or_else(|| text.strip_suffix("ep"));
+    if count.and_then(|count| count.parse::<u64>().ok()).is_some_and(|count| count > 0) {
+        return Ok(());
+    }
+    Err(Error::new_spanned(every, "expected iterations or epochs, such as \"10it\" or \"2ep\""))
+}
+
 /// `#[metric(better = "higher", unit = "%", aliases = "…", ops = […])]`
 pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
     check_keys(entries, &["better", "unit", "aliases", "ops"])?;
+    check_texts(entries, &["better", "unit", "aliases"])?;
     let text = |key| text_of(entries, key).unwrap_or_default();
     let (better, unit, aliases) = (text("better"), text("unit"), text("aliases"));
     if !matches!(better.as_str(), "higher" | "lower" | "") {
@@ -151,5 +166,40 @@ fn level(given: Option<&Expr>) -> TokenStream {
             quote!(::hookrack_plugin_api::Level::#path)
         }
         Some(number) => quote!(::hookrack_plugin_api::Level(#number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hook, metric};
+    use syn::{ItemImpl, Meta, parse_quote};
+
+    fn error(entry: Meta) -> String {
+        let item: ItemImpl = parse_quote!(impl Hook for Watch {});
+        hook(&[entry], item).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_a_hook_cannot_say_is_refused_with_what_it_can() {
+        assert_eq!(
+            error(parse_quote!(levle = 3)),
+            "unknown key `levle`: expected level, every, aliases, mutates, reads, writes, ops or on_error"
+        );
+        assert_eq!(error(parse_quote!(mutates = params)), "expected a text: mutates = \"…\"");
+        assert_eq!(
+            error(parse_quote!(ops = "aten::add")),
+            "expected a list, such as [NORM, \"aten::add\"]"
+        );
+        for every in ["10", "it", "0it", "10 it", "-1ep"] {
+            let entry = parse_quote!(every = #every);
+            assert!(error(entry).starts_with("expected iterations or epochs"), "{every}");
+        }
+    }
+
+    #[test]
+    fn a_metric_is_better_higher_or_lower() {
+        let item: ItemImpl = parse_quote!(impl Metric for Share {});
+        let error = metric(&[parse_quote!(better = "more")], &item).unwrap_err().to_string();
+        assert_eq!(error, "better is \"higher\" or \"lower\"");
     }
 }

@@ -1,0 +1,162 @@
+//! `#[derive(Settings)]` and `#[derive(Deserialize)]`: serde's derive on a twin of the struct, and a description of the
+//! fields.
+
+mod choice;
+mod field;
+#[cfg(test)]
+mod tests;
+
+use crate::attributes::{doc_line, entries};
+use field::{FieldSpec, Place};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Result};
+
+/// Which of the two derives is at work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `#[derive(Settings)]`: everything is said in `#[param(…)]`, and unknown keys are refused.
+    Settings,
+    /// `#[derive(Deserialize)]`: serde's attributes, and `#[param(…)]` beside them.
+    Deserialize,
+}
+
+/// The implementation for one struct or enum.
+pub(crate) fn derive(input: &DeriveInput, dialect: Dialect) -> Result<TokenStream> {
+    if !input.generics.params.is_empty() {
+        return Err(Error::new_spanned(&input.generics, "settings take no generic parameters"));
+    }
+    if dialect == Dialect::Settings {
+        no_serde(&input.attrs)?;
+        if let Some(attr) = input.attrs.iter().find(|attr| attr.path().is_ident("param")) {
+            return Err(Error::new_spanned(attr, "`#[param]` belongs on a field or a variant"));
+        }
+    }
+    let nothing = Punctuated::default();
+    match (&input.data, dialect) {
+        (Data::Struct(data), _) => match (&data.fields, dialect) {
+            (Fields::Named(fields), _) => derive_struct(input, &fields.named, dialect),
+            (Fields::Unit, Dialect::Settings) => derive_struct(input, &nothing, dialect),
+            _ => Err(Error::new_spanned(&input.ident, "settings need named fields")),
+        },
+        (Data::Enum(data), _) => choice::derive(input, data, dialect),
+        (Data::Union(_), _) => Err(Error::new_spanned(&input.ident, "a union cannot be settings")),
+    }
+}
+
+fn serde_attrs(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident("serde"))
+}
+
+/// `#[derive(Settings)]` has one attribute for everything.
+fn no_serde(attrs: &[Attribute]) -> Result<()> {
+    match serde_attrs(attrs).next() {
+        None => Ok(()),
+        Some(attr) => Err(Error::new_spanned(
+            attr,
+            "`#[derive(Settings)]` takes `#[param(…)]` instead: default, name, alias, skip, flatten; unknown keys are \
+             refused without being told",
+        )),
+    }
+}
+
+/// Attributes that change which keys serde accepts in ways that the description does not follow.
+fn refuse_undescribed(attrs: &[Attribute], keys: &[&str]) -> Result<()> {
+    let found = entries(attrs, "serde")?
+        .into_iter()
+        .find(|meta| keys.iter().any(|key| meta.path().is_ident(key)));
+    match found {
+        None => Ok(()),
+        Some(meta) => Err(Error::new_spanned(
+            meta,
+            "the parameter description cannot follow this; write it on each field, or derive serde::Deserialize",
+        )),
+    }
+}
+
+fn derive_struct(
+    input: &DeriveInput,
+    fields: &Punctuated<Field, syn::Token![,]>,
+    dialect: Dialect,
+) -> Result<TokenStream> {
+    refuse_undescribed(
+        &input.attrs,
+        &["rename_all", "rename_all_fields", "default", "transparent", "from", "try_from"],
+    )?;
+    let specs =
+        fields.iter().map(|field| FieldSpec::read(field, dialect)).collect::<Result<Vec<_>>>()?;
+    let name = &input.ident;
+    let doc = doc_line(&input.attrs);
+    let container = container_attrs(input, &specs, dialect);
+    let twin_fields = specs.iter().map(FieldSpec::twin);
+    let defaults = specs.iter().filter_map(FieldSpec::default_fn);
+    let checks = specs.iter().filter_map(FieldSpec::check);
+    let moved = specs.iter().map(|spec| {
+        let ident = spec.ident;
+        quote!(#ident: twin.#ident)
+    });
+    let described = specs.iter().map(FieldSpec::describe);
+    let valued = specs.iter().map(FieldSpec::value);
+    Ok(quote! {
+        const _: () = {
+            use ::hookrack_plugin_api::__private as api;
+            #[allow(unused_imports, reason = "a struct needs them only where it has such fields")]
+            use api::{AskAnything as _, AskDefault as _, AskNested as _, AskOption as _, AskSetting as _, Describe as _, Setting as _};
+
+            #[derive(api::serde::Deserialize)]
+            #[serde(crate = "::hookrack_plugin_api::__private::serde")]
+            #container
+            struct Twin { #(#twin_fields),* }
+
+            #(#defaults)*
+
+            impl<'de> api::serde::de::Deserialize<'de> for #name {
+                fn deserialize<D: api::serde::de::Deserializer<'de>>(
+                    deserializer: D,
+                ) -> ::core::result::Result<Self, D::Error> {
+                    #[allow(unused_variables, reason = "a struct may have no settings at all")]
+                    let twin = <Twin as api::serde::de::Deserialize>::deserialize(deserializer)?;
+                    #(#checks)*
+                    ::core::result::Result::Ok(Self { #(#moved),* })
+                }
+            }
+
+            impl api::Describe for #name {
+                const DOC: &'static str = #doc;
+                fn params() -> ::std::vec::Vec<api::Param> {
+                    #[allow(unused_mut, reason = "a struct may have no settings at all")]
+                    let mut params = ::std::vec::Vec::new();
+                    #(#described)*
+                    params
+                }
+            }
+
+            impl api::Setting for #name {
+                fn param_type() -> api::ParamType {
+                    api::ParamType::Table(<Self as api::Describe>::params())
+                }
+                fn to_value(&self) -> ::core::option::Option<api::Value> {
+                    #[allow(unused_mut, reason = "a struct may have no settings at all")]
+                    let mut fields = ::std::vec::Vec::new();
+                    #(#valued)*
+                    ::core::option::Option::Some(api::Value::Table(fields))
+                }
+            }
+        };
+    })
+}
+
+/// What the twin says to serde as a whole. Serde cannot refuse unknown keys beside a flattened field; the host does, by
+/// the description.
+fn container_attrs(input: &DeriveInput, specs: &[FieldSpec<'_>], dialect: Dialect) -> TokenStream {
+    let is_flat = specs.iter().any(|spec| spec.place == Place::Flattened);
+    match dialect {
+        Dialect::Settings if is_flat => TokenStream::new(),
+        Dialect::Settings => quote!(#[serde(deny_unknown_fields)]),
+        Dialect::Deserialize => {
+            let own = serde_attrs(&input.attrs);
+            quote!(#(#own)*)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! How often a hook is called.
+
+use std::fmt;
+
+/// How often a hook runs: `every = "100it"` or `"2ep"`; without it, whenever its points are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// At every occurrence of its points.
+    Always,
+    /// In every n-th iteration.
+    Iters(u64),
+    /// In every n-th epoch.
+    Epochs(u64),
+}
+
+/// Why a cadence could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CadenceFault {
+    /// A number alone.
+    NoUnit,
+    /// A unit that is neither `it` nor `ep`.
+    UnknownUnit,
+    /// No number, or one that is too large.
+    NoNumber,
+    /// `0it` would never run.
+    Zero,
+}
+
+impl Every {
+    /// The same unit with another count; always stays always.
+    #[must_use]
+    pub fn with_count(self, count: u64) -> Self {
+        match self {
+            Self::Always => Self::Always,
+            Self::Iters(_) => Self::Iters(count),
+            Self::Epochs(_) => Self::Epochs(count),
+        }
+    }
+
+    /// Reads a cadence as configs and manifests write it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, CadenceFault> {
+        let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (digits, unit) = text.split_at(unit_at);
+        let count: u64 = digits.parse().map_err(|_| CadenceFault::NoNumber)?;
+        match (count, unit) {
+            (_, "") => Err(CadenceFault::NoUnit),
+            (0, "it" | "ep") => Err(CadenceFault::Zero),
+            (_, "it") => Ok(Self::Iters(count)),
+            (_, "ep") => Ok(Self::Epochs(count)),
+            _ => Err(CadenceFault::UnknownUnit),
+        }
+    }
+}
+
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Always => f.write_str("always"),
+            Self::Iters(count) => write!(f, "{count}it"),
+            Self::Epochs(count) => write!(f, "{count}ep"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cadence_is_a_number_and_a_unit() {
+        assert_eq!(Every::parse("100it"), Ok(Every::Iters(100)));
+        assert_eq!(Every::parse("2ep"), Ok(Every::Epochs(2)));
+        assert_eq!(Every::parse("100"), Err(CadenceFault::NoUnit));
+        assert_eq!(Every::parse("100ba"), Err(CadenceFault::UnknownUnit));
+        assert_eq!(Every::parse("-1it"), Err(CadenceFault::NoNumber));
+        assert_eq!(Every::parse("99999999999999999999it"), Err(CadenceFault::NoNumber));
+        assert_eq!(Every::parse("0ep"), Err(CadenceFault::Zero));
+        assert_eq!(Every::parse(""), Err(CadenceFault::NoNumber));
+    }
+
+    #[test]
+    fn a_cadence_is_written_as_it_is_read() {
+        for text in ["1it", "250it", "3ep"] {
+            assert_eq!(Every::parse(text).unwrap().to_string(), text);
+        }
+    }
+}
