@@ -3,10 +3,9 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Counts its calls.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct Noop {
-    #[serde(skip)]
+    #[param(skip)]
     calls: u64,
 }
 
@@ -19,10 +18,9 @@ impl Hook for Noop {
 }
 
 /// Counts its calls by two: another type, whose code cannot be that of [`Noop`].
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct NoopByTwo {
-    #[serde(skip)]
+    #[param(skip)]
     calls: u64,
 }
 

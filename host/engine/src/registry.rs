@@ -209,11 +209,10 @@ fn hint(name: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hookrack_plugin_api::prelude::Deserialize;
+    use hookrack_plugin_api::prelude::Settings;
 
     /// Holds a number.
-    #[derive(Deserialize, Debug)]
-    #[serde(deny_unknown_fields)]
+    #[derive(Settings, Debug)]
     struct Number {
         /// The number.
         #[param(min = 0.0, max = 1.0)]

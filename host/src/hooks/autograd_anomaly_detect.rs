@@ -7,12 +7,11 @@ static ALL: CachedOp = CachedOp::new("aten::all");
 
 /// Watches for a loss or gradient that is infinite or NaN, makes that step again in anomaly mode, and ends the run with the
 /// name of the operator and of the first parameter that is affected.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct AutogradAnomalyDetectHook {
     /// The mode of `torch.autograd.set_detect_anomaly`: true keeps it on for the whole run, which is about 150 times
     /// slower; false turns it on only for the step that is made again.
-    #[serde(default, alias = "mode")]
+    #[param(default, alias = "mode")]
     always: bool,
     /// Iterations between two looks; each one waits for the device.
     #[param(default = 1, min = 1)]

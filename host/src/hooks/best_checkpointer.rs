@@ -6,26 +6,24 @@ use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 
 /// Asks for a checkpoint after a validation whose value is better than any before; keeps the best.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct BestCheckpointer {
     /// The value: `val/Accuracy`.
     #[param(monitor)]
     val_metric: String,
     /// Whether a better value is a lower or a higher one.
-    #[serde(default)]
+    #[param(default)]
     mode: Mode,
     /// How many of the best stay.
     #[param(default = 1, min = 1)]
     top_k: u64,
     /// Looks only at validations after a multiple of so many iterations, and at the last; 0 for all of them.
-    #[serde(default)]
+    #[param(default)]
     eval_period: u64,
     /// A second name for the best: with `model_best` that leads to the best checkpoint, whichever it is.
-    #[serde(default, alias = "prefix")]
-    #[param(check = checkpoint_name::is_part)]
+    #[param(default, alias = "prefix", check = checkpoint_name::is_part)]
     file_prefix: String,
-    #[serde(skip)]
+    #[param(skip)]
     best: BestSoFar,
 }
 

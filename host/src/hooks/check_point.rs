@@ -7,15 +7,13 @@ use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
 
 /// Asks for a checkpoint every so many epochs, iterations or seconds, and at the end of training; says which ones stay.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct CheckPointHook {
     /// Epochs between two checkpoints; 0 for none by epoch, -1 for 1.
-    #[serde(alias = "interval")]
-    #[param(default = 1, min = -1)]
+    #[param(default = 1, min = -1, alias = "interval")]
     epoch_period: i64,
     /// Iterations between two checkpoints; 0 for none by iteration.
-    #[serde(default)]
+    #[param(default)]
     iter_period: u64,
     /// Iterations between two checkpoints, with none by epoch: the two above do not count then.
     #[param(min = 1)]
@@ -24,56 +22,51 @@ pub(super) struct CheckPointHook {
     #[param(default = true)]
     by_epoch: bool,
     /// True where `interval` counts iterations.
-    #[serde(default)]
+    #[param(default)]
     save_by_iter: bool,
     /// Saves after this iteration too.
     max_iter: Option<u64>,
     /// Seconds between two checkpoints; 0 for none by time.
-    #[serde(default)]
-    #[param(min = 0)]
+    #[param(default, min = 0)]
     time_period: f64,
     /// How many of the newest stay; 0 for all.
-    #[serde(default, alias = "max_to_keep")]
+    #[param(default, alias = "max_to_keep")]
     max_num_checkpoints: u64,
     /// Those of every so many-th epoch stay for good; 0 for none.
-    #[serde(default)]
+    #[param(default)]
     keep_every_epochs: u64,
     /// Those of every so many-th iteration stay for good; 0 for none.
-    #[serde(default)]
+    #[param(default)]
     keep_every_iters: u64,
     /// Saves also when this value is better than ever, such as `val/Accuracy`, and keeps the best.
-    #[serde(default)]
-    #[param(monitor)]
+    #[param(default, monitor)]
     save_best: String,
     /// Whether a better value is a lower or a higher one.
-    #[serde(default)]
+    #[param(default)]
     mode: Mode,
     /// How many of the best stay.
     #[param(default = 1, min = 1)]
     top_k: u64,
     /// A folder for the checkpoints, to which the run directory's own then leads. Runs that share one share what stays in it.
-    #[serde(default)]
+    #[param(default)]
     checkpoint_dir: String,
     /// Begins a second name for each checkpoint: with `model`, `model_0000020` leads to `iter_0000020`.
-    #[serde(default, alias = "file_prefix")]
-    #[param(check = checkpoint_name::is_part)]
+    #[param(default, alias = "file_prefix", check = checkpoint_name::is_part)]
     prefix: String,
     /// Ends that second name, or where there is no prefix one of its own: `iter_0000020-a`.
-    #[serde(default)]
-    #[param(check = checkpoint_name::is_part)]
+    #[param(default, check = checkpoint_name::is_part)]
     suffix: String,
     /// Folder and second name in one: `ckpt/{epoch}-{iter}` leads to a checkpoint as `epoch=2-iter=0000020`.
-    #[serde(default)]
-    #[param(check = checkpoint_name::is_filepath)]
+    #[param(default, check = checkpoint_name::is_filepath)]
     filepath: String,
     /// Writes `weights/<name>.safetensors`, the model alone, in place of a checkpoint; a run cannot be resumed from one.
-    #[serde(default)]
+    #[param(default)]
     save_weights_only: bool,
-    #[serde(skip)]
+    #[param(skip)]
     weights_at: u64,
-    #[serde(skip)]
+    #[param(skip)]
     best: BestSoFar,
-    #[serde(skip)]
+    #[param(skip)]
     saved: Option<Instant>,
 }
 

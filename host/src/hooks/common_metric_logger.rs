@@ -7,18 +7,16 @@ use std::fs;
 const WINDOW: usize = 20;
 
 /// Logs loss, metrics of the epoch so far, learning rate, iteration and data time, peak memory and the time that is left, every so many iterations.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct CommonMetricLoggerHook {
     /// Iterations between two lines.
-    #[serde(alias = "period")]
-    #[param(default = 20, min = 1)]
+    #[param(default = 20, min = 1, alias = "period")]
     interval: u64,
     /// The iteration that the time left is counted to; the run's last where it is not given.
     max_iter: Option<u64>,
     /// The last epoch as the line shows it; the run's where it is not given.
     max_epoch: Option<u64>,
-    #[serde(skip)]
+    #[param(skip)]
     keys: Option<[ScalarKey; 3]>,
 }
 

@@ -4,28 +4,26 @@ use super::monitored::{self, Mode};
 use hookrack_plugin_api::prelude::*;
 
 /// Ends training when a value has not become better for so many looks at it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct EarlyStoppingHook {
     /// What is watched: `val/loss`, `val/Accuracy`, any scalar.
     #[param(default = "val/loss", monitor)]
     monitor: String,
     /// Whether a better value is a lower or a higher one.
-    #[serde(default, alias = "rule")]
+    #[param(default, alias = "rule")]
     mode: Mode,
     /// Looks without a better value before training ends.
     #[param(default = 5, min = 1)]
     patience: u64,
     /// What a value must be better by to count.
-    #[serde(default, alias = "threshold")]
-    #[param(min = 0)]
+    #[param(default, min = 0, alias = "threshold")]
     min_delta: f64,
     /// Ends training at once when the value is infinite or NaN.
     #[param(default = true)]
     check_finite: bool,
     /// Ends training at once when the value is this good.
     stopping_threshold: Option<f64>,
-    #[serde(skip)]
+    #[param(skip)]
     patient: Patient,
 }
 

@@ -3,14 +3,13 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Asks for a validation every so many epochs or iterations, and for one at the end of training.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct EvaluateHook {
     /// Epochs between two validations; 0 for none by epoch.
     #[param(default = 1)]
     interval: u64,
     /// Iterations between two validations; 0 for none by iteration.
-    #[serde(default)]
+    #[param(default)]
     eval_iter_period: u64,
     /// Iterations between two validations, with none by epoch: the two above do not count then.
     #[param(min = 1)]
@@ -20,7 +19,7 @@ pub(super) struct EvaluateHook {
     is_run_eval: bool,
     /// A file of the run directory for what each validation came to, one JSON object a line, as iMIX leaves
     /// `eval_result.json`; none where it is empty, because `metrics.json` has the same numbers.
-    #[serde(default)]
+    #[param(default)]
     eval_json_file: String,
 }
 

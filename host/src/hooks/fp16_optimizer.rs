@@ -4,18 +4,17 @@ use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
 
 /// Has the run computed in fp16 with a scaled loss, as `train.precision = "fp16"` does; clips the gradients at their own size, puts `train/grad_norm`, and steps the optimizer unless a gradient is not finite.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Fp16OptimizerHook {
     /// The largest norm that is left; without one nothing is clipped.
     grad_clip: Option<GradClip>,
     /// How the scale moves; PyTorch's defaults.
-    #[serde(default)]
+    #[param(default)]
     grad_scaler_config: LossScaling,
     /// A scale that stays as it is, in place of one that moves.
     #[param(min = 1.0)]
     loss_scale: Option<f64>,
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
 }
 

@@ -3,19 +3,18 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Freezes parameters by name from one epoch on, and frees them again at another.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct FreezeUnfreezeHook {
     /// Names of parameters; `*` stands for anything: `["backbone.*"]`.
-    #[serde(default)]
+    #[param(default)]
     params: Vec<String>,
     /// The first epoch in which they are frozen.
     #[param(default = 1, min = 1)]
     freeze_at_epoch: u64,
     /// The epoch in which they learn again; 0 for never.
-    #[serde(default)]
+    #[param(default)]
     unfreeze_at_epoch: u64,
-    #[serde(skip)]
+    #[param(skip)]
     frozen: Option<bool>,
 }
 

@@ -15,30 +15,27 @@ static SCALE: CachedOp = CachedOp::new("aten::_foreach_mul_.Tensor");
 const QUESTION: &str = "question_embedding";
 
 /// How gradients are clipped.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct GradClip {
     /// The largest norm.
-    #[serde(alias = "max_grad_l2_norm")]
-    #[param(min = 0)]
+    #[param(min = 0, alias = "max_grad_l2_norm")]
     max_norm: f64,
     /// Which norm: 2, 1, `inf`.
     #[param(default = 2.0, min = 0, max = f64::INFINITY)]
     norm_type: f64,
     /// Whose gradients count and are clipped: all, or those of a `question_embedding`.
-    #[serde(default)]
+    #[param(default)]
     clip_norm_mode: ClipMode,
     /// Taken either way: with a scaled loss, gradients have their own size again before they are clipped.
     #[param(default = true)]
     use_scale: bool,
     // Places among the parameters; `None` for all of them.
-    #[serde(skip)]
+    #[param(skip)]
     chosen: Option<Vec<usize>>,
 }
 
 /// Whose gradients are clipped.
-#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Default, PartialEq, Settings)]
 enum ClipMode {
     /// Those of every parameter.
     #[default]

@@ -2,25 +2,22 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/grad_norm`, the norm of all gradients before clipping, and on request that of each parameter's.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Puts `train/grad_norm`, the norm of all gradients before clipping, and on request that of each parameter's. Each
+/// reading waits for the device.
+#[derive(Settings)]
 pub(super) struct GradNormHook {
-    /// Iterations between two readings; each one waits for the device.
-    #[param(default = 1, min = 1)]
-    interval: u64,
     /// Puts `hook/<name>/<parameter>` for each parameter too; these norms are after clipping.
-    #[serde(default)]
+    #[param(default)]
     per_param: bool,
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
-    #[serde(skip)]
+    #[param(skip)]
     param_keys: Vec<ScalarKey>,
 }
 
 static NORMS: CachedOp = CachedOp::new("aten::linalg_vector_norm");
 
-#[hook(level = 15, reads = "grads", writes = "events, train/grad_norm", ops = [NORMS])]
+#[hook(level = 15, every = "1it", reads = "grads", writes = "events, train/grad_norm", ops = [NORMS])]
 impl Hook for GradNormHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/grad_norm", true)?);
@@ -33,9 +30,7 @@ impl Hook for GradNormHook {
     }
 
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
-        let Some(key) = self.key.filter(|_| t.iter().is_multiple_of(self.interval)) else {
-            return Ok(());
-        };
+        let Some(key) = self.key else { return Ok(()) };
         let norm = t.grad_norm()?.item()?;
         t.put(key, norm)?;
         for (index, key) in self.param_keys.iter().enumerate() {

@@ -3,14 +3,12 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Cuts batches into another number of micro-batches from given epochs on.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct GradientAccumulationScheduler {
     /// `[[1, 1], [5, 4]]`: from epoch 1 on one part, from epoch 5 on four.
-    #[serde(default)]
-    #[param(check = are_pairs)]
+    #[param(default, check = are_pairs)]
     scheduling: Vec<Vec<u64>>,
-    #[serde(skip)]
+    #[param(skip)]
     parts: Option<u64>,
 }
 

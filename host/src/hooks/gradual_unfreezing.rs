@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Trains the last layers first and frees one more layer, from the end, every so many epochs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct GradualUnfreezing {
     /// Layers that learn in the first epoch.
     #[param(default = 1, min = 1)]
@@ -12,7 +11,7 @@ pub(super) struct GradualUnfreezing {
     /// Epochs from one freed layer to the next.
     #[param(default = 1, min = 1)]
     interval: u64,
-    #[serde(skip)]
+    #[param(skip)]
     free: Option<usize>,
 }
 

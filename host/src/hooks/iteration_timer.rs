@@ -5,21 +5,20 @@ use std::time::Instant;
 
 /// Puts `train/time` and `train/data_time` after each iteration, `train/epoch_time` after each epoch; says how fast the
 /// run was at its end.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct IterationTimerHook {
     /// First iterations of each start, also of a resumed run, that do not count: they include one-off work.
     #[param(default = 3)]
     warmup_iter: u64,
-    #[serde(skip)]
+    #[param(skip)]
     done: u64,
-    #[serde(skip)]
+    #[param(skip)]
     keys: Option<[ScalarKey; 2]>,
-    #[serde(skip)]
+    #[param(skip)]
     counted: u64,
-    #[serde(skip)]
+    #[param(skip)]
     seconds: f64,
-    #[serde(skip)]
+    #[param(skip)]
     epoch_began: Option<Instant>,
 }
 

@@ -3,12 +3,10 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Has the lines of `metrics.json` written to `training_status.json` too, where programs made for iMIX's runs look.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct JsonLoggerHook {
     /// The folder of the run directory that the file goes to; `"."` is the run directory itself.
-    #[serde(alias = "work_dir")]
-    #[param(default = "json")]
+    #[param(default = "json", alias = "work_dir")]
     log_dir: String,
 }
 

@@ -3,10 +3,9 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Puts `train/lr`, the learning rate that each optimizer step is made with.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LearningRateMonitor {
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
 }
 

@@ -3,23 +3,22 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Loads a checkpoint before training. A run that was resumed already has one, and is left alone.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LoadCheckpointHook {
     /// A checkpoint or a run directory; the run's own where it is not given.
-    #[serde(default)]
+    #[param(default)]
     checkpoint_dir: String,
     /// The epoch whose checkpoint it is; -1 for the newest.
     #[param(default = -1, min = -1)]
     epoch: i64,
     /// Takes the weights alone and begins at the first epoch; else the run goes on where the other was.
-    #[serde(default)]
+    #[param(default)]
     finetune: bool,
     /// Every tensor must fit; else those of the weights that do are taken.
-    #[serde(default)]
+    #[param(default)]
     strict: bool,
     /// Out of those with a second name that ends so, which `SaveCheckpointHook` gives by its `suffix`.
-    #[serde(default)]
+    #[param(default)]
     suffix: String,
 }
 

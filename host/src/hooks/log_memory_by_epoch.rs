@@ -4,8 +4,7 @@ use hookrack_plugin_api::prelude::*;
 use std::fs;
 
 /// Logs the memory of the process after each epoch and evaluation, now and at most, and puts both as scalars.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LogMemoryByEpochHook {
     /// Epochs between two lines.
     #[param(default = 1, min = 1)]
@@ -14,7 +13,7 @@ pub(super) struct LogMemoryByEpochHook {
     #[param(default = true)]
     log_eval: bool,
     /// Tells what the whole machine has in use too, in GiB and per cent.
-    #[serde(default)]
+    #[param(default)]
     report_cpu: bool,
 }
 

@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Logs the metrics of each pass, and the plain scalars beside them, after every so many epochs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LogMetricByEpochHook {
     /// Epochs between two lines.
     #[param(default = 1, min = 1)]

@@ -3,11 +3,10 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Shares the metrics of the last batch as `step_metrics`, by name, and logs them every so many iterations.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LogMetricByStepHook {
     /// Iterations between two log lines; 0 logs none.
-    #[serde(default)]
+    #[param(default)]
     interval: u64,
 }
 

@@ -4,8 +4,7 @@ use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
 /// Logs the time of each epoch and of its iterations: the last one, and the mean of all so far.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LogTimingByEpochHook {
     /// Epochs between two lines.
     #[param(default = 1, min = 1)]
@@ -14,11 +13,11 @@ pub(super) struct LogTimingByEpochHook {
     #[param(default = true)]
     log_eval: bool,
     /// First training iterations that do not count: they include one-off work.
-    #[serde(default)]
+    #[param(default)]
     ignore_num_train_steps: u64,
-    #[serde(skip)]
+    #[param(skip)]
     train: Timers,
-    #[serde(skip)]
+    #[param(skip)]
     eval: Timers,
 }
 

@@ -4,19 +4,18 @@ use hookrack_plugin_api::prelude::*;
 
 /// Puts `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or `test/loss`
 /// after a pass: the loss of all samples, however they came in batches.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LossHook {
     /// Iterations between two readings of the training loss; each one waits for the device.
     #[param(default = 1, min = 1)]
     interval: u64,
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
-    #[serde(skip)]
+    #[param(skip)]
     train: Mean,
-    #[serde(skip)]
+    #[param(skip)]
     eval: Mean,
-    #[serde(skip)]
+    #[param(skip)]
     is_told: bool,
 }
 

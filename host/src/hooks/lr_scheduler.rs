@@ -3,15 +3,14 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Puts `train/lr`, the rate that a step was made with, and steps the configured schedule.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LrSchedulerHook {
     /// Whether a step of the schedule is an epoch, else it is an iteration; as `[lr_scheduler]` says where it is not given.
     by_epoch: Option<bool>,
     /// Shares the rate as `lr`, for other hooks.
     #[param(default = true)]
     store_lr_in_state: bool,
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
 }
 

@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Runs the configured model, loss, optimizer and learning rate schedule.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct MainHook {}
 
 #[hook(mutates = "params, grads, lr, output, loss")]

@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Ends training after so many iterations, with a checkpoint to resume from; schedules go by `train.max_iters`, as ever.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct MaxStepsCallback {
     /// The last iteration.
     #[param(min = 1)]

@@ -4,8 +4,7 @@ use hookrack_plugin_api::prelude::*;
 use std::fmt::Write as _;
 
 /// Logs a table of the model's parameters with shapes and memory, and the operations of a forward pass.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct ModelSummary {
     /// Rows of the table; more are counted, not shown.
     #[param(default = 100)]
@@ -13,9 +12,9 @@ pub(super) struct ModelSummary {
     /// Profiles the first forward pass to count its floating point operations.
     #[param(default = true)]
     flops: bool,
-    #[serde(skip)]
+    #[param(skip)]
     is_counting: bool,
-    #[serde(skip)]
+    #[param(skip)]
     is_done: bool,
 }
 

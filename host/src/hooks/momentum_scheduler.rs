@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Moves the momentum of every group, or Adam's first beta, from one value to another, then holds it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct MomentumSchedulerHook {
     /// The momentum of the first iteration.
     #[param(default = 0.85, min = 0.0, max = 1.0)]
@@ -13,18 +12,17 @@ pub(super) struct MomentumSchedulerHook {
     #[param(default = 0.95, min = 0.0, max = 1.0)]
     end: f64,
     /// Iterations on the way; 0 for the whole run.
-    #[serde(default)]
+    #[param(default)]
     iters: u64,
     /// Along a straight line, or along half a cosine.
-    #[serde(default)]
+    #[param(default)]
     shape: Shape,
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
 }
 
 /// How the momentum moves.
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Default, Settings)]
 enum Shape {
     /// The same step each time.
     #[default]

@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Which of two values is better.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, Settings, PartialEq)]
 pub(super) enum Mode {
     /// As the metric says; of what is no metric, a loss or an error is better lower.
     #[default]

@@ -4,12 +4,11 @@ use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
 
 /// Clips the norm of all gradients, puts `train/grad_norm` as it was before, and steps the optimizer.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct OptimizerHook {
     /// The largest norm that is left; without one nothing is clipped.
     grad_clip: Option<GradClip>,
-    #[serde(skip)]
+    #[param(skip)]
     key: Option<ScalarKey>,
 }
 

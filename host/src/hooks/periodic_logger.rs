@@ -4,21 +4,18 @@ use hookrack_plugin_api::prelude::*;
 
 /// Has the writers write every so many iterations, after each evaluation, and at the end. Files get the values as they
 /// were put; the console shows medians.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct PeriodicLogger {
     /// Iterations between two lines on the console.
-    #[serde(alias = "period")]
-    #[param(default = 20, min = 1)]
+    #[param(default = 20, min = 1, alias = "period")]
     interval: u64,
     /// Which values `metrics.json` and TensorBoard have: the last one at the interval, or all.
-    #[serde(default)]
+    #[param(default)]
     record: Record,
 }
 
 /// Which values of a scalar files have.
-#[derive(Default, Deserialize, PartialEq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Default, Settings, PartialEq)]
 enum Record {
     /// The last one when the writers write.
     #[default]

@@ -4,33 +4,29 @@ use hookrack_plugin_api::prelude::*;
 
 /// Has the writers write every so many iterations and at the end, and at no other time: what an evaluation puts in
 /// between is written at the next one.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct PeriodicWriter {
     /// Iterations between two times.
-    #[serde(alias = "interval")]
-    #[param(default = 20, min = 1)]
+    #[param(default = 20, min = 1, alias = "interval")]
     period: u64,
     /// The writers, by LiBai's names. The console (`CommonMetricPrinter`) and `metrics.json` (`JSONWriter`) always
     /// write; `TensorboardXWriter` has event files written to `tb` of the run directory.
-    #[serde(default = "console_and_file")]
+    #[param(default = [Name::CommonMetricPrinter, Name::JsonWriter])]
     writers: Vec<Name>,
 }
 
 /// A writer of LiBai's.
-#[derive(Deserialize, PartialEq)]
+#[derive(Settings, PartialEq)]
 enum Name {
     /// The console.
+    #[param(name = "CommonMetricPrinter")]
     CommonMetricPrinter,
     /// `metrics.json`.
-    #[serde(rename = "JSONWriter")]
+    #[param(name = "JSONWriter")]
     JsonWriter,
     /// Event files.
+    #[param(name = "TensorboardXWriter")]
     TensorboardXWriter,
-}
-
-fn console_and_file() -> Vec<Name> {
-    vec![Name::CommonMetricPrinter, Name::JsonWriter]
 }
 
 impl PeriodicWriter {

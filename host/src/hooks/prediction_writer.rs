@@ -5,15 +5,14 @@ use hookrack_plugin_api::prelude::*;
 static CAT: CachedOp = CachedOp::new("aten::cat");
 
 /// Writes the outputs of each evaluation, and the labels beside them, to the run directory.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct PredictionWriter {
     /// Epochs between two files of validations; the last file of a phase replaces the one before.
     #[param(default = 1, min = 1)]
     interval: u64,
-    #[serde(skip)]
+    #[param(skip)]
     outputs: TensorList,
-    #[serde(skip)]
+    #[param(skip)]
     labels: TensorList,
 }
 

@@ -7,20 +7,16 @@ use std::time::{Duration, Instant};
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Says which scalars the console's progress line shows, and draws it after each iteration, also of evaluations; without it, it is drawn when the writers write.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct ProgressBar {
     /// Iterations between two drawings; there are at most ten a second.
     #[param(default = 1, min = 1)]
     refresh_rate: u64,
     /// The scalars that the line shows; a name without a slash is one of training.
-    #[serde(default = "loss_and_rate")]
+    #[param(default = ["loss", "lr"])]
     scalars: Vec<String>,
-    #[serde(skip)]
+    #[param(skip)]
     drawn: Option<Instant>,
-}
-fn loss_and_rate() -> Vec<String> {
-    ["loss", "lr"].map(str::to_owned).into()
 }
 
 impl ProgressBar {

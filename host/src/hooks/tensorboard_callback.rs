@@ -7,15 +7,14 @@ use std::fmt;
 
 /// Has event files for TensorBoard written, and says how often files take down scalars: after each epoch, each batch, or
 /// so many batches.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct TensorBoardCallback {
     /// The folder that they go to: an absolute one, or one relative to the run directory.
     #[param(default = "tb")]
     log_dir: String,
     /// How often files take down scalars, beside what the default `logger` says: `"epoch"`, `"batch"`, or a number of
     /// batches. The console is not asked to show them.
-    #[serde(default)]
+    #[param(default)]
     freq: Freq,
 }
 

@@ -3,32 +3,33 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Has scalars, pictures, histograms, texts and the config written as event files for TensorBoard, whenever the writers write.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct TensorboardLoggerHook {
     /// The folder that they go to: an absolute one, or one relative to the run directory. Several runs may share one outside of it.
-    #[serde(alias = "work_dir")]
-    #[param(default = "tb")]
+    #[param(default = "tb", alias = "work_dir")]
     log_dir: String,
     /// The processes that write; all of them where it is not given. One that trains alone is number 0.
     ranks: Option<Vec<u32>>,
     /// The group that `ranks` counts in. A process that trains alone is number 0 of each.
-    #[serde(default)]
+    #[param(default)]
     parallel_mode: ParallelMode,
 }
 
 /// A group of processes, in ColossalAI's words.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(Default, Settings)]
 enum ParallelMode {
     /// All of them.
     #[default]
+    #[param(name = "GLOBAL")]
     Global,
     /// Those with the same part of the model.
+    #[param(name = "DATA")]
     Data,
     /// Those with parts of one layer.
+    #[param(name = "TENSOR")]
     Tensor,
     /// Those with parts of the layers.
+    #[param(name = "PIPELINE")]
     Pipeline,
 }
 

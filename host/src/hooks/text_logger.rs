@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Logs a text when training begins, after each epoch and when training ends.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct TextLoggerHook {
     /// What is logged.
     #[param(default = "hello from TextLoggerHook")]

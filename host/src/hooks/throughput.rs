@@ -4,28 +4,26 @@ use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
 /// Puts `throughput`, samples a second: of each training iteration, and of each evaluation as a whole.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct ThroughputHook {
     /// First training iterations of each start, also of a resumed run, that do not count: they include one-off work.
-    #[serde(default)]
+    #[param(default)]
     ignored_steps: u64,
-    #[serde(skip)]
+    #[param(skip)]
     done: u64,
     /// Floating point operations of an iteration, in 10¹²: where given, `tflops` is put too.
-    #[serde(default)]
-    #[param(min = 0)]
+    #[param(default, min = 0)]
     tflop_per_step: f64,
     /// Counts the samples of this process alone; else of all that train together, as many each. With one process the same.
-    #[serde(default)]
+    #[param(default)]
     use_local: bool,
-    #[serde(skip)]
+    #[param(skip)]
     keys: Option<[ScalarKey; 2]>,
-    #[serde(skip)]
+    #[param(skip)]
     train: Rate,
-    #[serde(skip)]
+    #[param(skip)]
     eval: Rate,
-    #[serde(skip)]
+    #[param(skip)]
     eval_began: Option<Instant>,
 }
 

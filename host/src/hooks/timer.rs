@@ -4,17 +4,16 @@ use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
 /// Ends training after a given time, with a checkpoint to go on from. Time before a resume counts.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Timer {
     /// How long training may take: `"90s"`, `"30m"`, `"1h30m"`, `"2d"`, `"HH:MM:SS"` or `"DD:HH:MM:SS"`.
     #[param(default = "1d", check = is_time)]
     max_time: String,
-    #[serde(skip)]
+    #[param(skip)]
     limit: f64,
-    #[serde(skip)]
+    #[param(skip)]
     earlier: f64,
-    #[serde(skip)]
+    #[param(skip)]
     began: Option<Instant>,
 }
 

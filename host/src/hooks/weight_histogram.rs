@@ -3,26 +3,22 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Puts a histogram of each parameter, and of its gradient, every so many epochs; for writers that show them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct WeightHistogramHook {
-    /// Epochs between two histograms.
-    #[param(default = 1, min = 1)]
-    interval: u64,
     /// Ranges of a histogram.
     #[param(default = 64, min = 1)]
     bins: usize,
     /// Puts the gradients of the epoch's last iteration too.
     #[param(default = true)]
     grads: bool,
-    #[serde(skip)]
+    #[param(skip)]
     names: Vec<String>,
 }
 
 impl WeightHistogramHook {
-    fn is_due(&self, t: &Trainer) -> bool {
+    fn is_due(t: &Trainer) -> bool {
         let is_last = t.inner_iter() == t.inner_len() || t.iter() == t.max_iters();
-        is_last && t.epoch().is_multiple_of(self.interval) && t.is_media_wanted()
+        is_last && t.is_media_wanted()
     }
 
     fn put(&self, t: &mut Trainer, scope: &str, of: fn(&Trainer) -> Tensors<'_>) -> Result<()> {
@@ -36,7 +32,7 @@ impl WeightHistogramHook {
     }
 }
 
-#[hook(level = 21, reads = "params, grads", writes = "events")]
+#[hook(level = 21, every = "1ep", reads = "params, grads", writes = "events")]
 impl Hook for WeightHistogramHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.names = t.param_names()?;
@@ -44,11 +40,11 @@ impl Hook for WeightHistogramHook {
     }
 
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
-        let is_due = self.grads && self.is_due(t);
+        let is_due = self.grads && Self::is_due(t);
         if is_due { self.put(t, "grads", Trainer::grads) } else { Ok(()) }
     }
 
     fn after_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.is_due(t) { self.put(t, "params", Trainer::params) } else { Ok(()) }
+        if Self::is_due(t) { self.put(t, "params", Trainer::params) } else { Ok(()) }
     }
 }

@@ -6,16 +6,15 @@ use super::numbers::{Classified, IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
 /// The share of samples whose largest output is at the label.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Accuracy {
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
-    #[serde(default)]
+    #[param(default)]
     threshold: f64,
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

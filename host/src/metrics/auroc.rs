@@ -6,8 +6,7 @@ use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
 /// The area under the ROC curve; of more than two classes, the mean of each against the others.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Auroc {
     /// The most samples of a pass: every score is kept until its end.
     #[param(default = 10_000_000, min = 1)]
@@ -15,7 +14,7 @@ pub(super) struct Auroc {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     kept: KeptScores,
 }
 /// The share of pairs of a sample of the class and one of another that stand in the right order; equal scores are half

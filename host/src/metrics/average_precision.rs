@@ -6,8 +6,7 @@ use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
 /// The area under the curve of precision over recall, in steps; of more than two classes, the mean over those wanted.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct AveragePrecision {
     /// The most samples of a pass: every score is kept until its end.
     #[param(default = 10_000_000, min = 1)]
@@ -15,7 +14,7 @@ pub(super) struct AveragePrecision {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     kept: KeptScores,
 }
 /// The precision at each score, weighed by what is found there; `None` where nothing is to be found.

@@ -6,13 +6,12 @@ use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean binary cross entropy of outputs against labels from 0 to 1.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct BinaryCrossEntropy {
     /// Whether outputs are logits; else they are probabilities.
     #[param(default = true)]
     logits: bool,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 /// Of a logit: what stays finite however large it is.

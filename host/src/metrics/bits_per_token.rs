@@ -8,13 +8,12 @@ use hookrack_plugin_api::prelude::*;
 use std::f64::consts::LN_2;
 
 /// The mean cross entropy of logits against classes, in bits: of a text in bytes, bits per byte.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct BitsPerToken {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

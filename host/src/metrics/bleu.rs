@@ -9,19 +9,18 @@ use std::collections::HashMap;
 const LONGEST: usize = 4;
 
 /// The corpus BLEU of the most likely tokens against the labels, from 0 to 1, without smoothing.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Bleu {
     /// The longest runs of tokens that are compared.
     #[param(default = LONGEST, min = 1, max = 4)]
     max_n: usize,
     /// The token that fills a sample up; it belongs to neither output nor label.
-    #[serde(default)]
+    #[param(default)]
     pad: i64,
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     counts: Counts,
 }
 /// Sums over all samples of a pass.

@@ -7,13 +7,12 @@ use super::softmax::log_probability;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean cross entropy of logits against classes.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct CategoricalCrossEntropy {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

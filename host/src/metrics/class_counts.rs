@@ -4,8 +4,7 @@ use super::numbers::{Classified, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
 /// How the values of all classes become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Settings)]
 pub(super) enum Average {
     /// The mean over the classes that occur, in labels or in outputs.
     #[default]

@@ -11,19 +11,18 @@ const TABLE: usize = 20;
 const SIDE: usize = 256;
 
 /// How often each class was taken for each; its value is the share that was taken for what it is.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct ConfusionMatrix {
     /// The most classes; the matrix has their square.
     #[param(default = 1000, min = 2)]
     limit: usize,
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
-    #[serde(default)]
+    #[param(default)]
     threshold: f64,
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     matrix: Matrix,
 }
 /// A row for each class, a column for each that it was taken for.

@@ -6,22 +6,21 @@ use super::numbers::IGNORED;
 use hookrack_plugin_api::prelude::*;
 
 /// The harmonic mean of precision and recall.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct F1 {
     /// How the values of all classes become one.
-    #[serde(default)]
+    #[param(default)]
     average: Average,
     /// Put the value of each class, too, under its number: `F1.0`, `F1.1`, …
-    #[serde(default)]
+    #[param(default)]
     per_class: bool,
     /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
-    #[serde(default)]
+    #[param(default)]
     threshold: f64,
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     counts: ClassCounts,
 }
 

@@ -7,13 +7,12 @@ use super::softmax::log_probabilities;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean Kullback-Leibler divergence of outputs from labels that are probabilities, summed over classes.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct KlDivergence {
     /// Whether outputs are logits; else they are log-probabilities.
     #[param(default = true)]
     logits: bool,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 /// One term. What has no weight does not count, however unlikely the output finds it.

@@ -5,10 +5,9 @@ use super::mean::Mean;
 use hookrack_plugin_api::prelude::*;
 
 /// The loss of all samples of a pass, however they came in batches; ignored labels and class weights count as in the loss itself.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Loss {
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

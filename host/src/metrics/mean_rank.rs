@@ -7,13 +7,12 @@ use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean place of the right class among the sorted outputs; 1 is the first.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct MeanRank {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

@@ -7,13 +7,12 @@ use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean of 1 / place of the right class among the sorted outputs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct MeanReciprocalRank {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

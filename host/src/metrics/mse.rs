@@ -6,10 +6,9 @@ use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean of squared differences between output and label.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Mse {
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

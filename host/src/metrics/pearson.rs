@@ -6,10 +6,9 @@ use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
 /// The linear correlation of outputs and labels; of several columns, their mean.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Pearson {
-    #[serde(skip)]
+    #[param(skip)]
     moments: Moments,
 }
 

@@ -7,13 +7,12 @@ use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
 /// The exponential of the mean cross entropy of logits against classes: among how many equally likely ones the model hesitates.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Perplexity {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

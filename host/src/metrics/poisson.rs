@@ -6,13 +6,12 @@ use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
 /// The mean negative log-likelihood of labels that are counts under a Poisson distribution, without the constant term.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Poisson {
     /// Whether outputs are logarithms of the expected count.
     #[param(default = true)]
     log_input: bool,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 /// As in PyTorch, an expected count of 0 is taken for a very small one.

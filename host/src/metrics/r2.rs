@@ -6,10 +6,9 @@ use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
 /// How much of the labels' variance the outputs explain; of several columns, their mean.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct R2 {
-    #[serde(skip)]
+    #[param(skip)]
     moments: Moments,
 }
 

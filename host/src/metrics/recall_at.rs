@@ -12,13 +12,12 @@ use hookrack_plugin_api::prelude::*;
 macro_rules! recall_at {
     ($name:ident, $k:literal, $doc:literal, $aliases:literal) => {
         #[doc = $doc]
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Settings)]
         pub(super) struct $name {
             /// Labels with this number do not count; unless set, that which the loss ignores.
             #[param(default = IGNORED)]
             ignore_index: i64,
-            #[serde(skip)]
+            #[param(skip)]
             mean: Mean,
         }
 

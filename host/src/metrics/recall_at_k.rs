@@ -7,8 +7,7 @@ use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
 /// The share of samples whose right class is among the first k outputs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct RecallAtK {
     /// How many of the first outputs count.
     #[param(default = 5, min = 1)]
@@ -16,7 +15,7 @@ pub(super) struct RecallAtK {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 #[metric(better = "higher")]

@@ -6,10 +6,9 @@ use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
 /// The root of the mean of squared differences between output and label.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Rmse {
-    #[serde(skip)]
+    #[param(skip)]
     mean: Mean,
 }
 

@@ -9,8 +9,7 @@ use hookrack_plugin_api::prelude::*;
 
 /// The receiver operating characteristic, as a picture and in the report; its value is the area under it. Of more than
 /// two classes, each against the others.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Roc {
     /// The most samples of a pass: every score is kept until its end.
     #[param(default = 10_000_000, min = 1)]
@@ -18,7 +17,7 @@ pub(super) struct Roc {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     kept: KeptScores,
 }
 

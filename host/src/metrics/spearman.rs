@@ -6,13 +6,12 @@ use super::numbers::{Paired, paired};
 use hookrack_plugin_api::prelude::*;
 
 /// The correlation of the ranks of outputs and labels, one number a sample.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Spearman {
     /// The most samples of a pass: every output and label is kept until its end.
     #[param(default = 10_000_000, min = 1)]
     limit: usize,
-    #[serde(skip)]
+    #[param(skip)]
     kept: Pairs,
 }
 /// All outputs and labels of a pass.

@@ -5,10 +5,9 @@ use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
 /// Samples a second, from the end of a pass's first batch to that of its last, hooks and data included.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct Throughput {
-    #[serde(skip)]
+    #[param(skip)]
     clock: Clock,
 }
 

@@ -6,8 +6,7 @@ use hookrack_plugin_api::prelude::*;
 
 /// Records what libtorch, autograd and every hook do in a few iterations: a trace in `output_dir`, and a table of the
 /// costliest operators in the log.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct AutogradProfilerHook {
     /// Iterations to let pass first.
@@ -23,13 +22,13 @@ pub struct AutogradProfilerHook {
     #[param(default = 1)]
     repeat: u64,
     /// Records the shapes of inputs.
-    #[serde(default)]
+    #[param(default)]
     record_shapes: bool,
     /// Records memory that is taken and given back.
-    #[serde(default)]
+    #[param(default)]
     profile_memory: bool,
     /// Estimates floating point operations.
-    #[serde(default)]
+    #[param(default)]
     with_flops: bool,
     /// The folder of the traces: one of the run directory, or an absolute path.
     #[param(default = "profile")]
@@ -37,9 +36,9 @@ pub struct AutogradProfilerHook {
     /// Rows of the table.
     #[param(default = 20)]
     row_limit: usize,
-    #[serde(skip)]
+    #[param(skip)]
     seen: u64,
-    #[serde(skip)]
+    #[param(skip)]
     is_recording: bool,
 }
 impl AutogradProfilerHook {

@@ -5,18 +5,14 @@ use crate::server::Server;
 use hookrack_plugin_api::prelude::*;
 
 /// Serves the scalars of the run at `http://127.0.0.1:PORT/metrics`, for Prometheus to scrape.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct PrometheusHook {
     /// The port on the loopback interface; 0 takes any free one and logs it.
     #[param(default = 9464)]
     port: u16,
-    /// Iterations between two refreshes of the page.
-    #[param(default = 10, min = 1)]
-    interval: u64,
-    #[serde(skip)]
+    #[param(skip)]
     server: Option<Server>,
-    #[serde(skip)]
+    #[param(skip)]
     run: String,
 }
 #[expect(clippy::cast_precision_loss, reason = "a run has far fewer samples than 2^53")]
@@ -46,7 +42,7 @@ impl PrometheusHook {
     }
 }
 
-#[hook(level = 53, reads = "events, metrics, lr, time", writes = "nothing")]
+#[hook(level = 53, every = "10it", reads = "events, metrics, lr, time", writes = "nothing")]
 impl Hook for PrometheusHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         let folder = t.run_dir();
@@ -60,7 +56,7 @@ impl Hook for PrometheusHook {
     }
 
     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        if t.iter().is_multiple_of(self.interval) { self.refresh(t) } else { Ok(()) }
+        self.refresh(t)
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {

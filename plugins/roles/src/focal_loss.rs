@@ -13,8 +13,7 @@ static MEAN: CachedOp = CachedOp::new("aten::mean");
 static NEG: CachedOp = CachedOp::new("aten::neg");
 
 /// Trains with the focal loss, in which what is classified well counts little (arXiv 1708.02002).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct FocalLoss {
     /// How little; 0 is cross entropy.
     #[param(default = 2.0, min = 0.0)]

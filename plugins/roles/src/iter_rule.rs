@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Raises every group's learning rate over the first iterations, then lets it fall with the root of their number.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct IterRule {
     /// Iterations of the rise.
     #[param(default = 100, min = 1)]

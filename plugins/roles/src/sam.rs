@@ -4,8 +4,7 @@ use hookrack_plugin_api::prelude::*;
 
 /// Steps by the gradient at the point within `rho` where the loss is highest, so that flat minima are found
 /// (arXiv 2010.01412).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct Sam {
     /// How far away that point is; 0 is training as usual, in twice the time.
     #[param(default = 0.05, min = 0.0)]

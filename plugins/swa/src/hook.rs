@@ -5,15 +5,13 @@ use crate::schedule;
 use hookrack_plugin_api::prelude::*;
 
 /// Averages the weights of the last epochs with equal weight, at a held learning rate, and evaluates with the average.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct SwaHook {
     /// Where averaging begins: a part of the epochs below 1, an epoch from 1 on.
-    #[serde(alias = "swa_epoch_start")]
-    #[param(default = 0.75, min = 0)]
+    #[param(default = 0.75, min = 0, alias = "swa_epoch_start")]
     start: f64,
     /// The learning rate while averaging; without one the schedule's own goes on.
-    #[serde(alias = "swa_lrs")]
+    #[param(alias = "swa_lrs")]
     lr: Option<f64>,
     /// Epochs in which the rate goes from the schedule's to this one.
     #[param(default = 10)]
@@ -22,17 +20,16 @@ pub struct SwaHook {
     #[param(default = true)]
     evaluate: bool,
     /// Gathers the statistics of batch norms anew for the average, by a pass over the training data: for evaluations, and for the file at the end.
-    #[serde(alias = "update_bn")]
-    #[param(default = true)]
+    #[param(default = true, alias = "update_bn")]
     update_norms: bool,
     /// Batches of that pass; 0 for all.
-    #[serde(default)]
+    #[param(default)]
     norm_batches: u64,
-    #[serde(skip)]
+    #[param(skip)]
     average: WeightAverage,
-    #[serde(skip)]
+    #[param(skip)]
     norms: Norms,
-    #[serde(skip)]
+    #[param(skip)]
     lr_before: Option<f64>,
 }
 impl SwaHook {

@@ -19,8 +19,7 @@ static TO_COPY: CachedOp = CachedOp::new("aten::_to_copy");
 static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 
 /// The share of samples whose label is among the k largest outputs.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct TopK {
     /// How many of the largest outputs count.
     #[param(default = 5, min = 1)]
@@ -28,9 +27,9 @@ pub struct TopK {
     /// Labels with this number do not count; unless set, that which the loss ignores.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[serde(skip)]
+    #[param(skip)]
     pass: Count,
-    #[serde(skip)]
+    #[param(skip)]
     batch: Option<Count>,
 }
 /// The same tensor where its memory can be read as `T`; a copy on the CPU where it cannot (another device, another

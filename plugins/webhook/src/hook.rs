@@ -6,14 +6,13 @@ use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Posts events of the run to a URL as JSON, from a queue of its own: a step never waits for the network.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct WebhookHook {
     /// Where events are posted: `http://…`; for https post to a proxy on this machine.
     #[param(check = |url: &str| Url::parse(url).map(drop))]
     url: String,
     /// Which events: `begun`, `epoch`, `validated`, `saved`, `failed`, `ended`.
-    #[serde(default = "all")]
+    #[param(default = [Event::Begun, Event::Epoch, Event::Validated, Event::Saved, Event::Failed, Event::Ended])]
     events: Vec<Event>,
     /// Seconds that one post may take.
     #[param(default = 5.0, min = 0.01)]
@@ -27,13 +26,12 @@ pub struct WebhookHook {
     /// Seconds that the end of a run waits for what is still queued.
     #[param(default = 5.0, min = 0)]
     flush_timeout: f64,
-    #[serde(skip)]
+    #[param(skip)]
     sender: Option<Sender>,
 }
 
 /// Something that is told.
-#[derive(Clone, Copy, Deserialize, PartialEq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Settings, PartialEq)]
 enum Event {
     Begun,
     Epoch,
@@ -54,10 +52,6 @@ impl Event {
             Self::Ended => "ended",
         }
     }
-}
-
-fn all() -> Vec<Event> {
-    vec![Event::Begun, Event::Epoch, Event::Validated, Event::Saved, Event::Failed, Event::Ended]
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "a run has far fewer samples than 2^63")]

@@ -3,13 +3,12 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Puts the norm of each layer's output, as `hook/<instance>/<layer>`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct ActivationNorms {
     /// Which layers, such as `layer1.*`; all of them unless set.
     #[param(default = "*")]
     layers: String,
-    #[serde(skip)]
+    #[param(skip)]
     watched: Vec<(Layer, ScalarKey)>,
 }
 

@@ -5,8 +5,7 @@ use hookrack_plugin_api::prelude::*;
 static GAMMA: CachedOp = CachedOp::new("aten::_standard_gamma");
 
 /// Puts a box of another image into each one, and mixes the labels by its share of the area (arXiv 1905.04899).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct CutMix {
     /// How many classes there are.
     #[param(min = 1)]

@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Trains with the focal loss, in which what is classified well counts little (arXiv 1708.02002).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct FocalLoss {
     /// How little; 0 is cross entropy.
     #[param(default = 2.0, min = 0.0)]

@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Takes the mean out of each gradient, for every output of a layer by itself (arXiv 2004.01461).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct GradientCentralization {}
 
 #[hook(mutates = "grads", writes = "nothing")]

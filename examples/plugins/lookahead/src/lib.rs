@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Every `k` steps, goes a part of the way from where the last `k` began to where they led (arXiv 1907.08610).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct Lookahead {
     /// Steps of the optimizer for each of the slow weights.
     #[param(default = 5, min = 1)]
@@ -12,7 +11,7 @@ pub struct Lookahead {
     /// Which part of the way.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     alpha: f64,
-    #[serde(skip)]
+    #[param(skip)]
     slow: TensorList,
 }
 

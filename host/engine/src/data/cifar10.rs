@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
 use super::{DataSpec, Dataset, Slot, Target, TrainTest};
@@ -14,18 +14,13 @@ const RECORD: usize = 1 + PIXELS;
 const CLASSES: u8 = 10;
 
 /// The binary version of CIFAR-10: `data_batch_1.bin` to `data_batch_5.bin` and `test_batch.bin`; pixels are scaled to 0..1.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct Cifar10Settings {
     /// The folder with the files.
     pub dir: PathBuf,
     /// The five files of training or the one of test.
-    #[serde(default = "split")]
+    #[param(default = TrainTest::Train)]
     pub split: TrainTest,
-}
-
-fn split() -> TrainTest {
-    TrainTest::Train
 }
 
 impl Component<(), dyn Dataset> for Cifar10Settings {

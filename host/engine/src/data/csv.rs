@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ::csv::{ReaderBuilder, StringRecord};
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
 use super::{DataSpec, Dataset, Slot, Target, size};
@@ -12,52 +12,38 @@ use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
 /// A table in a text file: a row for each sample, columns of numbers, and a label that is a class or a number.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct CsvSettings {
     /// The file, plain or gzipped.
     pub path: PathBuf,
     /// The column of the label: its name, or its number from 0.
     pub label: String,
     /// The columns of the input, likewise; empty for all others.
-    #[serde(default)]
+    #[param(default)]
     pub columns: Vec<String>,
     /// Whether the first line has the names of the columns.
-    #[serde(default = "header")]
+    #[param(default = true)]
     pub header: bool,
     /// What stands between two columns.
-    #[serde(default = "delimiter")]
+    #[param(default = ",")]
     pub delimiter: String,
     /// What a label is: the name of a class, or a number to be learnt.
-    #[serde(default = "target")]
+    #[param(default = CsvTarget::Classes)]
     pub target: CsvTarget,
     /// The classes by name, in order; empty for those of the file, sorted, numbers by their size.
-    #[serde(default)]
+    #[param(default)]
     pub classes: Vec<String>,
     /// Rows with this number for a label count for nothing; it is no class. Unless set, that which the loss ignores.
     pub ignore_index: Option<i64>,
 }
 
 /// What a label of a table is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum CsvTarget {
     /// One of some names.
     Classes,
     /// A number.
     Values,
-}
-
-fn header() -> bool {
-    true
-}
-
-fn delimiter() -> String {
-    ",".to_owned()
-}
-
-fn target() -> CsvTarget {
-    CsvTarget::Classes
 }
 
 impl Component<(), dyn Dataset> for CsvSettings {

@@ -3,7 +3,7 @@
 //! "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak, CC BY 4.0; see
 //! `host/data/digits/NOTICE`.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::{DataSpec, Dataset, Slot, Split, Target};
 use crate::error::Result;
@@ -17,16 +17,11 @@ const BRIGHTEST: u8 = 16;
 const VAL_EVERY: usize = 5;
 
 /// 1,797 handwritten digits of 8x8 pixels, built in; pixels are scaled to 0..1.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct DigitsSettings {
     /// Which samples: of each class every fifth is val, the others are train.
-    #[serde(default = "split")]
+    #[param(default = Split::Train)]
     pub split: Split,
-}
-
-fn split() -> Split {
-    Split::Train
 }
 
 impl Component<(), dyn Dataset> for DigitsSettings {

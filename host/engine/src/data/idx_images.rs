@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::idx_file::IdxFile;
 use super::{DataSpec, Dataset, Slot, Target, TrainTest, size};
@@ -10,13 +10,12 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Images and labels in two IDX files, as MNIST and Fashion-MNIST come, plain or gzipped; pixels are scaled to 0..1.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct IdxImagesSettings {
     /// The folder with MNIST's four files, `train-images-idx3-ubyte` and so on, with `.gz` or without.
     pub dir: Option<PathBuf>,
     /// Which two of the four.
-    #[serde(default = "split")]
+    #[param(default = TrainTest::Train)]
     pub split: TrainTest,
     /// The file of the images, instead of `dir`.
     pub images: Option<PathBuf>,
@@ -27,10 +26,6 @@ pub struct IdxImagesSettings {
     pub classes: Option<i64>,
     /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
     pub ignore_index: Option<i64>,
-}
-
-fn split() -> TrainTest {
-    TrainTest::Train
 }
 
 impl Component<(), dyn Dataset> for IdxImagesSettings {

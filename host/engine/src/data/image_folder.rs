@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use image::imageops::{FilterType, resize};
 use image::{DynamicImage, ImageReader};
 
@@ -13,8 +13,7 @@ use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
 /// Pictures in a folder for each class; each is read, resized and scaled to 0..1 when it is drawn.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct ImageFolderSettings {
     /// The folder of the folders, whose sorted names are the classes.
     pub dir: PathBuf,
@@ -22,16 +21,11 @@ pub struct ImageFolderSettings {
     #[param(min = 1, max = 65536)]
     pub size: Vec<u32>,
     /// 3 for red, green and blue, 1 for grey.
-    #[serde(default = "channels")]
-    #[param(min = 1, max = 3)]
+    #[param(default = 3, min = 1, max = 3)]
     pub channels: u8,
     /// The folders that are classes, in order; empty for all.
-    #[serde(default)]
+    #[param(default)]
     pub classes: Vec<String>,
-}
-
-fn channels() -> u8 {
-    3
 }
 
 impl Component<(), dyn Dataset> for ImageFolderSettings {

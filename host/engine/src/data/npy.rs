@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::Dataset;
 use super::array::Array;
@@ -14,8 +14,7 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Inputs and labels in two files of `numpy.save`, mapped into memory; uint8 inputs are scaled to 0..1, others stay as they are.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct NpySettings {
     /// The file of the inputs, [samples, …].
     pub inputs: PathBuf,
@@ -39,30 +38,21 @@ impl Component<(), dyn Dataset> for NpySettings {
 }
 
 /// Inputs and labels in one file of `numpy.savez` or `savez_compressed`, unpacked into memory; uint8 inputs are scaled to 0..1.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct NpzSettings {
     /// The archive.
     pub path: PathBuf,
     /// The name of the inputs in it, [samples, …].
-    #[serde(default = "inputs")]
+    #[param(default = "x")]
     pub inputs: String,
     /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
-    #[serde(default = "labels")]
+    #[param(default = "y")]
     pub labels: String,
     /// How many classes; unless set, one more than the largest label that counts.
     #[param(min = 1)]
     pub classes: Option<i64>,
     /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
     pub ignore_index: Option<i64>,
-}
-
-fn inputs() -> String {
-    "x".to_owned()
-}
-
-fn labels() -> String {
-    "y".to_owned()
 }
 
 impl Component<(), dyn Dataset> for NpzSettings {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::safetensors::tensor::Metadata;
 use ::safetensors::{Dtype, SafeTensors};
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::Dataset;
 use super::array::{Array, Number};
@@ -15,30 +15,21 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Inputs and labels as two tensors of a safetensors file, mapped into memory; uint8 inputs are scaled to 0..1.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct SafetensorsSettings {
     /// The file.
     pub path: PathBuf,
     /// The name of the inputs, [samples, …].
-    #[serde(default = "inputs")]
+    #[param(default = "inputs")]
     pub inputs: String,
     /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
-    #[serde(default = "labels")]
+    #[param(default = "labels")]
     pub labels: String,
     /// How many classes; unless set, one more than the largest label that counts.
     #[param(min = 1)]
     pub classes: Option<i64>,
     /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
     pub ignore_index: Option<i64>,
-}
-
-fn inputs() -> String {
-    "inputs".to_owned()
-}
-
-fn labels() -> String {
-    "labels".to_owned()
 }
 
 impl Component<(), dyn Dataset> for SafetensorsSettings {

@@ -1,10 +1,9 @@
 //! Which part of its own samples a data set gives, where it comes as one piece.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 /// A part of the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum Split {
     /// What is trained on.
     Train,
@@ -15,8 +14,7 @@ pub enum Split {
 }
 
 /// Which files of a data set that comes with files for training and for test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum TrainTest {
     /// Those for training.
     Train,

@@ -1,6 +1,6 @@
 //! `Synthetic`: seeded random images and labels of any shape, for benches and dry runs.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::prng::Prng;
 use super::spec::elements;
@@ -10,40 +10,26 @@ use crate::memory;
 use crate::registry::Component;
 
 /// Random inputs in 0..1 with random classes, or with numbers to be learnt, for labels; a sample depends on the seed and its number alone.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct SyntheticSettings {
     /// How many samples.
-    #[serde(default = "samples")]
+    #[param(default = 1024)]
     pub samples: usize,
     /// The shape of one input.
-    #[serde(default = "shape")]
+    #[param(default = [1, 28, 28])]
     pub shape: Vec<i64>,
     /// How many classes.
-    #[serde(default = "classes")]
-    #[param(min = 1)]
+    #[param(default = 10, min = 1)]
     pub classes: i64,
     /// Numbers of a label: label j is the mean of the inputs j, j + values, …; 0 for random classes.
-    #[serde(default)]
+    #[param(default)]
     pub values: usize,
     /// Another seed gives other samples.
-    #[serde(default)]
+    #[param(default)]
     pub seed: u64,
     /// Make all samples once and keep them; else each one is made anew whenever it is drawn.
-    #[serde(default)]
+    #[param(default)]
     pub in_memory: bool,
-}
-
-fn samples() -> usize {
-    1024
-}
-
-fn shape() -> Vec<i64> {
-    vec![1, 28, 28]
-}
-
-fn classes() -> i64 {
-    10
 }
 
 /// The most sides that one input may have.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
 use super::windows::{Windows, part};
@@ -11,8 +11,7 @@ use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
 /// A text, cut into rows of tokens; the label of each token is the one that follows it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct TextSettings {
     /// The file, plain or gzipped.
     pub path: PathBuf,
@@ -23,39 +22,25 @@ pub struct TextSettings {
     #[param(min = 1)]
     pub stride: Option<usize>,
     /// What a token is: a byte, out of 256, or a character, out of those that the vocabulary has.
-    #[serde(default = "unit")]
+    #[param(default = Unit::Bytes)]
     pub unit: Unit,
     /// The file whose characters are the vocabulary; unless set, the text itself, all of it.
     pub vocabulary: Option<PathBuf>,
     /// Which part of the text.
-    #[serde(default = "split")]
+    #[param(default = Split::All)]
     pub split: Split,
     /// The share at the end of the text that is val.
-    #[serde(default = "val_share")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.1, min = 0.0, max = 1.0)]
     pub val_share: f64,
 }
 
 /// What a token is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum Unit {
     /// One of 256 bytes.
     Bytes,
     /// A character.
     Chars,
-}
-
-fn unit() -> Unit {
-    Unit::Bytes
-}
-
-fn split() -> Split {
-    Split::All
-}
-
-fn val_share() -> f64 {
-    0.1
 }
 
 impl Component<(), dyn Dataset> for TextSettings {

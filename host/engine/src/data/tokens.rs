@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::array::Array;
 use super::file_bytes::FileBytes;
@@ -12,8 +12,7 @@ use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
 /// Token ids of a tokenizer, saved by NumPy and cut into rows of tokens; the label of each token is the one that follows it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct TokensSettings {
     /// A file of `numpy.save`, mapped into memory, or of `numpy.savez`, unpacked: whole numbers of any type, one long row `[tokens]`,
     /// or texts `[texts, tokens]` whose ends no row crosses.
@@ -30,20 +29,11 @@ pub struct TokensSettings {
     #[param(min = 1)]
     pub vocab: Option<i64>,
     /// Which part of the tokens, or of the texts.
-    #[serde(default = "split")]
+    #[param(default = Split::All)]
     pub split: Split,
     /// The share at the end that is val.
-    #[serde(default = "val_share")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.1, min = 0.0, max = 1.0)]
     pub val_share: f64,
-}
-
-fn split() -> Split {
-    Split::All
-}
-
-fn val_share() -> f64 {
-    0.1
 }
 
 impl Component<(), dyn Dataset> for TokensSettings {

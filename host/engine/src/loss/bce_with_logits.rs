@@ -1,6 +1,6 @@
 //! `BCEWithLogits`: yes or no for each output, several of which may be yes.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::weights::{beside, weights};
@@ -10,11 +10,10 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Binary cross entropy between scores (logits) and labels in 0..1 of one shape.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct BceWithLogitsSettings {
     /// How much a yes weighs against a no: one number, or one for each column; empty for 1.
-    #[serde(default)]
+    #[param(default)]
     pub pos_weight: Vec<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! `CrossEntropy`: class scores against class numbers.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::weights::{beside, class_weights, counted};
@@ -10,23 +10,17 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Cross entropy between class scores (logits) and class numbers.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct CrossEntropySettings {
     /// Share of each label that is spread evenly over all classes.
-    #[serde(default)]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default, min = 0.0, max = 1.0)]
     pub label_smoothing: f64,
     /// Labels with this number count for nothing.
-    #[serde(default = "ignore_index")]
+    #[param(default = -100)]
     pub ignore_index: i64,
     /// How much each class weighs, one number for each; empty for all alike.
-    #[serde(default)]
+    #[param(default)]
     pub class_weights: Vec<f64>,
-}
-
-fn ignore_index() -> i64 {
-    -100
 }
 
 impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {

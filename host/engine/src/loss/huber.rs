@@ -1,6 +1,6 @@
 //! `Huber`: squares of small differences, absolute values of large ones.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::{Criterion, label};
@@ -9,17 +9,11 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Half the square of differences up to `delta`, beyond that `delta` times the difference less `delta` / 2.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct Huber {
     /// Where the square ends.
-    #[serde(default = "delta")]
-    #[param(min = 0.0)]
+    #[param(default = 1.0, min = 0.0)]
     pub delta: f64,
-}
-
-fn delta() -> f64 {
-    1.0
 }
 
 impl Component<DataSpec, dyn Criterion> for Huber {

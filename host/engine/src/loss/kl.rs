@@ -1,6 +1,6 @@
 //! `KL`: the divergence of a distribution from the one wanted.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::{Criterion, label};
@@ -10,23 +10,22 @@ use crate::registry::Component;
 use hookrack_torch::shape;
 
 /// Kullback-Leibler divergence of outputs that are log-probabilities from labels that are probabilities.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct Kl {
     /// Labels are log-probabilities, too.
-    #[serde(default)]
+    #[param(default)]
     pub log_target: bool,
     /// Divide the sum by the samples, which is the divergence, or by all numbers.
-    #[serde(default)]
+    #[param(default)]
     pub reduction: KlReduction,
 }
 
 /// What the sum is divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 pub enum KlReduction {
     /// The samples.
     #[default]
+    #[param(name = "batchmean")]
     BatchMean,
     /// All numbers.
     Mean,

@@ -1,6 +1,6 @@
 //! `L1`: the mean absolute difference.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::{Criterion, label};
@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Mean absolute difference between outputs and labels of one shape.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct L1 {}
 
 impl Component<DataSpec, dyn Criterion> for L1 {

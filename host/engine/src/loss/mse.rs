@@ -1,6 +1,6 @@
 //! `MSE`: the mean squared difference.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::{Criterion, label};
@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Mean squared difference between outputs and labels of one shape.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct Mse {}
 
 impl Component<DataSpec, dyn Criterion> for Mse {

@@ -1,6 +1,6 @@
 //! `NLL`: log-probabilities of classes against class numbers.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::weights::{beside, class_weights, counted};
@@ -10,19 +10,14 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Negative log-likelihood of class numbers under outputs that are log-probabilities.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct NllSettings {
     /// Labels with this number count for nothing.
-    #[serde(default = "ignore_index")]
+    #[param(default = -100)]
     pub ignore_index: i64,
     /// How much each class weighs, one number for each; empty for all alike.
-    #[serde(default)]
+    #[param(default)]
     pub class_weights: Vec<f64>,
-}
-
-fn ignore_index() -> i64 {
-    -100
 }
 
 impl Component<DataSpec, dyn Criterion> for NllSettings {

@@ -1,6 +1,6 @@
 //! `SmoothL1`: the Huber loss over its `beta`, so that large differences weigh as in L1.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
 use super::{Criterion, label};
@@ -9,17 +9,11 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Differences less `beta` / 2, and half their square over `beta` where they are below `beta`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct SmoothL1 {
     /// Where the square ends; 0 is L1.
-    #[serde(default = "beta")]
-    #[param(min = 0.0)]
+    #[param(default = 1.0, min = 0.0)]
     pub beta: f64,
-}
-
-fn beta() -> f64 {
-    1.0
 }
 
 impl Component<DataSpec, dyn Criterion> for SmoothL1 {

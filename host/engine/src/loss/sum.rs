@@ -1,7 +1,7 @@
 //! `Sum`: several losses of one output, added up with weights.
 
 use hookrack_plugin_api::Value;
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tch::Tensor;
 
@@ -12,8 +12,7 @@ use crate::registry::{Build as _, Choice, Component};
 use crate::tree::Tree;
 
 /// The sum of several losses, each with its `type`, its settings and a `weight`, which is 1 unless set.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct SumSettings {
     /// The losses, each a table as `[loss]` itself: `{ type = "L1", weight = 0.5 }`.
     pub losses: Vec<Tree>,

@@ -1,6 +1,6 @@
 //! `BertWarmupLinearLR`: BERT's schedules by the share of the run that is behind; iMIX's formulas.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::row::rule;
 use super::shape::{cosine, share};
@@ -12,24 +12,21 @@ use crate::registry::Component;
 ///
 /// With `x = t / T` the rate is `base x / warmup` for `x < warmup`, and after that `base (1 - x) / (1 - warmup)`,
 /// `base (1 + cos(π x)) / 2` or `base`. No warm-up is 0 here; iMIX's -1 halves the line by mistake.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct BertWarmupLinearLr {
     /// The share of the run that the rise takes.
-    #[serde(default, alias = "warmup_ratio")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default, min = 0.0, max = 1.0, alias = "warmup_ratio")]
     warmup: f64,
     /// What follows the rise.
-    #[serde(default)]
+    #[param(default)]
     warmup_method: Then,
     /// Count epochs as steps, not iterations.
-    #[serde(default)]
+    #[param(default)]
     by_epoch: bool,
 }
 
 /// What follows the rise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 #[expect(clippy::enum_variant_names, reason = "iMIX's names")]
 enum Then {
     #[default]

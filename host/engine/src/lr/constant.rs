@@ -1,14 +1,13 @@
 //! `ConstantLR`: the optimizer's own rate throughout.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
 /// The optimizer's own rate throughout.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct ConstantLr {}
 
 impl Component<Horizon, dyn LrSchedule> for ConstantLr {

@@ -1,12 +1,12 @@
 //! Curves that are made of half cosines.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::curve::{Curve, Rate, Span};
 use super::shape::{cosine, real, share};
 
 /// Half a cosine to `eta_min` at the end of the run.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Cosine {
     /// Learning rate at the end.
     #[param(default = 0.0, min = 0.0)]
@@ -14,7 +14,7 @@ pub(super) struct Cosine {
 }
 
 /// The same over `t_max` steps: PyTorch's `CosineAnnealingLR`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct CosineOver {
     /// Learning rate at the end.
     #[param(default = 0.0, min = 0.0)]
@@ -25,7 +25,7 @@ pub(super) struct CosineOver {
 }
 
 /// Half a cosine to a share of the rate: LiBai's.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct CosineToShare {
     /// Final learning rate as a fraction of the rate.
     #[param(default = 0.0, min = 0.0, max = 1.0)]
@@ -33,7 +33,7 @@ pub(super) struct CosineToShare {
 }
 
 /// So many waves of a cosine: Hugging Face's.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct CosineWaves {
     /// Waves until the end of the run; half a wave ends at 0.
     #[param(default = 0.5, min = 0.0)]
@@ -41,7 +41,7 @@ pub(super) struct CosineWaves {
 }
 
 /// So many half cosines down, each from the top: Hugging Face's.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct HardRestarts {
     /// Number of falls until the end of the run.
     #[param(default = 1, min = 1)]
@@ -49,7 +49,7 @@ pub(super) struct HardRestarts {
 }
 
 /// Half cosines of growing length: PyTorch's.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct WarmRestarts {
     /// Steps of the first fall.
     #[param(min = 1)]
@@ -63,7 +63,7 @@ pub(super) struct WarmRestarts {
 }
 
 /// Flat, then half a cosine to 0: `ColossalAI`'s.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct FlatThenZero {
     /// Fraction of the run that is flat.
     #[param(default = 0.72, min = 0.0, max = 1.0)]
@@ -71,7 +71,7 @@ pub(super) struct FlatThenZero {
 }
 
 /// Flat, then half a cosine to `eta_min`: `ColossalAI`'s.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct FlatThenCosine {
     /// Fraction of the steps after the warm-up that is flat.
     #[param(default = 0.72, min = 0.0, max = 1.0)]

@@ -1,6 +1,6 @@
 //! `CyclicLR`: up and down between two rates; PyTorch's formula.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::shape::{decayed, line, share};
 use super::{Horizon, LrSchedule};
@@ -11,70 +11,44 @@ use crate::registry::Component;
 ///
 /// PyTorch's `max_lr` is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round
 /// between `max_momentum` and `base_momentum`; an optimizer without one is left alone.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct CyclicLr {
     /// The lower rate.
     #[param(min = 0.0)]
     base_lr: f64,
     /// Steps of the way up.
-    #[serde(default = "step_size")]
-    #[param(min = 1)]
+    #[param(default = 2000, min = 1)]
     step_size_up: u64,
     /// Steps of the way down; as many as up unless it is written.
     #[param(min = 1)]
     step_size_down: Option<u64>,
     /// What becomes of the height: it stays, it halves with each cycle, or it shrinks by `gamma` with each step.
-    #[serde(default)]
+    #[param(default)]
     mode: Mode,
     /// The factor of `exp_range`.
-    #[serde(default = "gamma")]
-    #[param(min = 0.0)]
+    #[param(default = 1.0, min = 0.0)]
     gamma: f64,
     /// Move the momentum too.
-    #[serde(default = "cycle_momentum")]
+    #[param(default = true)]
     cycle_momentum: bool,
     /// The momentum at the upper rate.
-    #[serde(default = "base_momentum")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.8, min = 0.0, max = 1.0)]
     base_momentum: f64,
     /// The momentum at the lower rate.
-    #[serde(default = "max_momentum")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.9, min = 0.0, max = 1.0)]
     max_momentum: f64,
     /// Count epochs as steps, not iterations.
-    #[serde(default)]
+    #[param(default)]
     by_epoch: bool,
 }
 
 /// What becomes of the height of a cycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 enum Mode {
     #[default]
     Triangular,
     Triangular2,
     ExpRange,
-}
-
-fn step_size() -> u64 {
-    2000
-}
-
-fn cycle_momentum() -> bool {
-    true
-}
-
-fn base_momentum() -> f64 {
-    0.8
-}
-
-fn max_momentum() -> f64 {
-    0.9
-}
-
-fn gamma() -> f64 {
-    1.0
 }
 
 impl Component<Horizon, dyn LrSchedule> for CyclicLr {

@@ -1,6 +1,6 @@
 //! `WarmupLinearScheduleNonZero`: a straight line up and one down, never below a floor; iMIX's formula.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rise::risen_from_zero;
 use super::row::rule;
@@ -13,26 +13,20 @@ use crate::registry::Component;
 /// Rises from 0 for `warmup_iterations`, then falls in a straight line, but never below `min_lr`.
 ///
 /// `max(min_lr, base t / w)` for `t < w`, then `max(min_lr, base (T - t) / (T - w))`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct WarmupLinearScheduleNonZero {
     /// Steps of the rise.
-    #[serde(default)]
+    #[param(default)]
     warmup_iterations: u64,
     /// The rise as a share of the run, instead of `warmup_iterations`.
     #[param(min = 0.0, max = 1.0)]
     warmup_ratio: Option<f64>,
     /// The lowest rate.
-    #[serde(default = "min_lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-5, min = 0.0)]
     min_lr: f64,
     /// Count epochs as steps, not iterations.
-    #[serde(default)]
+    #[param(default)]
     by_epoch: bool,
-}
-
-fn min_lr() -> f64 {
-    1e-5
 }
 
 impl Component<Horizon, dyn LrSchedule> for WarmupLinearScheduleNonZero {

@@ -1,6 +1,6 @@
 //! `OneCycleLR`: up once, down once, far below the start, the momentum the other way; PyTorch's formula, ColossalAI's top.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::shape::{cosine, line, real};
 use super::{Horizon, LrSchedule};
@@ -11,74 +11,43 @@ use crate::registry::Component;
 ///
 /// The top is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round between
 /// `max_momentum` and `base_momentum`; an optimizer without one is left alone.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct OneCycleLr {
     /// The share of the run that the rise takes.
-    #[serde(default = "pct_start")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.3, min = 0.0, max = 1.0)]
     pct_start: f64,
     /// The form of rise and fall.
-    #[serde(default)]
+    #[param(default)]
     anneal_strategy: Anneal,
     /// The top divided by the first rate.
-    #[serde(default = "div_factor")]
-    #[param(min = 1.0)]
+    #[param(default = 25.0, min = 1.0)]
     div_factor: f64,
     /// The first rate divided by the last.
-    #[serde(default = "final_div_factor")]
-    #[param(min = 1.0)]
+    #[param(default = 1e4, min = 1.0)]
     final_div_factor: f64,
     /// Fall to the first rate as fast as it rose, then to the last one.
-    #[serde(default)]
+    #[param(default)]
     three_phase: bool,
     /// Move the momentum too.
-    #[serde(default = "cycle_momentum")]
+    #[param(default = true)]
     cycle_momentum: bool,
     /// The momentum at the top of the rate.
-    #[serde(default = "base_momentum")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.85, min = 0.0, max = 1.0)]
     base_momentum: f64,
     /// The momentum at both ends.
-    #[serde(default = "max_momentum")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.95, min = 0.0, max = 1.0)]
     max_momentum: f64,
     /// Count epochs as steps, not iterations.
-    #[serde(default)]
+    #[param(default)]
     by_epoch: bool,
 }
 
 /// The form of rise and fall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 enum Anneal {
     #[default]
     Cos,
     Linear,
-}
-
-fn pct_start() -> f64 {
-    0.3
-}
-
-fn cycle_momentum() -> bool {
-    true
-}
-
-fn base_momentum() -> f64 {
-    0.85
-}
-
-fn max_momentum() -> f64 {
-    0.95
-}
-
-fn div_factor() -> f64 {
-    25.0
-}
-
-fn final_div_factor() -> f64 {
-    1e4
 }
 
 impl Component<Horizon, dyn LrSchedule> for OneCycleLr {

@@ -1,6 +1,6 @@
 //! `ReduceLROnPlateau`: lower the rate when a metric stops getting better; PyTorch's rule.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use hookrack_plugin_api::{Better, Value};
 
 use super::{Horizon, LrSchedule};
@@ -8,45 +8,39 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Multiplies the rate by `factor` when a metric has not become better for more than `patience` epochs.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct ReduceLrOnPlateau {
     /// Any scalar of the run by its full name, such as `val/Loss`, `val/Accuracy` or `train/loss`.
     #[param(monitor)]
     metric: String,
     /// Whether lower or higher is better.
-    #[serde(default)]
+    #[param(default)]
     mode: Mode,
     /// What the rate is multiplied by.
-    #[serde(default = "factor")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.1, min = 0.0, max = 1.0)]
     factor: f64,
     /// Epochs without anything better that are borne.
-    #[serde(default = "patience")]
+    #[param(default = 10)]
     patience: u64,
     /// By how much a value must be better.
-    #[serde(default = "threshold")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-4, min = 0.0)]
     threshold: f64,
     /// Whether the threshold is a share of the best value or an amount.
-    #[serde(default)]
+    #[param(default)]
     threshold_mode: ThresholdMode,
     /// Epochs after a reduction in which none is counted.
-    #[serde(default)]
+    #[param(default)]
     cooldown: u64,
     /// The rate does not go below this.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     min_lr: f64,
     /// A smaller change of the rate is not made.
-    #[serde(default = "eps")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-8, min = 0.0)]
     eps: f64,
 }
 
 /// Which of two values is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 enum Mode {
     #[default]
     Min,
@@ -54,28 +48,11 @@ enum Mode {
 }
 
 /// What a threshold is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 enum ThresholdMode {
     #[default]
     Rel,
     Abs,
-}
-
-fn factor() -> f64 {
-    0.1
-}
-
-fn patience() -> u64 {
-    10
-}
-
-fn threshold() -> f64 {
-    1e-4
-}
-
-fn eps() -> f64 {
-    1e-8
 }
 
 impl Component<Horizon, dyn LrSchedule> for ReduceLrOnPlateau {

@@ -1,12 +1,12 @@
 //! Curves that are a power of what is left of the run.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::curve::{Curve, Rate, Span};
 use super::shape::{polynomial, real, share};
 
 /// Over the steps of the run that are left: `ColossalAI`'s.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Polynomial {
     /// Learning rate at the end.
     #[param(default = 1e-4, min = 0.0)]
@@ -17,7 +17,7 @@ pub(super) struct Polynomial {
 }
 
 /// Over `total_iters` steps: `ColossalAI`'s, and PyTorch's with `end_lr = 0`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct PolynomialOver {
     /// Learning rate at the end; PyTorch's scheduler of this name has 0.
     #[param(default = 1e-4, min = 0.0)]
@@ -31,7 +31,7 @@ pub(super) struct PolynomialOver {
 }
 
 /// Over the steps of the run that are left: Hugging Face's.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct PolynomialTo {
     /// Learning rate at the end.
     #[param(default = 1e-7, min = 0.0)]
@@ -42,7 +42,7 @@ pub(super) struct PolynomialTo {
 }
 
 /// Over `max_iter` steps, and over their multiples with `cycle`: LiBai's, which is OneFlow's.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct PolynomialCycle {
     /// Learning rate at the end.
     #[param(default = 1e-4, min = 0.0)]

@@ -1,6 +1,6 @@
 //! `PythiaScheduler` and `MultiStepScheduler`: a rise, then a stair; iMIX's formula under its two names.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rise::{CoveringRise, Method};
 use super::row::{Steps, rule};
@@ -14,7 +14,7 @@ use crate::registry::Component;
 ///
 /// `base (warmup_factor (1 - a) + a)` with `a = t / w` for `t ≤ w`, then `base lr_ratio^n` with the number `n` of steps
 /// in `lr_steps` that are reached. A step of `lr_steps` within the rise takes effect after it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct PythiaScheduler {
     /// Steps at which the rate falls, in ascending order; below 1, fractions of the run.
     lr_steps: Vec<f64>,
@@ -33,14 +33,14 @@ pub(super) struct PythiaScheduler {
     /// Factor that the warm-up begins with.
     #[param(default = 0.25, min = 0.0)]
     warmup_factor: f64,
-    #[serde(flatten)]
+    #[param(flatten)]
     steps: Steps,
 }
 
 /// `PythiaScheduler` with a warm-up that must end before the first of `lr_steps`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct MultiStepScheduler {
-    #[serde(flatten)]
+    #[param(flatten)]
     same: PythiaScheduler,
 }
 

@@ -1,7 +1,7 @@
 //! Warm-ups: the ways in which a rate rises to its schedule at the beginning of a run.
 
 use hookrack_plugin_api::Describe;
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use serde::de::DeserializeOwned;
 
 use super::curve::{Rate, Span};
@@ -22,7 +22,7 @@ pub(super) trait Rise: DeserializeOwned + Describe {
 }
 
 /// No warm-up.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct NoRise {}
 
 impl Rise for NoRise {
@@ -36,13 +36,13 @@ impl Rise for NoRise {
 }
 
 /// What `ColossalAI`'s warm-up of `w` steps divides `t + 1` by; its versions have both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub(super) enum Divisor {
     /// `w + 1`: the full rate comes with the first step after the rise.
-    #[serde(rename = "w+1")]
+    #[param(name = "w+1")]
     Next,
     /// `w`: the last step of the rise has the full rate.
-    #[serde(rename = "w")]
+    #[param(name = "w")]
     Last,
 }
 
@@ -54,7 +54,7 @@ impl Divisor {
 }
 
 /// `ColossalAI`'s warm-up: `base (t + 1) / (w + 1)`, then the curve from its own step 0.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct ColossalRise {
     /// Steps of the warm-up.
     #[param(default = 0)]
@@ -91,9 +91,9 @@ impl Rise for ColossalRise {
 }
 
 /// The same with `base (t + 1) / w`, which `FlatAnnealingWarmupLR` has.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct FullRise {
-    #[serde(flatten)]
+    #[param(flatten)]
     rise: ColossalRise,
 }
 
@@ -119,7 +119,7 @@ pub(super) fn risen(
 }
 
 /// Hugging Face's warm-up: `base t / w`, then the curve from its own step 0.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct ZeroRise {
     /// Steps of the warm-up.
     #[param(default = 0)]
@@ -151,8 +151,7 @@ pub(super) fn risen_from_zero(warmup: u64, then: Rate) -> Rate {
 }
 
 /// How a rate rises over a curve that is not shifted by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 pub(super) enum Method {
     /// From `factor * base` straight to the curve's rate at the end of the rise. LiBai's.
     #[default]
@@ -166,22 +165,19 @@ pub(super) enum Method {
 }
 
 /// The warm-up of LiBai and iMIX: the curve runs from step 0 on, the rise covers its beginning.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct CoveringRise {
     /// Factor that the warm-up begins with.
-    #[serde(rename = "warmup_factor")]
-    #[param(default = 0.001, min = 0.0)]
+    #[param(default = 0.001, min = 0.0, name = "warmup_factor")]
     pub(super) factor: f64,
     /// Steps of the warm-up.
-    #[serde(rename = "warmup_iter")]
-    #[param(default = 0)]
+    #[param(default = 0, name = "warmup_iter")]
     pub(super) steps: u64,
     /// Length of the warm-up as a fraction of the run, instead of `warmup_iter`.
-    #[serde(rename = "warmup_ratio")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(min = 0.0, max = 1.0, name = "warmup_ratio")]
     pub(super) ratio: Option<f64>,
     /// Form of the warm-up; the scaled ones are iMIX's `linear` and `constant`.
-    #[serde(rename = "warmup_method", default)]
+    #[param(default, name = "warmup_method")]
     pub(super) method: Method,
 }
 

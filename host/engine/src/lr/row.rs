@@ -1,6 +1,6 @@
 //! A row of the table of schedules: a warm-up, a curve, and what a step is.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use hookrack_plugin_api::{Describe, Param, Value};
 
 use super::curve::{Curve, Rate};
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::registry::{Entry, Subject};
 
 /// What a step of a schedule is.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct Steps {
     /// Count epochs as steps, not iterations.
     #[param(default = false)]
@@ -20,11 +20,11 @@ pub(super) struct Steps {
 /// The settings of a row.
 #[derive(serde::Deserialize)]
 struct Row<R, C> {
-    #[serde(flatten)]
+    #[param(flatten)]
     rise: R,
-    #[serde(flatten)]
+    #[param(flatten)]
     curve: C,
-    #[serde(flatten)]
+    #[param(flatten)]
     steps: Steps,
 }
 

@@ -1,7 +1,7 @@
 //! `Sequential`: one schedule after the other; PyTorch's `SequentialLR`.
 
 use hookrack_plugin_api::Value;
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::part;
 use super::shape::reached;
@@ -14,15 +14,14 @@ use crate::tree::Tree;
 /// Runs schedules one after the other; the next one begins at the next milestone, with its own step 0.
 ///
 /// A schedule that lasts for the whole run lasts here from its milestone to the next one, or to the end.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Sequential {
     /// The schedules, each `{ type = "…", … }`.
     schedules: Vec<Tree>,
     /// The steps at which the second one, the third one, … begin; below 1, shares of the run.
     milestones: Vec<f64>,
     /// Count epochs as steps, not iterations, in every schedule.
-    #[serde(default)]
+    #[param(default)]
     by_epoch: bool,
 }
 

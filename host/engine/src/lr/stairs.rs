@@ -1,12 +1,12 @@
 //! Curves that multiply the rate at certain steps.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::curve::{Curve, Rate, Span};
 use super::shape::{decayed, in_order, stairs};
 
 /// At each milestone.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct MultiStep {
     /// Steps of the run at which the rate falls, in ascending order; below 1, fractions of the run.
     milestones: Vec<f64>,
@@ -16,7 +16,7 @@ pub(super) struct MultiStep {
 }
 
 /// Every `step_size` steps, by PyTorch's name and `ColossalAI`'s defaults.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct EvenStairs {
     /// Steps between falls.
     #[param(default = 1, min = 1)]
@@ -27,7 +27,7 @@ pub(super) struct EvenStairs {
 }
 
 /// Every `step_size` steps, which LiBai wants written.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct StairsOf {
     /// Steps between falls.
     #[param(min = 1)]
@@ -38,7 +38,7 @@ pub(super) struct StairsOf {
 }
 
 /// At each step, with `ColossalAI`'s default.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Exponential {
     /// Factor at each step.
     #[param(default = 1.0, min = 0.0)]
@@ -46,7 +46,7 @@ pub(super) struct Exponential {
 }
 
 /// At each step, by a factor that LiBai wants written.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct ExponentialOf {
     /// Factor at each step.
     #[param(min = 0.0)]
@@ -54,7 +54,7 @@ pub(super) struct ExponentialOf {
 }
 
 /// By the step's own factor from a list: PyTorch's `LambdaLR`, whose function a config cannot hold.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Factors {
     /// Factors, the first one for step 0; the last one stays.
     factors: Vec<f64>,
@@ -64,7 +64,7 @@ pub(super) struct Factors {
 }
 
 /// By the next factor of a list: PyTorch's `MultiplicativeLR`, whose function a config cannot hold.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Products {
     /// Factors, in the order in which they are applied, the first one at step `every`.
     factors: Vec<f64>,

@@ -1,20 +1,20 @@
 //! Curves that are straight lines.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::curve::{Curve, Rate, Span};
 use super::shape::{line, share};
 
 /// The optimizer's own rate throughout.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct Constant {}
 
 /// A line to 0 at the end of the run.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct LineToZero {}
 
 /// A line between two factors of the rate: PyTorch's `LinearLR`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct LineOfFactors {
     /// Factor at the first step.
     #[param(default = 1.0 / 3.0, min = 0.0)]

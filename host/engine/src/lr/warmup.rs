@@ -1,7 +1,7 @@
 //! `Warmup`: a rise before, or over, any other schedule.
 
 use hookrack_plugin_api::Value;
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::part;
 use super::rise::{CoveringRise, Divisor, Method, risen};
@@ -16,8 +16,7 @@ use crate::tree::Tree;
 /// With `shift` the schedule begins when the rise is over and has the rest of the run: `ColossalAI`'s way, where the rise is
 /// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` says what it begins with. Without `shift` the schedule runs from step 0
 /// and the rise leads to its rate at `warmup_steps`: LiBai's way.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct WarmedUp {
     /// Steps of the rise.
     warmup_steps: Option<u64>,
@@ -29,21 +28,17 @@ pub(super) struct WarmedUp {
     /// The schedule, `{ type = "…", … }`.
     schedule: Tree,
     /// Begin the schedule after the rise, not under it.
-    #[serde(default = "shift")]
+    #[param(default = true)]
     shift: bool,
     /// What the rise begins with, as a factor.
     #[param(min = 0.0)]
     warmup_factor: Option<f64>,
     /// The form of a rise with a factor, or without a shift.
-    #[serde(default)]
+    #[param(default)]
     warmup_method: Method,
     /// Count epochs as steps, not iterations, in both.
-    #[serde(default)]
+    #[param(default)]
     by_epoch: bool,
-}
-
-fn shift() -> bool {
-    true
 }
 
 impl Component<Horizon, dyn LrSchedule> for WarmedUp {

@@ -1,15 +1,14 @@
 //! `init`: the choice of initial values, one for all models.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::draw::Draw;
 
 /// How the weights of linear, convolution and embedding layers begin. Their biases are then 0; norms keep theirs.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Settings)]
 pub struct Init {
     /// Which distribution; `default` is the model's own, biases included.
-    #[serde(default, rename = "type")]
+    #[param(default, name = "type")]
     pub kind: InitType,
     /// The deviation of `normal` and `trunc_normal`; 0.02 unless set.
     #[param(min = 0.0, max = 5.0)]
@@ -22,8 +21,7 @@ pub struct Init {
 }
 
 /// A distribution of initial values, as `torch.nn.init` names it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub enum InitType {
     /// What the model's authors chose.
     #[default]
@@ -45,8 +43,7 @@ pub enum InitType {
 }
 
 /// Which side of a weight counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum Fan {
     /// Numbers that flow into one output.
     In,

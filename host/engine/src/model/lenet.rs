@@ -1,6 +1,6 @@
 //! `LeNet`: convolutions with pooling, then linear layers.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::init::Init;
@@ -13,64 +13,45 @@ use crate::registry::Component;
 /// Convolutions, each with an activation and a pooling that halves the image, then linear layers.
 ///
 /// Its tensors are named `conv1.weight`, …, `fc1.weight`, … The defaults are those of LeNet-5 with relu.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct LeNetSettings {
     /// Channels after each convolution.
-    #[serde(default = "channels")]
-    #[param(min = 1)]
+    #[param(default = [6, 16], min = 1)]
     pub channels: Vec<i64>,
     /// Rows and columns of each kernel.
-    #[serde(default = "kernel")]
-    #[param(min = 1)]
+    #[param(default = 5, min = 1)]
     pub kernel: i64,
     /// Zeros around the input of each convolution.
-    #[serde(default)]
-    #[param(min = 0)]
+    #[param(default, min = 0)]
     pub padding: i64,
     /// What is kept of each 2x2 square.
-    #[serde(default)]
+    #[param(default)]
     pub pool: Pool,
     /// Widths of the hidden linear layers.
-    #[serde(default = "hidden")]
-    #[param(min = 1)]
+    #[param(default = [120, 84], min = 1)]
     pub hidden: Vec<i64>,
     /// What follows each layer but the last.
-    #[serde(default)]
+    #[param(default)]
     pub activation: Activation,
     /// Share of values dropped before each linear layer in training.
-    #[serde(default)]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default, min = 0.0, max = 1.0)]
     pub dropout: f64,
     /// Numbers of one output; unless set, the data set says it: one per class.
     #[param(min = 1)]
     pub outputs: Option<i64>,
     /// How the weights begin.
-    #[serde(default)]
+    #[param(default)]
     pub init: Init,
 }
 
 /// What a pooling keeps of its squares.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub enum Pool {
     /// The largest value.
     #[default]
     Max,
     /// The mean.
     Avg,
-}
-
-fn channels() -> Vec<i64> {
-    vec![6, 16]
-}
-
-fn kernel() -> i64 {
-    5
-}
-
-fn hidden() -> Vec<i64> {
-    vec![120, 84]
 }
 
 impl Component<ModelContext, dyn Model> for LeNetSettings {

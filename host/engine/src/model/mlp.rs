@@ -1,6 +1,6 @@
 //! `MLP`: linear layers with an activation and dropout between them.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::init::Init;
@@ -12,18 +12,16 @@ use crate::registry::Component;
 use hookrack_torch::shape;
 
 /// Linear layers with an activation and dropout between them; the input is flattened.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct MlpSettings {
     /// Widths of the hidden layers; empty for one linear layer.
-    #[serde(default = "hidden")]
+    #[param(default = [64])]
     pub hidden: Vec<i64>,
     /// What follows each hidden layer.
-    #[serde(default)]
+    #[param(default)]
     pub activation: Activation,
     /// Share of hidden values dropped in training.
-    #[serde(default)]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default, min = 0.0, max = 1.0)]
     pub dropout: f64,
     /// Numbers of one input; unless set, the data set says it.
     #[param(min = 1)]
@@ -32,12 +30,8 @@ pub struct MlpSettings {
     #[param(min = 1)]
     pub outputs: Option<i64>,
     /// How the weights begin.
-    #[serde(default)]
+    #[param(default)]
     pub init: Init,
-}
-
-fn hidden() -> Vec<i64> {
-    vec![64]
 }
 
 impl Component<ModelContext, dyn Model> for MlpSettings {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::rehearsal::{input_shape, rehearse, wanted_output};
@@ -14,8 +14,7 @@ use crate::registry::Component;
 use hookrack_torch::script::{Named, Script};
 
 /// A model that Python wrote with `torch.jit.script(model).save(path)`, trained as it is.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct TorchScriptSettings {
     /// The file.
     pub path: PathBuf,

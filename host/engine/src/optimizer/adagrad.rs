@@ -1,6 +1,6 @@
 //! `Adagrad`: the gradient over the root of the sum of all its squares, by libtorch's fused kernel.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
@@ -12,40 +12,26 @@ use hookrack_torch::foreach::{self, ListOp};
 use hookrack_torch::optim::Active;
 
 /// The gradient over the root of the sum of all its squares; PyTorch's defaults.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct AdagradSettings {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-2, min = 0.0)]
     pub lr: f64,
     /// The learning rate is divided by 1 + this for each step before.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub lr_decay: f64,
     /// Share of each weight that is added to its gradient.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub weight_decay: f64,
     /// What the sums of squares start from.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub initial_accumulator_value: f64,
     /// Added to the denominator.
-    #[serde(default = "eps")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-10, min = 0.0)]
     pub eps: f64,
     /// Go up, not down.
-    #[serde(default)]
+    #[param(default)]
     pub maximize: bool,
-}
-
-fn lr() -> f64 {
-    1e-2
-}
-
-fn eps() -> f64 {
-    1e-10
 }
 
 impl Component<ParamSet, dyn Optimizer> for AdagradSettings {

@@ -1,6 +1,6 @@
 //! `Adam`: steps along the mean gradient over the root of its mean square, by libtorch's fused kernel.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::fused_adam::{AdamKnobs, FusedAdam};
 use super::{Optimizer, ParamSet};
@@ -8,13 +8,12 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Adam, with weight decay through the gradient; PyTorch's defaults.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub struct AdamSettings {
-    #[serde(flatten)]
+    #[param(flatten)]
     knobs: AdamKnobs,
     /// Share of each weight that is added to its gradient.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     weight_decay: f64,
 }
 

@@ -1,6 +1,6 @@
 //! `AdamW`: Adam with decoupled weight decay, by libtorch's fused kernel.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::fused_adam::{AdamKnobs, FusedAdam};
 use super::{Optimizer, ParamSet};
@@ -8,18 +8,13 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Adam with decoupled weight decay; PyTorch's defaults.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub struct AdamWSettings {
-    #[serde(flatten)]
+    #[param(flatten)]
     knobs: AdamKnobs,
     /// Share of each weight that is taken away per step, times the learning rate.
-    #[serde(default = "weight_decay")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-2, min = 0.0)]
     weight_decay: f64,
-}
-
-fn weight_decay() -> f64 {
-    1e-2
 }
 
 impl Component<ParamSet, dyn Optimizer> for AdamWSettings {

@@ -1,6 +1,6 @@
 //! What `Adam` and `AdamW` share: moments in lists of our own, stepped by libtorch's fused kernels.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::state::{Start, fresh, named};
 use super::{Group, Optimizer, ParamSet, betas};
@@ -9,37 +9,23 @@ use crate::named_tensor::{NamedTensor, load};
 use hookrack_torch::optim::{AdamHyper, AdamState, Scratch, Unscale, adam_step};
 
 /// What both forms of Adam can be told alike; PyTorch's defaults.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct AdamKnobs {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-3, min = 0.0)]
     lr: f64,
     /// Decay of the first and the second moment.
-    #[serde(default = "default_betas")]
+    #[param(default = [0.9, 0.999])]
     betas: Vec<f64>,
     /// Added to the denominator.
-    #[serde(default = "eps")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-8, min = 0.0)]
     eps: f64,
     /// Divide by the largest second moment so far.
-    #[serde(default)]
+    #[param(default)]
     amsgrad: bool,
     /// Go up, not down.
-    #[serde(default)]
+    #[param(default)]
     maximize: bool,
-}
-
-fn lr() -> f64 {
-    1e-3
-}
-
-fn default_betas() -> Vec<f64> {
-    vec![0.9, 0.999]
-}
-
-fn eps() -> f64 {
-    1e-8
 }
 
 impl AdamKnobs {

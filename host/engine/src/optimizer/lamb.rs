@@ -1,6 +1,6 @@
 //! `LAMB`: Adam whose step is as long as the weights of each tensor say, by list operators.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
@@ -11,36 +11,20 @@ use hookrack_torch::optim::Active;
 use hookrack_torch::{TensorList, foreach};
 
 /// Adam with decoupled weight decay, its step scaled for each tensor by the weights' norm over the step's (arXiv 1904.00962).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct LambSettings {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-3, min = 0.0)]
     pub lr: f64,
     /// Decay of the first and the second moment.
-    #[serde(default = "default_betas")]
+    #[param(default = [0.9, 0.999])]
     pub betas: Vec<f64>,
     /// Added to the denominator.
-    #[serde(default = "eps")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-6, min = 0.0)]
     pub eps: f64,
     /// Share of each weight that joins the step before it is scaled.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub weight_decay: f64,
-}
-
-fn lr() -> f64 {
-    1e-3
-}
-
-fn default_betas() -> Vec<f64> {
-    vec![0.9, 0.999]
-}
-
-fn eps() -> f64 {
-    1e-6
 }
 
 impl Component<ParamSet, dyn Optimizer> for LambSettings {

@@ -1,6 +1,6 @@
 //! `LARS`: momentum whose step is as long as the weights of each tensor say, by list operators.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
@@ -11,45 +11,23 @@ use hookrack_torch::foreach;
 use hookrack_torch::optim::Active;
 
 /// Gradient descent with momentum, scaled for each tensor by the weights' norm over the gradient's (arXiv 1708.03888).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct LarsSettings {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 0.1, min = 0.0)]
     pub lr: f64,
     /// How much of the last step stays.
-    #[serde(default = "momentum")]
-    #[param(min = 0.0)]
+    #[param(default = 0.9, min = 0.0)]
     pub momentum: f64,
     /// Share of each weight that is added to its gradient.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub weight_decay: f64,
     /// How far a tensor may move in one step, as a share of its norm, at a learning rate of 1.
-    #[serde(default = "trust_coefficient")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-3, min = 0.0)]
     pub trust_coefficient: f64,
     /// Added to the denominator of the ratio.
-    #[serde(default = "eps")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-8, min = 0.0)]
     pub eps: f64,
-}
-
-fn lr() -> f64 {
-    0.1
-}
-
-fn momentum() -> f64 {
-    0.9
-}
-
-fn trust_coefficient() -> f64 {
-    1e-3
-}
-
-fn eps() -> f64 {
-    1e-8
 }
 
 impl Component<ParamSet, dyn Optimizer> for LarsSettings {

@@ -1,6 +1,6 @@
 //! `Lion`: steps of one length in every direction, along the sign of the momentum, by list operators.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
@@ -11,28 +11,17 @@ use hookrack_torch::foreach;
 use hookrack_torch::optim::Active;
 
 /// Steps along the sign of a momentum, with decoupled weight decay (arXiv 2302.06675).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct LionSettings {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-4, min = 0.0)]
     pub lr: f64,
     /// Share of the momentum in the step, and its decay.
-    #[serde(default = "default_betas")]
+    #[param(default = [0.9, 0.99])]
     pub betas: Vec<f64>,
     /// Share of each weight that is taken away per step, times the learning rate.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub weight_decay: f64,
-}
-
-fn lr() -> f64 {
-    1e-4
-}
-
-fn default_betas() -> Vec<f64> {
-    vec![0.9, 0.99]
 }
 
 impl Component<ParamSet, dyn Optimizer> for LionSettings {

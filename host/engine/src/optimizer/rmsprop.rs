@@ -1,6 +1,6 @@
 //! `RMSprop`: the gradient over the root of its mean square, by list operators.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
@@ -11,47 +11,29 @@ use hookrack_torch::optim::Active;
 use hookrack_torch::{TensorList, foreach};
 
 /// The gradient over the root of its mean square; PyTorch's defaults.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct RmsPropSettings {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-2, min = 0.0)]
     pub lr: f64,
     /// Decay of the mean square.
-    #[serde(default = "alpha")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.99, min = 0.0, max = 1.0)]
     pub alpha: f64,
     /// Added to the denominator.
-    #[serde(default = "eps")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-8, min = 0.0)]
     pub eps: f64,
     /// Share of each weight that is added to its gradient.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub weight_decay: f64,
     /// How much of the last step's direction stays.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub momentum: f64,
     /// Divide by the deviation from the mean gradient instead.
-    #[serde(default)]
+    #[param(default)]
     pub centered: bool,
     /// Go up, not down.
-    #[serde(default)]
+    #[param(default)]
     pub maximize: bool,
-}
-
-fn lr() -> f64 {
-    1e-2
-}
-
-fn alpha() -> f64 {
-    0.99
-}
-
-fn eps() -> f64 {
-    1e-8
 }
 
 impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {

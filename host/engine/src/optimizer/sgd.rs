@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::{Group, Optimizer, ParamSet};
@@ -14,34 +14,26 @@ use hookrack_torch::autograd::GradMode;
 use hookrack_torch::optim::{Scratch, SgdHyper, Unscale, sgd_step};
 
 /// Gradient descent, with momentum if wanted; PyTorch's defaults.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct SgdSettings {
     /// Learning rate.
-    #[serde(default = "lr")]
-    #[param(min = 0.0)]
+    #[param(default = 1e-3, min = 0.0)]
     pub lr: f64,
     /// How much of the last step's direction stays.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub momentum: f64,
     /// How much of the gradient is held back from the momentum.
-    #[serde(default)]
+    #[param(default)]
     pub dampening: f64,
     /// Share of each weight that is added to its gradient.
-    #[serde(default)]
-    #[param(min = 0.0)]
+    #[param(default, min = 0.0)]
     pub weight_decay: f64,
     /// Look ahead along the momentum.
-    #[serde(default)]
+    #[param(default)]
     pub nesterov: bool,
     /// Go up, not down.
-    #[serde(default)]
+    #[param(default)]
     pub maximize: bool,
-}
-
-fn lr() -> f64 {
-    1e-3
 }
 
 impl Component<ParamSet, dyn Optimizer> for SgdSettings {

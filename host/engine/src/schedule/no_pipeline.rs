@@ -1,14 +1,13 @@
 //! `NoPipeline`: the whole model in one process, micro-batch after micro-batch.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::{Schedule, ScheduleContext};
 use crate::error::Result;
 use crate::registry::Component;
 
 /// The whole model in one process; each batch goes through it in `train.accumulation` micro-batches.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct NoPipeline {}
 
 impl Component<ScheduleContext, Schedule> for NoPipeline {

@@ -9,8 +9,7 @@ use std::path::Path;
 
 /// Raises the learning rate at each iteration, watches the loss, and ends the run with a suggestion: `lr_finder.svg` and
 /// `lr_finder.json` in the run directory.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub(super) struct LrFinder {
     /// The rate of the first iteration.
     #[param(default = 1e-7, min = 1e-12)]
@@ -22,20 +21,19 @@ pub(super) struct LrFinder {
     #[param(default = 100, min = 2)]
     num_iters: u64,
     /// Raises the rate by a factor at each iteration, or by a sum.
-    #[serde(default)]
+    #[param(default)]
     mode: Mode,
     /// Ends the test when the smoothed loss is this many times its best; 0 for never.
     #[param(default = 4.0, min = 0)]
     early_stop_threshold: f64,
-    #[serde(skip)]
+    #[param(skip)]
     curve: Curve,
-    #[serde(skip)]
+    #[param(skip)]
     done: bool,
 }
 
 /// How the rate grows.
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Default, Settings)]
 enum Mode {
     /// By the same factor each time.
     #[default]

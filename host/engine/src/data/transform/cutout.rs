@@ -1,6 +1,6 @@
 //! `Cutout`: a square of every picture is painted over.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::frame;
 use super::{Plan, Transform};
@@ -9,14 +9,13 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Paints a square over, its middle anywhere in the picture (arXiv 1708.04552).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct Cutout {
     /// The side of the square.
     #[param(min = 1, max = 65536)]
     pub side: usize,
     /// What it is painted with.
-    #[serde(default)]
+    #[param(default)]
     pub fill: f64,
 }
 

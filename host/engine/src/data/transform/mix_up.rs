@@ -1,6 +1,6 @@
 //! `MixUp`: samples of a batch are blended in pairs, and so are their classes.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::{Transform, image::no_tokens};
 use crate::data::{DataSpec, Prng, Target};
@@ -8,17 +8,11 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Blends each sample with its counterpart from the other end of the batch, labels too (arXiv 1710.09412).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct MixUp {
     /// The share that a sample keeps is drawn from Beta(alpha, alpha), once for each batch.
-    #[serde(default = "alpha")]
-    #[param(min = 0.0)]
+    #[param(default = 0.2, min = 0.0)]
     pub alpha: f64,
-}
-
-fn alpha() -> f64 {
-    0.2
 }
 
 impl Component<DataSpec, dyn Transform> for MixUp {

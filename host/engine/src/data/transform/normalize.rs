@@ -1,6 +1,6 @@
 //! `Normalize`: the mean goes to 0 and the deviation to 1, channel by channel.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::{Frame, no_tokens};
 use super::{Scale, Transform};
@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Takes the mean away and divides by the standard deviation.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct NormalizeSettings {
     /// What is taken away: one number, or one for each channel; for rows of features one for each feature.
     pub mean: Vec<f64>,

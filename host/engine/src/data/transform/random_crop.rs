@@ -1,6 +1,6 @@
 //! `RandomCrop`: a window of the picture at a random place.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::frame;
 use super::{Plan, Transform};
@@ -9,18 +9,16 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Pads the picture on all sides and takes a window at a random place.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct RandomCropSettings {
     /// Pixels that are added on each side before.
-    #[serde(default)]
-    #[param(min = 0, max = 65536)]
+    #[param(default, min = 0, max = 65536)]
     pub padding: usize,
     /// Height and width of the window; unless set, those of the picture.
-    #[serde(default)]
+    #[param(default)]
     pub size: Vec<usize>,
     /// The value of what is added.
-    #[serde(default)]
+    #[param(default)]
     pub fill: f64,
 }
 

@@ -1,6 +1,6 @@
 //! `RandomErase`: a rectangle of random size and place is painted over in some pictures.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::frame;
 use super::{Plan, Transform};
@@ -9,35 +9,20 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Paints a rectangle over in some of the pictures (arXiv 1708.04896).
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct RandomErase {
     /// The share of pictures that lose a rectangle.
-    #[serde(default = "p")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.5, min = 0.0, max = 1.0)]
     pub p: f64,
     /// The smallest and the largest share of the picture that a rectangle has.
-    #[serde(default = "scale")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = [0.02, 0.33], min = 0.0, max = 1.0)]
     pub scale: Vec<f64>,
     /// The smallest and the largest ratio of its sides.
-    #[serde(default = "ratio")]
+    #[param(default = [0.3, 3.3])]
     pub ratio: Vec<f64>,
     /// What it is painted with.
-    #[serde(default)]
+    #[param(default)]
     pub fill: f64,
-}
-
-fn p() -> f64 {
-    0.5
-}
-
-fn scale() -> Vec<f64> {
-    vec![0.02, 0.33]
-}
-
-fn ratio() -> Vec<f64> {
-    vec![0.3, 3.3]
 }
 
 /// How often a rectangle is drawn anew because it does not fit, as PyTorch does.

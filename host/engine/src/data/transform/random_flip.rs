@@ -1,6 +1,6 @@
 //! `RandomFlip`: some pictures are mirrored.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::frame;
 use super::{Plan, Transform};
@@ -9,20 +9,14 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Mirrors some of the pictures left and right, or top and bottom.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct RandomFlip {
     /// The share of pictures that are mirrored.
-    #[serde(default = "p")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.5, min = 0.0, max = 1.0)]
     pub p: f64,
     /// Top and bottom, instead of left and right.
-    #[serde(default)]
+    #[param(default)]
     pub vertical: bool,
-}
-
-fn p() -> f64 {
-    0.5
 }
 
 impl Component<DataSpec, dyn Transform> for RandomFlip {

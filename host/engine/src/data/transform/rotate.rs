@@ -1,6 +1,6 @@
 //! `Rotate`: pictures are turned by a random angle.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::frame;
 use super::{Plan, Transform};
@@ -9,14 +9,13 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Turns each picture about its middle by a random angle; pixels are weighed out of the four nearest.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct Rotate {
     /// The largest angle, in either direction.
     #[param(min = 0.0, max = 180.0)]
     pub degrees: f64,
     /// The value of what comes in from outside.
-    #[serde(default)]
+    #[param(default)]
     pub fill: f64,
 }
 

@@ -1,6 +1,6 @@
 //! `ToFloat`: where the darkest and the brightest byte go.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 
 use super::image::no_tokens;
 use super::{Scale, Transform};
@@ -9,19 +9,14 @@ use crate::error::Result;
 use crate::registry::Component;
 
 /// Spreads values of 0..1, which bytes become by themselves, over another range.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct ToFloat {
     /// What 0 becomes.
-    #[serde(default)]
+    #[param(default)]
     pub low: f64,
     /// What 1, the brightest byte, becomes.
-    #[serde(default = "high")]
+    #[param(default = 1.0)]
     pub high: f64,
-}
-
-fn high() -> f64 {
-    1.0
 }
 
 impl Component<DataSpec, dyn Transform> for ToFloat {

@@ -2,7 +2,7 @@
 
 mod block;
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use self::block::{Block, STD, Shape};
@@ -20,20 +20,16 @@ use crate::registry::Component;
 /// Its tensors have the names of Hugging Face's `GPT2LMHeadModel` (`transformer.wte.weight`,
 /// `transformer.h.0.attn.c_attn.weight`, …) and its layout: the weights of blocks are `[inputs, outputs]`. A head that shares
 /// the embedding has no tensor of its own.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct GptSettings {
     /// Blocks.
-    #[serde(default = "layers")]
-    #[param(min = 1)]
+    #[param(default = 12, min = 1)]
     pub layers: i64,
     /// Heads of each attention; they divide the width.
-    #[serde(default = "layers")]
-    #[param(min = 1)]
+    #[param(default = 12, min = 1)]
     pub heads: i64,
     /// Numbers per token within the model.
-    #[serde(default = "width")]
-    #[param(min = 1)]
+    #[param(default = 768, min = 1)]
     pub width: i64,
     /// The longest row of tokens that it takes; unless set, as long as a row of the data.
     #[param(min = 1)]
@@ -42,30 +38,17 @@ pub struct GptSettings {
     #[param(min = 1)]
     pub vocab: Option<i64>,
     /// Share of values dropped in training.
-    #[serde(default)]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default, min = 0.0, max = 1.0)]
     pub dropout: f64,
     /// Whether the head shares its weight with the embedding.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     pub tied: bool,
     /// Whether linear layers and norms have a bias.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     pub bias: bool,
     /// How the weights begin.
-    #[serde(default)]
+    #[param(default)]
     pub init: Init,
-}
-
-fn layers() -> i64 {
-    12
-}
-
-fn width() -> i64 {
-    768
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Component<ModelContext, dyn Model> for GptSettings {

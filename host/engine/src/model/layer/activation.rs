@@ -1,13 +1,12 @@
 //! Functions applied to each value, by name.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use crate::error::Result;
 
 /// A function applied to each value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub enum Activation {
     /// max(x, 0)
     #[default]

@@ -2,7 +2,7 @@
 
 mod block;
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use self::block::{Block, Place};
@@ -16,47 +16,36 @@ use crate::registry::Component;
 /// A residual net (He et al., 2015) for images of any number of channels.
 ///
 /// Its tensors have the names and shapes of torchvision's, so that published weights fit.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct ResNetSettings {
     /// Layers with weights: 18, 34 or 50.
-    #[serde(default = "depth")]
+    #[param(default = 18)]
     pub depth: i64,
     /// How an image comes in: `imagenet` shrinks it to a quarter of its side first, `cifar` does not.
-    #[serde(default)]
+    #[param(default)]
     pub stem: Stem,
     /// Channels of the first group of blocks; each further group has twice as many.
-    #[serde(default = "width")]
-    #[param(min = 1, max = 65536)]
+    #[param(default = 64, min = 1, max = 65536)]
     pub width: i64,
     /// Let every block begin as doing nothing: its last norm has weight 0.
-    #[serde(default)]
+    #[param(default)]
     pub zero_init_residual: bool,
     /// Numbers of one output; unless set, the data set says it: one per class.
     #[param(min = 1)]
     pub outputs: Option<i64>,
     /// How the weights begin.
-    #[serde(default)]
+    #[param(default)]
     pub init: Init,
 }
 
 /// The first layer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub enum Stem {
     /// A 7x7 kernel with stride 2 and a 3x3 pooling with stride 2.
     #[default]
     Imagenet,
     /// A 3x3 kernel, for images of about 32x32.
     Cifar,
-}
-
-fn depth() -> i64 {
-    18
-}
-
-fn width() -> i64 {
-    64
 }
 
 /// Blocks of each group, and whether they are bottlenecks.

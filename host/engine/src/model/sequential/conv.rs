@@ -1,6 +1,6 @@
 //! The layer `conv`.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Check, Layer, Plan, Site};
@@ -10,8 +10,7 @@ use crate::model::layer::{Conv2d, Kernel};
 use crate::registry::Component;
 
 /// A convolution over images.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct ConvLayer {
     /// Channels of what comes in, where they should be checked.
     #[param(min = 1)]
@@ -20,36 +19,20 @@ pub(super) struct ConvLayer {
     #[param(min = 1)]
     outputs: i64,
     /// Rows and columns of the kernel.
-    #[serde(default = "side")]
-    #[param(min = 1)]
+    #[param(default = 3, min = 1)]
     kernel: i64,
     /// Steps between places.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     stride: i64,
     /// Zeros around the image.
-    #[serde(default)]
-    #[param(min = 0)]
+    #[param(default, min = 0)]
     padding: i64,
     /// Parts that the channels are split into, each with its own kernels.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     groups: i64,
     /// Whether there is a bias.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     bias: bool,
-}
-
-fn side() -> i64 {
-    3
-}
-
-fn one() -> i64 {
-    1
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl ConvLayer {

@@ -1,6 +1,6 @@
 //! The layer `linear`.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Check, Layer, Plan, Site};
@@ -10,8 +10,7 @@ use crate::model::layer::Linear;
 use crate::registry::Component;
 
 /// A weight and a bias over the last side.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct LinearLayer {
     /// The last side of what comes in, where it should be checked.
     #[param(min = 1)]
@@ -20,12 +19,8 @@ pub(super) struct LinearLayer {
     #[param(min = 1)]
     outputs: Option<i64>,
     /// Whether there is a bias.
-    #[serde(default = "yes")]
+    #[param(default = true)]
     bias: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl LinearLayer {

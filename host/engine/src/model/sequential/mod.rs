@@ -9,7 +9,7 @@ mod pool;
 mod residual;
 mod rows;
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use self::plan::{Flow, Layer, Plan, Site, chain};
@@ -24,13 +24,12 @@ use crate::tree::Tree;
 /// Layers one after the other, each a table `[[model.layers]]` with its `type`; shapes follow from the data.
 ///
 /// Tensors are named by place: `layers.0.weight`, `layers.4.layers.1.bias`, …
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub struct SequentialSettings {
     /// The layers.
     pub layers: Vec<Tree>,
     /// How the weights begin.
-    #[serde(default)]
+    #[param(default)]
     pub init: Init,
 }
 

@@ -1,6 +1,6 @@
 //! The layer `norm`: over the batch, the sample or groups of channels.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Layer, Plan, Site};
@@ -10,11 +10,10 @@ use crate::model::layer::{BatchNorm, GroupNorm, LayerNorm};
 use crate::registry::Component;
 
 /// Numbers less their mean, over their deviation.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct NormLayer {
     /// What mean and deviation are taken over: a channel in the batch, a sample, or a group of channels in a sample.
-    #[serde(default)]
+    #[param(default)]
     kind: NormKind,
     /// How many groups of channels; for `group` alone.
     #[param(min = 1)]
@@ -22,8 +21,7 @@ pub(super) struct NormLayer {
 }
 
 /// What a mean is taken over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub(super) enum NormKind {
     /// Each channel, over the batch.
     #[default]

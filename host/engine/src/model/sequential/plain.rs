@@ -1,6 +1,6 @@
 //! Layers without tensors that keep or flatten the shape: `activation`, `dropout`, `flatten`.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Layer, Plan, Site};
@@ -10,11 +10,10 @@ use crate::model::{Mode, dropped};
 use crate::registry::Component;
 
 /// A function of each value.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct ActivationLayer {
     /// Which function.
-    #[serde(default)]
+    #[param(default)]
     kind: Activation,
 }
 
@@ -34,17 +33,11 @@ impl Layer for ActivationLayer {
 }
 
 /// Drops values in training, and makes the others larger instead.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct DropoutLayer {
     /// Which share of the values.
-    #[serde(default = "half")]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default = 0.5, min = 0.0, max = 1.0)]
     share: f64,
-}
-
-fn half() -> f64 {
-    0.5
 }
 
 impl Component<Site, Plan> for DropoutLayer {
@@ -63,8 +56,7 @@ impl Layer for DropoutLayer {
 }
 
 /// All numbers of a sample in one row.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct FlattenLayer {}
 
 impl Component<Site, Plan> for FlattenLayer {

@@ -1,6 +1,6 @@
 //! The layer `pool`: the largest or the mean of squares, or the mean of all places.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Check, Flow, Layer, Plan, Site};
@@ -10,11 +10,10 @@ use crate::model::layer::Kernel;
 use crate::registry::Component;
 
 /// Fewer places: one for each square, or one for all.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct PoolLayer {
     /// The largest or the mean of each square, or the mean of all places of an image or row.
-    #[serde(default)]
+    #[param(default)]
     kind: PoolKind,
     /// Rows and columns of a square; 2 unless set.
     #[param(min = 1)]
@@ -28,8 +27,7 @@ pub(super) struct PoolLayer {
 }
 
 /// What is kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub(super) enum PoolKind {
     /// The largest of each square.
     #[default]

@@ -1,6 +1,6 @@
 //! The layer `residual`: layers and the way around them.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Check, Layer, Plan, Site, chain};
@@ -11,13 +11,12 @@ use crate::registry::Component;
 use crate::tree::Tree;
 
 /// The sum of what comes in and of what layers make of it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct ResidualLayer {
     /// The layers, each a table with its `type`.
     layers: Vec<Tree>,
     /// Give what comes in the shape of what comes out, by a 1x1 convolution or a linear layer without bias.
-    #[serde(default)]
+    #[param(default)]
     projection: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Layers over rows of tokens: `embedding`, `positional`, `attention`.
 
-use hookrack_plugin_api::prelude::Deserialize;
+use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::plan::{Layer, Plan, Site};
@@ -11,8 +11,7 @@ use crate::registry::Component;
 use hookrack_torch::shape;
 
 /// A row of numbers for each token.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct EmbeddingLayer {
     /// Numbers per token.
     #[param(min = 1)]
@@ -42,8 +41,7 @@ impl Layer for Embedding {
 }
 
 /// Adds a learned row of numbers to each place.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct PositionalLayer {}
 
 impl Component<Site, Plan> for PositionalLayer {
@@ -69,24 +67,17 @@ impl Layer for Positional {
 }
 
 /// Attention of a row's places to each other.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Settings)]
 pub(super) struct AttentionLayer {
     /// Parts that the width is split into; each attends by itself.
-    #[serde(default = "one")]
-    #[param(min = 1)]
+    #[param(default = 1, min = 1)]
     heads: i64,
     /// Whether a place sees itself and those before it only.
-    #[serde(default)]
+    #[param(default)]
     causal: bool,
     /// Share of the attention that is dropped in training.
-    #[serde(default)]
-    #[param(min = 0.0, max = 1.0)]
+    #[param(default, min = 0.0, max = 1.0)]
     dropout: f64,
-}
-
-fn one() -> i64 {
-    1
 }
 
 impl Component<Site, Plan> for AttentionLayer {
