@@ -188,8 +188,11 @@ fn default_policy(manifest: &HookManifest) -> OnError {
 
 fn hook_entry(hook: &HookType, rank: usize) -> CatalogEntry {
     let manifest = &hook.manifest;
-    let facts =
-        HookFacts { default_level: manifest.level.0, default_on_error: default_policy(manifest) };
+    let facts = HookFacts {
+        default_level: manifest.level.0,
+        default_on_error: default_policy(manifest),
+        default_every: manifest.every,
+    };
     let roles = manifest.points.iter().filter(|point| point.is_role());
     CatalogEntry {
         name: manifest.name.clone(),

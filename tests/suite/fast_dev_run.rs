@@ -33,6 +33,13 @@ fn count(bench: &Bench, point: &str) -> usize {
 }
 
 #[test]
+fn a_hook_is_tried_however_seldom_it_runs() {
+    let bench = Bench::new(&format!("{LONG}every = \"1000it\"\n"));
+    try_out(&bench, &["--fast-dev-run"]).expect(0);
+    assert_eq!((count(&bench, "after_train_iter"), count(&bench, "after_val_iter")), (1, 1));
+}
+
+#[test]
 fn a_batch_of_train_and_val_with_all_points_and_nothing_left() {
     let bench = Bench::new(LONG);
     let ran = try_out(&bench, &["--fast-dev-run", "-s", "train.max_epochs=50"]);

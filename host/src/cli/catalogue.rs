@@ -4,6 +4,7 @@ use crate::config::reference::{self, cell, quoted, toml};
 use crate::inventory::Inventory;
 use crate::metrics::{COMPANIONS, METRIC_HOOKS};
 use crate::plugins::{HookManifest, HookType, MetricManifest, MetricType, Source};
+use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Better, Param, ParamType, Presence};
 use std::fmt::Write as _;
 
@@ -56,6 +57,13 @@ fn hook_section(out: &mut String, hook: &HookType) {
     }
     provenance(out, &hook.source);
     _ = writeln!(out, "- level {level}");
+    if hook.manifest.every != Every::Always {
+        _ = writeln!(
+            out,
+            "- every `{}` unless `every` says otherwise; `interval = 5` is 5 of the same unit",
+            hook.manifest.every
+        );
+    }
     let points: Vec<_> = points.iter().map(|point| point.name().to_owned()).collect();
     _ = writeln!(out, "- points {}", quoted(&points));
     for (_, metric) in COMPANIONS.iter().filter(|(of, _)| of == name) {

@@ -9,6 +9,7 @@ use crate::job::{Job, JobError};
 use crate::provenance::provenance;
 use crate::train::{Parts, Trainer};
 use clap::Args;
+use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Level, Point};
 use serde_json::json;
 
@@ -45,6 +46,10 @@ impl FastDevRun {
     pub(super) fn load(self, source: &ConfigSource) -> Result<(Job, Parts), Failure> {
         let mut job = source.job()?;
         if self.is_on() {
+            // A hook that runs every 100 iterations would not be tried at all.
+            for member in &mut job.members {
+                member.seat.when.every = Every::Always;
+            }
             // Whatever the period of validation is; without data to validate on nothing comes of it.
             let hook = CallbackHook::new("--fast-dev-run")
                 .level(Level::LOWEST)

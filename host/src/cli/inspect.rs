@@ -5,6 +5,7 @@ use super::run_state::RunState;
 use crate::plugins::{self, HookManifest, Library, MetricManifest};
 use crate::run::{RunDirError, checkpoint};
 use clap::Args;
+use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Param, ParamType, Presence};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -73,6 +74,9 @@ fn print_hook(hook: &HookManifest) {
         say!("  newer    {} (points that this host does not have)", hook.unknown_points.join(", "));
     }
     say!("  level    {}", hook.level);
+    if hook.every != Every::Always {
+        say!("  every    {}", hook.every);
+    }
     say!(
         "  mutates  {}",
         if hook.mutates.is_empty() { "nothing".into() } else { hook.mutates.join(", ") }

@@ -1,57 +1,7 @@
 //! Cadence and phases: when the host lets a hook or a metric run.
 
-use std::fmt;
-
 use hookrack_plugin_api::Phase;
-
-/// How often a hook runs: `every = "100it"` or `"2ep"`; without it, whenever its points are reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Every {
-    /// At every occurrence of its points.
-    Always,
-    /// In every n-th iteration.
-    Iters(u64),
-    /// In every n-th epoch.
-    Epochs(u64),
-}
-
-/// Why a cadence could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CadenceFault {
-    /// A number alone.
-    NoUnit,
-    /// A unit that is neither `it` nor `ep`.
-    UnknownUnit,
-    /// No number, or one that is too large.
-    NoNumber,
-    /// `0it` would never run.
-    Zero,
-}
-
-impl Every {
-    pub(super) fn parse(text: &str) -> Result<Self, CadenceFault> {
-        let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        let (digits, unit) = text.split_at(unit_at);
-        let count: u64 = digits.parse().map_err(|_| CadenceFault::NoNumber)?;
-        match (count, unit) {
-            (_, "") => Err(CadenceFault::NoUnit),
-            (0, "it" | "ep") => Err(CadenceFault::Zero),
-            (_, "it") => Ok(Self::Iters(count)),
-            (_, "ep") => Ok(Self::Epochs(count)),
-            _ => Err(CadenceFault::UnknownUnit),
-        }
-    }
-}
-
-impl fmt::Display for Every {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Always => f.write_str("always"),
-            Self::Iters(count) => write!(f, "{count}it"),
-            Self::Epochs(count) => write!(f, "{count}ep"),
-        }
-    }
-}
+pub use hookrack_plugin_api::every::{CadenceFault, Every};
 
 /// What `phase =` may say: the phases, and `eval` for val and test together.
 pub(super) const PHASE_NAMES: [&str; 5] = ["train", "val", "test", "pred", "eval"];
@@ -109,25 +59,6 @@ impl From<Phase> for Phases {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cadence_is_a_number_and_a_unit() {
-        assert_eq!(Every::parse("100it"), Ok(Every::Iters(100)));
-        assert_eq!(Every::parse("2ep"), Ok(Every::Epochs(2)));
-        assert_eq!(Every::parse("100"), Err(CadenceFault::NoUnit));
-        assert_eq!(Every::parse("100ba"), Err(CadenceFault::UnknownUnit));
-        assert_eq!(Every::parse("-1it"), Err(CadenceFault::NoNumber));
-        assert_eq!(Every::parse("99999999999999999999it"), Err(CadenceFault::NoNumber));
-        assert_eq!(Every::parse("0ep"), Err(CadenceFault::Zero));
-        assert_eq!(Every::parse(""), Err(CadenceFault::NoNumber));
-    }
-
-    #[test]
-    fn a_cadence_is_written_as_it_is_read() {
-        for text in ["1it", "250it", "3ep"] {
-            assert_eq!(Every::parse(text).unwrap().to_string(), text);
-        }
-    }
 
     #[test]
     fn eval_is_val_and_test() {

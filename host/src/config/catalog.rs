@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{OnError, Param};
 use thiserror::Error;
 
@@ -98,6 +99,8 @@ pub struct HookFacts {
     pub default_level: i64,
     /// The error policy of an entry that names none.
     pub default_on_error: OnError,
+    /// The cadence of an entry that names none.
+    pub default_every: Every,
 }
 
 /// One thing that a config can name by `type =`.
@@ -129,6 +132,11 @@ impl CatalogEntry {
     /// Whether `type = name` means this entry.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
+    /// Whether it is a hook with a cadence of its own, which `interval` changes as `every` does.
+    pub fn has_cadence(&self) -> bool {
+        self.hook.is_some_and(|facts| facts.default_every != Every::Always)
     }
 
     /// The name and the aliases.

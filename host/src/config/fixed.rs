@@ -117,7 +117,7 @@ fn hook_params() -> Vec<Param> {
         policy("on_error", &format!("{ON_ERROR} Default: the hook's own.")),
         any(
             "every",
-            "Run only every n-th iteration or epoch: `\"100it\"`, `\"2ep\"`. Default: always.",
+            "Run only every n-th iteration or epoch: `\"100it\"`, `\"2ep\"`. Default: the hook's own.",
         ),
         any(
             "phase",
@@ -194,6 +194,15 @@ fn text(name: &str, doc: &str) -> Param {
 fn policy(name: &str, doc: &str) -> Param {
     param(name, one_of(&OnError::ALL.map(OnError::name)), Presence::Optional, doc)
 }
+
+/// The key of a hook with a cadence of its own that says the same as `every`, in the hook's own unit.
+pub(super) fn interval() -> Param {
+    let doc = "`every` as a number, in the unit of the hook's own cadence: iterations or epochs.";
+    Param { min: Some(1.0), ..param(INTERVAL, ParamType::Int, Presence::Optional, doc) }
+}
+
+/// See [`interval`].
+pub(super) const INTERVAL: &str = "interval";
 
 /// A key whose grammar is checked where it is read.
 fn any(name: &str, doc: &str) -> Param {

@@ -180,6 +180,9 @@ fn alternative(
         },
     );
     properties.extend(special_keys(catalog, kind));
+    if entry.has_cadence() {
+        properties.extend(param_schemas(&[fixed::interval()]));
+    }
     properties.extend(param_schemas(&entry.params));
     if matches!(kind, Kind::Model | Kind::Layer) {
         describe_layers(entry, &mut properties);

@@ -20,7 +20,8 @@ impl When {
 
     /// Whether nothing is ever filtered: the common case, which a call need not look at.
     pub fn is_always(&self) -> bool {
-        *self == Self::ALWAYS
+        let is_each = matches!(self.every, Every::Always | Every::Iters(1) | Every::Epochs(1));
+        is_each && self.phases == Phases::ALL
     }
 
     /// Whether a hook runs at this occurrence of a point.

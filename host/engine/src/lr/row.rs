@@ -20,11 +20,11 @@ pub(super) struct Steps {
 /// The settings of a row.
 #[derive(serde::Deserialize)]
 struct Row<R, C> {
-    #[param(flatten)]
+    #[serde(flatten)]
     rise: R,
-    #[param(flatten)]
+    #[serde(flatten)]
     curve: C,
-    #[param(flatten)]
+    #[serde(flatten)]
     steps: Steps,
 }
 

@@ -77,7 +77,11 @@ impl<'a> Resolver<'a> {
         let type_node = self.type_node(table, &node.origin, kind, scope, fallback)?;
         let entry = self.provider(type_node.as_str()?, &type_node.origin, table, kind, scope)?;
         let scope = scope.of_type(&entry.name);
-        let reserved = fixed::reserved_params(kind);
+        let mut reserved = fixed::reserved_params(kind);
+        // Beside `every` it is one key too many, and refused as an unknown one.
+        if entry.has_cadence() && table.node("every").is_none() {
+            reserved.push(fixed::interval());
+        }
         let valid: Vec<_> = reserved.iter().chain(&entry.params).flat_map(Param::keys).collect();
         let undescribed =
             table.entries.iter().filter(|field| !valid.contains(&field.key.as_str())).cloned();

@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use super::policy::{on_error, reserved_again};
-use crate::config::cadence::Phases;
+use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
 use crate::config::entries::HookEntry;
@@ -33,7 +33,8 @@ struct Fallback<'a> {
 }
 
 /// The facts of a hook whose provider states none.
-const PLAIN: HookFacts = HookFacts { default_level: 30, default_on_error: OnError::Abort };
+const PLAIN: HookFacts =
+    HookFacts { default_level: 30, default_on_error: OnError::Abort, default_every: Every::Always };
 
 impl Resolver<'_> {
     /// Default hooks first, then the custom ones in the order of the config.
@@ -106,7 +107,7 @@ impl Resolver<'_> {
         let facts = typed.entry.hook.unwrap_or(PLAIN);
         let level =
             self.level(&typed.reserved, scope, fallback.level.unwrap_or(facts.default_level));
-        let every = self.every(&typed.reserved, scope);
+        let every = self.every(&typed.reserved, scope, facts.default_every);
         let phases = self.phases(&typed.reserved, scope, Phases::ALL);
         let name = self.name_node(&typed);
         let on_error = on_error(&typed.reserved, facts.default_on_error);
@@ -116,7 +117,7 @@ impl Resolver<'_> {
             library: typed.entry.source.library().map(Into::into),
             level: level.as_ref()?.0,
             on_error: OnError::from_name(on_error.as_str()?)?,
-            every: every?,
+            every: every.as_ref()?.0,
             phases: phases.as_ref()?.0,
             settings: typed.settings.to_value(),
             is_default: false,
@@ -125,6 +126,7 @@ impl Resolver<'_> {
         typed.reserved = reserved_again(
             &typed,
             [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
+            every?.1,
         );
         let roles = typed.entry.roles.clone();
         Some(Resolved { hook, table: typed.into_table(), roles })

@@ -3,7 +3,7 @@
 use super::Resolver;
 use super::metric_hooks::brought;
 use super::policy::{on_error, reserved_again};
-use crate::config::cadence::Phases;
+use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::Scope;
 use crate::config::entries::{METRIC_LEVEL, MetricEntry};
@@ -57,7 +57,7 @@ impl Resolver<'_> {
         let mut typed = self.typed(node, Kind::Metric, scope, None)?;
         let name = self.name_node(&typed);
         let level = self.level(&typed.reserved, scope, METRIC_LEVEL);
-        let every = self.every(&typed.reserved, scope);
+        let every = self.every(&typed.reserved, scope, Every::Always);
         let phases = self.phases(&typed.reserved, scope, Phases::EVAL);
         let on_error = on_error(&typed.reserved, OnError::Abort);
         let metric = MetricEntry {
@@ -66,7 +66,7 @@ impl Resolver<'_> {
             library: typed.entry.source.library().map(Into::into),
             level: level.as_ref()?.0,
             on_error: OnError::from_name(on_error.as_str()?)?,
-            every: every?,
+            every: every.as_ref()?.0,
             phases: phases.as_ref()?.0,
             settings: typed.settings.to_value(),
             origin: node.origin.clone(),
@@ -74,6 +74,7 @@ impl Resolver<'_> {
         typed.reserved = reserved_again(
             &typed,
             [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
+            every?.1,
         );
         Some((metric, typed.into_table()))
     }

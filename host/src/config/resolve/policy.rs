@@ -10,6 +10,7 @@ use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
+use crate::config::fixed::INTERVAL;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
@@ -80,8 +81,16 @@ impl Resolver<'_> {
         level
     }
 
-    pub(super) fn every(&mut self, reserved: &Table, scope: &Scope) -> Option<Every> {
-        let Some(node) = reserved.node("every") else { return Some(Every::Always) };
+    /// The cadence, and the node that says so where there is one.
+    pub(super) fn every(
+        &mut self,
+        reserved: &Table,
+        scope: &Scope,
+        default: Every,
+    ) -> Option<(Every, Option<Node>)> {
+        let Some(node) = reserved.node("every") else {
+            return Some(cadence_of_hook(reserved.node(INTERVAL), default));
+        };
         let key = scope.key("every");
         let read = match &node.item {
             Item::Str(text) => Every::parse(text),
@@ -92,8 +101,13 @@ impl Resolver<'_> {
             }
         };
         let at = node.origin.clone();
-        read.map_err(|fault| self.checker.errors.push(ConfigError::BadCadence { at, key, fault }))
-            .ok()
+        match read {
+            Ok(every) => Some((every, Some(node.clone()))),
+            Err(fault) => {
+                self.checker.errors.push(ConfigError::BadCadence { at, key, fault });
+                None
+            }
+        }
     }
 
     /// The phases, and the list of them for the resolved config.
@@ -134,6 +148,19 @@ impl Resolver<'_> {
     }
 }
 
+/// The hook's own cadence, with the count that `interval` gives it.
+fn cadence_of_hook(interval: Option<&Node>, default: Every) -> (Every, Option<Node>) {
+    let count = interval.and_then(|node| match node.item {
+        Item::Int(count) => Some((u64::try_from(count).ok()?, node.origin.clone())),
+        _ => None,
+    });
+    let (every, origin) = match count {
+        Some((count, origin)) => (default.with_count(count), origin),
+        None => (default, Origin::Default),
+    };
+    (every, (every != Every::Always).then(|| Node::str(&every.to_string(), origin)))
+}
+
 fn phases_node(phases: Phases, origin: &Origin) -> Node {
     let names = phases.iter().map(|phase| Node::str(phase.name(), origin.clone()));
     Node { item: Item::List(names.collect()), origin: origin.clone() }
@@ -146,10 +173,13 @@ pub(super) fn on_error(reserved: &Table, default: OnError) -> Node {
 }
 
 /// The reserved keys of a complete entry, in the order of their description.
-pub(super) fn reserved_again(typed: &Typed<'_>, complete: [(&str, Node); 4]) -> Table {
+pub(super) fn reserved_again(
+    typed: &Typed<'_>,
+    complete: [(&str, Node); 4],
+    every: Option<Node>,
+) -> Table {
     let [name, level, on_error, phase] = complete;
     let library = Resolver::library_node(typed.entry, typed.reserved.node("library"));
-    let every = typed.reserved.node("every").cloned();
     let library = library.map(|node| ("library", node));
     let every = every.map(|node| ("every", node));
     let mut table = Table::default();

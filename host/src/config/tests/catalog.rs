@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
 
 use crate::config::{
@@ -39,7 +40,11 @@ fn int(name: &str, value: i64) -> Param {
 }
 
 fn hook(name: &str, level: i64, on_error: OnError, params: Vec<Param>) -> CatalogEntry {
-    let facts = HookFacts { default_level: level, default_on_error: on_error };
+    let facts = HookFacts {
+        default_level: level,
+        default_on_error: on_error,
+        default_every: Every::Always,
+    };
     CatalogEntry { hook: Some(facts), ..entry(name, params) }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct HookJson {
     #[serde(default)]
     pub(super) level: LevelJson,
     #[serde(default)]
+    pub(super) every: String,
+    #[serde(default)]
     pub(super) state: bool,
     #[serde(default)]
     pub(super) mutates: Vec<String>,

@@ -9,6 +9,7 @@ pub use error::ManifestError;
 pub(super) use subject::Subject;
 
 use hookrack_plugin_api::Better;
+use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Level, OnError, Param, Point};
 use json::{HookJson, MetricJson};
 use param::ParamJson;
@@ -28,6 +29,8 @@ pub struct HookManifest {
     pub unknown_points: Vec<String>,
     /// Where it stands when the config does not say.
     pub level: Level,
+    /// How often it runs when the config does not say.
+    pub every: Every,
     /// Whether it saves state.
     pub has_state: bool,
     /// What it changes: `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.
@@ -72,6 +75,9 @@ impl HookManifest {
         let (points, unknown_points) = of.points(json.points)?;
         let on_error =
             of.word("on_error", &json.on_error, "abort, disable or warn", OnError::from_name)?;
+        let every = of.word("every", &json.every, "a cadence such as 10it or 2ep", |text| {
+            Every::parse(text).ok()
+        })?;
         let has = |word: &str| json.writes.iter().any(|written| written == word);
         let names = json.writes.iter().any(|word| word.contains('/') || word.starts_with('@'));
         let names_scalars = names || !(json.writes.is_empty() || has("events"));
@@ -84,6 +90,7 @@ impl HookManifest {
             points,
             unknown_points,
             level: json.level.0,
+            every: every.unwrap_or(Every::Always),
             has_state: json.state,
             mutates: something(json.mutates),
             reads: something(json.reads),
