@@ -7,8 +7,8 @@
 //   const HrPlugin *hookrack_plugin(void);
 //
 // Its HrPlugin lists one HookBase for each kind of hook and one MetricBase for each kind of metric. The host calls
-// them; they call the host through the TrainerHandle that they receive. plugins/grad_norm_c is a whole example,
-// docs/abi.md has the rules.
+// them; they call the host through the TrainerHandle that they receive. hookrack_plugin.h (C) and hookrack.hpp (C++)
+// make these tables from a few lines; docs/abi.md has the rules.
 //
 // - Who makes it frees it. What is borrowed is valid until the call returns, unless its line says longer.
 // - A status is HR_OK or a failure; say why with `set_error` before returning one.
@@ -1158,6 +1158,69 @@ static inline const HrValue *hr_field(const HrValue *table, const char *key) {
     }
   }
   return NULL;
+}
+
+// The name of a point, as manifests write it; an empty text for an unknown code.
+static inline const char *hr_point_name(uint32_t point) {
+  static const char *const NAMES[] = {
+      "on_attach",
+      "before_run",
+      "after_load_checkpoint",
+      "before_train",
+      "before_epoch",
+      "before_train_epoch",
+      "before_iter",
+      "before_train_iter",
+      "on_train_forward",
+      "on_iter_forward",
+      "after_forward",
+      "before_backward",
+      "on_iter_backward",
+      "after_backward",
+      "before_optimizer_step",
+      "on_optimizer_step",
+      "after_optimizer_step",
+      "on_lr_adjust",
+      "after_train_iter",
+      "after_iter",
+      "after_train_epoch",
+      "after_epoch",
+      "before_val",
+      "before_test",
+      "before_pred",
+      "before_eval",
+      "before_eval_epoch",
+      "before_val_epoch",
+      "before_test_epoch",
+      "before_pred_epoch",
+      "before_eval_iter",
+      "before_val_iter",
+      "before_test_iter",
+      "before_pred_iter",
+      "on_val_forward",
+      "on_pred_forward",
+      "after_val_iter",
+      "after_test_iter",
+      "after_pred_iter",
+      "after_eval_iter",
+      "after_val_epoch",
+      "after_test_epoch",
+      "after_pred_epoch",
+      "after_eval_epoch",
+      "after_eval",
+      "after_val",
+      "after_test",
+      "after_pred",
+      "after_cycle",
+      "before_save_checkpoint",
+      "after_save_checkpoint",
+      "on_exception",
+      "after_train",
+      "after_run",
+      "on_detach",
+      "before_clip_grad",
+  };
+  return point < sizeof NAMES / sizeof NAMES[0] ? NAMES[point] : "";
 }
 
 // Gives the host the reason and the status to return with it: `return hr_fail(trainer, "no gradients")`.

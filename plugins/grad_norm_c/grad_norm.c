@@ -6,52 +6,30 @@
 //   type = "GradNormC"
 //   name = "grads"          # the scalar is then hook/grads/grad_norm
 
-#include "hookrack.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "hookrack_plugin.h"
 
 typedef struct GradNorm {
+  const char *scalar;
   uint32_t key; // of the scalar: interned once, so that a step looks nothing up
 } GradNorm;
 
-// What the host checks a config against, before anything of this library runs. docs/abi.md has the fields.
-static const char MANIFEST[] =
-    "{\"name\":\"GradNormC\","
-    "\"doc\":\"Puts the norm of all gradients together, before each optimizer step.\","
-    "\"points\":[\"before_optimizer_step\"],"
-    "\"level\":30,\"state\":false,\"mutates\":[],\"reads\":[],\"writes\":[\"events\",\"@grad_norm\"],\"on_error\":\"disable\","
-    "\"params\":[{\"name\":\"scalar\",\"doc\":\"The scalar's name, after hook/<instance>/.\","
-    "\"type\":\"string\",\"default\":\"grad_norm\"}]}";
+static const HrSetting SETTINGS[] = {
+    HR_TEXT(GradNorm, scalar, "grad_norm", "The scalar's name, after hook/<instance>/."),
+};
 
-static HrStr manifest(void) {
-  return hr_str(MANIFEST);
-}
-
-static HrStatus create(const TrainerHandle *trainer, const HrValue *settings, void **out) {
-  char name[128] = "@grad_norm"; // '@' scopes it by the instance: two of these do not write over each other
-  const HrValue *scalar = hr_field(settings, "scalar");
-  if (scalar != NULL) {
-    if (scalar->kind != HR_VALUE_TEXT || scalar->text.len == 0 || scalar->text.len > sizeof name - 2) {
-      return hr_fail(trainer, "scalar: expected a text of 1 to 126 bytes");
-    }
-    snprintf(name, sizeof name, "@%.*s", (int)scalar->text.len, (const char *)scalar->text.ptr);
+// Called once the settings are in place.
+static HrStatus init(void *instance, const TrainerHandle *trainer) {
+  GradNorm *self = instance;
+  char name[128]; // '@' scopes it by the instance: two of these do not write over each other
+  size_t len = strlen(self->scalar);
+  if (len == 0 || len > sizeof name - 2) {
+    return hr_fail(trainer, "scalar: expected a text of 1 to 126 bytes");
   }
-  GradNorm *self = malloc(sizeof *self);
-  if (self == NULL) {
-    return hr_fail(trainer, "out of memory");
-  }
+  snprintf(name, sizeof name, "@%s", self->scalar);
   if (!hr_ok(trainer->events->key(trainer->host, hr_str(name), 1, &self->key))) {
-    free(self);
     return hr_fail_as_host(trainer);
   }
-  *out = self;
   return HR_OK;
-}
-
-static void destroy(void *instance) {
-  free(instance);
 }
 
 // How many elements follow each other in memory from the first on; -1 where they are not in order.
@@ -76,10 +54,8 @@ static HrStatus add_squares(const TrainerHandle *trainer, HrTensor gradient, dou
     return hr_fail(trainer, "gradients are not on the CPU: this hook reads their memory");
   }
   if (view.dtype.code != 2 || view.dtype.bits != 32) {
-    char why[96];
-    snprintf(why, sizeof why, "expected float32 gradients, found DLPack type %d of %d bits", view.dtype.code,
-             view.dtype.bits);
-    return hr_fail(trainer, why);
+    return hr_failf(trainer, "expected float32 gradients, found DLPack type %d of %d bits", view.dtype.code,
+                    view.dtype.bits);
   }
   int64_t count = elements_in_order(&view);
   if (count < 0) {
@@ -92,10 +68,7 @@ static HrStatus add_squares(const TrainerHandle *trainer, HrTensor gradient, dou
   return HR_OK;
 }
 
-static HrStatus on_point(void *instance, uint32_t point, const TrainerHandle *trainer) {
-  if (point != HR_POINT_BEFORE_OPTIMIZER_STEP) {
-    return HR_OK;
-  }
+static HrStatus before_optimizer_step(void *instance, const TrainerHandle *trainer) {
   const GradNorm *self = instance;
   HrTensors gradients;
   if (!hr_ok(trainer->tensors->list(trainer->host, HR_LIST_GRADS, &gradients))) {
@@ -114,39 +87,8 @@ static HrStatus on_point(void *instance, uint32_t point, const TrainerHandle *tr
   return HR_OK;
 }
 
-// Nothing to save: the norm is computed anew at each step.
-static HrStatus save_state(void *instance, const HrStateWriter *writer) {
-  (void)instance, (void)writer;
-  return HR_OK;
-}
+static const HrAt POINTS[] = {{HR_POINT_BEFORE_OPTIMIZER_STEP, before_optimizer_step}};
 
-static HrStatus load_state(void *instance, const HrStateReader *reader) {
-  (void)instance, (void)reader;
-  return HR_OK;
-}
-
-static const HookBase HOOK = {
-    .header = HR_HEADER(HookBase),
-    .name = HR_STR("GradNormC"),
-    .manifest = manifest,
-    .create = create,
-    .destroy = destroy,
-    .on_point = on_point,
-    .save_state = save_state,
-    .load_state = load_state,
-};
-
-static const HookBase *const HOOKS[] = {&HOOK};
-
-static const HrPlugin PLUGIN = {
-    .header = HR_HEADER(HrPlugin),
-    .name = HR_STR("grad_norm_c"),
-    .version = HR_STR("0.1.0"),
-    .built_with = HR_STR("C"),
-    .hooks = HOOKS,
-    .hook_count = 1,
-};
-
-const HrPlugin *hookrack_plugin(void) {
-  return &PLUGIN;
-}
+HR_HOOK(GradNormC, .doc = "Puts the norm of all gradients together, before each optimizer step.", .size = sizeof(GradNorm),
+        .writes = "events, @grad_norm", .on_error = "disable", .init = init, HR_POINTS(POINTS), HR_SETTINGS(SETTINGS));
+HR_PLUGIN("grad_norm_c", "0.1.0", HR_PLUGIN_HOOKS(&GradNormC));

@@ -102,7 +102,7 @@ pub fn generate() -> Result<String, HeaderError> {
     }
     config.export.rename.extend(words.renames());
     config.after_includes = Some(computed_constants());
-    config.trailer = Some(SHORTHANDS.trim_end().into());
+    config.trailer = Some(SHORTHANDS.replace("// POINT NAMES\n", &point_names()).trim_end().into());
     let builder = sources.iter().fold(cbindgen::Builder::new(), cbindgen::Builder::with_src);
     let mut out = Vec::new();
     builder.with_config(config).generate()?.write(&mut out);
@@ -141,6 +141,14 @@ fn computed_constants() -> String {
         define(point.doc(), &name, &point.code().to_string());
     }
     out.trim_end().into()
+}
+
+/// The names of the points as rows of a C array, in the order of their codes, which have no gaps.
+fn point_names() -> String {
+    let mut points: Vec<_> = Point::ALL.iter().map(|point| (point.code(), point.name())).collect();
+    points.sort_unstable();
+    let rows = points.iter().map(|(_, name)| format!("      \"{name}\",\n"));
+    rows.collect()
 }
 
 /// Comments in C's words, no blanks at the ends of lines, one empty line at most.

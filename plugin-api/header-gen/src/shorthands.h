@@ -55,6 +55,14 @@ static inline const HrValue *hr_field(const HrValue *table, const char *key) {
   return NULL;
 }
 
+// The name of a point, as manifests write it; an empty text for an unknown code.
+static inline const char *hr_point_name(uint32_t point) {
+  static const char *const NAMES[] = {
+// POINT NAMES
+  };
+  return point < sizeof NAMES / sizeof NAMES[0] ? NAMES[point] : "";
+}
+
 // Gives the host the reason and the status to return with it: `return hr_fail(trainer, "no gradients")`.
 static inline HrStatus hr_fail(const TrainerHandle *trainer, const char *why) {
   trainer->set_error(trainer->host, hr_str(why));
