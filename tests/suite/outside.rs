@@ -4,66 +4,184 @@ use crate::patience::output;
 use crate::workbench::{Bench, program, run_in};
 use crate::workshop::repository;
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 fn sha256(path: &Path) -> Vec<u8> {
     Sha256::digest(fs::read(path).unwrap()).to_vec()
 }
 
-/// Builds a crate with the versions that the workspace has already; gives the folder with its library. The crates
-/// that all of these share are compiled once.
-fn cargo_build(dir: &Path) -> PathBuf {
+/// A plugin's tree of crates stays small: this is what every author compiles.
+const MOST_CRATES: usize = 35;
+
+/// Where all of these are built: the crates that they share are compiled once.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside")
+}
+
+/// Runs cargo in a crate's folder, with the versions that the workspace has already; gives what it printed.
+fn cargo(dir: &Path, args: &[&str]) -> String {
     fs::copy(repository().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--offline"]).current_dir(dir).env("CARGO_TARGET_DIR", &target);
-    let built = output(&mut cargo).unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    target.join("debug")
+    cargo.args(args).arg("--offline").current_dir(dir).env("CARGO_TARGET_DIR", target());
+    let ran = output(&mut cargo).unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}{err}");
+    assert!(!err.contains("warning"), "{err}");
+    out.into_owned()
 }
 
-#[test]
-fn a_new_rust_plugin_runs_in_the_same_program_by_a_config_entry_alone() {
-    let bench = Bench::new("");
+/// Builds a crate; gives the folder with its library.
+fn cargo_build(dir: &Path) -> PathBuf {
+    cargo(dir, &["build", "--quiet"]);
+    target().join("debug")
+}
+
+/// Three plugins in Rust, one of each kind, made by the program and built once for all tests. The first carries the SDK,
+/// the others share it: plugin-api is compiled once. They lie at one place, so that cargo finds what it built before.
+fn made_in_rust() -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("made");
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(&root).unwrap();
+        let make = |args: &[&str]| {
+            run_in(&root, ["new-plugin"].iter().chain(args)).expect(0).prints(&["README.md"]);
+        };
+        make(&["loss-logger"]);
+        make(&["mean-loss", "--kind", "metric", "--sdk", "loss-logger/sdk"]);
+        make(&["skip-spikes", "--kind", "role", "--sdk", "loss-logger/sdk"]);
+        for name in ["loss-logger", "mean-loss", "skip-spikes"] {
+            cargo(&root.join(name), &["test", "--quiet"]);
+            let built = cargo_build(&root.join(name));
+            let file = format!("lib{}.so", name.replace('-', "_"));
+            fs::copy(built.join(&file), root.join(file)).unwrap();
+        }
+        root
+    })
+}
+
+/// What a run with one plugin of each kind must show; the limit of the role is so low that it skips every update.
+const ENTRIES: &str = r#"
+[[custom_hooks]]
+type = "LossLoggerHook"
+every = "3it"
+digits = 2
+[[custom_hooks]]
+type = "SkipSpikesHook"
+limit = 0.0
+[[metrics]]
+type = "MeanLoss"
+phase = ["train", "val"]
+"#;
+
+fn runs_all_three(bench: &Bench) {
     let before = sha256(program());
-    bench.trained("without", &[]);
-    bench
-        .run(["new-plugin", "loss-logger"])
-        .expect(0)
-        .prints(&["wrote loss-logger/src/lib.rs", "README.md"]);
-    let built = cargo_build(&bench.path("loss-logger")).join("libloss_logger.so");
-    fs::copy(built, bench.path("plugins/libloss_logger.so")).unwrap();
-    let config = bench.read("config.toml");
-    bench.write(
-        "config.toml",
-        &(config + "[[custom_hooks]]\ntype = \"LossLoggerHook\"\ninterval = 3\n"),
-    );
-    let run = bench.trained("with", &[]);
+    let run = bench.trained("run", &[]);
     let log = run.text("log.txt");
-    assert!(log.contains("iteration 3: loss "), "{log}");
+    assert!(log.contains("LossLoggerHook: iteration 3: loss "), "{log}");
+    let line = log.lines().find(|line| line.contains("iteration 3: loss ")).unwrap();
+    let digits = line.rsplit_once('.').unwrap().1;
+    assert_eq!(digits.trim().len(), 2, "{line}");
     assert!(!log.contains("iteration 2: loss ") && !log.contains("iteration 4: loss "), "{log}");
-    let plugins = run.record()["plugins"].clone();
-    assert_eq!(
-        (&plugins[0]["name"], &plugins[0]["version"]),
-        (&"loss-logger".into(), &"0.1.0".into())
-    );
+    assert!(log.contains("SkipSpikesHook: iteration 4: skipped the update"), "{log}");
+    let (mean, loss) = (run.scalar("val/MeanLoss"), run.scalar("val/loss"));
+    assert!((mean - loss).abs() < 1e-6, "{mean} is not {loss}");
+    let names: Vec<_> = run.record()["plugins"].as_array().unwrap().clone();
+    let named =
+        |name: &str| names.iter().any(|one| one["name"] == name && one["version"] == "0.1.0");
+    assert!(["loss-logger", "mean-loss", "skip-spikes"].into_iter().all(named), "{names:?}");
     assert_eq!(sha256(program()), before, "the program is another file now");
 }
 
 #[test]
-fn a_new_c_plugin_runs_in_the_same_program_by_a_config_entry_alone() {
-    let bench = Bench::new("[[custom_hooks]]\ntype = \"GradWatchHook\"\ninterval = 4\n");
-    let before = sha256(program());
-    bench.run(["new-plugin", "grad-watch", "--lang", "c", "--dir", "made"]).expect(0);
-    let mut command = Command::new("make");
-    let made = output(command.arg("--silent").current_dir(bench.path("made"))).unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    fs::copy(bench.path("made/libgrad_watch.so"), bench.path("plugins/libgrad_watch.so")).unwrap();
-    let log = bench.trained("run", &[]).text("log.txt");
-    assert!(log.contains("iteration 4: loss ") && !log.contains("iteration 3: loss "), "{log}");
-    assert_eq!(sha256(program()), before, "the program is another file now");
+fn new_rust_plugins_pass_their_tests_and_run_in_the_same_program_by_config_entries_alone() {
+    let bench = Bench::new(ENTRIES);
+    for name in ["loss_logger", "mean_loss", "skip_spikes"] {
+        let file = format!("lib{name}.so");
+        fs::copy(made_in_rust().join(&file), bench.path("plugins").join(file)).unwrap();
+    }
+    let inspected = run_in(made_in_rust(), ["inspect", "libloss_logger.so"]);
+    inspected.expect(0).prints(&[
+        "hook LossLoggerHook\n  Logs the loss.\n  points   after_train_iter\n  level    30 NORMAL\n  every    10it\n",
+        "digits           int        default 4        Digits after the decimal point.",
+    ]);
+    runs_all_three(&bench);
+}
+
+#[test]
+fn a_new_rust_plugin_has_few_dependencies_and_no_path_to_the_source_tree() {
+    let dir = made_in_rust().join("loss-logger");
+    let tree = ["tree", "-e", "normal,build", "--prefix", "none", "--no-dedupe"];
+    let tree = cargo(&dir, &tree);
+    assert!(!tree.contains(&repository().join("plugin-api").display().to_string()), "{tree}");
+    let crates: BTreeSet<_> = tree.lines().filter_map(|line| line.split(" (").next()).collect();
+    assert!(crates.len() <= MOST_CRATES, "{} crates: {crates:?}", crates.len());
+}
+
+/// Makes one plugin of each kind in a language that `make` compiles, without a warning, and puts them into the plugins.
+fn make_in(bench: &Bench, lang: &str) {
+    for (name, kind) in [("loss-logger", "hook"), ("mean-loss", "metric"), ("skip-spikes", "role")]
+    {
+        let dir = format!("made/{name}");
+        let args = ["new-plugin", name, "--lang", lang, "--kind", kind, "--dir", &dir];
+        bench.run(args).expect(0);
+        let mut make = Command::new("make");
+        let strict = "-O1 -Wall -Wextra -Wpedantic -Werror";
+        make.args(["--silent", &format!("CFLAGS={strict}"), &format!("CXXFLAGS={strict}")]);
+        let made = output(make.current_dir(bench.path(&dir))).unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let file = format!("lib{}.so", name.replace('-', "_"));
+        fs::copy(bench.path(&dir).join(&file), bench.path("plugins").join(file)).unwrap();
+    }
+}
+
+#[test]
+fn new_c_plugins_build_without_a_warning_and_run() {
+    let bench = Bench::new(ENTRIES);
+    make_in(&bench, "c");
+    runs_all_three(&bench);
+}
+
+#[test]
+fn new_cpp_plugins_build_without_a_warning_and_run() {
+    let bench = Bench::new(ENTRIES);
+    make_in(&bench, "cpp");
+    runs_all_three(&bench);
+}
+
+/// A metric's state comes back on a resume, and a setting out of range is shown at its line, in each language.
+#[test]
+fn plugins_in_c_and_cpp_keep_state_and_have_their_settings_checked() {
+    for lang in ["c", "cpp"] {
+        let bench = Bench::new(ENTRIES);
+        make_in(&bench, lang);
+        bench.trained("run", &["-s", "train.max_epochs=1"]);
+        bench.trained("run", &["--resume"]);
+        let config = bench.read("config.toml").replace("digits = 2", "digits = 18");
+        bench.write("config.toml", &config);
+        bench.run(["check", "config.toml"]).expect(2).says(&["18", "must be between 0 and 17"]);
+        let config = config.replace("digits = 18", "digit = 2");
+        bench.write("config.toml", &config);
+        bench.run(["check", "config.toml"]).expect(2).says(&["digit", "digits"]);
+    }
+}
+
+#[test]
+fn sdk_writes_what_plugins_are_built_with_and_leaves_other_folders_alone() {
+    let bench = Bench::bare();
+    bench.run(["sdk", "kit"]).expect(0).prints(&["wrote hookrack-plugin-api 1.", "to kit"]);
+    assert!(bench.path("kit/plugin-api/src/lib.rs").is_file());
+    assert!(bench.path("kit/plugin-api/macros/Cargo.toml").is_file());
+    assert!(bench.path("kit/include/hookrack.hpp").is_file());
+    bench.run(["sdk", "kit"]).expect(0);
+    bench.run(["sdk", "headers", "--headers"]).expect(0);
+    assert!(!bench.path("headers/plugin-api").exists());
+    bench.run(["sdk", "plugins"]).expect(2).says(&["plugins is not empty and is not an SDK"]);
+    bench.run(["new-plugin", "x", "--sdk", "plugins"]).expect(2).says(&["plugins is not an SDK"]);
 }
 
 #[test]
@@ -87,6 +205,28 @@ fn author(bench: &Bench, name: &str, dependencies: &str, code: &str) {
     fs::write(dir.join("src/lib.rs"), code).unwrap();
     let library = format!("lib{name}.so");
     fs::copy(cargo_build(&dir).join(&library), bench.path("plugins").join(library)).unwrap();
+}
+
+/// The hook that README.md and the guide show: the same text in both.
+fn shown() -> String {
+    let block = |page: &str| {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        let blocks = text.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        blocks.map(str::to_owned).find(|code| code.contains("export_plugin!")).unwrap()
+    };
+    let (readme, guide) = (block("README.md"), block("docs/plugin-guide.md"));
+    assert_eq!(readme, guide, "README.md and the guide show different hooks");
+    readme
+}
+
+#[test]
+fn the_hook_of_the_readme_has_12_lines_compiles_as_it_is_and_runs_as_often_as_the_config_says() {
+    let code = shown();
+    assert_eq!(code.lines().filter(|line| !line.trim().is_empty()).count(), 12, "{code}");
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"LossLogger\"\nevery = \"3it\"\n");
+    author(&bench, "shown", "hookrack-plugin-api = { path = '{api}' }", &code);
+    let log = bench.trained("run", &[]).text("log.txt");
+    assert!(log.contains("iteration 3: loss ") && !log.contains("iteration 2: loss "), "{log}");
 }
 
 /// What the design promises an author may write, and a hook with LiBai's names for its points.

@@ -9,6 +9,7 @@ use crate::run::RunDirError;
 use crate::stdio;
 use crate::train::{BuildError, Ending, Signal, TrainError};
 use hookrack_plugin_api::Point;
+use hookrack_sdk::SdkError;
 use serde_json::json;
 use std::fmt::Display;
 use std::path::Path;
@@ -65,6 +66,15 @@ impl Failure {
     pub(super) fn new_plugin(error: NewPluginError) -> Self {
         match error {
             NewPluginError::Write { path, source } => Self::could_not_write(&path, &source),
+            NewPluginError::Sdk(error) => Self::sdk(error),
+            error => Self::new(CONFIG, error),
+        }
+    }
+
+    /// No SDK was written.
+    pub(super) fn sdk(error: SdkError) -> Self {
+        match error {
+            SdkError::Write { path, source } => Self::could_not_write(&path, &source),
             error => Self::new(CONFIG, error),
         }
     }

@@ -50,6 +50,7 @@ mod resume_facts;
 mod run_state;
 mod runs;
 mod sample;
+mod sdk;
 mod summary;
 mod train;
 mod verify_resume;
@@ -104,6 +105,7 @@ enum Command {
     Plugins(plugins::PluginsArgs),
     Inspect(inspect::InspectArgs),
     NewPlugin(new_plugin::NewPluginArgs),
+    Sdk(sdk::SdkArgs),
     Report(report::ReportArgs),
     Export(export::ExportArgs),
     Runs(runs::RunsArgs),
@@ -178,6 +180,7 @@ fn run(command: Command, log: &logging::LogFile) -> Result<ExitCode, Failure> {
         Command::Plugins(args) => plugins::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::NewPlugin(args) => new_plugin::run(&args),
+        Command::Sdk(args) => sdk::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Runs(args) => runs::run(&args),

@@ -1,8 +1,9 @@
-//! `hookrack new-plugin`: writes a plugin that builds as it is, in Rust or in C, outside the workspace.
+//! `hookrack new-plugin`: writes a plugin that builds as it is, in Rust, C or C++, with the SDK beside it.
 //!
-//! The files come from `templates/`; `names` says what the plugin's parts are called, `template` fills it in.
-//! Nothing here needs libtorch, a config or a run.
+//! The files come from `templates/`; `names` says what the plugin's parts are called, `template` fills it in, `beside` says
+//! how the plugin reaches an SDK that several share. Nothing here needs libtorch, a config or a run.
 
+mod beside;
 mod names;
 mod template;
 #[cfg(test)]
@@ -10,9 +11,13 @@ mod tests;
 
 pub use names::{BadName, Names};
 
+use hookrack_sdk::{self as sdk, Parts, SdkError};
 use std::io;
 use std::path::{Path, PathBuf};
-use template::{Template, fill};
+use template::{Places, Template};
+
+/// The folder of a plugin's own SDK.
+const OWN_SDK: &str = "sdk";
 
 /// The language that a plugin is written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,19 +25,37 @@ pub enum Lang {
     /// Rust: a crate of its own.
     #[default]
     Rust,
-    /// C: one file, the header and a makefile.
+    /// C11: one file and a makefile.
     C,
+    /// C++17: one file and a makefile.
+    Cpp,
 }
 
-/// Where a Rust plugin finds `hookrack-plugin-api`. A C plugin carries its header along.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApiSource {
-    /// A source tree on this machine.
-    Path(PathBuf),
-    /// A git repository.
-    Git(String),
-    /// The package registry, from this version on.
-    Version(String),
+/// What a plugin has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A hook that is called at points.
+    #[default]
+    Hook,
+    /// A metric.
+    Metric,
+    /// A hook that takes a role over.
+    Role,
+}
+
+/// A plugin that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPlugin<'a> {
+    /// Its name, such as `loss-logger`.
+    pub name: &'a str,
+    /// Its language.
+    pub lang: Lang,
+    /// What it has.
+    pub kind: Kind,
+    /// The folder that it is written into.
+    pub dir: &'a Path,
+    /// An SDK that is there already; without one the plugin gets its own.
+    pub sdk: Option<&'a Path>,
 }
 
 /// Why no plugin was written.
@@ -47,12 +70,21 @@ pub enum NewPluginError {
         /// The folder.
         dir: PathBuf,
     },
-    /// A path cannot stand in a Cargo.toml.
-    #[error("the path of hookrack-plugin-api is not UTF-8: {}", path.display())]
+    /// There is no SDK where one should be.
+    #[error("{0} is not an SDK: `hookrack sdk {0}` makes one", dir.display())]
+    NoSdk {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The way to the SDK cannot be written down.
+    #[error("the path of the SDK is not UTF-8: {}", path.display())]
     Path {
         /// The path.
         path: PathBuf,
     },
+    /// The SDK could not be written.
+    #[error("cannot write the SDK")]
+    Sdk(#[from] SdkError),
     /// A file or folder could not be made.
     #[error("cannot write {}", path.display())]
     Write {
@@ -63,47 +95,27 @@ pub enum NewPluginError {
     },
 }
 
-impl ApiSource {
-    /// The source tree that this host was built from, if it is still there; else the project's repository.
-    pub fn of_host(manifest_dir: &Path, repository: &str) -> Self {
-        let beside = manifest_dir.parent().map(|root| root.join("plugin-api"));
-        match beside {
-            Some(path) if path.join("Cargo.toml").is_file() => Self::Path(path),
-            _ => Self::Git(repository.to_owned()),
-        }
-    }
-
-    /// The right-hand side of the dependency's line in Cargo.toml.
-    fn dependency(&self) -> Result<String, NewPluginError> {
-        Ok(match self {
-            Self::Path(path) => {
-                let text = path.to_str();
-                let text = text.ok_or_else(|| NewPluginError::Path { path: path.clone() })?;
-                format!("{{ path = {} }}", template::toml_text(text))
-            }
-            Self::Git(url) => format!("{{ git = {} }}", template::toml_text(url)),
-            Self::Version(version) => template::toml_text(version),
-        })
-    }
-}
-
-/// Writes a plugin called `name` into `dir`, which is made if need be, and says which files were written.
+/// Writes a plugin, and says which files were written; those of its SDK are not among them.
 ///
 /// # Errors
-/// The name is not one for a library, the folder is not empty, or a file cannot be written.
-pub fn write(
-    name: &str,
-    lang: Lang,
-    dir: &Path,
-    api: &ApiSource,
-) -> Result<Vec<PathBuf>, NewPluginError> {
-    let names = Names::new(name)?;
+/// The name is not one for a library, the folder is not empty, there is no such SDK, or a file cannot be written.
+pub fn write(plugin: &NewPlugin<'_>) -> Result<Vec<PathBuf>, NewPluginError> {
+    let NewPlugin { name, lang, kind, dir, sdk } = *plugin;
+    let names = Names::new(name, kind)?;
+    if let Some(dir) = sdk.filter(|dir| !sdk::is_sdk(dir)) {
+        return Err(NewPluginError::NoSdk { dir: dir.to_owned() });
+    }
     make_empty(dir)?;
-    let (templates, api) = match lang {
-        Lang::Rust => (template::RUST, api.dependency()?),
-        Lang::C => (template::C, String::new()),
+    let reached = match sdk {
+        Some(shared) => beside::reached(dir, shared)?,
+        None => {
+            let parts = if lang == Lang::Rust { Parts::All } else { Parts::Headers };
+            sdk::write(&dir.join(OWN_SDK), parts)?;
+            OWN_SDK.to_owned()
+        }
     };
-    templates.iter().map(|template| write_one(template, &names, &api, dir)).collect()
+    let places = Places { names: &names, kind, sdk: &reached };
+    template::of(lang, kind).map(|template| write_one(template, &places, dir)).collect()
 }
 
 fn make_empty(dir: &Path) -> Result<(), NewPluginError> {
@@ -117,14 +129,13 @@ fn make_empty(dir: &Path) -> Result<(), NewPluginError> {
 
 fn write_one(
     template: &Template,
-    names: &Names,
-    api: &str,
+    places: &Places<'_>,
     dir: &Path,
 ) -> Result<PathBuf, NewPluginError> {
-    let path = dir.join(fill(template.file, names, api));
+    let path = dir.join(places.fill(template.file));
     let folder = path.parent().unwrap_or(dir);
     let written = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&path, fill(template.text, names, api)));
+        .and_then(|()| std::fs::write(&path, places.fill(template.text)));
     match written {
         Ok(()) => Ok(path),
         Err(source) => Err(NewPluginError::Write { path, source }),

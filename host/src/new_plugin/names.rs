@@ -1,5 +1,7 @@
 //! What the parts of a plugin are called, from the one name that was typed.
 
+use super::Kind;
+
 /// Words that cannot name a library: Rust's own, its standard crates', and the project's.
 const TAKEN: [&str; 49] = [
     "abstract",
@@ -68,23 +70,24 @@ pub struct Names {
     pub krate: String,
     /// The library, between `lib` and `.so`: `loss_logger`.
     pub library: String,
-    /// The hook's type: `LossLoggerHook`.
-    pub hook: String,
+    /// The type of the hook or metric: `LossLoggerHook`, or `LossLogger` for a metric.
+    pub type_name: String,
 }
 
 impl Names {
-    /// The names that follow from `name`.
+    /// The names that follow from `name`, for what the plugin has.
     ///
     /// # Errors
     /// It is empty, too long, taken, or has characters that a library's name cannot have.
-    pub fn new(name: &str) -> Result<Self, BadName> {
+    pub fn new(name: &str, kind: Kind) -> Result<Self, BadName> {
         let library = name.replace('-', "_");
         if let Some(why) = fault(name, &library) {
             return Err(BadName { name: name.to_owned(), why });
         }
         let camel: String = library.split('_').map(capitalized).collect();
-        let hook = if camel.ends_with("Hook") { camel } else { camel + "Hook" };
-        Ok(Self { krate: name.to_owned(), library, hook })
+        let is_said = kind == Kind::Metric || camel.ends_with("Hook");
+        let type_name = if is_said { camel } else { camel + "Hook" };
+        Ok(Self { krate: name.to_owned(), library, type_name })
     }
 }
 

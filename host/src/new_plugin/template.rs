@@ -1,6 +1,7 @@
 //! The files of a new plugin, with places for its names.
 
 use super::names::Names;
+use super::{Kind, Lang};
 use std::fmt::Write as _;
 
 /// One file of a new plugin. Its path and its text have places such as `{{name}}`.
@@ -13,37 +14,85 @@ pub(super) struct Template {
 
 macro_rules! templates {
     ($($file:literal from $template:literal),* $(,)?) => {
-        &[$(Template { file: $file, text: include_str!($template) }),*]
+        &[$(Template { file: $file, text: include_str!(concat!("templates/", $template)) }),*]
     };
 }
 
-/// A crate.
-pub(super) const RUST: &[Template] = templates! {
-    "Cargo.toml" from "templates/rust/Cargo.toml.tmpl",
-    "src/lib.rs" from "templates/rust/lib.rs.tmpl",
-    "README.md" from "templates/rust/README.md.tmpl",
-    ".gitignore" from "templates/rust/gitignore.tmpl",
-};
+/// The files of a language that are the same for every kind.
+fn shared(lang: Lang) -> &'static [Template] {
+    match lang {
+        Lang::Rust => templates! {
+            "Cargo.toml" from "rust/Cargo.toml.tmpl",
+            "README.md" from "rust/README.md.tmpl",
+            ".gitignore" from "rust/gitignore.tmpl",
+        },
+        Lang::C => templates! {
+            "Makefile" from "c/Makefile.tmpl",
+            "README.md" from "c/README.md.tmpl",
+            ".gitignore" from "c/gitignore.tmpl",
+        },
+        Lang::Cpp => templates! {
+            "Makefile" from "cpp/Makefile.tmpl",
+            "README.md" from "cpp/README.md.tmpl",
+            ".gitignore" from "cpp/gitignore.tmpl",
+        },
+    }
+}
 
-/// A C file and what it needs. The header is a copy: the folder then builds on a machine without the project.
-pub(super) const C: &[Template] = templates! {
-    "{{library}}.c" from "templates/c/plugin.c.tmpl",
-    "hookrack.h" from "../../../plugin-api/include/hookrack.h",
-    "Makefile" from "templates/c/Makefile.tmpl",
-    "README.md" from "templates/c/README.md.tmpl",
-    ".gitignore" from "templates/c/gitignore.tmpl",
-};
+/// The source file, by language and kind.
+fn source(lang: Lang, kind: Kind) -> &'static [Template] {
+    match (lang, kind) {
+        (Lang::Rust, Kind::Hook) => templates! { "src/lib.rs" from "rust/hook.rs.tmpl" },
+        (Lang::Rust, Kind::Metric) => templates! { "src/lib.rs" from "rust/metric.rs.tmpl" },
+        (Lang::Rust, Kind::Role) => templates! { "src/lib.rs" from "rust/role.rs.tmpl" },
+        (Lang::C, Kind::Hook) => templates! { "{{library}}.c" from "c/hook.c.tmpl" },
+        (Lang::C, Kind::Metric) => templates! { "{{library}}.c" from "c/metric.c.tmpl" },
+        (Lang::C, Kind::Role) => templates! { "{{library}}.c" from "c/role.c.tmpl" },
+        (Lang::Cpp, Kind::Hook) => templates! { "{{library}}.cpp" from "cpp/hook.cpp.tmpl" },
+        (Lang::Cpp, Kind::Metric) => templates! { "{{library}}.cpp" from "cpp/metric.cpp.tmpl" },
+        (Lang::Cpp, Kind::Role) => templates! { "{{library}}.cpp" from "cpp/role.cpp.tmpl" },
+    }
+}
 
-/// Puts the names into their places.
-pub(super) fn fill(text: &str, names: &Names, api: &str) -> String {
-    text.replace("{{name}}", &names.krate)
-        .replace("{{library}}", &names.library)
-        .replace("{{hook}}", &names.hook)
-        .replace("{{api}}", api)
+/// All files of a plugin.
+pub(super) fn of(lang: Lang, kind: Kind) -> impl Iterator<Item = &'static Template> {
+    source(lang, kind).iter().chain(shared(lang))
+}
+
+/// What goes into the places.
+pub(super) struct Places<'a> {
+    pub(super) names: &'a Names,
+    pub(super) kind: Kind,
+    /// The SDK's folder, as it is reached from the plugin's.
+    pub(super) sdk: &'a str,
+}
+
+impl Places<'_> {
+    /// Puts everything into its place.
+    pub(super) fn fill(&self, text: &str) -> String {
+        let Names { krate, library, type_name } = self.names;
+        text.replace("{{config}}", &self.config())
+            .replace("{{kind}}", if self.kind == Kind::Metric { "metric" } else { "hook" })
+            .replace("{{name}}", krate)
+            .replace("{{library}}", library)
+            .replace("{{type}}", type_name)
+            .replace("{{api}}", &toml_text(&format!("{}/plugin-api", self.sdk)))
+            .replace("{{sdk}}", self.sdk)
+    }
+
+    /// The entry of a config that uses it.
+    fn config(&self) -> String {
+        let (list, setting) = match self.kind {
+            Kind::Hook => ("custom_hooks", "\nevery = \"100it\"\ndigits = 6"),
+            Kind::Role => ("custom_hooks", "\nlimit = 5.0"),
+            Kind::Metric => ("metrics", ""),
+        };
+        format!("[[{list}]]\ntype = \"{{{{type}}}}\"\nlibrary = \"lib{{{{library}}}}.so\"{setting}")
+    }
 }
 
 /// A text as TOML writes it.
-pub(super) fn toml_text(text: &str) -> String {
+fn toml_text(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -54,4 +103,14 @@ pub(super) fn toml_text(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::toml_text;
+
+    #[test]
+    fn a_path_is_quoted_as_toml_wants_it() {
+        assert_eq!(toml_text("/a \"b\"\\c"), r#""/a \"b\"\\c""#);
+    }
 }
