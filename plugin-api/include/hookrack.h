@@ -60,6 +60,12 @@
 // The id of the extension whose table is MetricTable.
 #define HR_METRICS "hookrack.metrics/1"
 
+// The id of the extension whose table is ModelTable.
+#define HR_MODELS "hookrack.models/1"
+
+// The id of the extension whose table is NamedTensorTable.
+#define HR_NAMED_TENSORS "hookrack.named_tensors/1"
+
 // The id of the extension whose table is ParamTable.
 #define HR_PARAMS "hookrack.params/1"
 

@@ -77,7 +77,7 @@ pub use point::Point;
 pub use policy::OnError;
 pub use state::{StateReader, StateWriter};
 pub use trainer::{
-    Arithmetic, Keep, Layer, Load, LossScaling, MetricObject, MetricReading, OpCost,
+    Arithmetic, FrozenModel, Keep, Layer, Load, LossScaling, MetricObject, MetricReading, OpCost,
     ProfileOptions, ScalarKey, ScalarPoint, ScalarReading, Trainer,
 };
 pub use value::{Value, from_value};
@@ -93,10 +93,10 @@ pub mod prelude {
     pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors, ops};
     pub use crate::value::Value;
     pub use crate::{
-        Arithmetic, Error, Hook, Keep, Layer, Level, Load, LossScaling, Metric, MetricObject,
-        MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions, Result, ScalarKey,
-        ScalarPoint, Scalars, StateReader, StateWriter, Trainer, WeightAverage, bail, debug,
-        ensure, error, export_plugin, hook, info, metric, trace, warn,
+        Arithmetic, Error, FrozenModel, Hook, Keep, Layer, Level, Load, LossScaling, Metric,
+        MetricObject, MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions, Result,
+        ScalarKey, ScalarPoint, Scalars, StateReader, StateWriter, Trainer, WeightAverage, bail,
+        debug, ensure, error, export_plugin, hook, info, metric, trace, warn,
     };
     pub use hookrack_plugin_macros::{Deserialize, Settings};
     pub use serde::de::Deserialize;

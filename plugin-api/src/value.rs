@@ -2,6 +2,8 @@
 //!
 //! The same tree carries settings from the host, entries of `trainer.states` and the small part of a hook's saved state.
 
+mod tree;
+
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };

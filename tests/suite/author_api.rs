@@ -86,3 +86,18 @@ fn gradients_before_clipping_are_whole_unscaled_and_clipped_afterwards() {
         }
     }
 }
+
+#[test]
+fn tensors_of_a_file_or_a_run_are_loaded_and_shared_between_hooks() {
+    let still = Bench::new("");
+    let run = still.trained("run", &["-s", "optimizer.lr=0"]);
+    let file = run.path.join("checkpoints/iter_0000004/model.safetensors");
+    for path in [file.as_path(), run.path.as_path()] {
+        let share = format!("path = \"{}\"", path.display());
+        let bench =
+            Bench::new(&format!("{}{}", hook("FileSharer", &share), hook("ShareReader", "")));
+        bench.trained("run", &[]);
+    }
+    let bench = Bench::new(&hook("FileSharer", "path = \"missing.safetensors\""));
+    bench.run(["check", "config.toml"]).expect(2).says(&["on_attach", "missing.safetensors"]);
+}

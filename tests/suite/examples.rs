@@ -65,9 +65,15 @@ fn bench(more: &str) -> Bench {
 }
 
 fn add_examples(bench: &Bench) {
-    for name in
-        ["activation_norms", "cutmix", "focal_loss", "gradient_centralization", "lookahead", "sam"]
-    {
+    for name in [
+        "activation_norms",
+        "cutmix",
+        "distillation",
+        "focal_loss",
+        "gradient_centralization",
+        "lookahead",
+        "sam",
+    ] {
         let file = format!("lib{name}.so");
         symlink(library(&file), bench.path("plugins").join(file)).unwrap();
     }
@@ -319,6 +325,60 @@ fn layers_that_are_not_there_or_cannot_be_seen_are_told() {
         "failed at on_attach",
         "this model does not give the outputs of its layers: TorchScript and `train.mode = \"graph\"` run as one graph",
     ]);
+}
+
+#[test]
+fn distillation_steps_by_the_gradient_towards_the_teacher_and_its_loss_falls() {
+    let school = bench("");
+    let teacher = school.trained("teacher", &["-s", "train.max_epochs=40", "-s", "train.seed=5"]);
+    let known = Linear::read(&teacher, 40);
+    let soft = |model: &Linear, features| {
+        let scores: Vec<f64> = model.scores(features).iter().map(|s| (s / 3.0).exp()).collect();
+        scores.iter().map(|score| score / scores.iter().sum::<f64>()).collect::<Vec<f64>>()
+    };
+    // The gradient of T² KL(teacher ‖ student) by a score is T (p - q) for each sample.
+    let step = |weights: &Linear| {
+        let mut gradient = Linear { rows: vec![[0.0; FEATURES + 1]; CLASSES] };
+        for (features, _) in SAMPLES {
+            let (own, wanted) = (soft(weights, features), soft(&known, features));
+            for class in 0..CLASSES {
+                for i in 0..=FEATURES {
+                    let x = features.get(i).unwrap_or(&1.0);
+                    gradient.rows[class][i] += 3.0 * (own[class] - wanted[class]) / 6.0 * x;
+                }
+            }
+        }
+        weights.plus(&gradient, -0.5)
+    };
+    let weights = teacher.path.join("checkpoints/iter_0000040/model.safetensors");
+    let table = format!(
+        "temperature = 3.0\nalpha = 1.0\nteacher = {{ type = \"MLP\", hidden = [], weights = \"{}\" }}",
+        weights.display()
+    );
+    let bench = bench(&hook("Distillation", &table));
+    let run = bench.trained("run", &["-s", "default_hooks.logger={interval=1}"]);
+    let wanted = (0..4).fold(initial(), |weights, _| step(&weights));
+    Linear::read(&run, 4).assert_near(&wanted);
+    let losses: Vec<f64> =
+        run.scalars().iter().filter_map(|line| line["train/loss"].as_f64()).collect();
+    assert!(losses.windows(2).all(|pair| pair[1] < pair[0]) && losses.len() > 2, "{losses:?}");
+}
+
+#[test]
+fn a_teacher_that_cannot_be_built_is_found_before_training() {
+    for (teacher, says) in [
+        ("{ type = \"MPL\" }", "`MPL`"),
+        (
+            "{ type = \"MLP\", hidden = [], weights = \"nowhere.safetensors\" }",
+            "nowhere.safetensors",
+        ),
+        ("{ type = \"MLP\", width = 3 }", "width"),
+        ("3", "a model is a table with its `type`, found: integer"),
+    ] {
+        let bench = bench(&hook("Distillation", &format!("teacher = {teacher}")));
+        let ran = bench.run(["check", "config.toml"]);
+        ran.expect(2).says(&["hook `Distillation` (libdistillation.so) failed at on_attach", says]);
+    }
 }
 
 /// Lines of code of a file: no blank ones, comments, docs or tests.

@@ -91,6 +91,7 @@ pub(super) struct Parts {
     pub precision: Precision,
     pub loss_scaler: LossScalerSettings,
     pub device: Device,
+    pub data: DataSpec,
 }
 
 impl Default for EngineBuilder {
@@ -310,6 +311,7 @@ impl EngineBuilder {
             precision: self.precision,
             loss_scaler: self.loss_scaler,
             device: self.device,
+            data: data.clone(),
         }))
     }
 }

@@ -4,6 +4,7 @@ use tch::{Device, Tensor};
 
 use super::builder::{EngineBuilder, Parts};
 use super::clip::GradClip;
+use super::data::DataSpec;
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
 use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
@@ -32,6 +33,7 @@ pub struct Engine {
     scaling: LossScalerSettings,
     loss_scaler: Option<LossScaler>,
     device: Device,
+    data: DataSpec,
     params: TensorList,
     lr_position: u64,
     pub(super) told_at: Option<u64>,
@@ -69,6 +71,7 @@ impl Engine {
             scaling: parts.loss_scaler,
             loss_scaler: None,
             device: parts.device,
+            data: parts.data,
             lr_position: 0,
             told_at: None,
         };
@@ -101,6 +104,16 @@ impl Engine {
         let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
         (self.scaling, *scaler) = (scaling, LossScaler::new(scaling));
         Ok(())
+    }
+
+    /// What the data look like that the parts were built for.
+    pub fn data(&self) -> &DataSpec {
+        &self.data
+    }
+
+    /// The precision of forward and backward passes.
+    pub(super) fn precision(&self) -> &Precision {
+        &self.precision
     }
 
     /// Where the model is.

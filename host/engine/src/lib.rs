@@ -22,6 +22,7 @@ mod rehearsal;
 pub mod rename;
 mod saved_state;
 pub mod schedule;
+mod second_model;
 mod state;
 mod train_batch;
 mod trainable;

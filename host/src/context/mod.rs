@@ -22,6 +22,7 @@ pub use own_pass::OwnPass;
 pub use phase_clock::PhaseClock;
 pub use requests::{Requests, Stop};
 
+use crate::engine::model::Model;
 use crate::engine::{Engine, EngineError};
 use crate::events::{EventStorage, Key, MetricValues, Sample};
 use crate::progress::{Progress, SharedProgress};
@@ -56,6 +57,10 @@ pub struct Context {
     pub writers: RefCell<Writers>,
     /// Values that hooks share.
     pub states: RefCell<HashMap<String, Value>>,
+    /// Tensors that hooks share.
+    pub state_tensors: RefCell<HashMap<String, Tensor>>,
+    /// Models that hooks have had built.
+    pub models: RefCell<Vec<Box<dyn Model>>>,
     /// What was asked for.
     pub requests: RefCell<Requests>,
     /// How long the run was in each phase.
@@ -113,6 +118,8 @@ impl Context {
             metric_objects: RefCell::default(),
             writers: RefCell::new(writers),
             states: RefCell::default(),
+            state_tensors: RefCell::default(),
+            models: RefCell::default(),
             requests: RefCell::default(),
             clock: PhaseClock::start(),
             failure: RefCell::default(),

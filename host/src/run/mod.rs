@@ -9,6 +9,7 @@ mod error;
 mod inside;
 mod json_value;
 mod lock;
+pub mod named_tensors;
 mod past_run;
 mod predictions;
 mod record;

@@ -1,14 +1,11 @@
 //! Weights that training starts from: a file of anybody's, or a checkpoint of ours.
 
-use std::path::Path;
-
 use super::build::{BuildError, Parts, patterns, refused};
 use crate::config::{ConfigErrors, RenameEntry, ResolvedConfig, WeightsSection};
 use crate::engine::NamedTensor;
 use crate::engine::rename::Rename;
 use crate::engine::weights::LoadReport;
-use crate::run::{RunDirError, checkpoint, safetensors_file, safetensors_shards};
-use tch::Tensor;
+use crate::run::named_tensors;
 
 impl Parts {
     /// Puts the weights that `[weights]` or `train.load_from` names into the model; `None` where neither is there.
@@ -58,23 +55,13 @@ fn read(
     section: &WeightsSection,
 ) -> Result<Vec<NamedTensor>, ConfigErrors> {
     let ignored = patterns(config, "weights.ignore", &section.ignore)?;
-    let tensors = tensors(&section.path).map_err(|error| {
+    let tensors = named_tensors::read(&section.path).map_err(|error| {
         let help = "name a safetensors file, its index, or a checkpoint or run directory";
         config.refuse(config.weights_key(), error.to_string(), help)
     })?;
     let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
     let tensors = tensors.into_iter().filter(|(name, _)| kept(name));
     Ok(tensors.map(|(name, tensor)| NamedTensor { name, tensor }).collect())
-}
-
-/// The tensors that a path means: a file's, those of all files of an index, or those of the model in the checkpoint that
-/// it leads to.
-fn tensors(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
-    match path {
-        _ if path.is_dir() => Ok(checkpoint::open(path)?.1.model),
-        _ if safetensors_shards::is_index(path) => safetensors_shards::read(path),
-        _ => safetensors_file::read(path),
-    }
 }
 
 fn renames(config: &ResolvedConfig, entries: &[RenameEntry]) -> Result<Vec<Rename>, ConfigErrors> {

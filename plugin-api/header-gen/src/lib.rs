@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
 /// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 28] = [
+const SOURCES: [&str; 30] = [
     "artifacts",
     "autograd",
     "checkpoint_names",
@@ -30,6 +30,8 @@ const SOURCES: [&str; 28] = [
     "media",
     "metric",
     "metrics",
+    "models",
+    "named_tensors",
     "params",
     "pass",
     "plugin",

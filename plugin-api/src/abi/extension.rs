@@ -3,9 +3,9 @@
 use super::{
     ARTIFACTS, AUTOGRAD, ArtifactTable, AutogradTable, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE,
     CheckpointNameTable, CheckpointTable, ConsoleTable, HISTORY, HistoryTable, LAYERS, LOSS, LR,
-    LayerTable, LossTable, LrTable, MEDIA, METRICS, MediaTable, MetricTable, PARAMS, PASS,
-    PRECISION, PROFILER, ParamTable, PassTable, PrecisionTable, ProfilerTable, RECORD, ROLES,
-    RecordTable, RoleTable, STEP, StepTable,
+    LayerTable, LossTable, LrTable, MEDIA, METRICS, MODELS, MediaTable, MetricTable, ModelTable,
+    NAMED_TENSORS, NamedTensorTable, PARAMS, PASS, PRECISION, PROFILER, ParamTable, PassTable,
+    PrecisionTable, ProfilerTable, RECORD, ROLES, RecordTable, RoleTable, STEP, StepTable,
 };
 
 /// A table that is looked up by an id. The id belongs to the type: under it a host returns this table or null.
@@ -62,6 +62,8 @@ extensions! {
     LR LrTable 1,
     MEDIA MediaTable 1,
     METRICS MetricTable 1,
+    MODELS ModelTable 2,
+    NAMED_TENSORS NamedTensorTable 2,
     PARAMS ParamTable 1,
     PASS PassTable 1,
     PRECISION PrecisionTable 1,

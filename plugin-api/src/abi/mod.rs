@@ -27,6 +27,8 @@ mod lr;
 mod media;
 mod metric;
 mod metrics;
+mod models;
+mod named_tensors;
 mod params;
 mod pass;
 #[expect(
@@ -63,6 +65,8 @@ pub use lr::{LR, LrTable};
 pub use media::{MEDIA, MediaTable};
 pub use metric::{HrScalarSink, METRIC_EPOCH, METRIC_SO_FAR, METRIC_STEP, MetricBase};
 pub use metrics::{HrMetricInfo, METRICS, MetricTable};
+pub use models::{MODELS, ModelTable};
+pub use named_tensors::{NAMED_TENSORS, NamedTensorTable};
 pub use params::{PARAMS, ParamTable};
 pub use pass::{PASS, PassTable};
 pub use plugin::{

@@ -10,6 +10,8 @@ mod history;
 mod layers;
 mod media;
 mod metrics;
+mod models;
+mod named_tensors;
 mod params;
 mod pass;
 mod precision;
@@ -26,6 +28,7 @@ pub use events::{MetricReading, ScalarKey, ScalarReading};
 pub use history::ScalarPoint;
 pub use layers::Layer;
 pub use metrics::MetricObject;
+pub use models::FrozenModel;
 pub use precision::{Arithmetic, LossScaling};
 pub use profiler::{OpCost, ProfileOptions};
 

@@ -18,6 +18,8 @@ mod loss;
 mod lr;
 mod media;
 mod metrics;
+mod models;
+mod named_tensors;
 mod ops;
 mod params;
 mod pass;

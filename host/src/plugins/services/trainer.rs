@@ -3,8 +3,8 @@
 use super::desk::Desk;
 use super::{
     artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, history, layers,
-    loss, lr, media, metrics, params, pass, precision, profiler, record, roles, states, step,
-    tensors,
+    loss, lr, media, metrics, models, named_tensors, params, pass, precision, profiler, record,
+    roles, states, step, tensors,
 };
 use crate::context::Context;
 use hookrack_plugin_api::abi::{
@@ -78,6 +78,8 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
         offer(&lr::TABLE),
         offer(&media::TABLE),
         offer(&metrics::TABLE),
+        offer(&models::TABLE),
+        offer(&named_tensors::TABLE),
         offer(&params::TABLE),
         offer(&pass::TABLE),
         offer(&precision::TABLE),

@@ -12,6 +12,8 @@ mod loss;
 mod lr;
 mod media;
 mod metrics;
+mod models;
+mod named_tensors;
 mod params;
 mod pass;
 mod precision;

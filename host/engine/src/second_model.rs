@@ -1,0 +1,43 @@
+//! Models beside the one that is trained, such as a teacher.
+
+use hookrack_plugin_api::Value;
+use hookrack_torch::autograd::GradMode;
+use hookrack_torch::rng;
+use tch::Tensor;
+
+use super::engine::Engine;
+use super::error::Result;
+use super::model::{MODELS, Mode, Model, ModelContext};
+use super::named_tensor::{self, NamedTensor};
+use super::registry::Choice;
+
+impl Engine {
+    /// Builds a model for the engine's data, from a table with its `type`, and gives it these weights. The random numbers
+    /// that the run will draw stay the same.
+    ///
+    /// # Errors
+    /// There is no such model, it does not take its settings, or not all of the weights fit.
+    pub fn second_model(
+        &self,
+        table: Value,
+        weights: Option<&[NamedTensor]>,
+    ) -> Result<Box<dyn Model>> {
+        let choice = Choice::from_table("model", table).map_err(super::EngineError::Weights)?;
+        let context = ModelContext { data: self.data().clone(), device: self.device() };
+        let random = rng::state(self.device())?;
+        let built = choice.build("model", MODELS, &context);
+        rng::set_state(&random, self.device())?;
+        let model = built?;
+        if let Some(weights) = weights {
+            let state: Vec<_> = model.params().iter().chain(model.buffers()).cloned().collect();
+            named_tensor::load("the weights of the second model", &state, weights)?;
+        }
+        Ok(model)
+    }
+
+    /// The output of such a model, as in an evaluation, without gradients being recorded.
+    pub fn infer_by(&self, model: &dyn Model, input: &Tensor) -> Result<Tensor> {
+        let _mode = GradMode::set(false);
+        self.precision().forward(self.device(), || model.forward(input, Mode::Eval))
+    }
+}

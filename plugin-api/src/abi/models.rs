@@ -1,0 +1,32 @@
+//! The extension by which a hook has further models built.
+
+use super::{HrHeader, HrStatus, HrTensor, HrValue};
+use abi_stable::StableAbi;
+use std::ffi::c_void;
+
+/// The id under which a host offers it.
+pub const MODELS: &str = "hookrack.models/1";
+
+/// Models beside the one that is trained.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct ModelTable {
+    /// Who made this table.
+    pub header: HrHeader,
+    /// Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
+    /// `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
+    /// [train-thread] [borrowed until return; the model stays until the run ends]
+    pub build: unsafe extern "C" fn(
+        host: *mut c_void,
+        settings: *const HrValue,
+        model: *mut u64,
+    ) -> HrStatus,
+    /// Runs such a model on an input, as in an evaluation, without recording gradients. [train-thread] [owned by the
+    /// caller: the output]
+    pub forward: unsafe extern "C" fn(
+        host: *mut c_void,
+        model: u64,
+        input: HrTensor,
+        output: *mut HrTensor,
+    ) -> HrStatus,
+}

@@ -1,0 +1,34 @@
+//! The extension for tensors by name: from files, and shared between hooks.
+
+use super::{HrHeader, HrStatus, HrStr, HrTensor};
+use abi_stable::StableAbi;
+use std::ffi::c_void;
+
+/// The id under which a host offers it.
+pub const NAMED_TENSORS: &str = "hookrack.named_tensors/1";
+
+/// Tensors by name.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct NamedTensorTable {
+    /// Who made this table.
+    pub header: HrHeader,
+    /// Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
+    /// how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
+    pub load: unsafe extern "C" fn(host: *mut c_void, path: HrStr, count: *mut usize) -> HrStatus,
+    /// Takes the tensor at `index` of those that `load` has read last; ABSENT past the last, and where it was taken
+    /// before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
+    pub take: unsafe extern "C" fn(
+        host: *mut c_void,
+        index: usize,
+        name: *mut HrStr,
+        tensor: *mut HrTensor,
+    ) -> HrStatus,
+    /// Shares a tensor with other hooks under a name, in place of one that was there. It stays until it is removed or the
+    /// run ends. [train-thread] [borrowed until return]
+    pub put: unsafe extern "C" fn(host: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus,
+    /// A tensor that some hook has shared; ABSENT where there is none. [train-thread] [owned by the caller]
+    pub tensor: unsafe extern "C" fn(host: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus,
+    /// Removes a shared tensor; ABSENT where there is none. [train-thread]
+    pub remove: unsafe extern "C" fn(host: *mut c_void, key: HrStr) -> HrStatus,
+}
