@@ -30,16 +30,16 @@ impl Hook for CutMix {
         let (input, label) = (t.input()?, t.label()?.one_hot(self.classes)?);
         let [rows, _, height, width] = input.shape()?[..] else { bail!("images are [N, C, H, W]") };
         let draws = t.call(&GAMMA, &[(&t.full(&[2], self.alpha)?).into()])?.tensor()?;
-        let [a, b] = draws.to_vec::<f64>()?[..] else { bail!("two numbers were drawn") };
+        let [stays, goes] = draws.to_vec::<f64>()?[..] else { bail!("two numbers were drawn") };
         let [at_y, at_x] = t.rand(&[2])?.to_vec::<f64>()?[..] else { bail!("two numbers") };
-        let share = (b / (a + b)).sqrt();
-        let ((y, h), (x, w)) = (span(height, share, at_y), span(width, share, at_x));
+        let share = (goes / (stays + goes)).sqrt();
+        let ((top, high), (left, wide)) = (span(height, share, at_y), span(width, share, at_x));
         let others = t.randperm(rows)?;
         let mixed = input.clone_detached()?;
-        let hole = |image: &Tensor| image.narrow(2, y, h)?.narrow(3, x, w);
+        let hole = |image: &Tensor| image.narrow(2, top, high)?.narrow(3, left, wide);
         hole(&mixed)?.copy_(&hole(&input.index_select(0, &others)?)?)?;
         t.set_input(&mixed)?;
-        let kept = 1.0 - (h * w) as f64 / (height * width) as f64;
+        let kept = 1.0 - (high * wide) as f64 / (height * width) as f64;
         let label = label.to_dtype(DataType::FLOAT32)?;
         t.set_label(&label.index_select(0, &others)?.lerp(&label, kept)?)
     }

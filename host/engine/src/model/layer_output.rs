@@ -142,9 +142,13 @@ mod tests {
                 assert!(layer.output().is_some(), "{name}: `{}` left no output", layer.name());
             }
             let last = ["layers.1", "fc3", "fc", "lm_head", "layers.4"];
-            let found = model.anatomy().layers.iter().filter(|layer| last.contains(&layer.name()));
+            let mut found =
+                model.anatomy().layers.iter().filter(|layer| last.contains(&layer.name()));
             let is_output = |layer: &LayerOutput| layer.output().unwrap() == output;
-            assert!(found.last().is_some_and(is_output), "{name}: the last layer's is the model's");
+            assert!(
+                found.next_back().is_some_and(is_output),
+                "{name}: the last layer's is the model's"
+            );
         }
     }
 

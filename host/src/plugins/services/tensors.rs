@@ -78,7 +78,7 @@ fn in_role(point: Option<Point>, what: &str) -> Result<(), String> {
 }
 
 /// Refuses to change the batch unless it is about to be used, and gives the name of what is changed.
-fn before_iter<'a>(point: Option<Point>, what: &'a str) -> Result<&'a str, String> {
+fn before_iter(point: Option<Point>, what: &str) -> Result<&str, String> {
     use Point as P;
     match point {
         Some(

@@ -100,7 +100,7 @@ impl Block {
         let x = x.f_add(&attended)?;
         let wide = self.mlp_in.forward(&self.ln_2.forward(&x)?)?;
         let narrow = self.mlp_out.forward(&Activation::GeluTanh.apply(&wide)?)?;
-        let made = self.outputs.mlp.keep(dropped(narrow, self.dropout, mode)?);
-        Ok(self.outputs.block.keep(x.f_add(&made)?))
+        let added = self.outputs.mlp.keep(dropped(narrow, self.dropout, mode)?);
+        Ok(self.outputs.block.keep(x.f_add(&added)?))
     }
 }
