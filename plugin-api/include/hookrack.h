@@ -219,7 +219,7 @@
 // The pass over validation or test data is done.
 #define HR_POINT_AFTER_EVAL_EPOCH 43
 
-// Validation or a test is done.
+// Validation or a test is over: always where `before_eval` was reached, also when the pass failed or was cut short by a signal. What is lent to a pass is taken back here.
 #define HR_POINT_AFTER_EVAL 44
 
 // Validation is done.
@@ -228,7 +228,7 @@
 // The test is done.
 #define HR_POINT_AFTER_TEST 46
 
-// Prediction is done.
+// Prediction is over: always where `before_pred` was reached, as `after_eval`.
 #define HR_POINT_AFTER_PRED 47
 
 // A training epoch and the validation that belongs to it are both done.
@@ -847,6 +847,15 @@ typedef struct ArtifactTable {
                            size_t count);
 } ArtifactTable;
 
+// Whether operators record gradients.
+typedef struct AutogradTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Records gradients (1) or not (0) from here on, and says how it was. What the hook leaves changed is put back when
+  // the call to it returns. [train-thread]
+  HrStatus (*set_recording)(void *host, uint32_t on, uint32_t *was);
+} AutogradTable;
+
 // One value of a scalar, on both axes.
 typedef struct HrScalarPoint {
   // The training iteration that it was put in.
@@ -875,6 +884,53 @@ typedef struct HistoryTable {
   // Leaves the scope that was entered last; HR_ABSENT where there is none. [train-thread]
   HrStatus (*leave_scope)(void *host);
 } HistoryTable;
+
+// Outputs of the model's layers by name. A layer's name is what stands before `.weight` in the names of its parameters.
+typedef struct LayerTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Has the outputs of all layers kept whose names match `pattern`, from the next forward pass on. Their indices are
+  // written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
+  // that does not give any: TorchScript, graph mode. [train-thread] [borrowed until return]
+  HrStatus (*watch)(void *host, struct HrStr pattern, size_t *indices, size_t capacity, size_t *count);
+  // The name of the layer at `index`; HR_ABSENT past the last. [train-thread] [borrowed for the run]
+  HrStatus (*name)(void *host, size_t index, struct HrStr *out);
+  // The output of the layer at `index` in the last forward pass of this iteration; HR_ABSENT where there was none since it
+  // is watched. [train-thread] [owned by the caller]
+  HrStatus (*output)(void *host, size_t index, HrTensor *out);
+} LayerTable;
+
+// Models beside the one that is trained.
+typedef struct ModelTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
+  // `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
+  // [train-thread] [borrowed until return; the model stays until the run ends]
+  HrStatus (*build)(void *host, const struct HrValue *settings, uint64_t *model);
+  // Runs such a model on an input, as in an evaluation, without recording gradients. [train-thread] [owned by the
+  // caller: the output]
+  HrStatus (*forward)(void *host, uint64_t model, HrTensor input, HrTensor *output);
+} ModelTable;
+
+// Tensors by name.
+typedef struct NamedTensorTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
+  // how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
+  HrStatus (*load)(void *host, struct HrStr path, size_t *count);
+  // Takes the tensor at `index` of those that `load` has read last; HR_ABSENT past the last, and where it was taken
+  // before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
+  HrStatus (*take)(void *host, size_t index, struct HrStr *name, HrTensor *tensor);
+  // Shares a tensor with other hooks under a name, in place of one that was there. It stays until it is removed or the
+  // run ends. [train-thread] [borrowed until return]
+  HrStatus (*put)(void *host, struct HrStr key, HrTensor tensor);
+  // A tensor that some hook has shared; HR_ABSENT where there is none. [train-thread] [owned by the caller]
+  HrStatus (*tensor)(void *host, struct HrStr key, HrTensor *out);
+  // Removes a shared tensor; HR_ABSENT where there is none. [train-thread]
+  HrStatus (*remove)(void *host, struct HrStr key);
+} NamedTensorTable;
 
 // Which checkpoints stay, and which one is loaded.
 typedef struct CheckpointTable {

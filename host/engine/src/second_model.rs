@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::error::Result;
 use super::model::{MODELS, Mode, Model, ModelContext};
 use super::named_tensor::{self, NamedTensor};
-use super::registry::Choice;
+use super::registry::{Build, Choice};
 
 impl Engine {
     /// Builds a model for the engine's data, from a table with its `type`, and gives it these weights. The random numbers
@@ -25,7 +25,7 @@ impl Engine {
         let choice = Choice::from_table("model", table).map_err(super::EngineError::Weights)?;
         let context = ModelContext { data: self.data().clone(), device: self.device() };
         let random = rng::state(self.device())?;
-        let built = choice.build("model", MODELS, &context);
+        let built = choice.build(MODELS, &context);
         rng::set_state(&random, self.device())?;
         let model = built?;
         if let Some(weights) = weights {

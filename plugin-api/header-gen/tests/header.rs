@@ -2,11 +2,12 @@
 
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
-    ArtifactTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor, EngineTable,
-    EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost, HrPlugin,
-    HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr, HrValue,
-    LossTable, LrTable, MediaTable, MetricBase, MetricTable, ParamTable, PassTable, PrecisionTable,
-    ProfilerTable, RecordTable, RoleTable, StateTable, StepTable, TensorTable, TrainerHandle,
+    ArtifactTable, AutogradTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor,
+    EngineTable, EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost,
+    HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr,
+    HrValue, LayerTable, LossTable, LrTable, MediaTable, MetricBase, MetricTable, ModelTable,
+    NamedTensorTable, ParamTable, PassTable, PrecisionTable, ProfilerTable, RecordTable, RoleTable,
+    StateTable, StepTable, TensorTable, TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -64,7 +65,11 @@ fn layout() -> String {
         PassTable as "PassTable" { begin, next, forward }
         PrecisionTable as "PrecisionTable" { set_precision, set_loss_scaling }
         RecordTable as "RecordTable" { record }
-        RoleTable as "RoleTable" { train_forward }
+        RoleTable as "RoleTable" { train_forward, criterion_of }
+        AutogradTable as "AutogradTable" { set_recording }
+        LayerTable as "LayerTable" { watch, name, output }
+        ModelTable as "ModelTable" { build, forward }
+        NamedTensorTable as "NamedTensorTable" { load, take, put, tensor, remove }
         StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
         LossTable as "LossTable" { weight }
     }

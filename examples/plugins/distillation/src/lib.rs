@@ -3,8 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 
 /// Trains towards the softened scores of a teacher beside the configured loss (arXiv 1503.02531).
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Settings)]
 pub struct Distillation {
     /// The teacher, a table like `[model]`; `weights` is the path of its weights.
     teacher: Value,
@@ -14,7 +13,7 @@ pub struct Distillation {
     /// The teacher's share of the loss.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     alpha: f64,
-    #[serde(skip)]
+    #[param(skip)]
     model: Option<FrozenModel>,
 }
 
