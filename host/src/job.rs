@@ -62,7 +62,7 @@ pub enum JobError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A member is gone between two looks at the shelf.
-    #[error("`{0}` is not on the shelf any more")]
+    #[error("`{0}` is no longer available")]
     Gone(String),
 }
 
@@ -77,7 +77,7 @@ impl Job {
             return Err(failed.swap_remove(at).1.into());
         }
         for (_, error) in failed {
-            tracing::warn!("{error}; the rest goes on without it");
+            tracing::warn!("{error}; continuing without it");
         }
         let config = file.resolve(&inventory.catalog)?;
         let members = members(&config, &inventory)?;

@@ -91,8 +91,8 @@ fn a_table_that_changed_without_a_new_version_is_refused_in_one_line() {
     let verdict = verdict("present", "careless");
     let number = number("present");
     let expected = format!(
-        "refused: its tables are not laid out as plugin-api {number}.0 has them (HookBase: unexpected field, \
-         expected field_name:on_point, found field_name:pause; the debug log has all of it): \
+        "refused: the layout of its tables differs from plugin-api {number}.0 (HookBase: unexpected field, \
+         expected field_name:on_point, found field_name:pause; details are in the debug log): \
          rebuild it against plugin-api {number}.0"
     );
     assert_eq!(verdict, expected);

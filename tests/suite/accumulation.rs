@@ -108,7 +108,7 @@ fn another_number_of_batches_is_refused_on_resume() {
         "run",
         &[&SETTINGS[..], &["-s", "train.accumulate_grad_batches=2", "--resume"]].concat(),
     );
-    ran.expect(2).says(&["train.accumulate_grad_batches", "another number of batches"]);
+    ran.expect(2).says(&["train.accumulate_grad_batches", "the number of batches per iteration"]);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_file_that_a_hook_needs_to_attach_is_missed_by_check_and_by_train_at_the_hoo
     assert_eq!(bench.read("calls"), "on_attach 0 running\n", "what did not attach is not detached");
     // Under its own policy, which is to go on without it, a run would say so; check refuses all the same.
     let (ran, _) = bench.train("without", &[]);
-    ran.expect(0).says(&["failed at on_attach", "it is switched off for the rest of the run"]);
+    ran.expect(0).says(&["failed at on_attach", "it is disabled for the rest of the run"]);
     let (ran, run) = bench.train("run", &["-s", "custom_hooks.needy.on_error=abort"]);
     ran.expect(4).says(&[error, &place]);
     assert_eq!(run.record()["outcome"], "failed");
@@ -134,7 +134,8 @@ fn a_scalar_that_only_a_silent_hook_could_put_is_doubted_and_its_absence_ends_th
         let doubt = "nothing is known to put `val/Acuracy`; did you mean `val/Accuracy`?";
         bench.run(["check", "config.toml"]).expect(0).says(&[doubt, "config.toml:"]);
         let (ran, run) = bench.train("run", &[]);
-        ran.expect(4).says(&["the validation has put no `val/Acuracy`; it has ", "val/Accuracy"]);
+        ran.expect(4)
+            .says(&["the validation did not log `val/Acuracy`; it logged ", "val/Accuracy"]);
         assert_eq!(run.record()["iter"], 2, "after the first validation");
     }
 }
@@ -146,8 +147,8 @@ fn a_value_that_is_never_looked_at_is_told_at_the_end() {
     );
     let (ran, run): (_, RunFolder) = bench.train("run", &[]);
     ran.expect(0).says(&[
-        "there was never a `val/loss` to watch",
-        "there was never a `val/loss` to choose the best checkpoint by",
+        "nothing logged `val/loss`, which this hook monitors",
+        "nothing logged `val/loss`, which selects the best checkpoint",
     ]);
     assert_eq!(run.record()["outcome"], "completed");
 }

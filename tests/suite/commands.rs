@@ -36,7 +36,7 @@ fn every_command_has_help_with_examples() {
 fn check_reports_and_leaves_nothing_behind() {
     let bench = Bench::new("");
     let ran = bench.run(["check", "config.toml"]);
-    ran.expect(0).prints(&["config.toml is fine: MLP with 67 parameters, 8 hooks and metrics"]);
+    ran.expect(0).prints(&["config.toml is valid: MLP with 67 parameters, 8 hooks and metrics"]);
     assert!(!bench.path("runs").exists());
     bench.run(["check", "none.toml"]).expect(2).says(&["none.toml"]);
 }
@@ -50,7 +50,7 @@ fn one_bad_file_does_not_stop_the_other_plugins_and_is_listed_with_its_reason() 
     ran.expect(0).prints(&[&ema, "  hook    EMAIterHook", "  metric  TopK"]);
     let line = ran.stdout.lines().find(|line| line.starts_with("libbroken.so")).unwrap();
     assert!(
-        line.contains("would not load: ") && line.contains("not an ELF shared library, but text"),
+        line.contains("failed to load: ") && line.contains("not an ELF shared library, but text"),
         "{line}"
     );
     bench.trained("run", &[]);
@@ -169,7 +169,7 @@ fn a_checkpoint_with_another_metrics_state_is_used_by_force() {
     let other = "metrics=[{type=\"AUROC\", name=\"Accuracy\"}]";
     for command in ["eval", "predict"] {
         let args = [command, "config.toml", "--checkpoint", "run", "-s", other];
-        bench.run(args).says(&["hook `Accuracy` could not take back its state", "--force"]);
+        bench.run(args).says(&["hook `Accuracy` could not load its state", "--force"]);
         bench.run(args.iter().chain(&["--force"])).expect(0);
     }
 }
@@ -274,7 +274,7 @@ fn a_config_after_resume_is_the_config() {
     let bench = Bench::new("");
     bench.run(["train", "config.toml", "--until", "2"]).expect(0);
     let ran = bench.run(["train", "--resume", "config.toml"]);
-    ran.expect(0).prints(&["config.toml is the config; --resume takes the newest checkpoint"]);
+    ran.expect(0).prints(&["config.toml is the config; resuming from the newest checkpoint"]);
     let record: serde_json::Value = serde_json::from_str(&bench.read("runs/run/run.json")).unwrap();
     assert_eq!(record["iter"], 4);
     assert!(record["resumed_from"].as_str().unwrap().ends_with("iter_0000002"), "{record}");
@@ -282,7 +282,7 @@ fn a_config_after_resume_is_the_config() {
     bench
         .run(["train", "--resume", "runs/run"])
         .expect(2)
-        .says(&["error: no config: write `hookrack train runs/run/config.toml --resume runs/run`"]);
+        .says(&["error: no config: use `hookrack train runs/run/config.toml --resume runs/run`"]);
     bench.run(["train"]).expect(2).says(&["no config"]);
     bench.run(["train", "--resume", "none.toml"]).expect(2).says(&["none.toml"]);
 }

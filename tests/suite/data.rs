@@ -77,6 +77,6 @@ fn a_sample_that_cannot_be_read_ends_the_run_with_its_file_and_code_5() {
     }
     for workers in ["data.train.workers=0", "data.train.workers=2"] {
         let (ran, _) = bench.train(workers, &["-s", workers]);
-        ran.expect(5).says(&["/only.png is no picture that can be read", "iteration"]);
+        ran.expect(5).says(&["/only.png is not a readable image", "iteration"]);
     }
 }

@@ -53,7 +53,7 @@ fn disable_switches_the_hook_off_and_training_completes() {
     for (how, verb, why) in KINDS.into_iter().take(2) {
         let bench = failing(how, "disable");
         let (ran, run) = bench.train("run", &[]);
-        ran.expect(0).says(&[&message(verb), why, "it is switched off for the rest of the run"]);
+        ran.expect(0).says(&[&message(verb), why, "it is disabled for the rest of the run"]);
         let calls = bench.read("calls");
         assert!(
             calls.trim_end().ends_with("after_train_iter 3 running"),
@@ -74,7 +74,7 @@ fn warn_goes_on_after_an_error_and_switches_off_after_a_panic() {
         let panicked = verb == "panicked";
         let expected: &[&str] = if panicked { &["1", "2", "3"] } else { &["1", "2", "3", "4"] };
         assert_eq!(called(&bench), expected, "{how}");
-        let then = if panicked { "it is switched off" } else { "it goes on" };
+        let then = if panicked { "it is disabled" } else { "it stays enabled" };
         ran.says(&[then]);
         assert_eq!(bench.read("calls").contains("on_detach"), !panicked);
         assert_eq!(run.record()["outcome"], "completed");
@@ -84,7 +84,7 @@ fn warn_goes_on_after_an_error_and_switches_off_after_a_panic() {
 #[test]
 fn an_observer_is_switched_off_by_default_and_what_changes_training_ends_it() {
     let observer = bench("at = \"before_train_iter\"\nhow = \"error\"");
-    observer.train("run", &[]).0.expect(0).says(&["switched off", "(on_error = \"disable\")"]);
+    observer.train("run", &[]).0.expect(0).says(&["is disabled", "(on_error = \"disable\")"]);
     let changer = Bench::new("[[custom_hooks]]\ntype = \"FaultyRole\"\npanics = false\n");
     changer.train("run", &[]).0.expect(5);
 }
@@ -194,10 +194,10 @@ fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() 
             "[[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"{what}\"\n"
         ));
         let words = format!("hook `keeper` could not save its state: `{key}` cannot be saved: ");
-        for (policy, then) in [("disable", "it is switched off"), ("warn", "it goes on")] {
+        for (policy, then) in [("disable", "it is disabled"), ("warn", "it stays enabled")] {
             let policy = format!("custom_hooks.keeper.on_error={policy}");
             let (ran, run) = bench.train(then.rsplit(' ').next().unwrap(), &["-s", &policy]);
-            ran.expect(0).says(&[&words, why, then, "the checkpoint is without its state"]);
+            ran.expect(0).says(&[&words, why, then, "the checkpoint is written without its state"]);
             // What is written can be read, says what it lacks, and is gone on from.
             assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
             let name = run.path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -223,8 +223,9 @@ fn a_hook_that_does_not_look_whether_its_state_was_taken_has_failed_all_the_same
         "[[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"sparse\"\ncareless = true\n",
     );
     let (ran, run) = bench.train("run", &["-s", "custom_hooks.keeper.on_error=warn"]);
-    ran.expect(0).says(&["`tensor` cannot be saved", "the checkpoint is without its state"]);
+    ran.expect(0)
+        .says(&["`tensor` cannot be saved", "the checkpoint is written without its state"]);
     let (ran, _) = bench.train("run", &["--resume", "-s", "train.max_epochs=3"]);
-    ran.expect(0).says(&["hook `keeper` begins afresh: it could not save its state"]);
+    ran.expect(0).says(&["hook `keeper` starts without state: it could not save it"]);
     assert_eq!(run.record()["iter"], 6);
 }

@@ -230,7 +230,7 @@ fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_rename
         bench.run(["eval", "config.toml", "--checkpoint", path]).expect(0);
     }
     let (ran, run) = bench.train("run", &["--resume"]);
-    ran.expect(0).says(&["iter_0000002 was being replaced when its run ended: it is kept"]);
+    ran.expect(0).says(&["iter_0000002 was being replaced when its run ended: keeping it"]);
     assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
     assert_same(&whole, &run, "after a kill between two renames");
     // One that is in its place has no need of the old one.

@@ -268,7 +268,7 @@ fn a_resume_is_proved_for_a_config_with_a_plugin() {
             "default_hooks.logger.interval=1",
         ],
     );
-    proved.expect(0).prints(&["the same: ", "bit for bit"]);
+    proved.expect(0).prints(&["identical: ", "bit for bit"]);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn a_hook_that_forgets_what_it_counted_is_found_and_named() {
     found.expect(5).says(&[
         "the resumed run differs in ",
         "the first is hook EMAIterHook average.layers.0.bias",
-        "; hooks of libraries that save no state: counts",
+        "; plugin hooks that save no state: counts",
     ]);
 }
 

@@ -135,7 +135,7 @@ fn a_panic_in_the_root_module_is_an_error() {
     let said = refusal(&rust().library("panic_in_root"));
     assert_eq!(
         said,
-        "its root module panicked while it was made: a bug in the plugin, rebuild it with `export_plugin!`"
+        "its root module panicked while it was created: a bug in the plugin, rebuild it with `export_plugin!`"
     );
 }
 
@@ -155,7 +155,7 @@ fn a_path_that_leads_nowhere_says_how() {
     let link = dir.path().join("liblink.so");
     symlink("/no/such/library.so", &link).unwrap();
     let said = refusal(&link);
-    assert_eq!(said, "a link to /no/such/library.so, which is not there: make the link anew");
+    assert_eq!(said, "a link to /no/such/library.so, which does not exist: fix the link");
     let said = refusal(&dir.path().join("libnone.so"));
     assert!(said.starts_with("no such file: "), "{said}");
     let said = refusal(dir.path());
@@ -180,7 +180,7 @@ fn a_file_that_may_not_be_read_is_told_from_a_broken_one() {
         }
         refusal(&file)
     });
-    let expected = "may not be read by this user: check its permissions (chmod a+r)";
+    let expected = "is not readable by this user: check its permissions (chmod a+r)";
     assert_eq!(said.join().unwrap(), expected);
 }
 

@@ -85,7 +85,7 @@ fn what_is_better_is_known_before_training_or_said_to_be_missing() {
     ] {
         let bench = bench(&format!("[[custom_hooks]]\n{hook}\n"));
         let (ran, run) = bench.train("run", &[]);
-        ran.expect(4).says(&["`train/SelfReader`", "add mode = "]);
+        ran.expect(4).says(&["`train/SelfReader`", "set mode = "]);
         assert!(run.checkpoints().is_empty(), "nothing was trained");
     }
 }

@@ -176,7 +176,7 @@ fn memory_that_is_out_in_a_step_ends_the_run_with_the_checkpoint_before() {
     command.args(large.iter().flat_map(|set| ["-s", set]));
     command.current_dir(bench.path(".")).env_remove("LD_LIBRARY_PATH");
     let ran = Ran::of(&mut command);
-    let error = "failed at on_val_forward, epoch 1, iteration 2: out of memory: 16000000000 bytes were asked for";
+    let error = "failed at on_val_forward, epoch 1, iteration 2: out of memory: could not allocate 16000000000 bytes";
     failed(&bench, &ran, 5, error);
     left(&bench, error, &["iter_0000001", "iter_0000002"]);
     let small = ["-s", large[0], "-s", "data.val.samples=8", "-s", "data.val.batch_size=4"];
@@ -234,8 +234,7 @@ fn a_data_file_that_is_shortened_ends_the_run_and_is_no_death_of_the_process() {
         let bench = pictures(&shell(&format!("cp images whole && truncate -s {length} images")));
         let workers = format!("data.train.workers={workers}");
         let (ran, _) = bench.train("run", &["-s", &workers]);
-        let error =
-            format!("images: it was shortened from 156816 to {length} bytes while it was in use");
+        let error = format!("images: it was truncated from 156816 to {length} bytes while in use");
         failed(&bench, &ran, 5, &error);
         let run = RunFolder { path: bench.path("run") };
         assert!(run.record()["why"].as_str().unwrap().contains(&error), "{}", run.record());
@@ -268,7 +267,7 @@ fn a_data_file_that_is_overwritten_at_its_length_is_told_at_the_next_start() {
         ran.stderr
     };
     let told = again("train.max_epochs=3");
-    assert!(told.contains("/images: 156816 bytes, written at another time was 156816"), "{told}");
+    assert!(told.contains("/images: 156816 bytes, modified at another time was 156816"), "{told}");
     assert!(!told.contains("/labels"), "{told}");
     let told = again("train.max_epochs=4");
     assert!(!told.contains("/images"), "it is as it was when this run was last taken up: {told}");

@@ -151,7 +151,7 @@ fn gpt_bytes_trains_on_any_text_and_writes_on_from_a_prompt() {
         .expect(2);
     bench.write("images.toml", &self::config(LENET));
     let images = ["predict", "images.toml", "--checkpoint", "run", "--prompt", "x"];
-    bench.run(images).expect(2).says(&["a prompt is for a model"]);
+    bench.run(images).expect(2).says(&["--prompt needs a language model"]);
 }
 
 #[test]
@@ -231,5 +231,5 @@ fn a_number_that_an_init_does_not_have_is_refused() {
     let bench = Bench::bare();
     bench.write("config.toml", &config(&LENET.replace("fan = \"out\"", "std = 0.1")));
     let (ran, _) = bench.train("run", &[]);
-    ran.expect(2).says(&["init.std means nothing to an init of this type"]);
+    ran.expect(2).says(&["init.std does not apply to an init of this type"]);
 }

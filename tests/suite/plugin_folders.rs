@@ -155,5 +155,5 @@ fn a_stray_library_that_no_config_could_use_is_named_and_stops_nobody() {
     let named = format!("{config}[[custom_hooks]]\ntype = \"Quiet\"\nlibrary = \"libstray.so\"\n");
     bench.write("config.toml", &named);
     bench.run(["check", "config.toml"]).expect(3).says(&["libstray.so", reason]);
-    bench.run(["plugins"]).expect(0).prints(&["libstray.so  would not load: ", reason]);
+    bench.run(["plugins"]).expect(0).prints(&["libstray.so  failed to load: ", reason]);
 }

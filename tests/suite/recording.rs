@@ -51,7 +51,7 @@ fn files_have_the_values_that_were_put_and_no_median_of_them() {
 fn the_console_says_what_it_shows_a_median_of() {
     let bench = Bench::new("");
     let (ran, _) = bench.train("run", &["-s", "default_hooks.logger.interval=1"]);
-    let said = "loss: median of the last 20 iterations; the files have each value";
+    let said = "loss: median of the last 20 iterations; the files have every value";
     assert_eq!(
         ran.expect(0).stdout.lines().filter(|line| *line == said).count(),
         1,
@@ -109,7 +109,7 @@ fn a_disk_that_is_full_for_a_while_costs_no_record() {
                 shown(&run.path.join("tb"))["train/loss"].iter().map(|(step, _)| *step).collect();
             assert_eq!(steps, iters, "{fault} {file}");
             let count = |words: &str| ran.stderr.matches(words).count();
-            assert_eq!(count("its records wait in memory"), 1, "{}", ran.stderr);
+            assert_eq!(count("records are kept in memory"), 1, "{}", ran.stderr);
             assert_eq!(count("can be written again"), 1, "{}", ran.stderr);
             assert_eq!(run.record()["outcome"], "completed");
         }

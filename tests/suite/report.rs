@@ -52,7 +52,10 @@ fn the_page_of_a_run_can_be_made_again_and_elsewhere() {
     assert_eq!(run.text("report.html"), page);
     bench.run(["report", "run", "--out", "page.html"]).expect(0);
     assert_eq!(bench.read("page.html"), page);
-    bench.run(["report", "plugins"]).expect(2).says(&["plugins holds no run", "run.json"]);
+    bench
+        .run(["report", "plugins"])
+        .expect(2)
+        .says(&["plugins is not a run directory", "run.json"]);
 }
 
 #[test]

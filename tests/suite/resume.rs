@@ -191,7 +191,7 @@ fn a_damaged_newest_checkpoint_is_reported_and_the_one_before_it_used() {
     fs::write(run.path.join("checkpoints/iter_0000030/model.safetensors"), "nonsense").unwrap();
     let (ran, run) = train(&bench, "run", &["--resume"]);
     ran.expect(0)
-        .says(&["iter_0000030/model.safetensors is damaged", "the checkpoint before it is used"]);
+        .says(&["iter_0000030/model.safetensors is damaged", "using the previous checkpoint"]);
     assert!(run.record()["resumed_from"].as_str().unwrap().ends_with("iter_0000028"));
     assert_same(&whole, &run, "after damage");
 }
@@ -207,8 +207,8 @@ fn what_differs_is_told_and_what_cannot_work_is_refused_until_it_is_forced() {
 
     let other = ["--resume", "-s", "train.seed=5", "-s", "train.max_epochs=4"];
     train(&bench, "run", &other).0.expect(2).says(&[
-        "does not fit this config",
-        "train.seed: 5 was 1 (the order of the samples is another)",
+        "does not match this config",
+        "train.seed: 5 was 1 (the order of the samples differs)",
         "--force",
     ]);
     let forced: Vec<_> = other.iter().copied().chain(["--force"]).collect();
@@ -290,7 +290,7 @@ fn a_completed_run_says_so_and_stays_as_it_is() {
     assert_eq!(bench.trained("on", &longer).record()["iter"], 6);
     let before = files(&bench.path("gone"));
     bench.train("gone", &longer).0.expect(2).says(&[
-        "was completed after 4 iterations and left no checkpoint to train on from",
+        "is complete after 4 iterations and has no checkpoint to continue from",
         "--run-dir or another run.name",
     ]);
     assert_eq!(files(&bench.path("gone")), before);
@@ -311,7 +311,7 @@ fn what_a_run_left_before_its_first_checkpoint_is_set_aside_and_not_cut() {
             continue;
         }
         let aside = format!("run/earlier/{}", number.parse::<u32>().unwrap() - 1);
-        ran.says(&["came to no checkpoint: the run begins again, what it left is in ", &aside]);
+        ran.says(&["has no checkpoint: the run starts over, its earlier files are in ", &aside]);
         assert_eq!(left.lines().count(), 1, "{left}");
         assert_eq!(bench.read(&format!("{aside}/metrics.json")), left);
         assert!(bench.path(&format!("{aside}/tb")).is_dir());
@@ -331,7 +331,7 @@ fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was
     );
     let run = bench.trained("run", &[]);
     let before = files(&run.path);
-    let refuses = ("custom_hooks.keeper.refuses=true", 6, "could not take back its state");
+    let refuses = ("custom_hooks.keeper.refuses=true", 6, "could not load its state");
     let fails = |at: &str| (format!("custom_hooks.bad.at={at}"), 4, format!("failed at {at}"));
     let mut cases = vec![(refuses.0.to_owned(), refuses.1, refuses.2.to_owned())];
     cases.extend(["on_attach", "before_run", "before_train"].map(fails));
@@ -340,7 +340,7 @@ fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was
     for (set, code, words) in cases {
         for args in [&named[..], &newest] {
             let ran = bench.run(args.iter().copied().chain(["-s", &set]));
-            ran.expect(code).says(&[&words, "the run did not go on: its files are as they were"]);
+            ran.expect(code).says(&[&words, "the run was not resumed: its files are unchanged"]);
             let now = files(&run.path);
             assert!(now.keys().eq(before.keys()), "{set}: {:?}", now.keys());
             assert!(now == before, "{set} {args:?}: a file was changed");

@@ -185,7 +185,7 @@ fn a_folder_that_holds_no_run_is_refused_and_stays_as_it_is() {
 
     fs::create_dir(bench.path("empty")).unwrap();
     bench.trained("empty", &[]);
-    bench.train("empty", &[]).0.expect(2).says(&["empty holds a run already"]);
+    bench.train("empty", &[]).0.expect(2).says(&["empty already contains a run"]);
     bench.trained("empty", &["--resume"]);
 }
 

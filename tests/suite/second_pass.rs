@@ -119,7 +119,7 @@ fn a_second_pass_that_goes_around_the_forward_role_is_refused_with_both_names() 
     let bench = without_loss(&format!("{}{FOCAL}", second("forward", FLOATS, "")));
     bench.train("run", &[]).0.expect(5).says(&[
         "hook `SecondPass` (libgallery.so) failed at on_optimizer_step",
-        "forward() by `SecondPass` would go around `FocalLossHook` (libroles.so)",
+        "forward() by `SecondPass` would bypass `FocalLossHook` (libroles.so)",
         "on_iter_forward",
         "call train_forward()",
     ]);
@@ -132,7 +132,11 @@ fn the_forward_role_does_not_run_itself_nor_in_another_phase() {
     let words = ["`OwnForward`", "failed at on_train_forward", "which is being called"];
     bench.train("run", &[]).0.expect(5).says(&words);
     let bench = Bench::new(&format!("{own}false\n"));
-    let words = ["`OwnForward`", "failed at after_val_iter", "train_forward() is for training"];
+    let words = [
+        "`OwnForward`",
+        "failed at after_val_iter",
+        "train_forward() is available in training only",
+    ];
     bench.train("run", &[]).0.expect(4).says(&words);
 }
 

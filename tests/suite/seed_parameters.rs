@@ -245,9 +245,9 @@ fn a_filepath_is_folder_and_name_and_weights_alone_are_a_file() {
     );
 
     for (setting, why) in [
-        ("filepath = \"ckpt/last\"", "one name for all"),
-        ("prefix = \"a/b\"", "leave `/` out"),
-        ("suffix = \"/x\"", "leave `/` out"),
+        ("filepath = \"ckpt/last\"", "the same for all"),
+        ("prefix = \"a/b\"", "must not contain `/`"),
+        ("suffix = \"/x\"", "must not contain `/`"),
     ] {
         bench.write("config.toml", &format!("{}{}", crate::workbench::TINY, hook(setting)));
         bench.run(["check", "config.toml"]).expect(2).says(&[

@@ -57,7 +57,7 @@ fn imix_s_custom_hooks_run_at_their_levels_between_its_defaults() {
     }
     let evaluations = run.scalars().iter().filter(|line| line["val/loss"].is_f64()).count();
     assert_eq!(evaluations, 2);
-    assert_eq!(lines(&run, &["IterationTimerHook", "a second"]).len(), 1);
+    assert_eq!(lines(&run, &["IterationTimerHook", "per second"]).len(), 1);
     // Both averages are kept; the one that came first is evaluated with.
     for name in ["EMAIterHook", "EMAEpochHook"] {
         assert!(!run.tensors(&format!("{name}.safetensors")).is_empty());
@@ -131,7 +131,7 @@ fn libai_s_default_hooks_count_in_iterations() {
     let wave = f64::midpoint(1.0, (std::f64::consts::PI * 19.0 / 60.0).cos());
     let rate = lines_of.iter().find_map(|line| line["train/lr"].as_f64()).unwrap();
     assert!((rate - 0.005 * (0.99 * wave + 0.01)).abs() < 1e-12, "{rate}");
-    let speed = lines(&run, &["IterationTimer", "a second"]);
+    let speed = lines(&run, &["IterationTimer", "per second"]);
     assert_eq!(speed.len(), 1, "{speed:?}");
     let order = planned(&run, "after_train_iter").join("\n");
     let place = |hook: &str| order.find(hook).unwrap_or_else(|| panic!("no {hook} in\n{order}"));

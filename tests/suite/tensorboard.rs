@@ -149,7 +149,7 @@ fn a_hook_cannot_have_an_unknown_writer_opened_or_lines_of_json_outside_the_run_
     };
     refused(
         "writer = \"wandb\"",
-        "there is no writer `wandb`; there are evaluations, json, tensorboard",
+        "unknown writer `wandb`; available: evaluations, json, tensorboard",
     );
     let outside = "writer = \"json\"\nfolder = \"../elsewhere\"";
     refused(outside, "give a folder inside the run directory");

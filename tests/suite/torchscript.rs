@@ -142,8 +142,8 @@ fn a_file_that_is_missing_cut_short_or_something_else_is_a_config_error() {
     for (file, says) in [
         ("absent.pt", "there is no file at"),
         ("plugins", "there is a folder at"),
-        ("short.pt", "short.pt is no TorchScript file, or not a whole one"),
-        ("text.pt", "text.pt is no TorchScript file, or not a whole one"),
+        ("short.pt", "short.pt is not a complete TorchScript file"),
+        ("text.pt", "text.pt is not a complete TorchScript file"),
     ] {
         bench.write("config.toml", &config(Path::new(file)));
         let (ran, folder) = bench.train("run", &[]);
@@ -162,7 +162,7 @@ fn data_that_do_not_fit_the_model_are_found_before_training() {
         let (ran, _) = bench.train("run", &[]);
         ran
     };
-    synthetic("[3, 8, 8]", "10").expect(2).says(&["does not take a batch of shape [2, 3, 8, 8]"]);
+    synthetic("[3, 8, 8]", "10").expect(2).says(&["does not accept a batch of shape [2, 3, 8, 8]"]);
     let ran = synthetic("[1, 8, 8]", "7");
-    ran.expect(2).says(&["gives [2, 10] for a batch of 2, but the data ask for [2, 7]"]);
+    ran.expect(2).says(&["gives [2, 10] for a batch of 2, but the data needs [2, 7]"]);
 }

@@ -107,9 +107,9 @@ fn strict_weights_that_do_not_fit_are_refused_with_every_name_before_anything_is
     foreign_file(&bench);
     let (ran, run) = bench.train("run", &["-s", "weights.strict=true"]);
     ran.expect(2).says(&[
-        "the weights do not fit the model",
+        "the weights do not match the model",
         "1 missing (layers.1.weight), 1 unexpected (cls), 1 of another shape (layers.1.bias: wants [3], found [5])",
-        "write strict = false",
+        "set strict = false",
     ]);
     assert!(!run.path.exists());
 }
@@ -155,7 +155,7 @@ fn a_hook_thaws_freezes_and_changes_groups_while_the_run_goes_on() {
             "trained: [false, false, true, true]",
             "thawed 2: [true, true, true, true]",
             "rate 0.002, momentum Some(0.5), decay 0.2",
-            "no parameter is named `layer.0.*`: the nearest are `layers.0.bias`, `layers.0.weight`, `layers.1.bias`",
+            "no parameter matches `layer.0.*`: the nearest are `layers.0.bias`, `layers.0.weight`, `layers.1.bias`",
         ]
     );
     let last = run.checkpoints().pop().unwrap();

@@ -14,7 +14,7 @@ pub enum EngineError {
     Torch(#[from] TorchError),
     /// A learning rate schedule that cannot be had another way.
     #[error(
-        "what the learning rate schedule counts cannot be changed: it has begun, or is the program's own"
+        "the learning rate schedule cannot change between epochs and iterations: it has started, or was set by the program"
     )]
     LrCount,
     /// A `type =` that no registry has.
@@ -49,7 +49,7 @@ pub enum EngineError {
     },
     /// A model whose output the loss does not take.
     #[error(
-        "the loss does not take an output of shape {output:?} for labels that are {labels}: {why}"
+        "the loss does not accept an output of shape {output:?} for labels that are {labels}: {why}"
     )]
     Misfit {
         /// The shape of one output.
@@ -80,7 +80,7 @@ pub enum EngineError {
         why: String,
     },
     /// A tensor of the wrong shape.
-    #[error("{what} wants shape {wanted}, found {found:?}")]
+    #[error("{what} expects shape {wanted}, found {found:?}")]
     Shape {
         /// What received it.
         what: &'static str,
@@ -90,7 +90,7 @@ pub enum EngineError {
         found: Vec<i64>,
     },
     /// A pattern that cannot be read.
-    #[error("`{pattern}` is no pattern: {why}")]
+    #[error("`{pattern}` is not a valid pattern: {why}")]
     Pattern {
         /// As it was written.
         pattern: String,
@@ -98,7 +98,7 @@ pub enum EngineError {
         why: String,
     },
     /// A pattern that no parameter's name matches.
-    #[error("no parameter is named `{pattern}`: the nearest are {nearest}")]
+    #[error("no parameter matches `{pattern}`: the nearest are {nearest}")]
     NoMatch {
         /// As it was written.
         pattern: String,
@@ -119,19 +119,19 @@ pub enum EngineError {
     )]
     NoLayers,
     /// A pattern of a parameter group for which earlier ones leave nothing.
-    #[error("an earlier pattern takes every parameter that `{pattern}` matches: put it further up")]
+    #[error("earlier patterns already match every parameter of `{pattern}`: move it up")]
     Shadowed {
         /// As it was written.
         pattern: String,
     },
     /// Nothing would be left to train.
-    #[error("`{pattern}` would freeze the last parameters that are trained: leave at least one")]
+    #[error("`{pattern}` would freeze the last trainable parameters: leave at least one")]
     AllFrozen {
         /// The pattern that did it.
         pattern: String,
     },
     /// A saved state that does not belong to what it was loaded into.
-    #[error("the saved {what} does not fit: {why}")]
+    #[error("the saved {what} does not match: {why}")]
     State {
         /// Model or optimizer.
         what: &'static str,
@@ -163,7 +163,7 @@ pub enum EngineError {
     },
     /// Loss scaling has no scale left to try.
     #[error(
-        "the gradients have not been finite for so many steps that the loss scale fell to nothing: the loss \
+        "the loss scale underflowed after too many steps with non-finite gradients: the loss \
          itself is not finite; lower the learning rate, or train with precision = \"bf16\" or \"fp32\""
     )]
     LossScale,
@@ -176,7 +176,7 @@ pub enum EngineError {
     )]
     NoLoss,
     /// A part that no engine can do without.
-    #[error("an engine needs a {kind}: give the builder one")]
+    #[error("an engine needs a {kind}: pass one to the builder")]
     NoPart {
         /// Which one.
         kind: ComponentKind,

@@ -26,7 +26,7 @@ pub fn generate(
     drawing: &Drawing,
 ) -> Result<Vec<i64>> {
     let &[longest] = model.input_shape() else {
-        return Err(EngineError::Data("this model does not take rows of tokens".into()));
+        return Err(EngineError::Data("this model does not take tokens".into()));
     };
     if prompt.is_empty() {
         return Err(EngineError::Data("an empty prompt: give at least one token".into()));
@@ -49,7 +49,7 @@ pub fn generate(
 #[expect(clippy::cast_possible_wrap, reason = "a vocabulary is far below 2^63")]
 fn draw(mut scores: Vec<f64>, drawing: &Drawing, random: &mut Prng) -> Result<i64> {
     if scores.is_empty() || scores.iter().any(|score| score.is_nan()) {
-        let why = "the scores of a token are not numbers: the weights are of no use";
+        let why = "the model's output is not finite: the weights are unusable";
         return Err(EngineError::Data(why.into()));
     }
     let by_score = |a: &f64, b: &f64| b.total_cmp(a);

@@ -259,7 +259,7 @@ mod tests {
     fn a_loss_that_is_never_finite_ends_in_an_error_not_in_a_scale_of_nothing() {
         let mut scaler = LossScaler::new(LossScalerSettings::default());
         let outcome = (0..200).try_for_each(|_| scaler.update(true));
-        assert!(outcome.unwrap_err().to_string().contains("not been finite"));
+        assert!(outcome.unwrap_err().to_string().contains("non-finite gradients"));
     }
 
     #[test]

@@ -81,14 +81,14 @@ mod tests {
     fn a_pattern_that_is_none_or_matches_nothing_is_told() {
         let error = NamePattern::parse("layers.[0").unwrap_err().to_string();
         assert!(
-            error.starts_with("`layers.[0` is no pattern: unclosed character class"),
+            error.starts_with("`layers.[0` is not a valid pattern: unclosed character class"),
             "{error}"
         );
         let names = ["layers.0.weight", "layers.0.bias", "head.weight", "head.bias"];
         let error = NamePattern::parse("layer.0.*").unwrap().unmatched(names.into_iter());
         assert_eq!(
             error.to_string(),
-            "no parameter is named `layer.0.*`: the nearest are `layers.0.bias`, `layers.0.weight`, `head.bias`"
+            "no parameter matches `layer.0.*`: the nearest are `layers.0.bias`, `layers.0.weight`, `head.bias`"
         );
     }
 }

@@ -114,7 +114,7 @@ mod tests {
         let error = load("model", &targets, &source).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the saved model does not fit: `b` wants [2], found [1], `c` is missing, `d` is unexpected"
+            "the saved model does not match: `b` wants [2], found [1], `c` is missing, `d` is unexpected"
         );
         assert_eq!(targets[0].tensor, Tensor::from_slice(&[0.0_f32]));
     }

@@ -19,7 +19,9 @@ impl Rename {
         let (from, to) = (pieces(from), pieces(to));
         if from.len() != to.len() {
             let (left, right) = (from.len() - 1, to.len() - 1);
-            return Err(format!("`from` has {left} `*` and `to` has {right}: give both as many"));
+            return Err(format!(
+                "`from` has {left} `*` and `to` has {right}: use the same number in both"
+            ));
         }
         Ok(Self { from, to, transpose })
     }
@@ -88,7 +90,7 @@ mod tests {
     fn stars_without_a_partner_are_refused() {
         assert_eq!(
             Rename::new("h.*.w", "h.w", false).unwrap_err(),
-            "`from` has 1 `*` and `to` has 0: give both as many"
+            "`from` has 1 `*` and `to` has 0: use the same number in both"
         );
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let engine = trainer.context().engine.borrow();
     let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
     say!(
-        "{} is fine: {} with {numbers} parameters, {} hooks and metrics",
+        "{} is valid: {} with {numbers} parameters, {} hooks and metrics",
         args.source.config.display(),
         job.config.model.name,
         job.members.len(),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// When to colour what is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Color {
-    /// On a terminal, unless NO_COLOR is set, CLICOLOR is 0 or TERM is dumb; always where CLICOLOR_FORCE is set
+    /// On a terminal, unless NO_COLOR is set, CLICOLOR is 0 or TERM is dumb; always if CLICOLOR_FORCE is set
     #[default]
     Auto,
     /// Always

@@ -53,7 +53,7 @@ pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
     let job = Job::load(path, &args.set)?;
     if let Some(file) = &args.plot_lr {
         plot_lr::plot(&job, file)?;
-        say!("the learning rate of {} is drawn in {}", path.display(), file.display());
+        say!("plotted the learning rate of {} to {}", path.display(), file.display());
         return Ok(ExitCode::SUCCESS);
     }
     if args.toml {

@@ -34,7 +34,8 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
     let data = &job.config.data;
     if data.test.is_none() && data.tests.is_empty() {
-        let help = "add a [data.test] section, or give one by -s, such as -s data.test.type=Digits";
+        let help =
+            "add a [data.test] section, or set one with -s, such as -s data.test.type=Digits";
         return Err(job.config.refuse("data", "there is no test data to evaluate on", help).into());
     }
     let parts = Parts::build(&job.config)?;

@@ -43,7 +43,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let tensors = match args.what {
         What::Model => checkpoint.model,
         What::Ema => averaged(checkpoint).ok_or_else(|| {
-            Failure::usage(format!("{} has no averaged weights: no hook keeps any", path.display()))
+            Failure::usage(format!("{} has no averaged weights: no hook saved any", path.display()))
         })?,
     };
     match args.to.extension().and_then(|end| end.to_str()) {
@@ -52,7 +52,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         _ => {
             let to = args.to.display();
             return Err(Failure::usage(format!(
-                "{to}: name a file that ends in .safetensors or .pt"
+                "{to}: the file name must end in .safetensors or .pt"
             )));
         }
     }

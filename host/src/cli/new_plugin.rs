@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Create a new plugin that builds as it is, with the SDK beside it
+/// Create a new plugin that builds as is, with the SDK beside it
 #[derive(Args)]
 #[command(after_help = help!("\
 Examples:

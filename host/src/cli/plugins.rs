@@ -17,7 +17,7 @@ Examples:
   hookrack plugins --dir plugins --dir ~/my-plugins
   hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
-    /// A folder to look in, instead of ./plugins, those of HOOKRACK_PLUGINS and that of the installation; may be given many times
+    /// Folder to search instead of ./plugins, HOOKRACK_PLUGINS and the installation's folder (repeatable)
     #[arg(long, value_name = "DIR")]
     dir: Vec<PathBuf>,
 
@@ -29,7 +29,7 @@ pub(super) struct PluginsArgs {
 pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
     if let Some(missing) = args.dir.iter().find(|dir| !dir.is_dir()) {
         let message =
-            format!("no folder {}: name another with --dir, or make it", missing.display());
+            format!("no folder {}: create it, or choose another with --dir", missing.display());
         return Err(Failure::usage(message));
     }
     let folders = if args.dir.is_empty() {
@@ -64,7 +64,7 @@ fn list(folders: &PluginFolders, shelf: &Shelf) {
             library_lines(path, library);
         }
         for (path, error) in shelf.failed.iter().filter(|(path, _)| path.parent() == Some(dir)) {
-            say!("{}  would not load: {error}", file_name(path));
+            say!("{}  failed to load: {error}", file_name(path));
         }
         let shadowed = shelf.shadowed.iter().filter(|(path, _)| path.parent() == Some(dir));
         for (path, first) in shadowed {

@@ -42,12 +42,13 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
         return args.sample.run(prompt, &job, args.from.open()?);
     }
     if job.config.data.pred.is_none() {
-        let help = "add a [data.pred] section, or give one by -s, such as -s data.pred.type=Digits";
+        let help =
+            "add a [data.pred] section, or set one with -s, such as -s data.pred.type=Digits";
         return Err(job.config.refuse("data", "there is no data to predict", help).into());
     }
     if job.config.data.pred.as_ref().is_some_and(|pred| *pred.loading.shuffle) {
-        let why = "predictions are written in the order of the data, and this draws them at random";
-        return Err(job.config.refuse("data.pred.shuffle", why, "write shuffle = false").into());
+        let why = "predictions are written in the order of the data, and shuffle changes it";
+        return Err(job.config.refuse("data.pred.shuffle", why, "set shuffle = false").into());
     }
     let parts = Parts::build(&job.config)?;
     let spec = parts.loaders.pred.as_ref().map(crate::engine::data::Loader::spec);

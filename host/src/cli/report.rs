@@ -10,8 +10,8 @@ use std::process::ExitCode;
 /// Write a run's report.html: curves, metrics, time by phase and by hook, config, environment
 #[derive(Args)]
 #[command(after_help = help!("\
-`train` writes the report when it ends. This writes it again, also for a run that is still going on
-or was killed.
+`train` writes the report when it ends. This command rewrites it, also for a run that is in
+progress or was killed.
 
 Examples:
   hookrack report runs/quickstart
@@ -28,7 +28,7 @@ pub(super) struct ReportArgs {
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     if !RunDir::is_taken(&args.run) {
         let path = args.run.display();
-        return Err(Failure::usage(format!("{path} holds no run: give a folder with a run.json")));
+        return Err(Failure::usage(format!("{path} is not a run directory: it has no run.json")));
     }
     let file = report::write(&args.run, args.out.as_deref())?;
     say!("{}", file.display());

@@ -9,13 +9,13 @@ pub(super) fn requeue(ending: &Ending) {
     let Some(job) = std::env::var_os("SLURM_JOB_ID") else { return };
     match Command::new("scontrol").arg("requeue").arg(&job).output() {
         Ok(done) if done.status.success() => {
-            tracing::info!("asked SLURM to start job {} again", job.to_string_lossy());
+            tracing::info!("requeued SLURM job {}", job.to_string_lossy());
         }
         Ok(done) => tracing::error!(
             "scontrol requeue {}: {}",
             job.to_string_lossy(),
             String::from_utf8_lossy(&done.stderr).trim()
         ),
-        Err(error) => tracing::error!("scontrol could not be run: {error}"),
+        Err(error) => tracing::error!("could not run scontrol: {error}"),
     }
 }

@@ -15,8 +15,8 @@ pub(super) struct Place {
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
 
-    /// Resume from PATH, a checkpoint or a run directory; without PATH from the newest valid checkpoint of this run's
-    /// directory, or from the beginning if there is none yet
+    /// Resume from PATH, a checkpoint or a run directory; without PATH, from the newest intact checkpoint of this run, or
+    /// from the start if there is none yet
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "not given, given without a path, given with one")]
     resume: Option<Option<PathBuf>>,
@@ -115,7 +115,7 @@ impl Found {
                 let aside = run.set_aside()?;
                 if let Some(aside) = aside {
                     tracing::warn!(
-                        "{} came to no checkpoint: the run begins again, what it left is in {}",
+                        "{} has no checkpoint: the run starts over, its earlier files are in {}",
                         run.path().display(),
                         aside.display()
                     );
@@ -132,7 +132,7 @@ impl Found {
 fn fresh(path: Option<&Path>, config: &ResolvedConfig) -> Result<(RunDir, RunLock), Failure> {
     let taken = |path: &Path| {
         Err(Failure::usage(format!(
-            "{} holds a run already: choose another directory with --run-dir, or continue it with --resume",
+            "{} already contains a run: choose another directory with --run-dir, or resume it with --resume",
             path.display()
         )))
     };
@@ -165,13 +165,13 @@ impl Place {
                 Err(if config.is_file() {
                     let config = config.display();
                     format!(
-                        "no config: write `hookrack train {config} --resume {path}` to resume it as it was"
+                        "no config: use `hookrack train {config} --resume {path}` to resume it with its own config"
                     )
                 } else {
-                    format!("no config: write `hookrack train CONFIG --resume {path}`")
+                    format!("no config: use `hookrack train CONFIG --resume {path}`")
                 })
             }
-            _ => Err("no config: write `hookrack train CONFIG`".to_owned()),
+            _ => Err("no config: use `hookrack train CONFIG`".to_owned()),
         }
     }
 
@@ -219,7 +219,7 @@ impl Place {
                 Ok(Search::Complete(run, past))
             }
             (Some(past), None) if past.outcome == COMPLETED => Err(Failure::usage(format!(
-                "{} was completed after {} iterations and left no checkpoint to train on from: begin a new run with \
+                "{} is complete after {} iterations and has no checkpoint to continue from: start a new run with \
                  --run-dir or another run.name",
                 run.path().display(),
                 past.iter
@@ -241,7 +241,7 @@ impl Place {
     fn compare(&self, found: &(PathBuf, Checkpoint), now: &Provenance) -> Result<(), Failure> {
         let all = differences(&found.1.facts.provenance, now);
         for difference in &all {
-            tracing::warn!("other than in the checkpoint: {difference}");
+            tracing::warn!("differs from the checkpoint: {difference}");
         }
         let refused: Vec<&Difference> = all.iter().filter(|d| !d.refused.is_empty()).collect();
         if refused.is_empty() || self.force {
@@ -249,7 +249,7 @@ impl Place {
         }
         let lines: Vec<_> = refused.iter().map(|difference| format!("\n  {difference}")).collect();
         Err(Failure::usage(format!(
-            "{} does not fit this config:{}\n  use the config as it was, start a new run, or resume anyway with --force",
+            "{} does not match this config:{}\n  use the original config, start a new run, or resume anyway with --force",
             found.0.display(),
             lines.concat()
         )))

@@ -118,7 +118,7 @@ fn compare_saved(
         return Ok(());
     };
     Err(Failure::training(format!(
-        "{} does not hold what hook `{hook}` gave it as `{key}`",
+        "{} does not contain what hook `{hook}` saved as `{key}`",
         checkpoint.display()
     )))
 }

@@ -39,13 +39,13 @@ impl SampleArgs {
     /// Prints the prompt and what the checkpoint makes of it.
     pub(super) fn run(&self, prompt: &str, job: &Job, resume: Resume) -> Result<ExitCode, Failure> {
         let wrong = |why: &str| {
-            let help = "a prompt is for a model of text, in the characters of that text, or in the ids of a tokenizer";
+            let help = "--prompt needs a language model: give it text, or token ids if it was trained on those";
             Failure::from(job.config.refuse("model", why, help))
         };
         let parts = Parts::build(&job.config)?;
         let (data, is_text) = (Arc::clone(parts.loaders.train.dataset()), parts.takes_tokens());
         if !is_text {
-            return Err(wrong("this model does not take rows of tokens"));
+            return Err(wrong("this model does not take tokens"));
         }
         let known = data.vocabulary();
         let prompt = known.encode(prompt).map_err(|why| wrong(&why))?;

@@ -42,8 +42,8 @@ pub(super) fn warning(trainer: &Trainer) -> Option<String> {
     let loss = context.events.borrow().named("train/loss").and_then(Series::latest);
     match (weights, loss) {
         (Ok(false), _) => Some(
-            "the weights are NaN or infinite: lower the learning rate, clip gradients, or add NaNGuard, which ends a run \
-             before they are; earlier checkpoints may be good"
+            "the weights are NaN or infinite: lower the learning rate, clip gradients, or add NaNGuard, which stops a run \
+             before that; earlier checkpoints may be usable"
                 .to_owned(),
         ),
         (_, Some(loss)) if !loss.is_finite() => Some(format!(

@@ -27,8 +27,8 @@ Examples:
   hookrack train configs/quickstart.toml
   hookrack train configs/quickstart.toml -s train.max_epochs=3 --run-dir /tmp/try
   hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet
-  hookrack train configs/quickstart.toml --fast-dev-run one batch of train and val, nothing kept
-  hookrack train configs/quickstart.toml --resume       start, or resume after an interruption
+  hookrack train configs/quickstart.toml --fast-dev-run     try one batch of train and val
+  hookrack train configs/quickstart.toml --resume           start, or resume after an interruption
   hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460"))]
 pub(super) struct TrainArgs {
     /// The config file
@@ -45,7 +45,7 @@ pub(super) struct TrainArgs {
     #[command(flatten)]
     fast: FastDevRun,
 
-    /// Stop after this iteration and save a checkpoint; schedules still follow the config
+    /// Stop after this iteration and save a checkpoint; schedules still span the configured length
     #[arg(long, value_name = "ITER")]
     until: Option<u64>,
 
@@ -53,7 +53,7 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "ITER")]
     save_at: Option<u64>,
 
-    /// Writes what hooks hold after an iteration and in the last checkpoint to a file: `ITER:FILE`
+    /// Write the state of hooks after an iteration and in the last checkpoint to a file: `ITER:FILE`
     #[arg(long, hide = true, value_parser = HeldFile::parse)]
     held: Option<HeldFile>,
 
@@ -61,7 +61,7 @@ pub(super) struct TrainArgs {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Print progress and the summary as JSON, one object per line, and so log lines on standard error
+    /// Print progress and the summary, and log lines on standard error, as JSON, one object per line
     #[arg(long, conflicts_with = "quiet")]
     pub(super) json: bool,
 }
@@ -93,7 +93,7 @@ fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
     }
     let config = args.place.config_after_resume().map_err(Failure::usage)?;
     if !(args.quiet || args.json) {
-        say!("{} is the config; --resume takes the newest checkpoint of its run", config.display());
+        say!("{} is the config; resuming from the newest checkpoint of its run", config.display());
     }
     Ok(ConfigSource { config, set })
 }
@@ -203,7 +203,7 @@ fn tell_complete(run: &RunDir, past: &PastRun, args: &TrainArgs) -> ExitCode {
     } else if !args.quiet {
         say!(
             "{} is complete after {epoch} epochs, {iter} iterations: nothing to do\n\
-             raise train.max_epochs or train.max_iters to train longer, or name another folder with --run-dir to begin a \
+             raise train.max_epochs or train.max_iters to train longer, or choose another folder with --run-dir to start a \
              new run",
             path.display()
         );
@@ -268,7 +268,7 @@ fn finish(
     }
     if !trainer.has_started() {
         summary::log(trainer, ending);
-        tracing::warn!("the run did not go on: its files are as they were");
+        tracing::warn!("the run was not resumed: its files are unchanged");
         return Ok(());
     }
     let (outcome, why) = ending.describe();

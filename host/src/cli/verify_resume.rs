@@ -20,9 +20,9 @@ const TICK: Duration = Duration::from_millis(1);
 #[derive(Args)]
 #[command(after_help = help!("\
 Trains three times for AT + STEPS iterations: twice without interruption, and once killed after
-iteration AT and resumed. What differs between the first two runs is reported, and not counted
-against the resume. Compared are the last checkpoint, metrics.json, and the state of every hook and
-metric, asked right after the resume and at the end.
+iteration AT and resumed. Differences between the first two runs are reported but not counted
+against the resume. The comparison covers the last checkpoint, metrics.json, and the state of every
+hook and metric, right after the resume and at the end.
 
 Examples:
   hookrack verify-resume configs/quickstart.toml --at 30 --steps 20"))]
@@ -51,20 +51,20 @@ fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let until = args.at + args.steps;
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let trial = Trial { args, until, folder, interrupt };
-    say!("1 of 3: {until} iterations without a break");
+    say!("1 of 3: {until} iterations without interruption");
     let whole = trial.whole("whole")?;
-    say!("2 of 3: once more, to see what differs by itself");
+    say!("2 of 3: again, to find what is not deterministic");
     let again = trial.whole("again")?;
     say!("3 of 3: killed after iteration {}, resumed for {}", args.at, args.steps);
     let resumed = trial.resumed("resumed")?;
     let restless: Vec<_> = whole.differing(&again);
     for fact in &restless {
-        say!("differs without any resume, and is not judged: {fact}");
+        say!("differs without a resume, ignored: {fact}");
     }
     let wrong: Vec<_> =
         whole.differing(&resumed).into_iter().filter(|fact| !restless.contains(fact)).collect();
     let Some(first) = wrong.first() else {
-        say!("the same: {} tensors and values, bit for bit", whole.len() - restless.len());
+        say!("identical: {} tensors and values, bit for bit", whole.len() - restless.len());
         return Ok(ExitCode::SUCCESS);
     };
     let (count, all, suspects) = (wrong.len(), whole.len(), trial.suspects("resumed")?);
@@ -137,7 +137,7 @@ impl Trial<'_> {
             .collect();
         Ok(match names.as_slice() {
             [] => String::new(),
-            names => format!("; hooks of libraries that save no state: {}", names.join(", ")),
+            names => format!("; plugin hooks that save no state: {}", names.join(", ")),
         })
     }
 

@@ -23,7 +23,7 @@ pub enum HandleError {
     None,
     /// It was good once.
     #[error(
-        "the tensor handle is stale: it was released, or its iteration has ended (keep() makes one that stays)"
+        "the tensor handle is stale: it was released, or its iteration has ended (keep() returns one that stays valid)"
     )]
     Stale,
 }

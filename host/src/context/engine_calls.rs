@@ -133,7 +133,9 @@ impl Context {
         let Some((value, at)) =
             events.named(name).and_then(|series| Some((series.latest()?, series.step())))
         else {
-            tracing::warn!("the learning rate waits for `{name}`, which nothing has put so far");
+            tracing::warn!(
+                "the learning rate schedule monitors `{name}`, which nothing has logged yet"
+            );
             return;
         };
         engine.observe(value, at);

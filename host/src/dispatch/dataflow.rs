@@ -27,8 +27,8 @@ impl fmt::Display for StaleRead {
         let points: Vec<_> = points.iter().map(|point| point.name()).collect();
         write!(
             f,
-            "`{}` (level {}) reads {value} before `{}` (level {}) writes it at {}: it sees the value of the time before; \
-             give `{}` a level above {}, or `{}` one below {}",
+            "`{}` (level {}) reads {value} before `{}` (level {}) writes it at {}: it sees the previous value; give \
+             `{}` a level above {}, or `{}` one below {}",
             reader.0,
             reader.1,
             writer.0,
@@ -119,7 +119,7 @@ mod tests {
             seat("loss", 20, &points, &[], &["loss", "events"]),
         ];
         let expected = "`board` (level 10) reads loss before `loss` (level 20) writes it at after_train_iter, \
-                        after_train_epoch: it sees the value of the time before; give `board` a level above 20, or \
+                        after_train_epoch: it sees the previous value; give `board` a level above 20, or \
                         `loss` one below 10";
         assert_eq!(found(&seats), [expected]);
     }

@@ -44,8 +44,8 @@ pub enum PlanError {
     },
     /// A role would be left out at times.
     #[error(
-        "`{hook}` takes the role {role}, but `every` or `phase` would leave it out at times: a step cannot do without; \
-         remove them from its entry"
+        "`{hook}` takes the role {role}, but `every` or `phase` would skip it at times, and every step needs it; remove \
+         them from its entry"
     )]
     ThinnedRole {
         /// The hook.

@@ -219,8 +219,11 @@ impl Attached {
         if policy == OnError::Abort || point.is_role() {
             return Err(error);
         }
-        let then =
-            if self.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
+        let then = if self.disabled {
+            "it is disabled for the rest of the run"
+        } else {
+            "it stays enabled"
+        };
         tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
         Ok(())
     }

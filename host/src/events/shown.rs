@@ -8,7 +8,7 @@ use tch::{Kind, TchError, Tensor};
 pub enum ShowError {
     /// It has another shape.
     #[error(
-        "a picture is height by width, or 1, 3 or 4 channels by height by width, not of shape {0:?}"
+        "an image must have shape [height, width], or [channels, height, width] with 1, 3 or 4 channels, not {0:?}"
     )]
     Shape(Vec<i64>),
     /// libtorch refused.
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_row_of_numbers_is_no_picture() {
         let error = image(&Tensor::from_slice(&[1u8, 2])).unwrap_err().to_string();
-        assert!(error.ends_with("not of shape [2]"), "{error}");
+        assert!(error.ends_with("channels, not [2]"), "{error}");
     }
 
     #[test]

@@ -48,8 +48,8 @@ fn again(t: &mut Trainer) -> Result<Option<String>> {
 /// What is said about a step.
 fn verdict(operator: Option<&str>, param: Option<&str>, grad: Option<&str>) -> String {
     let operator = operator
-        .map_or("no operator's gradient was NaN when it was made again".to_owned(), |name| {
-            format!("made again in anomaly mode, {name} is the first whose gradient is NaN")
+        .map_or("no operator's gradient was NaN when the step was repeated".to_owned(), |name| {
+            format!("repeated in anomaly mode, {name} is the first whose gradient is NaN")
         });
     match (param, grad) {
         (Some(param), _) => format!("{operator}; parameter `{param}` is not finite itself"),

@@ -52,9 +52,7 @@ impl BestSoFar {
     /// Says so where training is over and no value was ever best.
     pub(super) fn tell_if_none(&self, t: &Trainer, name: &str) {
         if self.0.is_none() && t.outcome() == Some(Outcome::Completed) {
-            warn!(
-                "training is over, and there was never a `{name}` to choose the best checkpoint by"
-            );
+            warn!("training ended and nothing logged `{name}`, which selects the best checkpoint");
         }
     }
 

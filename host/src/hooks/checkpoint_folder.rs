@@ -17,13 +17,13 @@ pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
     match fs::read_link(&link) {
         Ok(now) if now == folder => return Ok(()),
         Ok(now) => bail!(
-            "this run's checkpoints are in {} already: leave checkpoint_dir as it was",
+            "this run's checkpoints are in {} already: do not change checkpoint_dir",
             now.display()
         ),
         // A folder that is not a link, or nothing: only an empty one is replaced.
         Err(_) => match fs::remove_dir(&link) {
             Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => bail!(
-                "this run has checkpoints in {} already: begin a new run to keep them elsewhere",
+                "this run has checkpoints in {} already: start a new run to keep them elsewhere",
                 link.display()
             ),
             _ => {}
@@ -47,11 +47,11 @@ mod tests {
         lead(&chosen).unwrap();
         fs::write(chosen.join("latest"), "x").unwrap();
         assert_eq!(fs::read(run.join("checkpoints/latest")).unwrap(), b"x");
-        assert!(lead(&other).unwrap_err().to_string().contains("leave checkpoint_dir as it was"));
+        assert!(lead(&other).unwrap_err().to_string().contains("do not change checkpoint_dir"));
         fs::remove_file(run.join("checkpoints")).unwrap();
         fs::create_dir(run.join("checkpoints")).unwrap();
         fs::write(run.join("checkpoints/latest"), "own").unwrap();
-        assert!(lead(&other).unwrap_err().to_string().contains("begin a new run"));
+        assert!(lead(&other).unwrap_err().to_string().contains("start a new run"));
         assert_eq!(fs::read(run.join("checkpoints/latest")).unwrap(), b"own");
     }
 }

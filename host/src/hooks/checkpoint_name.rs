@@ -18,9 +18,9 @@ pub(super) fn of_filepath(filepath: &str) -> (&str, String) {
 /// Whether a setting can be part of a name.
 pub(super) fn is_part(text: &str) -> Result<(), String> {
     match text {
-        _ if text.contains(['/', '\0', '\n']) => Err(format!(
-            "`{text}` is part of a name: leave `/` out, and give a folder by checkpoint_dir"
-        )),
+        _ if text.contains(['/', '\0', '\n']) => {
+            Err(format!("`{text}` must not contain `/`: set the folder with checkpoint_dir"))
+        }
         _ if text.starts_with('.') => Err(format!("`{text}`: a name cannot begin with a dot")),
         _ => Ok(()),
     }
@@ -31,7 +31,7 @@ pub(super) fn is_filepath(text: &str) -> Result<(), String> {
     match text.rsplit('/').next() {
         None | Some("") => Ok(()),
         Some(name) if name.contains("{epoch}") || name.contains("{iter}") => is_part(name),
-        Some(name) => Err(format!("`{name}` is one name for all: put {{epoch}} or {{iter}} in")),
+        Some(name) => Err(format!("`{name}` would be the same for all: add {{epoch}} or {{iter}}")),
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     fn what_cannot_be_part_of_a_name_is_refused() {
         assert!(is_part("a/b").unwrap_err().contains("checkpoint_dir"));
         assert!(is_part(".a").is_err() && is_part("_a").is_ok() && is_part("").is_ok());
-        assert!(is_filepath("a/last").unwrap_err().contains("one name for all"));
+        assert!(is_filepath("a/last").unwrap_err().contains("the same for all"));
         assert!(is_filepath("a/{iter}").is_ok() && is_filepath("a/").is_ok());
         assert!(is_filepath("").is_ok() && is_filepath("a/.{iter}").is_err());
     }

@@ -67,10 +67,8 @@ impl EarlyStoppingHook {
         }
         if self.patient.waited >= self.patience {
             let best = self.patient.best.unwrap_or(f64::NAN);
-            let why = format!(
-                "{name} has not become better than {best:.6} for {} looks",
-                self.patient.waited
-            );
+            let why =
+                format!("{name} has not improved on {best:.6} for {} checks", self.patient.waited);
             return t.request_stop(&why);
         }
         Ok(())
@@ -95,7 +93,7 @@ impl Hook for EarlyStoppingHook {
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
         let is_over = matches!(t.outcome(), Some(Outcome::Completed));
         if is_over && self.patient.best.is_none() && self.patient.waited == 0 {
-            warn!("training is over, and there was never a `{}` to watch", self.monitor);
+            warn!("training ended and nothing logged `{}`, which this hook monitors", self.monitor);
         }
         Ok(())
     }

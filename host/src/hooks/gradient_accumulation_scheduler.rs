@@ -16,9 +16,9 @@ fn are_pairs(scheduling: &[Vec<u64>]) -> std::result::Result<(), String> {
     let is_pair = |pair: &&Vec<u64>| pair.len() == 2 && !pair.contains(&0);
     match scheduling.iter().find(|pair| !is_pair(pair)) {
         None => Ok(()),
-        Some(other) => Err(format!(
-            "{other:?} is none of pairs of an epoch and a number of parts, both from 1 on"
-        )),
+        Some(other) => {
+            Err(format!("{other:?} is not a pair `[epoch, parts]` with both at least 1"))
+        }
     }
 }
 
@@ -35,7 +35,7 @@ impl Hook for GradientAccumulationScheduler {
         let wanted = parts(&self.scheduling, t.epoch());
         if let Some(parts) = wanted.filter(|_| wanted != self.parts) {
             t.set_accumulation(parts)?;
-            info!("epoch {}: batches are cut into {parts}", t.epoch());
+            info!("epoch {}: batches are split into {parts}", t.epoch());
             self.parts = wanted;
         }
         Ok(())
@@ -50,7 +50,7 @@ mod tests {
     fn what_is_no_pair_is_refused() {
         assert!(are_pairs(&[vec![1, 2], vec![3, 4]]).is_ok() && are_pairs(&[]).is_ok());
         for other in [vec![1], vec![1, 2, 3], vec![0, 2], vec![2, 0]] {
-            assert!(are_pairs(&[vec![1, 1], other]).unwrap_err().contains("pairs"));
+            assert!(are_pairs(&[vec![1, 1], other]).unwrap_err().contains("is not a pair"));
         }
     }
 

@@ -53,7 +53,7 @@ impl Hook for GradualUnfreezing {
                 t.set_trainable(name, learns)?;
             }
         }
-        info!("epoch {}: {free} of {} layers learn", t.epoch(), all.len());
+        info!("epoch {}: {free} of {} layers are trainable", t.epoch(), all.len());
         self.free = Some(free);
         Ok(())
     }

@@ -64,7 +64,7 @@ impl Hook for IterationTimerHook {
             let (count, seconds) = (self.counted, self.seconds);
             let rate = count as f64 / seconds;
             info!(
-                "{count} iterations in {seconds:.2} s, {rate:.1} a second, later hooks not counted"
+                "{count} iterations in {seconds:.2} s, {rate:.1} per second, later hooks excluded"
             );
         }
         Ok(())

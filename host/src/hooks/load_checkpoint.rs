@@ -26,7 +26,7 @@ pub(super) struct LoadCheckpointHook {
 impl Hook for LoadCheckpointHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         if t.iter() > 0 {
-            info!("the run goes on from its own checkpoint: nothing is loaded");
+            info!("the run resumes from its own checkpoint: nothing is loaded");
             return Ok(());
         }
         let load = Load {

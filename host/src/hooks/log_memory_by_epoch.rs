@@ -60,7 +60,10 @@ fn report(t: &mut Trainer, after: &str) -> Result<()> {
     else {
         return Ok(());
     };
-    info!("{after}: {:.1} MiB now, {:.1} MiB at most since last told", memory.now, memory.peak);
+    info!(
+        "{after}: {:.1} MiB now, {:.1} MiB at most since the last report",
+        memory.now, memory.peak
+    );
     for (name, value) in [("@memory_mb", memory.now), ("@memory_peak_mb", memory.peak)] {
         let key = t.scalar_key(name, false)?;
         t.put(key, value)?;

@@ -42,11 +42,11 @@ impl LossHook {
         if loss.is_finite() == self.is_told {
             let (iter, epoch) = (t.iter(), t.epoch());
             if self.is_told {
-                warn!("the training loss is a number again in iteration {iter} of epoch {epoch}");
+                warn!("the training loss is finite again in iteration {iter} of epoch {epoch}");
             } else {
                 warn!(
                     "the training loss is {loss} in iteration {iter} of epoch {epoch}: lower the learning rate or clip \
-                     gradients; NaNGuard ends a run here, before the weights take it in"
+                     gradients; NaNGuard stops a run here, before the weights are updated"
                 );
             }
             self.is_told = !self.is_told;

@@ -47,7 +47,7 @@ impl Hook for MomentumSchedulerHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         ensure!(
             t.group_momentum(0)?.is_some(),
-            "this optimizer has no momentum to move: choose SGD with a momentum, or one of Adam's kind"
+            "this optimizer has no momentum to schedule: use SGD with momentum, or an Adam variant"
         );
         self.key = Some(t.scalar_key("train/momentum", false)?);
         Ok(())

@@ -48,10 +48,10 @@ pub(super) fn expect(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Readi
     if reading.is_none() {
         ensure!(
             !(t.phase() == Phase::Val && phase_of(name) == Some(Phase::Val)),
-            "the validation has put no `{name}`; it has {}",
+            "the validation did not log `{name}`; it logged {}",
             present(t, "val/")?
         );
-        warn!("there is no `{name}` to look at yet");
+        warn!("nothing has logged `{name}` yet");
     }
     Ok(reading)
 }
@@ -85,7 +85,9 @@ fn direction(name: &str, mode: Mode, metric: Option<bool>) -> Result<bool> {
         (Mode::Auto, Some(higher)) => Ok(higher),
         (Mode::Auto, None) if name.contains("loss") || name.contains("error") => Ok(false),
         (Mode::Auto, None) => {
-            bail!("whether more of `{name}` is better is not known: add mode = \"min\" or \"max\"")
+            bail!(
+                "it is not known whether a higher `{name}` is better: set mode = \"min\" or \"max\""
+            )
         }
     }
 }

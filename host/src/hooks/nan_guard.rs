@@ -14,8 +14,8 @@ pub(super) struct NanGuard {
 fn check(what: &str, value: f64, t: &Trainer) -> Result<()> {
     ensure!(
         value.is_finite(),
-        "the {what} is {value} in iteration {} of epoch {}: the parameters were left as they are; lower the learning \
-         rate, clip gradients, or look with AutogradAnomalyDetectHook",
+        "the {what} is {value} in iteration {} of epoch {}: the parameters were not updated; lower the learning \
+         rate, clip gradients, or find the cause with AutogradAnomalyDetectHook",
         t.iter(),
         t.epoch()
     );

@@ -28,7 +28,7 @@ enum Freq {
     Batches(u64),
 }
 
-const FREQ: &str = "\"epoch\", \"batch\" or a number of batches from 1 on";
+const FREQ: &str = "\"epoch\", \"batch\" or a number of batches of at least 1";
 
 struct FreqVisitor;
 
@@ -108,7 +108,7 @@ mod tests {
         for wrong in [Value::from("step"), Value::from(0i64), Value::from(-1i64), Value::from(1.5)]
         {
             let error = read(wrong).unwrap_err();
-            assert!(error.contains("number of batches from 1 on"), "{error}");
+            assert!(error.contains("number of batches of at least 1"), "{error}");
         }
         assert_eq!(Freq::default().to_value(), Some("epoch".into()));
     }

@@ -42,7 +42,8 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 fn is_time(text: &str) -> std::result::Result<(), String> {
-    let why = || format!("`{text}` is no time: write \"90s\", \"1h30m\", \"2d\" or \"HH:MM:SS\"");
+    let why =
+        || format!("`{text}` is not a duration: use \"90s\", \"1h30m\", \"2d\" or \"HH:MM:SS\"");
     seconds(text).map(drop).ok_or_else(why)
 }
 

@@ -18,7 +18,7 @@ pub(super) struct CategoricalCrossEntropy {
 
 /// The sum of the surprise at each class, and how many there were.
 pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
-    ensure!(batch.width > 1, "expected logits of at least 2 classes, found one output a sample");
+    ensure!(batch.width > 1, "expected logits of at least 2 classes, found one output per sample");
     let (mut sum, mut count) = (0.0, 0.0);
     for row in batch.rows() {
         let (row, class) = row?;

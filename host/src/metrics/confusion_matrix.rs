@@ -62,7 +62,7 @@ impl Matrix {
         }
         ensure!(
             self.classes == classes,
-            "a batch has {classes} classes, those before had {}",
+            "a batch has {classes} classes, earlier ones had {}",
             self.classes
         );
         Ok(())

@@ -27,7 +27,7 @@ impl KeptScores {
         );
         ensure!(
             self.labels.is_empty() || self.width == batch.width,
-            "a batch has {} scores a sample, those before had {}",
+            "a batch has {} scores per sample, earlier ones had {}",
             batch.width,
             self.width
         );
@@ -74,7 +74,7 @@ impl KeptScores {
         let width = other.value::<usize>("width")?;
         ensure!(
             self.labels.is_empty() || width == 0 || self.width == width,
-            "{width} scores a sample do not go with {}",
+            "{width} scores per sample do not match {}",
             self.width
         );
         self.width = self.width.max(width);

@@ -96,7 +96,7 @@ impl Moments {
             self.columns.resize(columns, Column::default());
         }
         let before = self.columns.len();
-        ensure!(before == columns, "a batch has {columns} columns, those before had {before}");
+        ensure!(before == columns, "a batch has {columns} columns, earlier ones had {before}");
         Ok(())
     }
 

@@ -50,8 +50,9 @@ impl<'a> Classified<'a> {
         let rows = self.scores.chunks_exact(self.width.max(1)).zip(self.labels);
         rows.filter(move |(_, label)| **label != ignored).map(move |(row, label)| {
             let class = usize::try_from(*label).ok().filter(|class| *class < classes);
-            let class = class
-                .ok_or_else(|| Error::new(format!("label {label} is none of {classes} classes")))?;
+            let class = class.ok_or_else(|| {
+                Error::new(format!("label {label} is not one of {classes} classes"))
+            })?;
             Ok((row, class))
         })
     }
@@ -252,6 +253,6 @@ mod tests {
         assert_eq!(batch(&[255, 1], 255).rows().count(), 1);
         assert_eq!(batch(&[0, 1], 1).rows().count(), 1, "one of the classes may be ignored too");
         let error = batch(&[0, 2], -100).rows().nth(1).unwrap().unwrap_err().to_string();
-        assert_eq!(error, "label 2 is none of 2 classes");
+        assert_eq!(error, "label 2 is not one of 2 classes");
     }
 }

@@ -24,7 +24,7 @@ fn place(row: &[f32], class: usize) -> usize {
 /// The sum of a function of each sample's place, and how many samples there were.
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer classes than 2^53")]
 pub(super) fn over_ranks(batch: Classified<'_>, value: impl Fn(f64) -> f64) -> Result<(f64, f64)> {
-    ensure!(batch.width > 1, "expected scores of at least 2 classes, found one output a sample");
+    ensure!(batch.width > 1, "expected scores of at least 2 classes, found one output per sample");
     let (mut sum, mut count) = (0.0, 0.0);
     for row in batch.rows() {
         let (row, class) = row?;

@@ -40,7 +40,7 @@ fn ranks(values: &[f32]) -> Vec<f64> {
 
 impl Pairs {
     fn add(&mut self, batch: Paired<'_>, limit: usize) -> Result<()> {
-        ensure!(batch.columns == 1, "expected one number a sample, found {}", batch.columns);
+        ensure!(batch.columns == 1, "expected one number per sample, found {}", batch.columns);
         ensure!(
             self.labels.len() + batch.labels.len() <= limit,
             "every output of a pass is kept, and there are more than `limit` = {limit} samples: raise it"

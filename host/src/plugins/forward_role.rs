@@ -60,7 +60,7 @@ impl ForwardRole for ForwardHolder {
         }
         let Self { name, source, called_as, .. } = self;
         Err(format!(
-            "{function}() by `{caller}` would go around `{name}` ({source}), which holds the role {called_as}: call \
+            "{function}() by `{caller}` would bypass `{name}` ({source}), which holds the role {called_as}: call \
              train_forward() (plugin-api 1.2), which runs `{name}`, or model(), which runs the model alone"
         ))
     }

@@ -212,7 +212,7 @@ fn create(
     let status = desk.during(Call::Life, make);
     desk.check(status)?;
     if object.is_null() {
-        return Err("it reported success but gave no instance".to_owned());
+        return Err("it reported success but returned no instance".to_owned());
     }
     Ok(object)
 }

@@ -20,7 +20,7 @@ impl MetricObject {
     /// Makes a call to the table, unless one is under way: a metric that asks for itself would be lent out twice.
     pub(super) fn call(&self, call: impl FnOnce(&MetricBase, *mut c_void) -> HrStatus) -> HrStatus {
         if self.is_called.replace(true) {
-            self.desk.set_error("it is being called: ask for it later");
+            self.desk.set_error("it is being called: ask again later");
             return HrStatus::ERROR;
         }
         let status = self.desk.during(Call::Life, || call(self.table, self.object));

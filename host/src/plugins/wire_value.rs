@@ -19,12 +19,13 @@ pub(super) unsafe fn taken_in(value: *const HrValue) -> Result<Value, String> {
     // SAFETY: by the contract.
     if !unsafe { fits(value, DEEPEST) } {
         return Err(format!(
-            "the value is nested more than {DEEPEST} deep, which no checkpoint could be read back with"
+            "the value is nested more than {DEEPEST} deep, too deep for a checkpoint"
         ));
     }
     // SAFETY: by the contract.
     let taken = unsafe { value.to_value() };
-    taken.ok_or_else(|| "the value is none, or of a kind that this host does not know".to_owned())
+    taken
+        .ok_or_else(|| "the value is missing, or of a kind that this host does not know".to_owned())
 }
 
 /// Whether no more than `deepest` lists and tables stand within each other.

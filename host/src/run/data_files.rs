@@ -49,7 +49,7 @@ fn gather<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 pub fn changed(before: &DataFiles, now: &DataFiles) -> Vec<(String, String, String)> {
     let compare = |(path, now): (&String, &FileState)| {
         let before = before.get(path).filter(|before| *before != now)?;
-        let then = if before.bytes == now.bytes { ", written at another time" } else { "" };
+        let then = if before.bytes == now.bytes { ", modified at another time" } else { "" };
         let (before, now) = (format!("{} bytes", before.bytes), format!("{} bytes", now.bytes));
         Some((path.clone(), before, now + then))
     };
@@ -85,7 +85,7 @@ mod tests {
         let file = fs::File::options().write(true).open(path("overwritten")).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
         let (four, seven) = ("4 bytes".to_owned(), "7 bytes".to_owned());
-        let later = "4 bytes, written at another time".to_owned();
+        let later = "4 bytes, modified at another time".to_owned();
         let wanted = [(path("longer"), four.clone(), seven), (path("overwritten"), four, later)];
         assert_eq!(changed(&before, &of_config(&config)), wanted);
         assert_eq!(changed(&DataFiles::default(), &of_config(&config)), [], "an older checkpoint");

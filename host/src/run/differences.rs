@@ -30,12 +30,12 @@ impl std::fmt::Display for Difference {
 
 /// Sections in which a change takes away what the checkpoint's position or tensors mean.
 const REFUSED: [(&str, &str); 6] = [
-    ("data.train", "the position in the training data means something else"),
-    ("train.batch_size", "the position in the training data means something else"),
-    ("train.accumulate_grad_batches", "an iteration has another number of batches"),
-    ("train.seed", "the order of the samples is another"),
-    ("model", "the weights are another model's"),
-    ("optimizer.type", "the optimizer's state is another's"),
+    ("data.train", "the position in the training data would be wrong"),
+    ("train.batch_size", "the position in the training data would be wrong"),
+    ("train.accumulate_grad_batches", "the number of batches per iteration differs"),
+    ("train.seed", "the order of the samples differs"),
+    ("model", "the weights belong to another model"),
+    ("optimizer.type", "the state belongs to another optimizer"),
 ];
 
 /// What changes nothing but the speed, or which labels count, in a section of the above.

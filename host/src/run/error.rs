@@ -17,7 +17,7 @@ pub enum RunDirError {
         why: std::io::Error,
     },
     /// There is no checkpoint where one was looked for.
-    #[error("no checkpoint at {path}: name a checkpoint folder, or a run directory that has one", path = path.display())]
+    #[error("no checkpoint at {path}: give a checkpoint folder, or a run directory that has one", path = path.display())]
     NoCheckpoint {
         /// Where.
         path: PathBuf,
@@ -49,9 +49,7 @@ pub enum RunDirError {
         why: String,
     },
     /// A hook did not take its state back.
-    #[error(
-        "hook `{hook}` could not take back its state: {why}; --force goes on without that state"
-    )]
+    #[error("hook `{hook}` could not load its state: {why}; use --force to continue without it")]
     StateRefused {
         /// Which one.
         hook: String,
@@ -60,19 +58,17 @@ pub enum RunDirError {
     },
     /// There is no memory for the copy that is written.
     #[error(
-        "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the checkpoint before is as it was"
+        "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the previous checkpoint is intact"
     )]
     NoMemory {
         /// How much was asked for.
         bytes: usize,
     },
     /// The thread that writes checkpoints is gone.
-    #[error(
-        "writing a checkpoint panicked, a fault of the host; the checkpoint before is as it was"
-    )]
+    #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
     WriterPanicked,
     /// A folder that holds something else than a run.
-    #[error("{path} is not a run directory: {why}; name a new or empty folder with --run-dir (nothing was written)", path = path.display())]
+    #[error("{path} is not a run directory: {why}; choose a new or empty folder with --run-dir (nothing was written)", path = path.display())]
     NotARun {
         /// Which one.
         path: PathBuf,
@@ -80,7 +76,7 @@ pub enum RunDirError {
         why: &'static str,
     },
     /// Another process works in the run directory.
-    #[error("{path} is in use by another process that trains there: wait for it, or name another folder with --run-dir", path = path.display())]
+    #[error("{path} is in use by another process: wait for it, or choose another folder with --run-dir", path = path.display())]
     InUse {
         /// Which one.
         path: PathBuf,
@@ -96,7 +92,7 @@ pub enum RunDirError {
         why: String,
     },
     /// A checkpoint belongs to another model.
-    #[error("{path} does not fit this config: {why}", path = path.display())]
+    #[error("{path} does not match this config: {why}", path = path.display())]
     Misfit {
         /// Which one.
         path: PathBuf,

@@ -30,7 +30,7 @@ impl RunLock {
             Err(error) => {
                 let error = std::io::Error::from(error);
                 tracing::warn!(
-                    "{} cannot be locked ({error}): make sure that no other process trains there, both would write \
+                    "{} cannot be locked ({error}): make sure that no other process trains there; both would write \
                      the same files",
                     run.display()
                 );

@@ -31,7 +31,7 @@ impl PredictionFormat {
             Some("npy") => Ok(Self::Npy),
             Some("jsonl") => Ok(Self::JsonLines),
             _ => Err(format!(
-                "{}: predictions go to a file that ends in .safetensors, .npy or .jsonl",
+                "{}: the file name must end in .safetensors, .npy or .jsonl",
                 path.display()
             )),
         }

@@ -32,7 +32,7 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
     let mut tensors = Vec::with_capacity(weight_map.len());
     for file in files {
         if Path::new(file).file_name().is_none_or(|name| name != file) {
-            let why = format!("it names `{file}`, which is no file beside it");
+            let why = format!("it names `{file}`, which is not a file beside it");
             return Err(RunDirError::damaged(path, why));
         }
         let shard = safetensors_file::read(&path.with_file_name(file))?;
@@ -80,6 +80,6 @@ mod tests {
         let lost = says(json!({ "a": "3.safetensors" }));
         assert!(lost.contains("could not read") && lost.contains("3.safetensors"), "{lost}");
         let outside = says(json!({ "a": "../1.safetensors" }));
-        assert!(outside.ends_with("it names `../1.safetensors`, which is no file beside it"));
+        assert!(outside.ends_with("it names `../1.safetensors`, which is not a file beside it"));
     }
 }

@@ -151,7 +151,7 @@ fn rehearse(
     {
         let is_written = !matches!(config.origin_of("model.outputs"), Origin::Default);
         let place = if is_written { "model.outputs" } else { "model" };
-        let help = "give the model an output for each class, or take another loss";
+        let help = "give the model one output per class, or use another loss";
         return Err(config.refuse(place, why.to_string(), help));
     }
     let Some(name) = engine.lr_schedule().watched() else { return Ok(()) };
@@ -237,19 +237,19 @@ pub(super) fn refused<'a>(
 fn help(error: &EngineError) -> &'static str {
     match error {
         EngineError::Data(_) => {
-            "look at what this section names; `hookrack config CONFIG` prints every path as it was read"
+            "check the files that this section names; `hookrack config CONFIG` prints every resolved path"
         }
         EngineError::Pattern { .. }
         | EngineError::NoMatch { .. }
         | EngineError::Shadowed { .. }
         | EngineError::AllFrozen { .. } => {
-            "in a pattern `*` is any run of letters, dots too; correct it, or take it out"
+            "`*` matches any characters, including dots; correct the pattern or remove it"
         }
         EngineError::Device { .. } => {
-            "write \"cpu\"; docs/config.md says how a host with CUDA is built"
+            "write \"cpu\"; docs/config.md explains how to build a host with CUDA"
         }
-        EngineError::TooLarge { .. } => "write a smaller number",
-        EngineError::Weights(_) => "each tensor needs a name of its own in the model",
+        EngineError::TooLarge { .. } => "use a smaller number",
+        EngineError::Weights(_) => "each tensor needs a unique name in the model",
         _ => "change the setting, or choose another type",
     }
 }

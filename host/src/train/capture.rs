@@ -88,10 +88,13 @@ fn state_not_saved(attached: &mut Attached, failure: StateFailure) -> Result<()>
     if policy == OnError::Abort {
         return Err(error.into());
     }
-    let then =
-        if attached.disabled { "it is switched off for the rest of the run" } else { "it goes on" };
+    let then = if attached.disabled {
+        "it is disabled for the rest of the run"
+    } else {
+        "it stays enabled"
+    };
     tracing::warn!(
-        "{error}; {then}, the checkpoint is without its state (on_error = \"{}\")",
+        "{error}; {then}, and the checkpoint is written without its state (on_error = \"{}\")",
         policy.name()
     );
     Ok(())

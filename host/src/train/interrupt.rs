@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What the person at the terminal wants to know meanwhile.
 const FIRST: &str =
-    "interrupted: ends after the step in progress; interrupt again to quit at once, without saving";
+    "interrupted: stopping after the current step; interrupt again to quit at once without saving";
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

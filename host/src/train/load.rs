@@ -41,7 +41,7 @@ impl Trainer {
                 own.into_iter().filter(|old| !model.iter().any(|new| fits(new, old))).collect();
             for tensor in &left {
                 tracing::warn!(
-                    "`{}` keeps its own values: the checkpoint has none that fit",
+                    "`{}` keeps its initial values: the checkpoint has no matching ones",
                     tensor.name
                 );
             }

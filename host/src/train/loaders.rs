@@ -74,8 +74,8 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
     let chain = Chain::build(&split.transforms, &dataset.spec(), dataset.brightest())
         .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
     if matches!(chain.spec().target, Target::Shares(_)) && dataset.has_ignored() {
-        let why = "labels that the loss ignores cannot be mixed: they have no class to share";
-        let help = "leave out the mixing, or these samples";
+        let why = "labels that the loss ignores cannot be mixed: they have no class";
+        let help = "remove the mixing, or these samples";
         return Err(config.refuse(&format!("{key}.transforms"), why, help));
     }
     let settings = LoaderSettings {
@@ -110,7 +110,8 @@ fn beside(
     match loader.spec().unlike(train.spec()) {
         None => Ok(Some(loader)),
         Some(why) => {
-            let help = "all splits need samples of one shape and as many classes as data.train";
+            let help =
+                "all splits must have the sample shape and the number of classes of data.train";
             Err(config.refuse(key, why, help))
         }
     }
@@ -122,8 +123,8 @@ pub(super) fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> 
     let train = loader(config, "data.train", &data.train)?;
     let (wanted, found) = (*data.train.loading.batch_size, train.dataset().len());
     if wanted > found {
-        let why = format!("batch_size = {wanted} is more than the {found} samples there are");
-        let help = format!("write batch_size = {found} or less");
+        let why = format!("batch_size = {wanted} exceeds the {found} samples of the data set");
+        let help = format!("set batch_size = {found} or less");
         return Err(config.refuse("data.train.batch_size", why, help));
     }
     let group = config.train.accumulate_grad_batches;

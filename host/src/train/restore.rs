@@ -90,7 +90,7 @@ impl Trainer {
             let Some(state) = hooks.get(&attached.seat.name) else {
                 if without.contains(&attached.seat.name) {
                     let hook = &attached.seat.name;
-                    tracing::warn!("hook `{hook}` begins afresh: it could not save its state");
+                    tracing::warn!("hook `{hook}` starts without state: it could not save it");
                 }
                 continue;
             };
@@ -99,7 +99,7 @@ impl Trainer {
             let hook = attached.seat.name.clone();
             match given {
                 Ok(()) => {}
-                Err(why) if force => tracing::warn!("hook `{hook}` begins afresh: {why}"),
+                Err(why) if force => tracing::warn!("hook `{hook}` starts without state: {why}"),
                 Err(why) => return Err(RunDirError::StateRefused { hook, why }.into()),
             }
         }

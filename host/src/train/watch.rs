@@ -71,7 +71,7 @@ impl Trainer {
             match gather(&self.context, |writer| attached.instance.save_state(writer)) {
                 Ok(state) => watch.held.there.extend(described(name, &state)),
                 Err(failure) => {
-                    tracing::warn!("hook `{name}` does not say what it holds: {}", failure.why);
+                    tracing::warn!("could not read the state of hook `{name}`: {}", failure.why);
                 }
             }
         }

@@ -35,15 +35,15 @@ fn judge(
     count: usize,
 ) -> Result<(), ConfigErrors> {
     let key = config.weights_key();
-    let rename = "[[weights.rename]] puts names into the model's";
+    let rename = "[[weights.rename]] maps names to the model's";
     if section.strict && !report.fits() {
-        let why = format!("the weights do not fit the model: {report}");
-        let place = if key == "train.load_from" { "name the path in [weights] and " } else { "" };
-        let help = format!("{place}write strict = false to take what fits; {rename}");
+        let why = format!("the weights do not match the model: {report}");
+        let place = if key == "train.load_from" { "give the path in [weights] and " } else { "" };
+        let help = format!("{place}set strict = false to load what matches; {rename}");
         return Err(config.refuse(key, why, help));
     }
     if report.loaded == 0 {
-        let why = format!("none of the {count} tensors fits the model: {report}");
+        let why = format!("none of the {count} tensors matches the model: {report}");
         return Err(config.refuse(key, why, rename));
     }
     Ok(())
@@ -56,7 +56,7 @@ fn read(
 ) -> Result<Vec<NamedTensor>, ConfigErrors> {
     let ignored = patterns(config, "weights.ignore", &section.ignore)?;
     let tensors = named_tensors::read(&section.path).map_err(|error| {
-        let help = "name a safetensors file, its index, or a checkpoint or run directory";
+        let help = "expected a safetensors file, its index, a checkpoint or a run directory";
         config.refuse(config.weights_key(), error.to_string(), help)
     })?;
     let kept = |name: &str| !ignored.iter().any(|pattern| pattern.matches(name));
@@ -68,7 +68,7 @@ fn renames(config: &ResolvedConfig, entries: &[RenameEntry]) -> Result<Vec<Renam
     let read = |(index, entry): (usize, &RenameEntry)| {
         Rename::new(&entry.from, &entry.to, entry.transpose).map_err(|why| {
             let key = format!("weights.rename.{index}.to");
-            config.refuse(&key, why, "each `*` of `from` stands for one of `to`, in order")
+            config.refuse(&key, why, "each `*` in `from` corresponds to one in `to`, in order")
         })
     };
     entries.iter().enumerate().map(read).collect()

@@ -63,7 +63,7 @@ pub fn leave_terminal() {
         line.finish_and_clear();
         let _ = Term::stdout().show_cursor();
     }
-    stdio::complain(format_args!("interrupted twice: ended at once, nothing was saved"));
+    stdio::complain(format_args!("interrupted twice: quitting without saving"));
 }
 
 /// Columns of a terminal that does not tell how many it has.
@@ -142,7 +142,7 @@ impl Console {
         let names: Vec<_> = smooth.map(|(name, _)| name).collect();
         let of = format!("median of the last {WINDOW} iterations");
         (!names.is_empty())
-            .then(|| format!("{}: {of}; the files have each value", names.join(", ")))
+            .then(|| format!("{}: {of}; the files have every value", names.join(", ")))
     }
 
     /// Where training is.
@@ -326,7 +326,7 @@ mod tests {
             whole(&console.train_line(&events, &progress)),
             "epoch 1/2  iter 10/20  loss 0.2500  lr 5.00e-4  2000 samples/s  eta 5.0 s"
         );
-        let legend = "loss: median of the last 20 iterations; the files have each value";
+        let legend = "loss: median of the last 20 iterations; the files have every value";
         assert_eq!(console.legend(&events).unwrap(), legend);
         console.show(&["lr".to_owned()]);
         assert_eq!(console.legend(&events), None);

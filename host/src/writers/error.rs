@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// No such kind.
-    #[error("there is no writer `{kind}`; there are {}", super::kinds())]
+    #[error("unknown writer `{kind}`; available: {}", super::kinds())]
     Unknown {
         /// What was asked for.
         kind: String,
@@ -20,7 +20,7 @@ pub enum OpenError {
         folder: PathBuf,
     },
     /// It is open already.
-    #[error("{name} is open in `{}` already: a run has one", open.display())]
+    #[error("{name} is open in `{}` already: a run can have only one", open.display())]
     Elsewhere {
         /// The kind.
         name: &'static str,

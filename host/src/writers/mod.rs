@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn an_unknown_kind_is_refused() {
         let error = Writers::default().open("wandb", "").unwrap_err().to_string();
-        assert_eq!(error, "there is no writer `wandb`; there are evaluations, json, tensorboard");
+        assert_eq!(error, "unknown writer `wandb`; available: evaluations, json, tensorboard");
     }
 
     #[test]
@@ -342,7 +342,7 @@ mod tests {
         writers.open("tensorboard", "./tb").unwrap();
         assert_eq!((writers.all.len(), writers.take_media()), (1, true));
         let error = writers.open("tensorboard", "other").unwrap_err().to_string();
-        assert_eq!(error, "tensorboard is open in `tb` already: a run has one");
+        assert_eq!(error, "tensorboard is open in `tb` already: a run can have only one");
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl<D: Disk> RecordFile<D> {
             if self.lost == 0 {
                 let path = self.path.display();
                 tracing::error!(
-                    "{path}: too many records wait for the disk; those that follow are lost"
+                    "{path}: too many records are waiting for the disk; later ones are lost"
                 );
             }
             self.lost += records;
@@ -119,12 +119,12 @@ impl<D: Disk> RecordFile<D> {
         match (&written, self.failing) {
             (Ok(()), true) => {
                 tracing::warn!(
-                    "{path} can be written again: {waited} records that waited are in it"
+                    "{path} can be written again: {waited} waiting records were written to it"
                 );
             }
             (Err(why), false) => {
                 tracing::warn!(
-                    "could not write {path}: {why}; its records wait in memory until it can be written"
+                    "could not write {path}: {why}; records are kept in memory until it can be written"
                 );
             }
             (Ok(()), false) | (Err(_), true) => {}
@@ -199,7 +199,7 @@ impl<D: Disk> RecordFile<D> {
         let count = self.waiting_records() + self.lost;
         let why = match written {
             Ok(()) if count == 0 => return Ok(()),
-            Ok(()) => "too many of them waited for the disk".to_owned(),
+            Ok(()) => "too many were waiting for the disk".to_owned(),
             Err(why) => why.to_string(),
         };
         Err(RunDirError::RecordsLost { path: self.path.clone(), count, why })

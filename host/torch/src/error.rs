@@ -37,7 +37,7 @@ impl TorchError {
     /// So many bytes were asked for in one piece, and the system does not have them.
     pub fn out_of_memory(bytes: usize) -> Self {
         let text = format!(
-            "out of memory: {bytes} bytes were asked for; make the batch or the model smaller, or cut batches into parts by \
+            "out of memory: could not allocate {bytes} bytes; reduce the batch or the model, or split batches with \
              train.accumulation"
         );
         Self { text, is_memory: true }
@@ -105,7 +105,7 @@ mod tests {
         let wanted = Tensor::f_empty([1_i64 << 58], (Kind::Float, tch::Device::Cpu));
         let error = TorchError::from(wanted.unwrap_err()).to_string();
         assert!(
-            error.starts_with("out of memory: 1152921504606846976 bytes were asked"),
+            error.starts_with("out of memory: could not allocate 1152921504606846976 bytes"),
             "{error}"
         );
         assert!(error.contains("train.accumulation"), "{error}");

@@ -39,7 +39,7 @@ impl std::fmt::Display for Lost {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Shortened { from, to } => {
-                write!(out, "it was shortened from {from} to {to} bytes while it was in use")
+                write!(out, "it was truncated from {from} to {to} bytes while in use")
             }
             Self::Unreadable => write!(out, "a part of it can no longer be read"),
         }
@@ -206,10 +206,7 @@ mod tests {
         assert_eq!((mapped[4_999], mapped[5_001], mapped[50_000], mapped[99_999]), (7, 0, 0, 0));
         let told = mapped.check().unwrap_err();
         assert_eq!(told, Lost::Shortened { from: 100_000, to: 5_000 });
-        assert_eq!(
-            told.to_string(),
-            "it was shortened from 100000 to 5000 bytes while it was in use"
-        );
+        assert_eq!(told.to_string(), "it was truncated from 100000 to 5000 bytes while in use");
         assert_eq!((whole[99_999], whole.check()), (7, Ok(())));
         // Grown again: what was read is wrong all the same.
         file.as_file().set_len(100_000).unwrap();

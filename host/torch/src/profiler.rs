@@ -71,7 +71,7 @@ pub fn start(flags: u32) -> Result<()> {
 /// Nothing is being recorded, or libtorch could not write.
 pub fn stop(trace: Option<&Path>) -> Result<Vec<OpCost>> {
     if !ACTIVE.replace(false) {
-        return Err(TorchError::new("no profile is under way"));
+        return Err(TorchError::new("no profile is being recorded"));
     }
     let path = trace.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     let mut costs: Vec<OpCost> = Vec::new();
@@ -83,7 +83,9 @@ pub fn stop(trace: Option<&Path>) -> Result<Vec<OpCost>> {
 
 fn refuse_second() -> Result<()> {
     if is_active() {
-        return Err(TorchError::new("a profile is under way: one at a time in a process"));
+        return Err(TorchError::new(
+            "a profile is already being recorded: only one at a time in a process",
+        ));
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ fn positive(count: usize) -> Result<i32> {
     i32::try_from(count)
         .ok()
         .filter(|count| *count > 0)
-        .ok_or_else(|| TorchError::new(&format!("{count} threads asked for: give 1 or more")))
+        .ok_or_else(|| TorchError::new(&format!("{count} threads requested: must be at least 1")))
 }
 
 #[cfg(test)]

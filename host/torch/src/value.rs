@@ -191,7 +191,7 @@ impl Returns {
     pub fn tensor(&mut self, index: usize) -> Result<Tensor> {
         match self.take(index) {
             Return::Tensor(tensor) => Ok(tensor),
-            other => Err(TorchError::new(&format!("result {index} is no tensor but {other:?}"))),
+            other => Err(TorchError::new(&format!("result {index} is not a tensor but {other:?}"))),
         }
     }
 

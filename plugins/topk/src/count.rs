@@ -72,7 +72,7 @@ pub fn count_hits(rows: Rows<'_>, k: usize) -> Result<Count> {
             continue;
         }
         let index = usize::try_from(label).unwrap_or(usize::MAX);
-        ensure!(index < classes, "label {label} is none of {classes} classes");
+        ensure!(index < classes, "label {label} is not one of {classes} classes");
         count.samples += 1;
         count.hits += u64::from(!row[index].is_nan() && rank(row, index) < k);
     }
@@ -147,7 +147,7 @@ mod tests {
     fn a_label_that_is_no_class_is_refused() {
         for label in [2, -1] {
             let error = count(&[1.0, 0.0], 2, &[label], 1).unwrap_err().to_string();
-            assert_eq!(error, format!("label {label} is none of 2 classes"));
+            assert_eq!(error, format!("label {label} is not one of 2 classes"));
         }
     }
 

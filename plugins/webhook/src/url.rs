@@ -19,7 +19,7 @@ impl Url {
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(rest) = text.strip_prefix("http://") else {
             let why = if text.starts_with("https://") {
-                "https is not spoken here: have a proxy on this machine (nginx, stunnel) forward to it, \
+                "https is not supported: have a proxy on this machine (nginx, stunnel) forward to it, \
                  and write its address, \"http://127.0.0.1:8080/…\""
             } else {
                 "it does not begin with http://"

@@ -32,7 +32,7 @@ impl ArrayPair {
             }
             Some(classes) => {
                 let why = format!(
-                    "classes = {classes}, but labels of shape {:?} are no class numbers: one whole number for each sample is",
+                    "classes = {classes}, but labels of shape {:?} are not class indices: expected one integer per sample",
                     labels.sides
                 );
                 return Err(EngineError::Data(why));
@@ -156,11 +156,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told() {
         let error = |data: std::result::Result<Box<dyn Dataset>, String>| data.err().unwrap();
-        assert!(error(npy("x_fortran.npy", "y_i8.npy")).contains("Fortran's order"));
-        assert!(error(npy("x_c8.npy", "y_i8.npy")).contains("numbers of type <c8"));
+        assert!(error(npy("x_fortran.npy", "y_i8.npy")).contains("Fortran order"));
+        assert!(error(npy("x_c8.npy", "y_i8.npy")).contains("type <c8 is not supported"));
         assert_eq!(
             error(npy("arrays.npz", "y_i8.npy")),
-            "data: arrays.npz, byte 0: no NumPy file: it should begin with \\x93NUMPY"
+            "data: arrays.npz, byte 0: not a NumPy file: it must begin with \\x93NUMPY"
         );
         let classes = [
             ("inputs", golden("x_f4.npy")),

@@ -51,7 +51,7 @@ impl Cifar10 {
             let (records, rest) = (file.len() / RECORD, file.len() % RECORD);
             if rest != 0 {
                 let why = format!(
-                    "{rest} bytes after {records} records of {RECORD}: the file is cut off, or not CIFAR-10's"
+                    "{rest} bytes after {records} records of {RECORD}: the file is truncated, or not CIFAR-10"
                 );
                 return Err(file.wrong(records * RECORD, why));
             }
@@ -126,7 +126,7 @@ mod tests {
     fn what_is_not_cifar_is_told_with_the_byte() {
         let error = |bytes: &[u8]| open(&[bytes]).unwrap_err().to_string();
         assert!(error(&[record(1, 0), vec![7; 3]].concat()).ends_with(
-            "byte 3073: 3 bytes after 1 records of 3073: the file is cut off, or not CIFAR-10's"
+            "byte 3073: 3 bytes after 1 records of 3073: the file is truncated, or not CIFAR-10"
         ));
         let wrong = error(&[record(1, 0), record(10, 0)].concat());
         assert!(

@@ -52,12 +52,12 @@ impl Component<(), dyn Dataset> for CsvSettings {
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         let &[delimiter] = self.delimiter.as_bytes() else {
             return Err(Self::refuse(format!(
-                "delimiter = {:?}: give one character, \"\\t\" for a tab",
+                "delimiter = {:?}: must be one character, \"\\t\" for a tab",
                 self.delimiter
             )));
         };
         if self.target == CsvTarget::Values && !self.classes.is_empty() {
-            return Err(Self::refuse("classes are for target = \"classes\""));
+            return Err(Self::refuse("classes requires target = \"classes\""));
         }
         Ok(Box::new(Csv::open(&self, delimiter)?))
     }
@@ -96,7 +96,7 @@ impl Csv {
             labels.push((record.get(label).unwrap_or_default().to_owned(), place(&record)));
         }
         if labels.is_empty() {
-            return Err(file.wrong(file.len(), "the table has no row"));
+            return Err(file.wrong(file.len(), "the table has no rows"));
         }
         let labels = match settings.target {
             CsvTarget::Classes => classes(&file, &labels, settings)?,
@@ -292,7 +292,7 @@ mod tests {
             error("length,sort\n1,a\n"),
             "data: table has no column `kind`: there are length, sort"
         );
-        assert_eq!(error("length,kind\n"), "data: table, byte 12: the table has no row");
+        assert_eq!(error("length,kind\n"), "data: table, byte 12: the table has no rows");
         assert!(error("length,kind\nNaN,a\n").contains("`NaN` in the row"));
         let given = open(FLOWERS, |settings| settings.classes = vec!["rose".into()]).unwrap_err();
         assert_eq!(

@@ -65,7 +65,7 @@ impl FileBytes {
         let Bytes::Mapped(mapped) = &self.bytes else { return Ok(()) };
         mapped.check().map_err(|lost| {
             let path = self.path.display();
-            EngineError::Data(format!("{path}: {lost}: put it back, and go on by --resume"))
+            EngineError::Data(format!("{path}: {lost}: restore it, then continue with --resume"))
         })
     }
 
@@ -95,7 +95,7 @@ fn unpack(path: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     let mut decoder = MultiGzDecoder::new(packed);
     let mut bytes = Vec::new();
     match decoder.read_to_end(&mut bytes) {
-        Ok(0) => Err(at(path, packed.len(), "the gzip stream holds nothing")),
+        Ok(0) => Err(at(path, packed.len(), "the gzip stream is empty")),
         Ok(_) => Ok(bytes),
         Err(error) => {
             let read = packed.len() - decoder.get_ref().len();

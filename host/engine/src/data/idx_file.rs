@@ -26,11 +26,11 @@ impl IdxFile {
         let file = FileBytes::open(path)?;
         let [zero, nought, kind, dims] = *word(&file, 0)?;
         if (zero, nought) != (0, 0) {
-            return Err(file.wrong(0, "no IDX file: it should begin with two zero bytes"));
+            return Err(file.wrong(0, "not an IDX file: it must begin with two zero bytes"));
         }
         if kind != BYTES || dims == 0 {
             let why = format!(
-                "an IDX file of type {kind} with {dims} sides: only bytes (type 8) are read"
+                "an IDX file of type {kind} with {dims} dimensions: only bytes (type 8) are supported"
             );
             return Err(file.wrong(2, why));
         }
@@ -43,17 +43,19 @@ impl IdxFile {
         let stride = product(&sides[1..]);
         let wanted = stride.and_then(|stride| stride.checked_mul(sides[0])?.checked_add(start));
         let Some((stride, wanted)) = stride.zip(wanted) else {
-            return Err(file.wrong(4, format!("sides {sides:?} are more than fits into memory")));
+            return Err(file.wrong(4, format!("shape {sides:?} does not fit into memory")));
         };
         if sides[0] == 0 || stride == 0 {
-            return Err(file.wrong(4, format!("sides {sides:?}: there is no sample in the file")));
+            return Err(file.wrong(4, format!("shape {sides:?}: the file has no sample")));
         }
         if file.len() != wanted {
             let found = file.len();
             let why = if found < wanted {
-                format!("the file ends here, but sides {sides:?} need {wanted} bytes: get it again")
+                format!(
+                    "the file ends here, but shape {sides:?} needs {wanted} bytes: get it again"
+                )
             } else {
-                format!("sides {sides:?} end here, but the file goes on to byte {found}")
+                format!("shape {sides:?} ends here, but the file continues to byte {found}")
             };
             return Err(file.wrong(found.min(wanted), why));
         }

@@ -40,9 +40,9 @@ impl Component<(), dyn Dataset> for IdxImagesSettings {
             }
             (None, Some(images), Some(labels)) => (images, labels),
             (Some(_), ..) => {
-                return Err(Self::refuse("dir says it all: leave out images and labels"));
+                return Err(Self::refuse("dir replaces images and labels: remove them"));
             }
-            _ => return Err(Self::refuse("give dir, or images and labels")),
+            _ => return Err(Self::refuse("set dir, or images and labels")),
         };
         Ok(Box::new(IdxImages::open(&images, &labels, self.classes, self.ignore_index)?))
     }
@@ -81,7 +81,7 @@ impl IdxImages {
         let wrong = counting.into_iter().find(|(_, label)| i64::from(**label) >= classes);
         if let Some((place, label)) = wrong {
             let why = format!(
-                "label {label} of sample {place} does not go with classes = {classes}; the largest label is {largest}"
+                "label {label} of sample {place} does not match classes = {classes}; the largest label is {largest}"
             );
             return Err(labels.wrong(place, why));
         }
@@ -94,11 +94,11 @@ impl IdxImages {
 fn check_sides(images: &IdxFile, labels: &IdxFile) -> Result<()> {
     if !matches!(images.sides.len(), 3 | 4) {
         let why =
-            format!("sides {:?} are not those of images: wanted are 3 or 4 of them", images.sides);
+            format!("shape {:?} is not that of images: expected 3 or 4 dimensions", images.sides);
         return Err(images.wrong(0, why));
     }
     if labels.sides.len() != 1 {
-        let why = format!("sides {:?} are not those of labels: wanted is 1", labels.sides);
+        let why = format!("shape {:?} is not that of labels: expected 1 dimension", labels.sides);
         return Err(labels.wrong(0, why));
     }
     if images.len() != labels.len() {
@@ -194,7 +194,7 @@ mod tests {
         let error = |images: &[u8], labels: &[u8]| open(images, labels, None).unwrap_err();
         assert_eq!(
             error(&images[..40], &labels),
-            "data: images, byte 40: the file ends here, but sides [5, 2, 3] need 46 bytes: get it again"
+            "data: images, byte 40: the file ends here, but shape [5, 2, 3] needs 46 bytes: get it again"
         );
         assert_eq!(
             error(&images[..9], &labels),
@@ -202,22 +202,22 @@ mod tests {
         );
         assert_eq!(
             error(&[&images[..], b"x"].concat(), &labels),
-            "data: images, byte 46: sides [5, 2, 3] end here, but the file goes on to byte 47"
+            "data: images, byte 46: shape [5, 2, 3] ends here, but the file continues to byte 47"
         );
         assert_eq!(error(&images, b""), "data: labels, byte 0: the file is empty");
         assert_eq!(
             error(&images, b"PK34"),
-            "data: labels, byte 0: no IDX file: it should begin with two zero bytes"
+            "data: labels, byte 0: not an IDX file: it must begin with two zero bytes"
         );
         assert_eq!(
             error(&idx(&[0, 2, 3]), &labels),
-            "data: images, byte 4: sides [0, 2, 3]: there is no sample in the file"
+            "data: images, byte 4: shape [0, 2, 3]: the file has no sample"
         );
         let huge = [0, 0, 8, 3].into_iter().chain([255; 12]).collect::<Vec<u8>>();
-        assert!(error(&huge, &labels).contains("are more than fits into memory"));
+        assert!(error(&huge, &labels).contains("does not fit into memory"));
         assert_eq!(
             error(&[0, 0, 13, 1, 0, 0, 0, 1, 0], &labels),
-            "data: images, byte 2: an IDX file of type 13 with 1 sides: only bytes (type 8) are read"
+            "data: images, byte 2: an IDX file of type 13 with 1 dimensions: only bytes (type 8) are supported"
         );
     }
 
@@ -230,10 +230,10 @@ mod tests {
             error(&images, &idx(&[4]), None),
             "data: labels, byte 8: 4 labels, but 5 images in images: the two files do not belong together"
         );
-        assert!(error(&labels, &images, None).contains("sides [5] are not those of images"));
+        assert!(error(&labels, &images, None).contains("shape [5] is not that of images"));
         assert_eq!(
             error(&images, &labels, Some(3)),
-            "data: labels, byte 11: label 3 of sample 3 does not go with classes = 3; the largest label is 4"
+            "data: labels, byte 11: label 3 of sample 3 does not match classes = 3; the largest label is 4"
         );
     }
 }

@@ -34,17 +34,17 @@ impl Component<(), dyn Dataset> for ImageFolderSettings {
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         let &[height, width] = self.size.as_slice() else {
             return Err(Self::refuse(format!(
-                "size = {:?}: give height and width, [224, 224]",
+                "size = {:?}: must be [height, width], such as [224, 224]",
                 self.size
             )));
         };
         if self.channels == 2 {
-            return Err(Self::refuse("channels = 2: give 3 for colours or 1 for grey"));
+            return Err(Self::refuse("channels = 2: must be 3 (RGB) or 1 (grayscale)"));
         }
         let classes = if self.classes.is_empty() { folders(&self.dir)? } else { self.classes };
         if classes.is_empty() {
             return Err(EngineError::Data(format!(
-                "{} has no folder: one for each class is wanted",
+                "{} has no folder: expected one per class",
                 self.dir.display()
             )));
         }
@@ -103,7 +103,7 @@ fn pictures(dir: &Path) -> Result<Vec<PathBuf>> {
 
 fn decode(path: &Path) -> Result<DynamicImage> {
     let failed = |error: &dyn std::fmt::Display| {
-        EngineError::Data(format!("{} is no picture that can be read: {error}", path.display()))
+        EngineError::Data(format!("{} is not a readable image: {error}", path.display()))
     };
     let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
     reader.map_err(|error| failed(&error))?.decode().map_err(|error| failed(&error))
@@ -187,7 +187,7 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let error = open(dir.path(), 3).unwrap().batch(&[0]).unwrap_err().to_string();
-        assert!(error.contains("a/1.png is no picture that can be read"), "{error}");
+        assert!(error.contains("a/1.png is not a readable image"), "{error}");
         fs::remove_file(&path).unwrap();
         assert!(open(dir.path(), 3).err().unwrap().ends_with("/a has no .png, .jpg or .jpeg file"));
         fs::remove_dir(dir.path().join("a")).unwrap();

@@ -255,8 +255,8 @@ fn batches(sampler: &Sampler, settings: &LoaderSettings) -> Result<u64> {
         (0, _) => "the data set is empty".to_owned(),
         (len, 0) => format!("{len} samples are too few for {} ranks", sampler.shard.world),
         _ => format!(
-            "batch_size = {size} but only {count} samples, and drop_last leaves out a batch \
-             that is not full: make batch_size smaller or set drop_last = false"
+            "batch_size = {size} but only {count} samples, and drop_last drops an incomplete \
+             batch: reduce batch_size or set drop_last = false"
         ),
     }))
 }

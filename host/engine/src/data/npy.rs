@@ -72,7 +72,7 @@ pub(super) fn is_archive(file: &FileBytes) -> bool {
 
 fn archive(file: &FileBytes) -> Result<zip::ZipArchive<Cursor<&[u8]>>> {
     zip::ZipArchive::new(Cursor::new(&file[..]))
-        .map_err(|error| file.wrong(0, format!("no archive of NumPy's ({error})")))
+        .map_err(|error| file.wrong(0, format!("not a NumPy archive ({error})")))
 }
 
 /// The names of an archive's arrays.
@@ -88,7 +88,7 @@ pub(super) fn only_name(file: &FileBytes) -> Result<String> {
         [] => Err(file.wrong(0, "no array in the archive")),
         _ => {
             Err(file
-                .wrong(0, format!("several arrays, {}: say which with `array`", names.join(", "))))
+                .wrong(0, format!("several arrays, {}: choose one with `array`", names.join(", "))))
         }
     }
 }

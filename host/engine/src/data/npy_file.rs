@@ -12,14 +12,16 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 pub(super) fn array(file: FileBytes) -> Result<Array> {
     let file = Arc::new(file);
     if !file.starts_with(MAGIC) {
-        return Err(file.wrong(0, "no NumPy file: it should begin with \\x93NUMPY"));
+        return Err(file.wrong(0, "not a NumPy file: it must begin with \\x93NUMPY"));
     }
     // Version 1 has two bytes for the length of the header, the later ones four.
     let (at, len) = match file.get(6..12) {
         Some([1, _, a, b, ..]) => (10, usize::from(u16::from_le_bytes([*a, *b]))),
         Some([2 | 3, _, a, b, c, d]) => (12, u32::from_le_bytes([*a, *b, *c, *d]) as usize),
         Some([version, ..]) => {
-            return Err(file.wrong(6, format!("version {version} of NumPy's format is not known")));
+            return Err(
+                file.wrong(6, format!("version {version} of the NumPy format is not supported"))
+            );
         }
         _ => return Err(cut_off(&file)),
     };
@@ -30,12 +32,12 @@ pub(super) fn array(file: FileBytes) -> Result<Array> {
         text(&header, "descr").ok_or_else(|| wrong(format!("no type in the header {header:?}")))?;
     let number = number(descr).ok_or_else(|| {
         wrong(format!(
-            "numbers of type {descr}: save them as uint8 to uint64, int8 to int64, float32 or float64"
+            "type {descr} is not supported: save the array as uint8 to uint64, int8 to int64, float32 or float64"
         ))
     })?;
     if value(&header, "fortran_order").is_some_and(|order| order.starts_with("True")) {
         return Err(wrong(
-            "the array is in Fortran's order: save np.ascontiguousarray(it)".to_owned(),
+            "the array is in Fortran order: save np.ascontiguousarray(it)".to_owned(),
         ));
     }
     let sides =

@@ -38,7 +38,7 @@ impl Component<(), dyn Dataset> for SafetensorsSettings {
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         let file = Arc::new(FileBytes::open(&self.path)?);
         let (header, tensors) = SafeTensors::read_metadata(&file[..])
-            .map_err(|error| file.wrong(0, format!("no whole safetensors file ({error})")))?;
+            .map_err(|error| file.wrong(0, format!("not a complete safetensors file ({error})")))?;
         // The length of the header stands before it, in eight bytes.
         let array = |name: &str| array(&file, &tensors, header + 8, name);
         let (inputs, labels) = (array(&self.inputs)?, array(&self.labels)?);

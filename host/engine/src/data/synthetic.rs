@@ -40,19 +40,18 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         if let Some(side) = self.shape.iter().find(|side| **side < 1) {
-            return Err(Self::refuse(format!("a side of {side} in shape: give 1 or more")));
+            return Err(Self::refuse(format!(
+                "shape has a dimension of {side}: must be at least 1"
+            )));
         }
         if self.shape.len() > MOST_SIDES {
-            return Err(Self::refuse(format!("more than {MOST_SIDES} sides in shape")));
+            return Err(Self::refuse(format!("shape has more than {MOST_SIDES} dimensions")));
         }
         let numbers = elements(&self.shape);
         let what = format!("a sample of shape {:?}", self.shape);
         memory::check("shape", what, 4 * numbers as u128)?;
         if self.values > 1 && self.values > numbers {
-            return Err(Self::refuse(format!(
-                "values = {}, which is more than an input has",
-                self.values
-            )));
+            return Err(Self::refuse(format!("values = {}, more than an input has", self.values)));
         }
         if self.in_memory {
             let sample = size_of::<Sample>() as u128 + 4 * (numbers as u128 + self.values as u128);

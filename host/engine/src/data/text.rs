@@ -48,9 +48,7 @@ impl Component<(), dyn Dataset> for TextSettings {
 
     fn build(self, _context: &()) -> Result<Box<dyn Dataset>> {
         if self.unit == Unit::Bytes && self.vocabulary.is_some() {
-            return Err(Self::refuse(
-                "vocabulary goes with unit = \"chars\": bytes are always 256",
-            ));
+            return Err(Self::refuse("vocabulary requires unit = \"chars\": bytes are always 256"));
         }
         Ok(Box::new(Text::open(&self)?))
     }
@@ -113,7 +111,7 @@ fn characters(file: &FileBytes, vocabulary: Option<&Path>) -> Result<(Tokens, Ve
 
 fn utf8(file: &FileBytes) -> Result<&str> {
     std::str::from_utf8(file).map_err(|error| {
-        file.wrong(error.valid_up_to(), "no UTF-8: convert the file, or use unit = \"bytes\"")
+        file.wrong(error.valid_up_to(), "not UTF-8: convert the file, or use unit = \"bytes\"")
     })
 }
 
@@ -229,7 +227,7 @@ mod tests {
         let chars = |settings: &mut TextSettings| settings.unit = Unit::Chars;
         assert_eq!(
             open(b"abc\xffdefgh", chars).unwrap_err(),
-            "data: text, byte 3: no UTF-8: convert the file, or use unit = \"bytes\""
+            "data: text, byte 3: not UTF-8: convert the file, or use unit = \"bytes\""
         );
         let vocabulary = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(vocabulary.path(), "abcd").unwrap();

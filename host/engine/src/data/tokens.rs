@@ -65,20 +65,22 @@ impl Tokens {
             (true, None) => npy::member(&file, &npy::only_name(&file)?)?,
             (false, None) => npy_file::array(file)?,
             (false, Some(name)) => {
-                let why = format!("array = {name:?}, but the file is no archive of numpy.savez");
+                let why = format!("array = {name:?}, but the file is not a numpy.savez archive");
                 return Err(file.wrong(0, why));
             }
         };
         if !ids.number.is_int() {
-            return Err(ids.wrong_number(0, "tokens are whole numbers, and these are floats"));
+            return Err(ids.wrong_number(0, "tokens must be integers, not floats"));
         }
         let TokensSettings { split, val_share, context, stride, .. } = *settings;
         let (text, texts, place) = match ids.sides[..] {
             [len] => (len, 0..1, part(len, split, val_share)),
             [texts, len] => (len, part(texts, split, val_share), 0..len),
             _ => {
-                let why =
-                    format!("tokens of shape {:?}: give [tokens] or [texts, tokens]", ids.sides);
+                let why = format!(
+                    "tokens of shape {:?}: expected [tokens] or [texts, tokens]",
+                    ids.sides
+                );
                 return Err(ids.wrong_number(0, &why));
             }
         };
@@ -234,17 +236,17 @@ mod tests {
         let error = |name: &str| open(name, |_| ()).unwrap_err();
         assert_eq!(
             error("x_f4.npy"),
-            "data: x_f4.npy, byte 128: tokens are whole numbers, and these are floats"
+            "data: x_f4.npy, byte 128: tokens must be integers, not floats"
         );
         assert_eq!(
             error("tokens.npz"),
-            "data: tokens.npz, byte 0: several arrays, ids, texts: say which with `array`"
+            "data: tokens.npz, byte 0: several arrays, ids, texts: choose one with `array`"
         );
         assert_eq!(
             error("x_u1.npy"),
-            "data: x_u1.npy, byte 128: tokens of shape [3, 2, 2]: give [tokens] or [texts, tokens]"
+            "data: x_u1.npy, byte 128: tokens of shape [3, 2, 2]: expected [tokens] or [texts, tokens]"
         );
         let named = open("tokens_u2.npy", |settings| settings.array = Some("x".into()));
-        assert!(named.unwrap_err().contains("the file is no archive of numpy.savez"));
+        assert!(named.unwrap_err().contains("the file is not a numpy.savez archive"));
     }
 }

@@ -49,13 +49,13 @@ impl Vocabulary<'_> {
 fn place(known: &[char], character: char) -> Result<i64, String> {
     let place = known.iter().position(|known| *known == character);
     let place = place.and_then(|place| i64::try_from(place).ok());
-    place.ok_or_else(|| format!("{character:?} is not in the text that the model knows"))
+    place.ok_or_else(|| format!("{character:?} is not in the model's vocabulary"))
 }
 
 fn id(word: &str) -> Result<i64, String> {
     let id = word.parse::<i64>().ok().filter(|id| *id >= 0);
     id.ok_or_else(|| {
-        format!("{word:?} is not a token id: the model was trained on ids, so give ids with spaces between them")
+        format!("{word:?} is not a token id: the model was trained on ids, so give ids separated by spaces")
     })
 }
 

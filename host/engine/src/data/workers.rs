@@ -128,7 +128,7 @@ impl Workers {
                 .name(format!("data-{number}"))
                 .spawn(move || serve(&desk, &maker, &sampler, batches));
             let thread = thread.map_err(|error| {
-                EngineError::Data(format!("no thread for workers = {count}: {error}"))
+                EngineError::Data(format!("could not start threads for workers = {count}: {error}"))
             })?;
             workers.threads.push(thread);
         }
@@ -172,7 +172,7 @@ impl Drop for Workers {
         self.desk.work.notify_all();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
-                tracing::warn!("a thread of the loader ended with a panic");
+                tracing::warn!("a loader thread panicked");
             }
         }
     }
@@ -186,8 +186,7 @@ fn serve(desk: &Desk, maker: &Maker, sampler: &Sampler, batches: u64) {
         let attempt = || maker.make(&sampler.order(epoch), epoch, number, &mut scratch);
         // A panic must not leave the training thread waiting.
         let made = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
-            let why =
-                format!("a thread of the loader panicked at batch {number}: {}", text(&*panic));
+            let why = format!("a loader thread panicked at batch {number}: {}", text(&*panic));
             Err(EngineError::Data(why))
         });
         desk.hand_in(&task, made);

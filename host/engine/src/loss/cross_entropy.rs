@@ -29,8 +29,8 @@ impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
         let classes = label::classes_or_shares(data).map_err(Self::refuse)?;
         if matches!(data.target, Target::Shares(_)) && self.ignore_index >= 0 {
-            let why = "ignore_index is for class numbers, and mixed labels are shares of classes";
-            return Err(Self::refuse(format!("{why}: leave it out, or the mixing")));
+            let why = "ignore_index needs class indices, and mixed labels are class probabilities";
+            return Err(Self::refuse(format!("{why}: remove it, or the mixing")));
         }
         let weights = class_weights(&self.class_weights, classes)
             .map_err(|why| Self::refuse_key("class_weights", why))?;

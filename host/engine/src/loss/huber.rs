@@ -21,7 +21,7 @@ impl Component<DataSpec, dyn Criterion> for Huber {
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
         if self.delta == 0.0 {
-            return Err(Self::refuse("delta = 0: give a number above 0, or use L1"));
+            return Err(Self::refuse("delta = 0: must be above 0, or use L1"));
         }
         label::values(data).map_err(Self::refuse)?;
         Ok(Box::new(self))

@@ -10,9 +10,9 @@ pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str>
     match data.target {
         Target::Classes(count) | Target::Tokens(count) => Ok(count),
         Target::Shares(_) => {
-            Err("the labels of this data set are shares of classes: use CrossEntropy")
+            Err("the labels of this data set are class probabilities: use CrossEntropy")
         }
-        Target::Values(_) => Err("the labels of this data set are no classes: use MSE"),
+        Target::Values(_) => Err("the labels of this data set are not classes: use MSE"),
     }
 }
 

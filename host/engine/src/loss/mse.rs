@@ -47,7 +47,7 @@ mod tests {
         let error = Mse {}.loss(&output, &label).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "loss `MSE`, for the label, wants shape [2, 1] as the output has, found [2]"
+            "loss `MSE`, for the label, expects shape [2, 1] as the output has, found [2]"
         );
     }
 }

@@ -23,7 +23,7 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
         if self.losses.is_empty() {
-            return Err(Self::refuse("losses is empty: name at least one"));
+            return Err(Self::refuse("losses is empty: add at least one"));
         }
         let terms = self.losses.into_iter().enumerate().map(|(index, Tree(table))| {
             let place = format!("losses.{index}");
@@ -36,14 +36,14 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
 /// One loss and its weight, or what is wrong with its table.
 fn term(table: Value, data: &DataSpec) -> std::result::Result<Term, String> {
     let Value::Table(mut fields) = table else {
-        return Err(format!("a table is wanted, found a {}", table.kind()));
+        return Err(format!("expected a table, found a {}", table.kind()));
     };
     let weight = fields.iter().position(|(key, _)| key == "weight");
     let weight = weight.map(|place| fields.remove(place).1);
     let weight = match weight.as_ref().map(Value::as_f64) {
         None => 1.0,
         Some(Some(weight)) if weight.is_finite() => weight,
-        Some(_) => return Err("`weight` is no number".to_owned()),
+        Some(_) => return Err("`weight` is not a number".to_owned()),
     };
     let choice = Choice::from_table("loss", Value::Table(fields))?;
     let criterion = choice.build(LOSSES, data);
@@ -111,7 +111,7 @@ mod tests {
     fn wrong_terms_are_told_with_their_place() {
         let good = || table(&[("type", "L1".into()), ("weight", 2.into())]);
         assert_eq!(error(vec![good()]), "");
-        assert_eq!(error(vec![]), "loss `Sum`: losses is empty: name at least one");
+        assert_eq!(error(vec![]), "loss `Sum`: losses is empty: add at least one");
         let second = |fields: &[(&str, Value)]| error(vec![good(), table(fields)]);
         assert_eq!(second(&[]), "loss `Sum`: losses.1: missing `type`, the name of a loss");
         assert_eq!(
@@ -124,12 +124,12 @@ mod tests {
         );
         assert_eq!(
             second(&[("type", "L1".into()), ("weight", "much".into())]),
-            "loss `Sum`: losses.1: `weight` is no number"
+            "loss `Sum`: losses.1: `weight` is not a number"
         );
         assert!(second(&[("type", "L1".into()), ("wieght", 1.into())]).contains("`wieght`"));
         assert_eq!(
             error(vec!["L1".into()]),
-            "loss `Sum`: losses.0: a table is wanted, found a string"
+            "loss `Sum`: losses.0: expected a table, found a string"
         );
     }
 }

@@ -103,7 +103,7 @@ fn shapes_are_never_stretched() {
     for case in golden().cases.into_iter().filter(|case| !case.classes) {
         let criterion = build(&case.r#type, &case.settings, Target::Values(vec![3])).unwrap();
         let error = criterion.loss(&output, &label).unwrap_err().to_string();
-        assert!(error.contains("for the label, wants shape [4, 1]"), "{error}");
+        assert!(error.contains("for the label, expects shape [4, 1]"), "{error}");
     }
 }
 
@@ -119,11 +119,11 @@ fn weights_that_do_not_fit_are_told() {
     );
     assert_eq!(
         error("NLL", "class_weights", &[1.0, -2.0], Target::Classes(2)),
-        "loss `NLL`: class_weights: -2 is negative or not finite: give numbers of at least 0"
+        "loss `NLL`: class_weights: -2 is negative or not finite: must be at least 0"
     );
     assert_eq!(
         error("BCEWithLogits", "pos_weight", &[1.0, f64::NAN], Target::Values(vec![2])),
-        "loss `BCEWithLogits`: pos_weight: NaN is negative or not finite: give numbers of at least 0"
+        "loss `BCEWithLogits`: pos_weight: NaN is negative or not finite: must be at least 0"
     );
     assert_eq!(
         error("BCEWithLogits", "pos_weight", &[1.0, 2.0], Target::Values(vec![3])),
@@ -131,7 +131,7 @@ fn weights_that_do_not_fit_are_told() {
     );
     let zero = Choice::new("Huber", &[("delta", 0.0.into())]).settings;
     let error = build("Huber", &Tree(zero), Target::Values(vec![3])).err().unwrap().to_string();
-    assert_eq!(error, "loss `Huber`: delta = 0: give a number above 0, or use L1");
+    assert_eq!(error, "loss `Huber`: delta = 0: must be above 0, or use L1");
 }
 
 #[test]

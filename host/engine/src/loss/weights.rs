@@ -11,7 +11,7 @@ pub(super) fn weights(numbers: &[f64], count: i64) -> std::result::Result<Option
         return Ok(None);
     }
     if let Some(wrong) = numbers.iter().find(|number| !number.is_finite() || **number < 0.0) {
-        return Err(format!("{wrong} is negative or not finite: give numbers of at least 0"));
+        return Err(format!("{wrong} is negative or not finite: must be at least 0"));
     }
     if i64::try_from(numbers.len()) != Ok(count) {
         return Err(format!("{} numbers: give {count}", numbers.len()));

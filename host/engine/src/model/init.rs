@@ -78,7 +78,7 @@ impl Init {
         match given.into_iter().find(|(_, given, meant)| *given && !meant) {
             None => Ok(()),
             Some((key, ..)) => {
-                Err(format!("init.{key} means nothing to an init of this type: leave it out"))
+                Err(format!("init.{key} does not apply to an init of this type: remove it"))
             }
         }
     }

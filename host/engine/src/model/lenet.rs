@@ -184,7 +184,7 @@ mod tests {
         let _alone = rng::TEST_LOCK.lock();
         let input = Tensor::zeros([9, 28, 28], (Kind::Float, Device::Cpu));
         let error = lenet(&[]).unwrap().forward(&input, Mode::Eval).unwrap_err();
-        let wanted = "model `LeNet` wants shape [batch, 1, 28, 28], found [9, 28, 28]";
+        let wanted = "model `LeNet` expects shape [batch, 1, 28, 28], found [9, 28, 28]";
         assert_eq!(error.to_string(), wanted);
     }
 }

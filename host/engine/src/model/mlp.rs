@@ -39,7 +39,7 @@ impl Component<ModelContext, dyn Model> for MlpSettings {
 
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
         if let Some(width) = self.hidden.iter().find(|width| **width < 1) {
-            return Err(Self::refuse(format!("a hidden width of {width}: give 1 or more")));
+            return Err(Self::refuse(format!("a hidden width of {width}: must be at least 1")));
         }
         let given: i64 = context.data.input.iter().product();
         let inputs = self.inputs.unwrap_or(given);
@@ -186,7 +186,7 @@ mod tests {
         let error = mlp(&[]).unwrap().forward(&input, Mode::Eval).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "model `MLP` wants shape [batch, 6] once flattened, found [9, 5]"
+            "model `MLP` expects shape [batch, 6] once flattened, found [9, 5]"
         );
     }
 }

@@ -57,7 +57,7 @@ impl ModelContext {
     /// How many numbers the model should give, as set or else as the data set says.
     fn outputs(&self, set: Option<i64>) -> std::result::Result<i64, &'static str> {
         set.or(self.data.outputs())
-            .ok_or("the data set does not say how many outputs are wanted: set outputs")
+            .ok_or("the data set does not define the number of outputs: set outputs")
     }
 
     /// Channels, rows and columns of the images, or what the samples are instead.

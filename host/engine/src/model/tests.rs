@@ -311,7 +311,7 @@ fn a_number_that_an_init_does_not_have_is_refused_by_every_model() {
         for name in ["MLP", "LeNet", "ResNet"] {
             let error = model(name, &[1, 28, 28], &[("init", init.clone())]).err().unwrap();
             let wanted = format!(
-                "model `{name}`: init.{key} means nothing to an init of this type: leave it out"
+                "model `{name}`: init.{key} does not apply to an init of this type: remove it"
             );
             assert_eq!(error.to_string(), wanted);
         }

@@ -28,12 +28,12 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
         let shown = self.path.display();
         let output = rehearse(&model, context).map_err(|why| {
             let input = input_shape(context);
-            Self::refuse(format!("{shown} does not take a batch of shape {input:?}: {why}"))
+            Self::refuse(format!("{shown} does not accept a batch of shape {input:?}: {why}"))
         })?;
         let wanted = wanted_output(context);
         if output != wanted {
             return Err(Self::refuse(format!(
-                "{shown} gives {output:?} for a batch of {}, but the data ask for {wanted:?}",
+                "{shown} gives {output:?} for a batch of {}, but the data needs {wanted:?}",
                 wanted[0]
             )));
         }
@@ -59,7 +59,7 @@ impl TorchScript {
         }
         let script = Script::load(path, context.device).map_err(|why| {
             refuse(format!(
-                "{shown} is no TorchScript file, or not a whole one ({}): write it with \
+                "{shown} is not a complete TorchScript file ({}): write it with \
                  torch.jit.script(model).save(path)",
                 why.text()
             ))

@@ -132,9 +132,12 @@ mod tests {
         let names: Vec<_> = optimizer.state().into_iter().map(|named| named.name).collect();
         assert_eq!(names, ["w.step", "w.exp_avg", "w.exp_avg_sq"]);
         let error = optimizer.load_state(&[]).unwrap_err().to_string();
-        assert!(error.starts_with("the saved optimizer does not fit: `w.step` is missing"));
+        assert!(error.starts_with("the saved optimizer does not match: `w.step` is missing"));
         let wrong = Choice::new("AdamW", &[("betas", vec![0.9].into())]);
         let error = wrong.build(OPTIMIZERS, &ParamSet::whole(&[param(&[1.0_f32])])).err().unwrap();
-        assert_eq!(error.to_string(), "optimizer `AdamW`: betas = [0.9]: give two numbers in 0..1");
+        assert_eq!(
+            error.to_string(),
+            "optimizer `AdamW`: betas = [0.9]: must be two numbers in 0..1"
+        );
     }
 }

@@ -6,6 +6,6 @@ pub(super) fn pair(betas: &[f64]) -> Result<[f64; 2], String> {
         [first, second] if [first, second].iter().all(|beta| (0.0..1.0).contains(beta)) => {
             Ok([first, second])
         }
-        _ => Err(format!("betas = {betas:?}: give two numbers in 0..1")),
+        _ => Err(format!("betas = {betas:?}: must be two numbers in 0..1")),
     }
 }

@@ -180,11 +180,11 @@ mod tests {
         };
         assert_eq!(
             error(vec![rule("heads.*", 1.0, None)]),
-            "no parameter is named `heads.*`: the nearest are `head.bias`, `head.weight`, `body.bias`"
+            "no parameter matches `heads.*`: the nearest are `head.bias`, `head.weight`, `body.bias`"
         );
         assert_eq!(
             error(vec![rule("head.*", 1.0, None), rule("*d.bias", 1.0, None)]),
-            "an earlier pattern takes every parameter that `*d.bias` matches: put it further up"
+            "earlier patterns already match every parameter of `*d.bias`: move it up"
         );
     }
 

@@ -255,7 +255,7 @@ mod tests {
         let strange = [param("w.momentum_buffer", &[1.0_f32, 2.0]), param("x", &[1.0_f32])];
         assert_eq!(
             optimizer.load_state(&strange).unwrap_err().to_string(),
-            "the saved optimizer does not fit: `w.momentum_buffer` wants [1], found [2], `x` is unexpected"
+            "the saved optimizer does not match: `w.momentum_buffer` wants [1], found [2], `x` is unexpected"
         );
     }
 }

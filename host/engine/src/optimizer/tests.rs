@@ -274,7 +274,7 @@ fn wrong_betas_are_told() {
     for name in ["Adam", "AdamW", "LAMB", "Lion"] {
         let choice = Choice::new(name, &[("betas", vec![0.9, 1.0].into())]);
         let error = choice.build(OPTIMIZERS, &ParamSet::whole(&start(Kind::Float))).err().unwrap();
-        let wanted = format!("optimizer `{name}`: betas = [0.9, 1.0]: give two numbers in 0..1");
+        let wanted = format!("optimizer `{name}`: betas = [0.9, 1.0]: must be two numbers in 0..1");
         assert_eq!(error.to_string(), wanted);
     }
 }

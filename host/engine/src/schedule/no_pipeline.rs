@@ -15,7 +15,7 @@ impl Component<ScheduleContext, Schedule> for NoPipeline {
 
     fn build(self, context: &ScheduleContext) -> Result<Box<Schedule>> {
         if context.accumulation == 0 {
-            return Err(Self::refuse("accumulation = 0: give 1 or more"));
+            return Err(Self::refuse("accumulation = 0: must be at least 1"));
         }
         Ok(Box::new(Schedule { parts: context.accumulation }))
     }

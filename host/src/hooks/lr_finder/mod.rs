@@ -68,7 +68,7 @@ impl LrFinder {
             Some(lr) => t.request_stop(&format!(
                 "the learning rate test is done: {lr:.2e} is where the loss falls fastest, see lr_finder.svg"
             )),
-            None => t.request_stop("the learning rate test is done: the loss fell nowhere"),
+            None => t.request_stop("the learning rate test is done: the loss never fell"),
         }
     }
 }

@@ -33,7 +33,7 @@ pub enum OpenError {
         symbol: String,
     },
     /// Anything else that the system's loader says.
-    #[error("the system's loader refused it: {reason}")]
+    #[error("the system's loader rejected it: {reason}")]
     Refused {
         /// Its own words.
         reason: String,

@@ -15,7 +15,7 @@ pub enum ElfError {
     #[error("the file is empty: build or copy it again")]
     Empty,
     /// It is something else.
-    #[error("not an ELF shared library, but {looks_like}: name the .so that the build made")]
+    #[error("not an ELF shared library, but {looks_like}: give the .so that the build produced")]
     NotElf {
         /// What its first bytes look like.
         looks_like: &'static str,
@@ -82,13 +82,13 @@ fn check_identity(bytes: &[u8]) -> Result<(), ElfError> {
     let bits = match bytes[4] {
         1 => 32,
         2 => 64,
-        other => return damaged(format!("{other} is no ELF class")),
+        other => return damaged(format!("{other} is not an ELF class")),
     };
     let order = [bytes[18], bytes[19]];
     let (machine, suffix) = match bytes[5] {
         1 => (u16::from_le_bytes(order), ""),
         2 => (u16::from_be_bytes(order), " (big-endian)"),
-        other => return damaged(format!("{other} is no ELF byte order")),
+        other => return damaged(format!("{other} is not an ELF byte order")),
     };
     let native = if cfg!(target_endian = "little") { 1 } else { 2 };
     if (bits, bytes[5], machine) == (64, native, machine::HOST) {
@@ -140,8 +140,8 @@ impl Elf<'_> {
                 "an executable",
                 "build it with crate-type = [\"cdylib\"], or link it with -shared",
             ),
-            4 => ("a core dump", "name the .so that the build made"),
-            other => return damaged(format!("{other} is no ELF file type")),
+            4 => ("a core dump", "give the .so that the build produced"),
+            other => return damaged(format!("{other} is not an ELF file type")),
         };
         Err(ElfError::NotShared { kind, fix })
     }

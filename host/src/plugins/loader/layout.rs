@@ -16,7 +16,7 @@ use hookrack_plugin_api::abi::PluginRootRef;
 /// The tables of the two sides are not the same, although their versions say so.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "its tables are not laid out as plugin-api {ours} has them ({difference}; the debug log has all of it): \
+    "the layout of its tables differs from plugin-api {ours} ({difference}; details are in the debug log): \
      rebuild it against plugin-api {ours}"
 )]
 pub struct LayoutMismatch {
@@ -33,7 +33,8 @@ pub(super) fn check(
     ours: VersionNumber,
 ) -> Result<(), LayoutMismatch> {
     let refused = |difference| LayoutMismatch { ours: ours.to_string(), difference };
-    let library = header.layout().ok_or_else(|| refused("it carries no layout".to_owned()))?;
+    let library =
+        header.layout().ok_or_else(|| refused("it has no layout information".to_owned()))?;
     let host = <PluginRootRef as StableAbi>::LAYOUT;
     let (older, newer) = if age(theirs) < age(ours) { (library, host) } else { (host, library) };
     // Fresh globals for each check: abi_stable's own remember the first library's tables, and then refuse a newer

@@ -16,7 +16,7 @@ pub enum LocateError {
     #[error("not a folder: `plugins.dirs` lists folders, a single library is named by `library`")]
     NotAFolder,
     /// A link points to nothing.
-    #[error("a link to {}, which is not there: make the link anew", .target.display())]
+    #[error("a link to {}, which does not exist: fix the link", .target.display())]
     BrokenLink {
         /// What it points to.
         target: PathBuf,
@@ -39,7 +39,7 @@ pub enum ReadError {
     #[error("is a pipe, a socket or a device, not a library file")]
     NotAFile,
     /// The user that runs the host may not read it.
-    #[error("may not be read by this user: check its permissions (chmod a+r)")]
+    #[error("is not readable by this user: check its permissions (chmod a+r)")]
     Forbidden,
     /// The disk or the network says no.
     #[error("cannot be read: {cause}")]

@@ -1,4 +1,4 @@
-//! The machines that an ELF file may be built for, and what a file is that is no ELF at all.
+//! The machines that an ELF file may be built for, and what a file is that is not an ELF at all.
 
 /// The host's own machine, as ELF numbers it.
 pub(super) const HOST: u16 = if cfg!(target_arch = "x86_64") {
@@ -36,7 +36,7 @@ pub(super) fn name(machine: u16, bits: u8) -> String {
     name.to_owned()
 }
 
-/// What a file that is no ELF file seems to be.
+/// What a file that is not an ELF file seems to be.
 pub(super) fn guess(bytes: &[u8]) -> &'static str {
     match bytes {
         [b'M', b'Z', ..] => "a Windows library",

@@ -18,7 +18,7 @@ pub enum RootError {
     /// It is a library, but no plugin.
     #[error(
         "exports neither `{ENTRY_SYMBOL}` nor a Rust root module: is it a hookrack plugin? \
-         (`export_plugin!` makes one of a crate, docs/plugin-guide.md has the C function)"
+         (in Rust use `export_plugin!`; docs/plugin-guide.md shows the C function)"
     )]
     NoSymbol,
     /// What it exports as a root module is something else.
@@ -57,11 +57,11 @@ pub enum RootError {
     Layout(#[from] LayoutMismatch),
     /// Its constructor panicked; the panic was caught on its side.
     #[error(
-        "its root module panicked while it was made: a bug in the plugin, rebuild it with `export_plugin!`"
+        "its root module panicked while it was created: a bug in the plugin, rebuild it with `export_plugin!`"
     )]
     Panicked,
     /// Its constructor gave up.
-    #[error("its root module could not be made: {reason}")]
+    #[error("its root module could not be created: {reason}")]
     Failed {
         /// Its own words.
         reason: String,

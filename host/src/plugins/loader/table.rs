@@ -30,7 +30,7 @@ pub enum TableError {
     },
     /// It is something else.
     #[error(
-        "its {table} is no hookrack table (magic {magic:#018x}): begin it with a header of HOOKRACK"
+        "its {table} is not a hookrack table (magic {magic:#018x}): begin it with a header of HOOKRACK"
     )]
     Magic {
         /// Which table.

@@ -42,7 +42,7 @@ unsafe extern "C" fn save_tensors(
     };
     desk.answer(|context| {
         let Some(run_dir) = &context.run_dir else {
-            return Err("this run leaves no directory".to_owned());
+            return Err("this run has no directory".to_owned());
         };
         if !is_inside(Path::new(file.as_ref())) || !file.ends_with(".safetensors") {
             return Err(format!(

@@ -157,7 +157,7 @@ impl Desk {
         let refusal = self.refusal.borrow();
         match (error.is_empty(), refusal.is_empty()) {
             (false, _) => error,
-            (true, false) => format!("{refusal} (it gave no reason of its own)"),
+            (true, false) => format!("{refusal} (the hook gave no reason)"),
             (true, true) => "it gave no reason".to_owned(),
         }
     }
@@ -208,7 +208,7 @@ impl Desk {
             Ok(Err(why)) => self.refuse(why),
             Err(payload) => {
                 let words = panics::describe(payload.as_ref());
-                self.refuse(format!("the host {words}: a bug of hookrack, please report it"))
+                self.refuse(format!("the host {words}: a bug in hookrack, please report it"))
             }
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn scoped_name<'a>(
     context: &Context,
 ) -> Result<Cow<'a, str>, String> {
     if name.is_empty() {
-        return Err("what is put needs a name".to_owned());
+        return Err("a logged value needs a name".to_owned());
     }
     let scope = desk.scope();
     Ok(match name.strip_prefix('@') {

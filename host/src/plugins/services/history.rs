@@ -55,7 +55,9 @@ unsafe extern "C" fn enter_scope(host: *mut c_void, name: HrStr) -> HrStatus {
     let (desk, name) = unsafe { (Desk::of(host), name.to_lossy()) };
     desk.answer(|_| {
         if name.is_empty() || name.contains(['/', '@']) {
-            return Err(format!("`{name}` is no scope: give a word without / and @"));
+            return Err(format!(
+                "`{name}` is not a valid scope: it must be a word without / and @"
+            ));
         }
         desk.enter_scope(&name);
         Ok(())

@@ -160,7 +160,7 @@ impl Scratch {
                 ARG_TEXT => row(tag::STR, arg),
                 ARG_INTS => self.lay_out_numbers(tag::INTS, arg),
                 ARG_FLOATS => self.lay_out_numbers(tag::FLOATS, arg),
-                kind => return Err(format!("this host knows no argument of kind {kind}")),
+                kind => return Err(format!("this host does not support arguments of kind {kind}")),
             };
             // SAFETY: every pointer leads to a tensor of the arena, or to memory that the caller lends; `call` keeps
             // the arena borrowed and clears the arguments before either is gone.

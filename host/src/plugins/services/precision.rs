@@ -19,7 +19,7 @@ unsafe extern "C" fn set_precision(host: *mut c_void, precision: u32) -> HrStatu
             PRECISION_FP32 => Precision::Fp32,
             PRECISION_BF16 => Precision::Bf16,
             PRECISION_FP16 => Precision::Fp16,
-            _ => return Err(format!("this host knows no precision {precision}")),
+            _ => return Err(format!("this host does not support precision {precision}")),
         };
         let mut engine = context.engine.borrow_mut();
         engine.set_precision(precision);

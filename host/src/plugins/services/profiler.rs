@@ -48,7 +48,7 @@ unsafe extern "C" fn stop(host: *mut c_void, file: HrStr) -> HrStatus {
 
 /// Where a trace goes; its folder is made.
 fn place(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
-    let run_dir = run_dir.ok_or("this run leaves no directory for a trace")?;
+    let run_dir = run_dir.ok_or("this run has no directory for a trace")?;
     let given = Path::new(file);
     if !(is_inside(given) || given.is_absolute()) || given.extension() != Some("json".as_ref()) {
         return Err(format!(

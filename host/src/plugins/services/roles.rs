@@ -15,7 +15,9 @@ unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
     unsafe { Desk::of(host) }.answer(|context| {
         if context.phase() != Phase::Train {
             let phase = context.phase().name();
-            return Err(format!("train_forward() is for training, and this is {phase}"));
+            return Err(format!(
+                "train_forward() is available in training only, and this is {phase}"
+            ));
         }
         // Nothing of the context stays borrowed while the hook is called.
         let role = context.forward_role.borrow().clone();

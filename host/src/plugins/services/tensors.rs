@@ -134,7 +134,7 @@ unsafe extern "C" fn name(host: *mut c_void, list: u32, index: usize, out: *mut 
         let tensors = match list {
             LIST_PARAMS | LIST_GRADS => engine.params(),
             LIST_BUFFERS => engine.buffers(),
-            _ => return Err(format!("this host knows no list {list}")),
+            _ => return Err(format!("this host does not support list {list}")),
         };
         let named = tensors.get(index).ok_or_else(|| format!("the list has no tensor {index}"))?;
         // SAFETY: the caller gives a place for one text; a model's names do not change.
@@ -192,7 +192,7 @@ unsafe extern "C" fn view(
     desk.answer(|context| {
         if flags & VIEW_WRITE != 0 && !desk.may_write {
             return Err(
-                "the hook asks to write, but its manifest does not say that it mutates anything"
+                "the hook asked to write, but its manifest does not declare that it mutates anything"
                     .to_owned(),
             );
         }

@@ -137,7 +137,7 @@ unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStat
             REQUEST_STOP => requests.stop(&desk.name, &why),
             REQUEST_VALIDATE => requests.validate = true,
             REQUEST_SAVE => requests.save(&desk.name),
-            _ => return Err(format!("this host knows no request {what}")),
+            _ => return Err(format!("this host does not support request {what}")),
         }
         Ok(())
     })

@@ -31,7 +31,7 @@ pub fn newest_valid(folder: &Path) -> Result<Option<Newest>, RunDirError> {
                 return Ok(Some(Newest { path, checkpoint, is_second_choice: first.is_some() }));
             }
             Err(error) => {
-                tracing::warn!("{error}; the checkpoint before it is used");
+                tracing::warn!("{error}; using the previous checkpoint");
                 first.get_or_insert(error);
             }
         }

@@ -95,10 +95,13 @@ impl Manifest {
         let damaged = |why: String| RunDirError::damaged(&path, why);
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
         if manifest.format != FORMAT {
-            return Err(damaged(format!("format {} is not one of this host's", manifest.format)));
+            return Err(damaged(format!(
+                "format {} is not supported by this host",
+                manifest.format
+            )));
         }
         if manifest.own_checksum() != manifest.sha256 || manifest.to_bytes() != bytes {
-            return Err(damaged("its own checksum does not fit".to_owned()));
+            return Err(damaged("its own checksum does not match".to_owned()));
         }
         Ok(manifest)
     }
@@ -116,10 +119,7 @@ impl Manifest {
             return Err(RunDirError::damaged(&path, why));
         }
         if sha256(&bytes) != expected.sha256 {
-            return Err(RunDirError::damaged(
-                &path,
-                "its checksum is not the one in MANIFEST.json",
-            ));
+            return Err(RunDirError::damaged(&path, "its checksum does not match MANIFEST.json"));
         }
         Ok(bytes)
     }

@@ -17,14 +17,16 @@ use std::path::Path;
 pub fn check(pattern: &str) -> Result<(), String> {
     let name = rendered(pattern, &About::default());
     let why = match name.as_str() {
-        "latest" | "best" => "the run's own files are called so",
-        _ if iter_of(&name).is_some() => "the checkpoints themselves are called so",
-        _ if name.starts_with('.') => "a name that begins with a dot is one of half a checkpoint",
-        _ if name.contains(['/', '\0']) => "a name has no `/`",
-        _ if name.len() > 200 => "it is longer than 200 letters",
+        "latest" | "best" => "the name is reserved for files of the run",
+        _ if iter_of(&name).is_some() => "the name is reserved for the checkpoints themselves",
+        _ if name.starts_with('.') => {
+            "names that begin with a dot are reserved for unfinished checkpoints"
+        }
+        _ if name.contains(['/', '\0']) => "it must not contain `/`",
+        _ if name.len() > 200 => "it is longer than 200 characters",
         _ => return Ok(()),
     };
-    Err(format!("`{pattern}` is no name for a checkpoint: {why}"))
+    Err(format!("`{pattern}` cannot name a checkpoint: {why}"))
 }
 
 fn rendered(pattern: &str, about: &About) -> String {
@@ -64,10 +66,10 @@ pub(super) fn give(folder: &Path, names: &[(String, u64)]) {
                 .map_err(|error| error.to_string())
                 .and_then(|()| atomic::rename(&temporary, &path).map_err(|e| e.to_string()))
         } else {
-            Err("something else is called so".to_owned())
+            Err("another file has that name".to_owned())
         };
         if let Err(why) = given {
-            tracing::warn!("{} is not named {name}: {why}", name_of(*iter));
+            tracing::warn!("could not give {} the name {name}: {why}", name_of(*iter));
         }
     }
 }
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn names_of_the_run_s_own_are_refused() {
         for pattern in ["latest", "best", "iter_{iter}", ".x", "a/b", "iter_{epoch}"] {
-            assert!(check(pattern).unwrap_err().contains("is no name"), "{pattern}");
+            assert!(check(pattern).unwrap_err().contains("cannot name a checkpoint"), "{pattern}");
         }
         for pattern in ["model_{iter}", "iter_{iter}_a", "model_best", "épo={epoch}"] {
             check(pattern).unwrap();

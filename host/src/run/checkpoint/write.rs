@@ -52,7 +52,7 @@ pub fn recover(folder: &Path) -> Result<(), RunDirError> {
             // The new one is in its place; what cannot be removed is in nobody's way.
             let _ = fs::remove_dir_all(&old);
         } else {
-            tracing::warn!("{} was being replaced when its run ended: it is kept", path.display());
+            tracing::warn!("{} was being replaced when its run ended: keeping it", path.display());
             atomic::rename(&old, &path)?;
         }
     }

@@ -79,7 +79,7 @@ mod artifacts {
             (Seat::of(host), file.to_lossy().into_owned(), entries)
         };
         let saved = seat.answer(|world, _| {
-            crate::ensure!(world.run_dir.is_some(), "this run leaves no directory");
+            crate::ensure!(world.run_dir.is_some(), "this run has no directory");
             let entry = |(name, handle)| Ok((name, world.tensor(handle)?.copy()));
             let tensors = entries.into_iter().map(entry).collect::<crate::Result<Vec<_>>>()?;
             world.files.insert(file, tensors);

@@ -40,14 +40,14 @@ impl Frame {
 /// The shape of a picture, or why there is none.
 pub(super) fn frame(shape: &[i64]) -> Result<Frame, String> {
     Frame::of_image(shape).ok_or_else(|| {
-        format!("samples have shape {shape:?}: it takes pictures, [channels, height, width]")
+        format!("samples have shape {shape:?}: expected images, [channels, height, width]")
     })
 }
 
 /// The error for samples that are no numbers.
 pub(super) fn no_tokens(spec: &super::DataSpec) -> Result<(), String> {
     if spec.has_tokens() {
-        Err("samples are tokens, which have no values to change".into())
+        Err("samples are tokens, which cannot be transformed".into())
     } else {
         Ok(())
     }

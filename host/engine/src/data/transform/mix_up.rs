@@ -21,7 +21,7 @@ impl Component<DataSpec, dyn Transform> for MixUp {
     fn build(self, data: &DataSpec) -> Result<Box<dyn Transform>> {
         no_tokens(data).map_err(Self::refuse)?;
         if self.alpha <= 0.0 {
-            return Err(Self::refuse(format!("alpha = {}: give a number above 0", self.alpha)));
+            return Err(Self::refuse(format!("alpha = {}: must be above 0", self.alpha)));
         }
         Ok(Box::new(self))
     }

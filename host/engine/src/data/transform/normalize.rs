@@ -33,7 +33,7 @@ impl Component<DataSpec, dyn Transform> for NormalizeSettings {
             }
         }
         if let Some(std) = self.std.iter().find(|std| **std <= 0.0) {
-            return Err(Self::refuse(format!("std = {std}: give a number above 0")));
+            return Err(Self::refuse(format!("std = {std}: must be above 0")));
         }
         Ok(Box::new(Normalize { mean: self.mean, std: self.std }))
     }

@@ -32,14 +32,14 @@ impl Component<DataSpec, dyn Transform> for RandomCropSettings {
             [height, width] if *height > 0 && *width > 0 => (*height, *width),
             other => {
                 return Err(Self::refuse(format!(
-                    "size = {other:?}: give height and width, [28, 28]"
+                    "size = {other:?}: must be [height, width], such as [28, 28]"
                 )));
             }
         };
         let room = [frame.height, frame.width].map(|side| side + 2 * self.padding);
         if height > room[0] || width > room[1] {
             let why = format!(
-                "a window of {height}x{width} is larger than the padded picture, {}x{}",
+                "a crop of {height}x{width} is larger than the padded image, {}x{}",
                 room[0], room[1]
             );
             return Err(Self::refuse(why));

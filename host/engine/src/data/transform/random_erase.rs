@@ -37,7 +37,7 @@ impl Component<DataSpec, dyn Transform> for RandomErase {
             let fits = matches!(range.as_slice(), [low, high] if 0.0 < *low && low <= high);
             if !fits {
                 let why =
-                    format!("{key} = {range:?}: give two numbers above 0, the smaller one first");
+                    format!("{key} = {range:?}: must be two numbers above 0 in increasing order");
                 return Err(Self::refuse(why));
             }
         }

@@ -263,16 +263,13 @@ fn transforms_that_do_not_fit_are_told_with_their_number() {
     );
     assert_eq!(
         error(&[("RandomFlip", &[])], &[12]),
-        (0, "transform `RandomFlip`: samples have shape [12]: it takes pictures, [channels, height, width]".into())
+        (0, "transform `RandomFlip`: samples have shape [12]: expected images, [channels, height, width]".into())
     );
     let nine: Settings<'_> = &[("size", Value::List(vec![Value::Int(9), Value::Int(9)]))];
     assert_eq!(
         error(&[("RandomCrop", nine)], &[1, 8, 8]),
-        (
-            0,
-            "transform `RandomCrop`: a window of 9x9 is larger than the padded picture, 8x8".into()
-        )
+        (0, "transform `RandomCrop`: a crop of 9x9 is larger than the padded image, 8x8".into())
     );
     let zero: Settings<'_> = &[("mean", list(&[0.0])), ("std", list(&[0.0]))];
-    assert!(error(&[("Normalize", zero)], &[1, 8, 8]).1.contains("std = 0: give a number above 0"));
+    assert!(error(&[("Normalize", zero)], &[1, 8, 8]).1.contains("std = 0: must be above 0"));
 }

@@ -81,13 +81,11 @@ impl GptSettings {
     fn sides(&self, context: &ModelContext) -> std::result::Result<Sides, String> {
         let (Target::Tokens(known), &[row]) = (&context.data.target, context.data.input.as_slice())
         else {
-            return Err(
-                "it takes rows of tokens, which this data set does not have: use Text".into()
-            );
+            return Err("it takes tokens, which this data set does not have: use Text".into());
         };
         let Self { heads, width, .. } = *self;
         if width % heads != 0 {
-            return Err(format!("width = {width} is no multiple of heads = {heads}"));
+            return Err(format!("width = {width} is not a multiple of heads = {heads}"));
         }
         let (places, vocab) = (self.context.unwrap_or(row), self.vocab.unwrap_or(*known));
         if places < row {
@@ -201,7 +199,7 @@ mod tests {
     fn what_does_not_fit_is_told() {
         let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, Value)]| gpt(settings).err().unwrap().to_string();
-        let wanted = "model `GPT`: width = 8 is no multiple of heads = 3";
+        let wanted = "model `GPT`: width = 8 is not a multiple of heads = 3";
         assert_eq!(text(&[("heads", 3_i64.into())]), wanted);
         let wanted = "model `GPT`: context = 4, but a row of the data has 6 tokens";
         assert_eq!(text(&[("context", 4_i64.into())]), wanted);

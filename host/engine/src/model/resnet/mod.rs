@@ -65,9 +65,8 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
         let image = context.image().map_err(Self::refuse)?;
         let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
-        let (counts, bottleneck) = blocks(self.depth).ok_or_else(|| {
-            Self::refuse(format!("depth = {}: there are 18, 34 and 50", self.depth))
-        })?;
+        let (counts, bottleneck) = blocks(self.depth)
+            .ok_or_else(|| Self::refuse(format!("depth = {}: must be 18, 34 or 50", self.depth)))?;
         let mut roster = Roster::new(context.device, self.init.clone());
         let side = if self.stem == Stem::Cifar { 3 } else { 7 };
         let stride = if self.stem == Stem::Cifar { 1 } else { 2 };
@@ -194,7 +193,7 @@ mod tests {
         };
         assert_eq!(
             text(&[3, 8, 8], &[("depth", 20_i64.into())]),
-            "model `ResNet`: depth = 20: there are 18, 34 and 50"
+            "model `ResNet`: depth = 20: must be 18, 34 or 50"
         );
         assert_eq!(
             text(&[64], &[]),

@@ -28,7 +28,7 @@ impl LinearLayer {
         let inputs = site.flow.last(self.inputs)?;
         let outputs = self.outputs.or(site.flow.outputs);
         let outputs =
-            outputs.ok_or("the data set does not say how many outputs are wanted: set outputs")?;
+            outputs.ok_or("the data set does not define the number of outputs: set outputs")?;
         Ok([inputs, outputs])
     }
 }

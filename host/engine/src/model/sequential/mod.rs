@@ -59,7 +59,7 @@ impl Component<ModelContext, dyn Model> for SequentialSettings {
         let DataSpec { input, target } = &context.data;
         self.init.check().map_err(Self::refuse)?;
         let last = self.layers.len().checked_sub(1);
-        let last = last.ok_or_else(|| Self::refuse("layers is empty: name at least one"))?;
+        let last = last.ok_or_else(|| Self::refuse("layers is empty: add at least one"))?;
         let name = type_of(&self.layers[last]);
         let tokens = if let Target::Tokens(count) = target { Some(*count) } else { None };
         let flow = Flow { shape: input.clone(), tokens, outputs: context.data.outputs() };
@@ -68,7 +68,7 @@ impl Component<ModelContext, dyn Model> for SequentialSettings {
         if output != wanted {
             let path = format!("layers.{last}");
             let why =
-                format!("the last layer gives shape {output:?}, but the data wants {wanted:?}");
+                format!("the last layer gives shape {output:?}, but the data needs {wanted:?}");
             return Err(EngineError::Layer { path, name, why });
         }
         let mut roster = Roster::new(context.device, self.init);

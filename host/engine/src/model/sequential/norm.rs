@@ -39,7 +39,7 @@ impl Component<Site, Plan> for NormLayer {
         let shape = site.flow.numbers().map_err(Self::refuse)?.to_vec();
         let (output, path) = (site.flow.clone(), site.path.clone());
         if self.kind != NormKind::Group && self.groups.is_some() {
-            return Err(Self::refuse("groups goes with kind = \"group\": leave it out"));
+            return Err(Self::refuse("groups requires kind = \"group\": remove it"));
         }
         let (channels, last) = match (shape.as_slice(), self.kind) {
             ([channels] | [channels, _, _], _) => (*channels, shape.clone()),

@@ -44,7 +44,7 @@ impl PoolLayer {
         if kind == PoolKind::Global {
             if kernel.or(stride).or(padding).is_some() {
                 return Err(
-                    "kind = \"global\" has no kernel, stride or padding: leave them out".into()
+                    "kind = \"global\" has no kernel, stride or padding: remove them".into()
                 );
             }
             let kept = match site.flow.numbers()? {

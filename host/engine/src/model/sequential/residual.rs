@@ -25,7 +25,7 @@ impl Component<Site, Plan> for ResidualLayer {
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         if self.layers.is_empty() {
-            return Err(Self::refuse("layers is empty: name at least one"));
+            return Err(Self::refuse("layers is empty: add at least one"));
         }
         site.flow.numbers().map_err(Self::refuse)?;
         let inner = chain(self.layers, &format!("{}.layers", site.path), site.flow.clone())?;

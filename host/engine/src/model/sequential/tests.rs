@@ -36,7 +36,7 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
         ),
         (
             format!("[{conv}]"),
-            "layers.0 (conv): the last layer gives shape [6, 6, 6], but the data wants [10]",
+            "layers.0 (conv): the last layer gives shape [6, 6, 6], but the data needs [10]",
         ),
         (
             format!(r#"[{{"type": "residual", "layers": [{conv}]}}]"#),
@@ -64,11 +64,8 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
             r#"[{"type": "dropout", "share": 2}]"#.to_owned(),
             "layers.0 (dropout): share = 2 is more than 1",
         ),
-        (
-            r#"[{"outputs": 6}]"#.to_owned(),
-            "layers.0 (layer): `type` says which layer: it is missing",
-        ),
-        ("[]".to_owned(), "model `Sequential`: layers is empty: name at least one"),
+        (r#"[{"outputs": 6}]"#.to_owned(), "layers.0 (layer): missing `type`, the name of a layer"),
+        ("[]".to_owned(), "model `Sequential`: layers is empty: add at least one"),
     ] {
         let error = build(&layers, &[3, 8, 8], Target::Classes(10)).err().unwrap();
         assert_eq!(error.to_string(), wanted, "{layers}");

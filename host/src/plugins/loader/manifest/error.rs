@@ -4,7 +4,7 @@
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// A table has no name.
-    #[error("{subject} has no name: set the name by which a config is to call it")]
+    #[error("{subject} has no name: set the name that configs use")]
     Unnamed {
         /// Which.
         subject: String,
@@ -30,7 +30,7 @@ pub enum ManifestError {
         subject: String,
     },
     /// It is no JSON object, or one without what it must have.
-    #[error("the manifest of {subject} is broken: {cause}")]
+    #[error("the manifest of {subject} is invalid: {cause}")]
     Json {
         /// Whose.
         subject: String,
@@ -38,7 +38,7 @@ pub enum ManifestError {
         cause: String,
     },
     /// It speaks of another hook.
-    #[error("the manifest of {subject} is that of `{says}`: give both the same name")]
+    #[error("the manifest of {subject} names `{says}`: use the same name in both")]
     Name {
         /// Whose.
         subject: String,

@@ -176,10 +176,10 @@ mod tests {
     #[test]
     fn a_broken_manifest_tells_hook_and_position() {
         let error = parse(false, "{\"points\": [\"before_run\",\n ]}").unwrap_err();
-        let expected = "the manifest of hook `Ema` is broken: trailing comma at line 2 column 2";
+        let expected = "the manifest of hook `Ema` is invalid: trailing comma at line 2 column 2";
         assert_eq!(error, expected);
         let error = parse(false, r#"{"name":"Emma","points":[]}"#).unwrap_err();
-        assert_eq!(error, "the manifest of hook `Ema` is that of `Emma`: give both the same name");
+        assert_eq!(error, "the manifest of hook `Ema` names `Emma`: use the same name in both");
         let error = parse(false, r#"{"doc":"x"}"#).unwrap_err();
         assert!(error.contains("missing field `points`"), "{error}");
     }

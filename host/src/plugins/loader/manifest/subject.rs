@@ -46,7 +46,7 @@ impl Subject<'_> {
                 Some(point) if points.contains(&point) => {}
                 Some(point) => points.push(point),
                 None if self.newer => {
-                    tracing::debug!("{self} wants {name}, a point that this host does not have");
+                    tracing::debug!("{self} uses {name}, a point that this host does not have");
                     unknown.push(name);
                 }
                 None => {
