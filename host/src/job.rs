@@ -22,13 +22,13 @@ pub struct Job {
     pub inventory: Inventory,
     /// The hooks and metrics of the run, in the order of the config.
     pub members: Vec<Member>,
-    /// Who runs where.
+    /// The hooks of each point.
     pub plan: Plan,
 }
 
 /// A hook or metric of a run.
 pub struct Member {
-    /// What it is and where it runs.
+    /// Its configuration and points.
     pub seat: Seat,
     /// Its settings.
     pub settings: Value,

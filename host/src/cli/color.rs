@@ -1,4 +1,4 @@
-//! Whether messages are coloured: `--color`, then what the environment asks for, then whether anybody looks.
+//! Whether messages are coloured: `--color`, then the environment, then whether the output is a terminal.
 
 use clap::ValueEnum;
 use std::io::{self, IsTerminal as _};
@@ -25,7 +25,7 @@ pub(super) fn on_stderr() -> bool {
 }
 
 impl Color {
-    /// What the arguments ask for; clap is told before it reads them, because it colours its own messages.
+    /// What the arguments request; clap needs to know before it parses them, because it colours its own messages.
     pub(super) fn of_args(args: impl Iterator<Item = std::ffi::OsString>) -> Self {
         let args: Vec<_> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
         let args = args.split(|arg| arg == "--").next().unwrap_or_default();
@@ -35,7 +35,7 @@ impl Color {
         words.filter_map(|word| Self::from_str(word, false).ok()).next_back().unwrap_or_default()
     }
 
-    /// Applies it to everything that is printed from now on.
+    /// Applies it to all further output.
     pub(super) fn apply(self) {
         let wants = |is_terminal| self.wants(is_terminal, |name| std::env::var(name).ok());
         STDERR.store(wants(io::stderr().is_terminal()), Ordering::Relaxed);

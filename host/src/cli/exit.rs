@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 /// Config or usage.
 const CONFIG: u8 = 2;
-/// A plugin would not load.
+/// A plugin failed to load.
 const PLUGIN: u8 = 3;
 /// A hook failed under abort.
 const HOOK: u8 = 4;
@@ -26,7 +26,7 @@ const TRAINING: u8 = 5;
 /// Could not write.
 const FILES: u8 = 6;
 
-/// Why a command could not do its work.
+/// Why a command failed.
 pub(super) struct Failure {
     code: u8,
     message: String,
@@ -37,12 +37,12 @@ impl Failure {
         Self { code, message: format!("error: {message}") }
     }
 
-    /// A mistake in what was typed.
+    /// An invalid command line.
     pub(super) fn usage(message: impl Display) -> Self {
         Self::new(CONFIG, message)
     }
 
-    /// Training did not do what it must.
+    /// Training failed.
     pub(super) fn training(message: impl Display) -> Self {
         Self::new(TRAINING, message)
     }
@@ -52,12 +52,12 @@ impl Failure {
         Self::new(FILES, format!("could not write {}: {error}", path.display()))
     }
 
-    /// What the command was asked for did not arrive.
+    /// The command could not print its output.
     pub(super) fn could_not_print(error: &std::io::Error) -> Self {
         Self::new(FILES, format!("could not write to standard output: {error}"))
     }
 
-    /// The person or the system ended it.
+    /// Interrupted by a signal.
     pub(super) fn interrupted(signal: Signal) -> Self {
         Self::new(signal.exit_code(), format!("interrupted by {}", signal.name()))
     }
@@ -79,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// Prints the message, as an object of JSON where a program reads it, and gives the code.
+    /// Prints the message, as a JSON object with `--json`, and returns the code.
     pub(super) fn report(&self, json: bool) -> ExitCode {
         let message = self.message.trim_end();
         if json {

@@ -1,4 +1,4 @@
-//! `hookrack export`: weights out of a run, for whoever uses the model.
+//! `hookrack export`: writes the weights of a run to one file.
 
 use super::exit::Failure;
 use crate::run::checkpoint::{self, Checkpoint};
@@ -60,7 +60,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The model with the average of the first hook that keeps one, in the place of its own parameters.
+/// The model with its parameters replaced by the average of the first hook that has one.
 fn averaged(checkpoint: Checkpoint) -> Option<Vec<(String, Tensor)>> {
     let key = |name: &str| format!("average.{name}");
     let Checkpoint { mut model, hooks, .. } = checkpoint;

@@ -1,4 +1,4 @@
-//! `hookrack train --fast-dev-run`: a few batches of everything, to see that a run would work, and nothing left of it.
+//! `hookrack train --fast-dev-run`: a few batches of everything, to see that a run would work; leaves no files.
 
 use super::ConfigSource;
 use super::exit::Failure;
@@ -13,7 +13,7 @@ use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Level, Point};
 use serde_json::json;
 
-/// How much of a run is tried; all of it where nothing is said.
+/// How much of a run to try; by default all of it.
 #[derive(Args, Clone, Copy)]
 pub(super) struct FastDevRun {
     /// Run one epoch of N batches (default 1) of train and val, with all hooks; write no checkpoint and keep no run directory
@@ -37,7 +37,7 @@ fn batches(text: &str) -> Result<u64, String> {
 }
 
 impl FastDevRun {
-    /// Whether the run is only tried.
+    /// Whether this is a trial run.
     pub(super) fn is_on(self) -> bool {
         self.batches.is_some()
     }
@@ -63,7 +63,7 @@ impl FastDevRun {
         Ok((job, parts))
     }
 
-    /// What the run begins with.
+    /// What the run starts from.
     pub(super) fn find(
         self,
         place: &Place,
@@ -83,7 +83,7 @@ impl FastDevRun {
         }
     }
 
-    /// Says what is done; false for a run like any other.
+    /// Prints that this is a trial run; returns false if it is not.
     pub(super) fn announce(self, json: bool) -> bool {
         let Some(batches) = self.batches else { return false };
         if json {

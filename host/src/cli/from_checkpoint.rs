@@ -1,4 +1,4 @@
-//! `--checkpoint PATH`: what commands that only use a model begin with.
+//! `--checkpoint PATH`: for commands that only use a model.
 
 use super::exit::Failure;
 use crate::run::checkpoint;
@@ -6,7 +6,7 @@ use crate::train::Resume;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Which checkpoint, and how strictly it is taken.
+/// Which checkpoint, and how strictly it is loaded.
 #[derive(Args)]
 pub(super) struct FromCheckpoint {
     /// Checkpoint, or run directory (uses its newest checkpoint)

@@ -1,13 +1,13 @@
-//! The command line: what may be typed, and what each command does.
+//! The command line: arguments and commands.
 
-/// Prints a line to standard output; whether all lines arrived is looked at once, when the command is through.
+/// Prints a line to standard output; errors are checked once, at the end of the command.
 macro_rules! say {
     ($($arg:tt)*) => {
         $crate::stdio::print_line(format_args!($($arg)*))
     };
 }
 
-/// What stands at the end of a command's help.
+/// The end of a command's help.
 macro_rules! help {
     ($examples:literal) => {
         concat!(
@@ -129,7 +129,7 @@ impl ConfigSource {
     }
 }
 
-/// Runs what was typed.
+/// Runs the command line.
 pub fn main() -> ExitCode {
     let cli = match parse() {
         Ok(cli) => cli,
@@ -147,7 +147,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Reads the arguments; where there is nothing to run, what was to be said is said.
+/// Parses the arguments; prints help and errors itself.
 fn parse() -> Result<Cli, ExitCode> {
     let command = Cli::command().color(Color::of_args(std::env::args_os()).for_clap());
     let matches = command.try_get_matches();
@@ -161,7 +161,7 @@ fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
-/// The exit code of a command that did its work: what it printed must have arrived.
+/// The exit code of a successful command: its output must have been written.
 fn printed() -> ExitCode {
     match crate::stdio::outcome() {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `hookrack plan`: the table that the run will be called by.
+//! `hookrack plan`: which hooks run at each point, in order.
 
 use super::ConfigSource;
 use super::exit::Failure;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says which values are read before they are written.
+/// Warns about values that are read before they are written.
 pub(super) fn warn_of_stale_reads(job: &Job) {
     for read in job.stale_reads() {
         tracing::warn!("{read}");

@@ -1,4 +1,4 @@
-//! The learning rate of a config over its whole run, drawn as an SVG that needs nothing else.
+//! The learning rate of a config over its whole run, plotted as a self-contained SVG.
 
 use super::exit::Failure;
 use crate::engine::lr::Horizon;
@@ -9,17 +9,17 @@ use crate::train::{Parts, iters_in_epoch};
 use hookrack_chart::{Axis, Chart, Line, Scale};
 use std::path::Path;
 
-/// More points than pixels are of no use.
+/// More points than pixels would be wasted.
 const MOST_POINTS: u64 = 2000;
 
-/// A curve for each parameter group, with the words around it.
+/// A curve per parameter group, with title and axes.
 struct Plot {
     title: String,
     iters: u64,
     curves: Vec<Vec<(u64, f64)>>,
 }
 
-/// Builds what the config describes, trains nothing, and draws the rate that each iteration would have.
+/// Builds what the config describes and plots the rate of each iteration, without training.
 pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let config = &job.config;
     let Parts { loaders, mut engine, horizon } = Parts::build(config)?;

@@ -1,9 +1,9 @@
-//! Hands an interrupted job back to the batch system that told it to end.
+//! Requeues an interrupted job in the batch system that ended it.
 
 use crate::train::{Ending, Signal};
 use std::process::Command;
 
-/// Has SLURM start the job again, where it sent the signal that says so. The next start goes on by `--resume`.
+/// Asks SLURM to requeue the job if it sent SIGUSR1. The next start resumes with `--resume`.
 pub(super) fn requeue(ending: &Ending) {
     let Ending::Interrupted(Signal::User) = ending else { return };
     let Some(job) = std::env::var_os("SLURM_JOB_ID") else { return };

@@ -1,4 +1,4 @@
-//! Where a training run begins: in a new folder, or where a checkpoint of an old one was taken.
+//! Where a training run starts: in a new folder, or from a checkpoint.
 
 use super::exit::Failure;
 use crate::config::ResolvedConfig;
@@ -8,7 +8,7 @@ use crate::run::{COMPLETED, Difference, PastRun, RunDir, RunLock, differences};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Where a run goes and what it begins with.
+/// The run directory and what to resume from.
 #[derive(Args)]
 pub(super) struct Place {
     /// Directory of this run, new or empty [default: <run.dir>/<run.name>, numbered if it exists]
@@ -26,47 +26,47 @@ pub(super) struct Place {
     pub(super) force: bool,
 }
 
-/// What a run begins with: looked for, locked and read, and nothing written yet.
+/// What a run starts from: found, locked and read, with nothing written yet.
 pub(super) struct Found {
     folder: Folder,
     checkpoint: Option<(PathBuf, Checkpoint)>,
 }
 
-/// Where a run is to be.
+/// The directory of a run.
 enum Folder {
-    /// In a folder that is yet to be made: this one, or one that is named by the config.
+    /// A new folder: this one, or one named by the config.
     New(Option<PathBuf>),
-    /// In one that is removed at the end.
+    /// A temporary folder, removed at the end.
     Temporary,
-    /// In its own, from the checkpoint on.
+    /// Its existing folder, resumed from the checkpoint.
     Same(RunDir, RunLock),
-    /// In its own, where it came to no checkpoint: what it left is set aside.
+    /// Its existing folder without a checkpoint: the earlier files are moved aside.
     Again(RunDir, RunLock),
 }
 
 /// What `--resume` finds.
 pub(super) enum Search {
-    /// Something to do.
+    /// A run to start or resume.
     Run(Box<Found>),
-    /// A run that did all it was asked for.
+    /// A run that is complete.
     Complete(RunDir, PastRun),
 }
 
-/// Where a run begins.
+/// Where a run starts.
 pub(super) struct Start {
     /// Its folder.
     pub(super) run: RunDir,
-    /// The checkpoint it is taken up from.
+    /// The checkpoint it resumes from.
     pub(super) checkpoint: Option<(PathBuf, Checkpoint)>,
-    /// Whether the folder's files are gone on with; else they are begun.
+    /// Whether the existing files are continued; otherwise they are created.
     pub(super) goes_on: bool,
-    /// Nobody else trains there.
+    /// Keeps other processes from training there.
     _lock: RunLock,
-    /// What removes the folder of a run of which nothing is kept. After the lock, which is in it.
+    /// Removes the folder of a temporary run. Declared after the lock, which is in it.
     _removal: Option<Removal>,
 }
 
-/// Removes a folder at its end.
+/// Removes a folder when dropped.
 struct Removal(PathBuf);
 
 impl Drop for Removal {
@@ -93,12 +93,12 @@ impl Found {
         Self { folder: Folder::Temporary, checkpoint: None }
     }
 
-    /// Whether the run begins with a checkpoint, and so with its weights.
+    /// Whether the run starts from a checkpoint, and so with its weights.
     pub(super) fn has_checkpoint(&self) -> bool {
         self.checkpoint.is_some()
     }
 
-    /// Makes the folder where there is none yet. Of a run that goes on nothing is changed here.
+    /// Creates the folder if needed. An existing run is not changed here.
     pub(super) fn open(self, config: &ResolvedConfig) -> Result<Start, Failure> {
         let Self { folder, checkpoint } = self;
         let goes_on = matches!(folder, Folder::Same(..));
@@ -128,7 +128,7 @@ impl Found {
     }
 }
 
-/// A folder for a run that begins.
+/// A folder for a new run.
 fn fresh(path: Option<&Path>, config: &ResolvedConfig) -> Result<(RunDir, RunLock), Failure> {
     let taken = |path: &Path| {
         Err(Failure::usage(format!(
@@ -149,11 +149,11 @@ fn fresh(path: Option<&Path>, config: &ResolvedConfig) -> Result<(RunDir, RunLoc
 }
 
 impl Place {
-    /// The config of a command that names none but after `--resume`: what stands there is a file, and checkpoints are
+    /// The config, if the only path was given after `--resume`: it is a file then, whereas checkpoints are
     /// folders.
     ///
     /// # Errors
-    /// There is no config at all.
+    /// No config was given.
     pub(super) fn config_after_resume(&mut self) -> Result<PathBuf, String> {
         match self.resume.take() {
             Some(Some(path)) if path.is_file() || path.extension() == Some("toml".as_ref()) => {
@@ -175,7 +175,7 @@ impl Place {
         }
     }
 
-    /// Looks for what the run begins with. A run that is to go on is locked before anything of it is read.
+    /// Finds what the run starts from. An existing run is locked before anything in it is read.
     pub(super) fn find(
         &self,
         config: &ResolvedConfig,
@@ -206,7 +206,7 @@ impl Place {
         }
     }
 
-    /// Goes on with a run where it was.
+    /// Resumes a run from its newest checkpoint.
     fn newest(&self, run: &Path, horizon: Horizon, now: &Provenance) -> Result<Search, Failure> {
         let (run, lock) = locked(run)?;
         let newest = checkpoint::newest_valid(&run.checkpoints())?;
@@ -229,7 +229,7 @@ impl Place {
         }
     }
 
-    /// Goes on in the run that a checkpoint belongs to. Later ones are passed over from then on.
+    /// Resumes the run that a checkpoint belongs to. Its later checkpoints are ignored from then on.
     fn named(&self, run: &Path, path: &Path, now: &Provenance) -> Result<Search, Failure> {
         let (run, lock) = locked(run)?;
         let found = checkpoint::open(path)?;
@@ -237,7 +237,7 @@ impl Place {
         Ok(Found { folder: Folder::Same(run, lock), checkpoint: Some(found) }.into())
     }
 
-    /// Tells what differs from the run that wrote the checkpoint; refuses what cannot work.
+    /// Reports differences from the run that wrote the checkpoint; fails if resuming cannot work.
     fn compare(&self, found: &(PathBuf, Checkpoint), now: &Provenance) -> Result<(), Failure> {
         let all = differences(&found.1.facts.provenance, now);
         for difference in &all {
@@ -256,7 +256,7 @@ impl Place {
     }
 }
 
-/// The run at a path, locked; what a killed process left there is settled where nobody else can be at work.
+/// The run at a path, locked; cleans up after a killed process if no other process can be at work there.
 fn locked(run: &Path) -> Result<(RunDir, RunLock), Failure> {
     let run = RunDir::claim(run)?;
     let lock = RunLock::take(run.path())?;
@@ -266,7 +266,7 @@ fn locked(run: &Path) -> Result<(RunDir, RunLock), Failure> {
     Ok((run, lock))
 }
 
-/// The checkpoint that a path means: the newest whole one of a run, or itself.
+/// The checkpoint at a path: the newest intact one of a run, or the path itself.
 fn newest_in(path: &Path) -> Result<(PathBuf, Checkpoint), Failure> {
     match checkpoint::newest_valid(&path.join("checkpoints"))? {
         Some(newest) => Ok((newest.path, newest.checkpoint)),
@@ -274,8 +274,8 @@ fn newest_in(path: &Path) -> Result<(PathBuf, Checkpoint), Failure> {
     }
 }
 
-/// The run directory that a path is or stands in: one of its checkpoints, or the folder of them. Also where
-/// `checkpoints` leads elsewhere.
+/// The run directory that a path is or belongs to: one of its checkpoints, or their folder. Also if
+/// `checkpoints` is a link to another folder.
 fn run_around(path: &Path) -> Option<PathBuf> {
     if RunDir::holds_run(path) {
         return Some(path.to_owned());
@@ -285,7 +285,7 @@ fn run_around(path: &Path) -> Option<PathBuf> {
     folder.parent().filter(|run| RunDir::holds_run(run)).map(Path::to_owned)
 }
 
-/// Whether a path that leads into a run leads to its newest checkpoint.
+/// Whether a path inside a run stands for its newest checkpoint.
 fn same(run: &Path, path: &Path) -> bool {
     path == run || path.file_name().is_some_and(|name| name == "checkpoints")
 }

@@ -1,5 +1,5 @@
-//! What `verify-resume` compares: everything of a run's last checkpoint, every value of `metrics.json`, and what each hook and
-//! metric holds, as the live objects say it.
+//! What `verify-resume` compares: everything in a run's last checkpoint, every value of `metrics.json`, and the state of
+//! each hook and metric, as reported by the live objects.
 
 use super::exit::Failure;
 use crate::engine::SavedState;
@@ -12,14 +12,14 @@ use std::fmt;
 use std::path::Path;
 use tch::Tensor;
 
-/// When something was so; what went wrong first is told first.
+/// When a value was taken; the earliest difference is reported first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum When {
     Resumed,
     End,
 }
 
-/// The name of something that is compared.
+/// The name of a compared value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fact {
     when: When,
@@ -36,7 +36,7 @@ impl fmt::Display for Fact {
     }
 }
 
-/// What is compared, as text.
+/// The compared values, as text.
 #[derive(Default)]
 pub(super) struct Facts(BTreeMap<Fact, String>);
 
@@ -46,7 +46,7 @@ impl Facts {
         self.0.len()
     }
 
-    /// What is not the same in both, or only in one.
+    /// The values that differ, or exist in only one.
     pub(super) fn differing(&self, other: &Self) -> Vec<Fact> {
         let names: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
         names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name)).cloned().collect()
@@ -70,10 +70,10 @@ impl Facts {
     }
 }
 
-/// What a run has come to at iteration `iter`, and what its hooks held on the way.
+/// The results of a run at iteration `iter`, and the state of its hooks.
 ///
 /// # Errors
-/// The run left something else than it should, or its checkpoint is not what its hooks hold.
+/// A file is missing or damaged, or the checkpoint does not match the state of the hooks.
 pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
     let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint::read(&path)?;
@@ -104,7 +104,7 @@ fn read_held(path: &Path) -> Result<Held, RunDirError> {
     serde_json::from_slice(&bytes).map_err(|error| RunDirError::damaged(path, error.to_string()))
 }
 
-/// Refuses a checkpoint that does not give back what the hooks gave it.
+/// Fails if a checkpoint does not contain what the hooks saved.
 fn compare_saved(
     checkpoint: &Path,
     saved: &BTreeMap<String, SavedState>,

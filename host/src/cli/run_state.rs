@@ -1,11 +1,11 @@
-//! What a run directory tells about its run, also while it goes on and after it was killed.
+//! The state of a run, read from its directory, also while it is running or after it was killed.
 
 use crate::run::{RunLock, checkpoint};
 use hookrack_plugin_api::Phase;
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};
 
-/// A run, by what it has left.
+/// The state of a run, from its files.
 pub(super) struct RunState {
     pub(super) name: String,
     path: PathBuf,
@@ -76,7 +76,7 @@ impl RunState {
     }
 }
 
-/// How far a run came and its best values: by its record, or, where that has no end yet, by what it has left so far.
+/// The progress of a run and its best values: from its record, or from its other files while the record has no end.
 fn reached(path: &Path, record: &Json) -> (u64, u64, Vec<(String, f64)>) {
     let of_validation = |(name, _): &(String, f64)| name.starts_with("val/");
     if let Some(iter) = record["iter"].as_u64() {

@@ -1,4 +1,4 @@
-//! `hookrack runs`: what is in a folder of runs, and which of them are alive.
+//! `hookrack runs`: the runs in a folder and their states.
 
 use super::exit::Failure;
 use super::run_state::RunState;

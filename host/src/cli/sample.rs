@@ -1,4 +1,4 @@
-//! `hookrack predict --prompt`: a text that a model of tokens goes on with.
+//! `hookrack predict --prompt`: continues a text with a language model.
 
 use super::exit::{Failure, code_of};
 use crate::engine::generate::Drawing;
@@ -10,7 +10,7 @@ use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// How a prompt is gone on with.
+/// How a prompt is continued.
 #[derive(Args)]
 pub(super) struct SampleArgs {
     /// Continue this text and print it, instead of predicting [data.pred]; for language models such as GPT. Where the
@@ -36,7 +36,7 @@ pub(super) struct SampleArgs {
 }
 
 impl SampleArgs {
-    /// Prints the prompt and what the checkpoint makes of it.
+    /// Prints the prompt and its continuation.
     pub(super) fn run(&self, prompt: &str, job: &Job, resume: Resume) -> Result<ExitCode, Failure> {
         let wrong = |why: &str| {
             let help = "--prompt needs a language model: give it text, or token ids if it was trained on those";

@@ -1,4 +1,4 @@
-//! What is said at the end of a run: how it ended, what was reached, what each hook cost.
+//! The summary of a run: outcome, metrics, time of each hook.
 
 use crate::events::Series;
 use crate::run::RunDir;
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// Hooks that are worth a line.
+/// How many hooks are listed.
 const SHOWN: usize = 6;
 
 /// The metrics as JSON: last and best value by full name.
@@ -35,7 +35,7 @@ fn phases(trainer: &Trainer) -> Vec<(Phase, Duration)> {
     trainer.context().clock.spent(trainer.context().phase())
 }
 
-/// What somebody who uses the model should know: arithmetic that went wrong ends no run.
+/// A warning for users of the model: NaN weights or losses do not end a run.
 pub(super) fn warning(trainer: &Trainer) -> Option<String> {
     let context = trainer.context();
     let weights = context.engine.borrow().has_finite_params();

@@ -66,7 +66,7 @@ pub(super) struct TrainArgs {
     pub(super) json: bool,
 }
 
-/// Which iteration `verify-resume` wants to know about, and where.
+/// The iteration `verify-resume` asks about, and the output file.
 #[derive(Clone)]
 struct HeldFile {
     at: u64,
@@ -85,7 +85,7 @@ pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failur
     train(&source, &args, log)
 }
 
-/// The config, also where `--resume` has taken it for the checkpoint.
+/// The config, also if `--resume` parsed it as the checkpoint.
 fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
     let set = args.set.clone();
     if let Some(config) = args.config.take() {
@@ -146,7 +146,7 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
     drive(trainer, record, &job, &run, args)
 }
 
-/// Trains, and tells how it went.
+/// Trains, records the outcome and reports it.
 fn drive(
     mut trainer: Trainer,
     mut record: Record,
@@ -173,10 +173,10 @@ fn drive(
     }
 }
 
-/// What is done when every hook of a run that goes on has started.
+/// Work deferred until every hook of a resumed run has started.
 type PutOff = Box<dyn FnOnce() -> Result<(), RunDirError>>;
 
-/// Writes down which run this is: at once where it begins, else when every hook has started.
+/// Writes `run.json` and `config.toml`: at once for a new run, when every hook has started for a resumed one.
 fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutOff>, RunDirError> {
     let (run, record) = (start.run.clone(), record.to_bytes());
     let write = move |run: &RunDir| {
@@ -195,7 +195,7 @@ fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutO
     })))
 }
 
-/// Says that there is nothing to do, and what to do for more.
+/// Reports that the run is complete, and how to train longer.
 fn tell_complete(run: &RunDir, past: &PastRun, args: &TrainArgs) -> ExitCode {
     let (path, PastRun { outcome, iter, epoch }) = (run.path(), past);
     if args.json {
@@ -211,7 +211,7 @@ fn tell_complete(run: &RunDir, past: &PastRun, args: &TrainArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Who writes the scalars of the run; those of a run that goes on stand where the checkpoint found them.
+/// The writers of the run; those of a resumed run start at the position saved in the checkpoint.
 fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, Failure> {
     let path = start.run.path();
     let (run_dir, is_temporary) = (Some(path.to_owned()), args.fast.is_on());
@@ -241,7 +241,7 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     Ok(writers)
 }
 
-/// Says what became of the weights that the run starts from.
+/// Reports which initial weights were loaded.
 fn tell_weights(report: &LoadReport, job: &Job, quiet: bool) {
     let path = job.config.weights.as_ref().map(|weights| weights.path.display().to_string());
     let line = format!("weights from {}: {report}", path.unwrap_or_default());
@@ -255,7 +255,7 @@ fn tell_weights(report: &LoadReport, job: &Job, quiet: bool) {
     }
 }
 
-/// Writes down how it went, and says so.
+/// Records the outcome and prints the summary.
 fn finish(
     trainer: &Trainer,
     ending: &Ending,

@@ -1,5 +1,5 @@
 //! `hookrack verify-resume`: proves for a config and its plugins that a run which is killed and resumed ends with the same
-//! bits as one that was left alone.
+//! bits as an uninterrupted one.
 
 use super::ConfigSource;
 use super::exit::Failure;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Between two looks at a run.
+/// Polling interval.
 const TICK: Duration = Duration::from_millis(1);
 
 /// Verify that a run that is killed and resumed ends bit for bit like one that is not
@@ -108,7 +108,7 @@ impl Trial<'_> {
         facts(run, held, self.until)
     }
 
-    /// Whether a run has ended, and how. A signal ends the run too, wherever it was sent to.
+    /// The exit status of a run, if it has ended. A signal to this process ends the run too.
     fn look(&self, child: &mut Child) -> Result<Option<ExitStatus>, Failure> {
         let status = child.try_wait().map_err(Failure::usage)?;
         let Some(signal) = self.interrupt.received() else { return Ok(status) };
@@ -125,7 +125,7 @@ impl Trial<'_> {
         self.finish(&run, &held, command)
     }
 
-    /// The hooks of libraries that a checkpoint has no state of: what they keep is lost.
+    /// The plugin hooks without state in the checkpoint: whatever they keep is lost.
     fn suspects(&self, name: &str) -> Result<String, Failure> {
         let path = self.folder.join(name).join("checkpoints").join(name_of(self.until));
         let Checkpoint { hooks, facts, .. } = checkpoint::read(&path)?;

@@ -1,10 +1,10 @@
-//! Tensors that plugins hold by handle. A handle that outlived its tensor is refused, never followed.
+//! Tensors that plugins refer to by handle. Using a stale handle is an error, never undefined behaviour.
 
 use hookrack_plugin_api::abi::HrTensor;
 use tch::Tensor;
 use thiserror::Error;
 
-/// How long a handle is good for.
+/// How long a handle is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lease {
     /// Until the run ends.
@@ -15,13 +15,13 @@ pub enum Lease {
     Owned,
 }
 
-/// A handle that leads nowhere.
+/// An invalid handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HandleError {
     /// Handle 0.
     #[error("the tensor handle is 0: there is no tensor here")]
     None,
-    /// It was good once.
+    /// It is no longer valid.
     #[error(
         "the tensor handle is stale: it was released, or its iteration has ended (keep() returns one that stays valid)"
     )]
@@ -43,7 +43,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Puts a tensor in and gives its handle.
+    /// Adds a tensor and returns its handle.
     pub fn insert(&mut self, tensor: Tensor, lease: Lease) -> HrTensor {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, tensor: None });
@@ -85,7 +85,7 @@ impl Arena {
         }
     }
 
-    /// Gives a handle back that its holder owns; others are left alone.
+    /// Releases a handle owned by the caller; others are ignored.
     pub fn release(&mut self, handle: HrTensor) {
         let Ok(index) = self.index(handle) else { return };
         if matches!(self.slots[index].tensor, Some((_, Lease::Owned))) {
@@ -93,7 +93,7 @@ impl Arena {
         }
     }
 
-    /// Ends the lease of the handles of an iteration.
+    /// Invalidates the handles of an iteration.
     pub fn end_iteration(&mut self) {
         while let Some(handle) = self.iteration.pop() {
             if let Ok(index) = self.index(handle) {
@@ -113,12 +113,12 @@ impl Arena {
         tensors.filter(|(_, lease)| *lease == Lease::Owned).map(|(tensor, _)| tensor)
     }
 
-    /// How many tensors are in it.
+    /// The number of tensors.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether no tensor is in it.
+    /// Whether there is no tensor.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -4,7 +4,7 @@ use super::arena::{Arena, Lease};
 use hookrack_plugin_api::abi::HrTensor;
 use tch::Tensor;
 
-/// How many slots the ABI knows.
+/// Number of slots in the ABI.
 const SLOTS: usize = 5;
 
 /// The tensors of the iteration in progress, by the ABI's slot numbers.

@@ -1,4 +1,4 @@
-//! What hooks and the loop ask of the engine, on the current tensors.
+//! Calls of hooks and the loop to the engine, on the current tensors.
 
 use super::Context;
 use crate::engine::{EngineError, LossScaling, Mode};
@@ -6,14 +6,14 @@ use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS
 use hookrack_plugin_api::{Phase, Point};
 use tch::Tensor;
 
-/// How far the gradients of an iteration are.
+/// The state of the gradients of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gradients {
-    /// Micro-batches add theirs, in fp16 too large by the loss scale.
+    /// Micro-batches are adding to them; in fp16 they are scaled by the loss scale.
     Adding,
-    /// They are the whole batch's, of true size, and clipped.
+    /// They are those of the whole batch, unscaled and clipped.
     Finished,
-    /// They are the whole batch's, of true size, and still to be clipped: for the first time, or once more after a later
+    /// They are those of the whole batch, unscaled and not yet clipped: for the first time, or again after a later
     /// backward pass has added to them.
     Unclipped,
 }
@@ -54,7 +54,7 @@ impl Context {
         Ok(())
     }
 
-    /// What the mean of the current loss is taken over.
+    /// The denominator of the mean of the current loss.
     pub fn loss_weight(&self) -> Result<f64, EngineError> {
         self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
     }
@@ -80,7 +80,7 @@ impl Context {
         Ok(())
     }
 
-    /// Brings the gradients of all micro-batches to their size. From here on they are the whole batch's.
+    /// Unscales the gradients of all micro-batches. From here on they are those of the whole batch.
     pub fn unscale(&self) -> Result<(), EngineError> {
         let scaling = self.engine.borrow_mut().unscale()?;
         if let Some(scaling) = scaling {
@@ -90,7 +90,7 @@ impl Context {
         Ok(())
     }
 
-    /// Clips the gradients where the config says so, and keeps their norm for whoever asks.
+    /// Clips the gradients if configured, and keeps their norm.
     pub fn clip(&self) -> Result<(), EngineError> {
         let norm = self.engine.borrow_mut().clip()?;
         self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
@@ -108,7 +108,7 @@ impl Context {
         self.put(skipped, scaling.skipped_steps as f64);
     }
 
-    /// The norm of all gradients, computed when somebody asks first.
+    /// The norm of all gradients, computed on first use.
     pub fn grad_norm(&self) -> Result<(), EngineError> {
         if self.current.borrow().tensor(SLOT_GRAD_NORM).is_none() {
             let norm = self.engine.borrow_mut().grad_norm()?;
@@ -117,7 +117,7 @@ impl Context {
         Ok(())
     }
 
-    /// Changes the parameters by their gradients, which are within the config's limits, whoever made them.
+    /// Steps the optimizer; gradients are clipped as configured, whichever hook computed them.
     pub fn optimizer_step(&self) -> Result<(), EngineError> {
         if self.gradients.get() == Gradients::Unclipped {
             self.clip()?;
@@ -125,7 +125,7 @@ impl Context {
         self.engine.borrow_mut().optimizer_step()
     }
 
-    /// Tells a schedule that watches a scalar what has become of it.
+    /// Passes the latest value to a schedule that monitors a scalar.
     pub fn tell_schedule(&self) {
         let mut engine = self.engine.borrow_mut();
         let Some(name) = engine.lr_schedule().watched() else { return };

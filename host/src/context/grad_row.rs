@@ -1,4 +1,4 @@
-//! The row of the gradients' handles, made when somebody asks.
+//! The handles of the gradients, created on demand.
 
 use super::arena::{Arena, Lease};
 use crate::engine::NamedTensor;
@@ -14,7 +14,7 @@ pub struct GradRow {
 }
 
 impl GradRow {
-    /// The row as it stands. What was absent is looked for anew each time; other handles stay as they are until a
+    /// The current handles. Absent ones are looked up again each time; other handles stay the same until a
     /// backward pass.
     pub fn handles(&mut self, params: &[NamedTensor], arena: &mut Arena) -> Result<&[HrTensor]> {
         if std::mem::take(&mut self.is_outdated) {
@@ -30,12 +30,12 @@ impl GradRow {
         Ok(&self.handles)
     }
 
-    /// A backward pass was made.
+    /// A backward pass was run.
     pub fn outdate(&mut self) {
         self.is_outdated = true;
     }
 
-    /// Forgets the handles, which die with the iteration.
+    /// Drops the handles, which are invalid after the iteration.
     pub fn clear(&mut self) {
         self.handles.clear();
     }

@@ -29,17 +29,17 @@ pub trait LiveMetric {
     fn values(&self, scope: u32) -> Result<Vec<(String, f64)>, String>;
 }
 
-/// The hook that holds the training forward role.
+/// The hook in the training forward role.
 pub trait ForwardRole {
     /// Calls the hook, with gradients being recorded.
     ///
     /// # Errors
-    /// It failed, it is being called, or it is gone.
+    /// It failed, it is being called, or it no longer exists.
     fn run(&self) -> Result<(), String>;
 
-    /// Refuses a pass that `caller` makes by `function`, where it would leave out what the holder of the role does.
+    /// Refuses a pass that `caller` makes with `function` if it would bypass the hook in the role.
     ///
     /// # Errors
-    /// Another hook than `caller` holds the role.
+    /// A hook other than `caller` has the role.
     fn check_pass(&self, caller: &str, function: &str) -> Result<(), String>;
 }

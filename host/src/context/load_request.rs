@@ -1,17 +1,17 @@
-//! A checkpoint that a hook asks for.
+//! A checkpoint that a hook requests.
 
 use crate::run::checkpoint::Wanted;
 use std::path::PathBuf;
 
-/// A checkpoint that a hook wants loaded.
+/// A request to load a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadRequest {
     /// A checkpoint or a run directory; empty for the run's own.
     pub path: PathBuf,
     /// Which of the run's; the newest of them is loaded.
     pub wanted: Wanted,
-    /// The model alone.
+    /// Load the model only.
     pub weights_only: bool,
-    /// Every tensor must fit.
+    /// Every tensor must match.
     pub strict: bool,
 }

@@ -39,7 +39,7 @@ use tch::Tensor;
 
 /// What the loop and its hooks share.
 pub struct Context {
-    /// Where the run is. Handles point at it, so it has one address for the whole run.
+    /// The position of the run. Handles point at it, so its address is fixed for the whole run.
     pub progress: Rc<SharedProgress>,
     /// Model, loss, optimizer, schedules.
     pub engine: RefCell<Engine>,
@@ -53,43 +53,43 @@ pub struct Context {
     pub metrics: RefCell<MetricValues>,
     /// The metrics themselves, once for each phase, in the order of the config.
     pub metric_objects: RefCell<Vec<Rc<dyn LiveMetric>>>,
-    /// Who writes the scalars down.
+    /// The writers.
     pub writers: RefCell<Writers>,
-    /// Values that hooks share.
+    /// Values shared between hooks.
     pub states: RefCell<HashMap<String, Value>>,
     /// Tensors that hooks share.
     pub state_tensors: RefCell<HashMap<String, Tensor>>,
     /// Models that hooks have had built.
     pub models: RefCell<Vec<Box<dyn Model>>>,
-    /// What was asked for.
+    /// What was requested.
     pub requests: RefCell<Requests>,
     /// How long the run was in each phase.
     pub clock: PhaseClock,
     /// The failure that ended the run.
     pub failure: RefCell<String>,
-    /// The run directory; `None` where the run leaves none.
+    /// The run directory; `None` if the run has none.
     pub run_dir: Option<PathBuf>,
     /// Handles of parameters and buffers, made once.
     pub fixed: FixedHandles,
-    /// Handles of the gradients, made when somebody asks.
+    /// Handles of the gradients, created on demand.
     pub grads: RefCell<GradRow>,
-    /// The hook that holds the training forward role.
+    /// The hook in the training forward role.
     pub forward_role: RefCell<Option<Rc<dyn ForwardRole>>>,
     /// A hook's own pass over data.
     pub own_pass: RefCell<OwnPass>,
-    /// The part of the batch that the micro-batch in progress has.
+    /// The weight of the current micro-batch in the batch.
     pub micro_weight: Cell<f64>,
-    /// Whether any label of the iteration counts. Where none does, no backward pass adds anything.
+    /// Whether any label of the iteration counts. If none does, backward passes add nothing.
     pub counts: Cell<bool>,
     /// Whether a hook has changed the batch since it was fetched.
     pub batch_changed: Cell<bool>,
-    /// How far the iteration's gradients are.
+    /// The state of the iteration's gradients.
     gradients: Cell<Gradients>,
     /// Names of the scalars about loss scaling, looked up once.
     scaling_keys: OnceCell<[Key; 2]>,
 }
 
-/// Handles that stay the same for the whole run.
+/// Handles that are valid for the whole run.
 #[derive(Default)]
 pub struct FixedHandles {
     /// The parameters.
@@ -136,7 +136,7 @@ impl Context {
         }
     }
 
-    /// Changes where the run is.
+    /// Updates the position of the run.
     pub fn advance(&self, change: impl FnOnce(&mut Progress)) {
         let mut progress = self.progress.get();
         let phase = progress.phase;
@@ -147,12 +147,12 @@ impl Context {
         self.progress.set(progress);
     }
 
-    /// What the run is doing.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         self.progress.get().phase
     }
 
-    /// Gives the next batch, or the next part of one.
+    /// Sets the next batch, or the next part of one.
     pub fn set_batch(&self, input: Tensor, label: Option<Tensor>) {
         let mut current = self.current.borrow_mut();
         current.set(SLOT_INPUT, Some(input));
@@ -193,7 +193,7 @@ impl Context {
         self.engine.borrow_mut().zero_grad()
     }
 
-    /// Has the writers write what is pending.
+    /// Makes the writers write what is pending.
     pub fn write_events(&self) -> Result<(), RunDirError> {
         if self.writers.borrow().is_held() {
             return Ok(());
@@ -204,7 +204,7 @@ impl Context {
         written
     }
 
-    /// Has the writers that keep every value take down the scalars of this iteration.
+    /// Makes the writers that record every value record the scalars of this iteration.
     pub fn record_events(&self) -> Result<(), RunDirError> {
         if self.writers.borrow().is_held() {
             return Ok(());
@@ -215,7 +215,7 @@ impl Context {
         recorded
     }
 
-    /// Has the writers write the pictures, histograms and texts that wait. Scalars keep to their rhythm.
+    /// Makes the writers write pending images, histograms and texts. Scalars keep their own interval.
     pub fn write_media(&self) -> Result<(), RunDirError> {
         if self.writers.borrow().is_held() {
             return Ok(());
@@ -226,7 +226,7 @@ impl Context {
         written
     }
 
-    /// Puts a scalar for the current iteration.
+    /// Logs a scalar for the current iteration.
     pub fn put(&self, key: Key, value: f64) {
         let progress = self.progress.get();
         let sample = Sample { iter: progress.iter, samples: progress.samples, value };

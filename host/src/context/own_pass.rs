@@ -1,10 +1,10 @@
-//! A hook's own pass over data, beside that of the loop.
+//! A hook's own pass over data, independent of the loop's.
 
 use crate::engine::Result;
 use crate::engine::data::{Batch, Loader};
 use hookrack_plugin_api::Phase;
 
-/// The data of each phase once more, for hooks to walk over.
+/// A second set of loaders for each phase, for passes of hooks.
 #[derive(Debug, Default)]
 pub struct OwnPass {
     sources: Vec<(Phase, Loader)>,
@@ -12,12 +12,12 @@ pub struct OwnPass {
 }
 
 impl OwnPass {
-    /// A walk over these loaders, each the data of a phase.
+    /// A pass over these loaders, one per phase.
     pub fn new(sources: Vec<(Phase, Loader)>) -> Self {
         Self { sources, current: None }
     }
 
-    /// Goes to the first batch of a phase's data; gives how many there are, `None` where it has none.
+    /// Goes to the first batch of a phase's data; returns the number of batches, `None` if the phase has no data.
     pub fn begin(&mut self, phase: Phase) -> Option<u64> {
         self.current = self.sources.iter().position(|(of, _)| *of == phase);
         let (_, loader) = &mut self.sources[self.current?];

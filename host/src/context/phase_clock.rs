@@ -4,7 +4,7 @@ use hookrack_plugin_api::Phase;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// The time spent in each phase. It runs from its making; the time before the first switch counts as training.
+/// The time spent in each phase, from its creation; the time before the first switch counts as training.
 pub struct PhaseClock {
     spent: Cell<[Duration; 4]>,
     since: Cell<Instant>,

@@ -1,12 +1,12 @@
-//! What hooks and signals have asked of the loop, until its next boundary.
+//! Requests of hooks and signals to the loop, until its next boundary.
 
 use super::load_request::LoadRequest;
 use crate::run::checkpoint::Rule;
 
-/// What was asked for.
+/// What was requested.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// A validation in the next slot.
+    /// A validation at the next opportunity.
     pub validate: bool,
     /// A checkpoint to load once `before_train` is over.
     pub load: Option<LoadRequest>,
@@ -17,46 +17,46 @@ pub struct Requests {
     stop: Option<Stop>,
 }
 
-/// Who asked for an end, and why.
+/// The hook that requested a stop, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// The hook that asked.
+    /// The hook.
     pub who: String,
     /// Its reason.
     pub why: String,
 }
 
 impl Requests {
-    /// Asks for an end; the first one to ask is remembered.
+    /// Requests a stop; the first request is kept.
     pub fn stop(&mut self, who: &str, why: &str) {
         self.stop.get_or_insert_with(|| Stop { who: who.to_owned(), why: why.to_owned() });
     }
 
-    /// Who asked for an end.
+    /// The request to stop.
     pub fn stopped(&self) -> Option<&Stop> {
         self.stop.as_ref()
     }
 
-    /// Asks for a checkpoint in the next slot.
+    /// Requests a checkpoint at the next opportunity.
     pub fn save(&mut self, who: &str) {
         if !self.savers.iter().any(|saver| saver == who) {
             self.savers.push(who.to_owned());
         }
     }
 
-    /// Who asked for a checkpoint.
+    /// The hooks that requested a checkpoint.
     pub fn savers(&self) -> &[String] {
         &self.savers
     }
 
-    /// Takes what a hook wants kept, in place of what it wanted before. The name stays.
+    /// Sets which checkpoints a hook wants to keep, replacing its previous rule. The name stays.
     pub fn keep(&mut self, rule: Rule) {
         let old = self.rule_of(&rule.who);
         let name = std::mem::take(&mut old.name);
         *old = Rule { name, ..rule };
     }
 
-    /// Takes the pattern of the second name of a hook's checkpoints. Where it has not said what is kept, all are.
+    /// Sets the pattern of the second name of a hook's checkpoints. Without a rule of its own, all are kept.
     pub fn name(&mut self, who: &str, pattern: &str) {
         pattern.clone_into(&mut self.rule_of(who).name);
     }
@@ -70,13 +70,13 @@ impl Requests {
         &mut self.rules[place]
     }
 
-    /// What hooks want kept.
+    /// Which checkpoints hooks want to keep.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Who asked for the checkpoint of iteration `iter`, which is being made. A second one of an iteration takes the
-    /// place of the first, and is theirs too who asked for that.
+    /// The hooks that requested the checkpoint of iteration `iter`, which is being written. A second one of an iteration
+    /// takes the place of the first, and counts for the hooks that requested that one too.
     pub fn take_savers(&mut self, iter: u64) -> Vec<String> {
         let mut savers = std::mem::take(&mut self.savers);
         if self.made.0 == iter {

@@ -1,4 +1,4 @@
-//! When the host lets a hook run: `every = "100it"`, `phase = "val"`.
+//! When a hook runs: `every = "100it"`, `phase = "val"`.
 
 use crate::config::{Every, Phases};
 use crate::progress::Progress;
@@ -18,7 +18,7 @@ impl When {
     /// At every occurrence, in every phase.
     pub const ALWAYS: Self = Self { every: Every::Always, phases: Phases::ALL };
 
-    /// Whether nothing is ever filtered: the common case, which a call need not look at.
+    /// Whether nothing is ever filtered: the common case, which is skipped in a call.
     pub fn is_always(&self) -> bool {
         let is_each = matches!(self.every, Every::Always | Every::Iters(1) | Every::Epochs(1));
         is_each && self.phases == Phases::ALL

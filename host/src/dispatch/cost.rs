@@ -1,4 +1,4 @@
-//! What each hook costs at each point: always on, one read of the time stamp counter a call.
+//! The time of each hook at each point: always on, one read of the time stamp counter per call.
 
 use hookrack_plugin_api::Point;
 use quanta::Clock;
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Cost {
     /// How many calls.
     pub calls: u64,
-    /// Their time together, in raw ticks.
+    /// Their total time, in raw ticks.
     ticks: u64,
     /// The longest, in raw ticks.
     longest: u64,
@@ -36,7 +36,7 @@ pub struct HookCost {
 }
 
 impl HookCost {
-    /// The time of all its calls together.
+    /// The total time of its calls.
     pub fn total(&self) -> Duration {
         self.points.iter().map(|(_, _, total, _)| *total).sum()
     }

@@ -1,6 +1,6 @@
-//! Who reads a value before it is written: at one point, in the order of the plan.
+//! Finds values that are read before they are written: at one point, in the order of the plan.
 //!
-//! Manifests say what a hook reads and writes. A reader that runs first sees the value of the time before: a logger one
+//! Manifests declare what a hook reads and writes. A reader that runs first sees the previous value: a logger one
 //! step behind, a checkpoint judged by the last epoch's metric.
 
 use super::plan::Plan;
@@ -15,9 +15,9 @@ pub struct StaleRead {
     pub value: String,
     /// The points at which that happens.
     pub points: Vec<Point>,
-    /// Who reads, and its level.
+    /// The reader and its level.
     pub reader: (String, i64),
-    /// Who writes, and its level.
+    /// The writer and its level.
     pub writer: (String, i64),
 }
 

@@ -31,6 +31,6 @@ pub struct HookError {
     pub iter: u64,
     /// How.
     pub kind: FailureKind,
-    /// Its own words.
+    /// Its error message.
     pub message: String,
 }

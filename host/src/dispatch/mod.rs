@@ -1,6 +1,6 @@
 //! From levels to calls: who runs at which point, in which order, at what cost, and what an error does.
 //!
-//! A [`Seat`] says what a hook is and where it wants to run. [`Plan`] orders all seats into one table before the
+//! A [`Seat`] is a configured hook and its points. [`Plan`] orders all seats into one table before the
 //! first step; `hookrack plan` prints it. [`Rack`] holds the live instances and calls them by that table.
 
 mod cadence;

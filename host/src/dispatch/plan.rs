@@ -1,10 +1,10 @@
-//! The table that says who runs at which point, in which order. Built once, before the first step.
+//! The table of hooks per point, in order. Built once, before the first step.
 
 use super::seat::Seat;
 use hookrack_plugin_api::Point;
 use thiserror::Error;
 
-/// Who runs where.
+/// The hooks of each point.
 #[derive(Clone, Debug)]
 pub struct Plan {
     rows: Vec<Row>,
@@ -17,11 +17,11 @@ pub struct Row {
     pub point: Point,
     /// The point as which they are called: a phase's forward role may be taken by a hook for all phases.
     pub called_as: Point,
-    /// Who runs there.
+    /// The hooks that run there.
     pub seats: Vec<usize>,
 }
 
-/// Why no plan can be made.
+/// Why there is no valid plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// Two hooks want the same role.
@@ -31,18 +31,18 @@ pub enum PlanError {
     TwoProviders {
         /// The role.
         role: Point,
-        /// The one.
+        /// The first hook.
         first: String,
-        /// The other.
+        /// The second hook.
         second: String,
     },
-    /// Two hooks have one name, by which a checkpoint keeps their state.
+    /// Two hooks have the same name, under which checkpoints save their state.
     #[error("two hooks or metrics are named `{name}`: give one of them another name")]
     TwoOfOneName {
         /// The name.
         name: String,
     },
-    /// A role would be left out at times.
+    /// A role would be skipped at times.
     #[error(
         "`{hook}` takes the role {role}, but `every` or `phase` would skip it at times, and every step needs it; remove \
          them from its entry"
@@ -53,7 +53,7 @@ pub enum PlanError {
         /// The role.
         role: Point,
     },
-    /// Nobody takes a role that the loop needs.
+    /// No hook has a role that the loop needs.
     #[error(
         "no hook takes the role {role}: keep the default hook `main`, or configure one that does"
     )]
@@ -63,7 +63,7 @@ pub enum PlanError {
     },
 }
 
-/// The roles without which no step can be made.
+/// The roles that every step needs.
 const NEEDED: [Point; 4] =
     [Point::OnTrainForward, Point::OnIterBackward, Point::OnOptimizerStep, Point::OnLrAdjust];
 
@@ -105,7 +105,7 @@ impl Plan {
         }
     }
 
-    /// Who runs at a point.
+    /// The hooks at a point.
     pub fn at(&self, point: Point) -> &[usize] {
         self.rows.get(point.code() as usize).map_or(&[], |row| &row.seats)
     }
@@ -115,7 +115,7 @@ impl Plan {
         self.rows.get(point.code() as usize).map_or(point, |row| row.called_as)
     }
 
-    /// The rows at which anybody is called, in the order in which a run reaches the points. `on_iter_forward` is not among them: it is
+    /// The points that have hooks, in the order in which a run reaches them. `on_iter_forward` is not among them: it is
     /// called in the place of the phases' own forward roles.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         let called = |row: &&Row| !row.seats.is_empty() && row.point != Point::OnIterForward;
@@ -125,7 +125,7 @@ impl Plan {
     }
 }
 
-/// The one hook that answers a role: a configured one before the built-in one, and for a forward pass a phase's own
+/// The one hook of a role: a configured one before the built-in one, and for a forward pass a phase's own
 /// role before the general one.
 fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
     let general = match role {

@@ -13,17 +13,17 @@ use quanta::Clock;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A hook that takes part in a run.
+/// A hook of a run.
 pub struct Attached {
-    /// What it is and where it runs.
+    /// Its configuration and points.
     pub seat: Seat,
     /// The live instance.
     pub instance: Instance,
-    /// Whether it was switched off after a failure.
+    /// Whether it was disabled after a failure.
     pub disabled: bool,
 }
 
-/// One call of the table: kept flat, so that a point is a walk over neighbours.
+/// One call of the table: kept flat, so that firing a point walks over adjacent entries.
 struct Entry {
     hook: u32,
     called_as: Point,
@@ -42,7 +42,7 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// Puts hooks on the rack by a plan that was made from their seats.
+    /// A rack of hooks, ordered by a plan made from their seats.
     pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<SharedProgress>) -> Self {
         let mut entries = Vec::new();
         let mut starts = [0; Point::COUNT + 1];
@@ -59,7 +59,7 @@ impl Rack {
         Self { hooks, entries, starts, progress, clock: Clock::new() }
     }
 
-    /// The hook that holds the training forward role, for others to have it run.
+    /// The hook in the training forward role, for other hooks to run it.
     pub fn forward_role(&self) -> Option<ForwardHolder> {
         let code = Point::OnTrainForward.code() as usize;
         let entries = &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize];
@@ -74,7 +74,7 @@ impl Rack {
         &self.hooks
     }
 
-    /// The hooks, to give them their state back.
+    /// The hooks, to restore their state.
     pub fn hooks_mut(&mut self) -> &mut [Attached] {
         &mut self.hooks
     }
@@ -93,13 +93,13 @@ impl Rack {
         self.walk(point, first, last, false)
     }
 
-    /// Calls every hook of a point, whatever fails; gives the first failure. For the ends of a run.
+    /// Calls every hook of a point, even if some fail; returns the first failure. For the end of a run.
     pub fn fire_isolated(&mut self, point: Point) -> Result<(), HookError> {
         let code = point.code() as usize;
         self.walk(point, self.starts[code] as usize, self.starts[code + 1] as usize, true)
     }
 
-    /// Calls every hook of a point once and gives every failure, whatever the policies say. For a trial without a run.
+    /// Calls every hook of a point once and returns every failure, whatever the policies. For a trial without a run.
     pub fn fire_each(&mut self, point: Point) -> Vec<HookError> {
         let code = point.code() as usize;
         let mut failures = Vec::new();

@@ -1,4 +1,4 @@
-//! What a hook is and where it wants to run, before any instance exists.
+//! A configured hook and its points, before any instance exists.
 
 use super::cadence::When;
 use hookrack_plugin_api::{Level, OnError, Point};
@@ -21,7 +21,7 @@ pub struct Seat {
     pub points: Vec<Point>,
     /// What an error in it does to the run.
     pub on_error: OnError,
-    /// When the host lets it run.
+    /// When it runs.
     pub when: When,
     /// The values that it reads.
     pub reads: Vec<String>,

@@ -1,6 +1,6 @@
-//! How many numbers fall into each of some ranges.
+//! Histograms.
 
-/// How numbers are distributed, with what is known of them beside the counts.
+/// A histogram of numbers with their summary statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     /// The smallest.

@@ -35,7 +35,7 @@ pub enum Content {
 pub struct Medium {
     /// Its full name.
     pub name: String,
-    /// The training iteration that it was put in.
+    /// The training iteration in which it was logged.
     pub iter: u64,
     /// What it is.
     pub content: Content,

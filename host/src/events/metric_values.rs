@@ -62,7 +62,7 @@ pub struct MetricValues {
 }
 
 impl MetricValues {
-    /// The place of a metric's value. Made at the first value; found without allocating after that.
+    /// The entry of a metric's value. Created at the first value; found without allocating after that.
     pub fn slot(
         &mut self,
         phase: Phase,
@@ -95,14 +95,14 @@ impl MetricValues {
         self.entries.len() - 1
     }
 
-    /// Keeps the value of a batch; gives the key under which it goes to the writers.
+    /// Stores the value of a batch; returns its key for the writers.
     pub fn put_step(&mut self, slot: usize, value: f64) -> Key {
         let entry = &mut self.entries[slot];
         entry.step = Some(value);
         entry.step_key
     }
 
-    /// Keeps the value of a whole pass; gives the key under which it goes to the writers.
+    /// Stores the value of a whole pass; returns its key for the writers.
     pub fn put_epoch(&mut self, slot: usize, value: f64, epoch: u64) -> Key {
         let entry = &mut self.entries[slot];
         entry.last = Some(value);
@@ -136,7 +136,7 @@ impl MetricValues {
         self.entries.iter().map(save).collect()
     }
 
-    /// Puts every value back.
+    /// Restores every value.
     pub fn restore(&mut self, saved: Vec<SavedMetric>, events: &mut EventStorage) {
         for value in saved {
             let better = |higher| if higher { Better::Higher } else { Better::Lower };

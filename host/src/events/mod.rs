@@ -1,7 +1,7 @@
-//! What a run shows: producers put, writers pull.
+//! Scalars, images, histograms and texts of a run: hooks log them, writers pull them.
 //!
-//! A name is interned once; putting a value by its key allocates nothing and looks nothing up. Each series keeps its
-//! last values only, and pictures and texts go once they were written, so that an endless run has bounded memory.
+//! A name is interned once; logging a value by its key needs no allocation and no lookup. Each series keeps its
+//! last values only, and images and texts are dropped once written, so that memory is bounded.
 
 mod histogram;
 mod media;
@@ -18,7 +18,7 @@ pub use state::SavedSeries;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How many values the median of a smoothed scalar is taken over, where a person sees it. Files have the values.
+/// How many values the median of a smoothed scalar is taken over, on the console and in the report. Files have the values.
 pub const WINDOW: usize = 20;
 
 /// A scalar's interned name.
@@ -35,7 +35,7 @@ pub struct EventStorage {
 }
 
 impl EventStorage {
-    /// The key of a name. `smooth` says whether people are shown a median; the first one to intern a name decides.
+    /// The key of a name. `smooth` selects whether a median is displayed; the first call for a name decides.
     pub fn key(&mut self, name: &str, smooth: bool) -> Key {
         if let Some(&key) = self.keys.get(name) {
             return key;
@@ -54,7 +54,7 @@ impl EventStorage {
         }
     }
 
-    /// Says which data set by name is evaluated from now on; an empty one has none.
+    /// Sets the named data set that is evaluated from now on; empty for none.
     pub fn enter_set(&mut self, name: &str) {
         name.clone_into(&mut self.set);
     }

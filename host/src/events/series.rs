@@ -9,9 +9,9 @@ const KEPT: usize = 1024;
 /// One value, on both axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// The training iteration that it was put in.
+    /// The training iteration in which it was logged.
     pub iter: u64,
-    /// Training samples that had been consumed.
+    /// Training samples consumed so far.
     pub samples: u64,
     /// The value.
     pub value: f64,
@@ -77,7 +77,7 @@ impl Series {
         &self.name
     }
 
-    /// Whether people are shown a median of it.
+    /// Whether the console and the report show a median of it.
     pub fn is_smooth(&self) -> bool {
         self.smooth
     }
@@ -92,7 +92,7 @@ impl Series {
         self.recent(1).next().map_or(0, |sample| sample.iter)
     }
 
-    /// How many values were put.
+    /// How many values were logged.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -131,12 +131,12 @@ impl Series {
         mean(sum, count)
     }
 
-    /// The mean of all values that were ever put; NaN values do not count.
+    /// The mean of all values ever logged; NaN values do not count.
     pub fn global_mean(&self) -> Option<f64> {
         mean(self.sum, self.numbers)
     }
 
-    /// The value that people are shown: a median where it is smoothed and any of its last values is a number, else the
+    /// The displayed value: a median if it is smoothed and any of its last values is a number, else the
     /// last.
     pub fn shown(&self) -> Option<f64> {
         let median = if self.smooth { self.median(WINDOW) } else { None };

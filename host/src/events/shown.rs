@@ -3,7 +3,7 @@
 use super::{Histogram, Image};
 use tch::{Kind, TchError, Tensor};
 
-/// Why a tensor is no picture or histogram.
+/// Why a tensor is not a valid image or histogram.
 #[derive(Debug, thiserror::Error)]
 pub enum ShowError {
     /// It has another shape.

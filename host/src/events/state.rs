@@ -1,4 +1,4 @@
-//! The scalars of a run on their way into a checkpoint and back: medians and means go on where they were.
+//! Saves and restores the scalars of a run: medians and means continue after a resume.
 
 use super::{EventStorage, Sample, Series};
 use crate::exact;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct SavedSeries {
     /// Its full name.
     pub name: String,
-    /// Whether people are shown a median of it.
+    /// Whether the console and the report show a median of it.
     pub smooth: bool,
-    /// How many values were put.
+    /// How many values were logged.
     pub count: u64,
     /// How many of them were numbers.
     pub numbers: u64,
@@ -31,7 +31,7 @@ impl EventStorage {
         self.all().map(Series::save).collect()
     }
 
-    /// Puts every series back under its name. Names that nobody asked for yet keep their order.
+    /// Restores every series under its name. Names not used yet keep their order.
     pub fn restore(&mut self, saved: &[SavedSeries]) {
         for series in saved {
             let key = self.key(&series.name, series.smooth);

@@ -7,7 +7,7 @@ use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::HrStatus;
 use std::rc::Weak;
 
-/// The hook that holds the training forward role.
+/// The hook in the training forward role.
 pub struct ForwardHolder {
     name: String,
     source: String,

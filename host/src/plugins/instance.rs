@@ -25,7 +25,7 @@ type Create =
 pub struct StateFailure {
     /// Whether it panicked: then it is not called again.
     pub panicked: bool,
-    /// Its own words.
+    /// Its error message.
     pub why: String,
 }
 
@@ -151,7 +151,7 @@ impl Instance {
         Self(Rc::new(live))
     }
 
-    /// Itself, for whoever has its role run; gone when it is.
+    /// A weak reference to itself, for hooks that run its role.
     pub(super) fn live(&self) -> Weak<Live> {
         Rc::downgrade(&self.0)
     }
@@ -167,10 +167,10 @@ impl Instance {
         self.0.desk.take_error()
     }
 
-    /// Has it save its state.
+    /// Saves its state.
     ///
     /// # Errors
-    /// Its own words.
+    /// Its error message.
     pub fn save_state(&self, writer: &HrStateWriter) -> Result<(), StateFailure> {
         let live = &self.0;
         if live.has_panicked.get() {
@@ -184,10 +184,10 @@ impl Instance {
         live.desk.check(status).map_err(|why| StateFailure { panicked, why })
     }
 
-    /// Has it take its state back.
+    /// Restores its state.
     ///
     /// # Errors
-    /// Its own words.
+    /// Its error message.
     pub fn load_state(&mut self, reader: &HrStateReader) -> Result<(), String> {
         let live = &self.0;
         let status = live.desk.during(Call::Life, || {

@@ -17,7 +17,7 @@ pub(super) struct MetricObject {
 }
 
 impl MetricObject {
-    /// Makes a call to the table, unless one is under way: a metric that asks for itself would be lent out twice.
+    /// Calls the table, unless a call is in progress: a metric that asks for itself would be borrowed twice.
     pub(super) fn call(&self, call: impl FnOnce(&MetricBase, *mut c_void) -> HrStatus) -> HrStatus {
         if self.is_called.replace(true) {
             self.desk.set_error("it is being called: ask again later");

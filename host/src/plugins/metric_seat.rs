@@ -1,6 +1,6 @@
-//! A metric in the place of a hook: reset when a pass begins, updated after each batch, read at the end.
+//! Runs a metric as a hook: reset at the start of a pass, updated after each batch, read at the end.
 //!
-//! It has an object for each phase, so that a validation in the middle of an epoch leaves what training has gathered alone.
+//! It has an object per phase, so that a validation in the middle of an epoch does not disturb the sums of training.
 
 use super::metric_object::MetricObject;
 use super::services::Desk;
@@ -123,7 +123,7 @@ impl Drop for MetricSeat {
     }
 }
 
-/// Goes on for as long as all is well.
+/// Stops at the first error.
 fn first_failure<T>(all: &[T], call: impl Fn(&T) -> HrStatus) -> HrStatus {
     all.iter().map(call).find(|status| *status != HrStatus::OK).unwrap_or(HrStatus::OK)
 }

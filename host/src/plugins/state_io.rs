@@ -27,10 +27,10 @@ impl Sink<'_> {
     }
 }
 
-/// Has `save` fill a writer, and gives what it put there.
+/// Calls `save` with a writer, and returns what it wrote.
 ///
 /// # Errors
-/// What `save` says, or that it put what no checkpoint can keep: it may not have looked at the answer.
+/// The error of `save`, or that it wrote what a checkpoint cannot hold: it may have ignored that status.
 pub fn gather(
     context: &Context,
     save: impl FnOnce(&HrStateWriter) -> Result<(), StateFailure>,
@@ -85,7 +85,7 @@ struct Source<'a> {
     lent: RefCell<Vec<Box<WireTree<'a>>>>,
 }
 
-/// Has `load` read a hook's state from a reader.
+/// Calls `load` with a reader of a hook's state.
 ///
 /// # Errors
 /// What `load` says.

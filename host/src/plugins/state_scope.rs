@@ -21,7 +21,7 @@ impl<T> Scoped<'_, T> {
     }
 }
 
-/// Has `save` write under a prefix.
+/// Calls `save` with a prefix for all keys.
 pub(super) fn write_under(
     writer: &HrStateWriter,
     prefix: &str,
@@ -36,7 +36,7 @@ pub(super) fn write_under(
     })
 }
 
-/// Has `load` read under a prefix.
+/// Calls `load` with a prefix for all keys.
 pub(super) fn read_under(
     reader: &HrStateReader,
     prefix: &str,

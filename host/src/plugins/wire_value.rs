@@ -9,7 +9,7 @@ const DEEPEST: usize = 100;
 /// Copies a tree.
 ///
 /// # Safety
-/// `value` is null or leads to a whole tree: every `items` points to `len` values, every text is readable.
+/// `value` is null or points to a complete tree: every `items` points to `len` values, every text is readable.
 ///
 /// # Errors
 /// It is none, of a kind that this host does not know, or nested too deep.

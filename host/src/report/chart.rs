@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 const SIZE: (f64, f64) = (560.0, 260.0);
 
-/// More points than pixels are of no use.
+/// More points than pixels would be wasted.
 const MOST_POINTS: usize = 600;
 
 /// A curve.
@@ -52,7 +52,7 @@ fn smoothed(points: &[(u64, f64)]) -> Option<Vec<(u64, f64)>> {
     (points.len() > FEW).then(|| medians.collect())
 }
 
-/// Every so many points, the last among them.
+/// Every n-th point, including the last.
 fn thinned(points: &[(u64, f64)]) -> impl Iterator<Item = (u64, f64)> {
     let gap = points.len().div_ceil(MOST_POINTS).max(1);
     let last = points.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The curves that metrics left in the folder `curves` (ROC, precision over recall), each as a figure in the unit square.
+//! The curves that metrics wrote to the folder `curves` (ROC, precision over recall), each as a figure in the unit square.
 
 use hookrack_chart::{Axis, Chart, Line, Scale, escape};
 use serde_json::Value as Json;
@@ -14,7 +14,7 @@ struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub(super) struct Square {
     title: String,
     iter: u64,
@@ -25,7 +25,7 @@ pub(super) struct Square {
     curves: Vec<Curve>,
 }
 
-/// The figures of a run, by name. A file that is not whole is left out.
+/// The figures of a run, by name. Incomplete files are skipped.
 pub(super) fn read(run: &Path) -> Vec<Square> {
     let entries = std::fs::read_dir(run.join("curves")).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

@@ -1,6 +1,6 @@
 //! `report.html`: a run on one page that opens without a network and needs no script.
 //!
-//! It is made of what the run directory has, so that it can be made again of any run, also one that was killed.
+//! It is made from the run directory alone, so it can be written for any run at any time, also a killed one.
 
 mod chart;
 mod clock_time;
@@ -13,7 +13,7 @@ use crate::run::{RunDirError, atomic};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
-/// A run, as its directory tells it.
+/// A run, as read from its directory.
 struct Run {
     name: String,
     /// `run.json`.
@@ -22,7 +22,7 @@ struct Run {
     charts: Vec<chart::Chart>,
     /// How many charts there are beside those.
     left_out: usize,
-    /// The curves that metrics left.
+    /// The curves written by metrics.
     squares: Vec<curves::Square>,
     /// `config.toml`.
     config: String,
@@ -48,7 +48,7 @@ impl Run {
 /// The page of the run in a folder.
 ///
 /// # Errors
-/// The folder holds no run.
+/// The folder is not a run directory.
 pub fn html(folder: &Path) -> Result<String, RunDirError> {
     Ok(page::page(&Run::read(folder)?))
 }
@@ -56,7 +56,7 @@ pub fn html(folder: &Path) -> Result<String, RunDirError> {
 /// Writes the page of the run in a folder to a file, or to `report.html` in the folder.
 ///
 /// # Errors
-/// The folder holds no run, or the file cannot be written.
+/// The folder is not a run directory, or the file cannot be written.
 pub fn write(folder: &Path, file: Option<&Path>) -> Result<PathBuf, RunDirError> {
     let file = file.map_or_else(|| folder.join("report.html"), Path::to_owned);
     atomic::write(&file, html(folder)?.as_bytes())?;

@@ -34,7 +34,7 @@ pub(super) fn page(run: &Run) -> String {
     out
 }
 
-/// Seconds of the record as people write them.
+/// Seconds of the record, human-readable.
 pub(super) fn duration(seconds: f64) -> String {
     human(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }

@@ -4,15 +4,15 @@ use super::chart::{Chart, Curve};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// A page with more charts than these is no overview.
+/// Maximum number of charts on the page.
 const MOST_CHARTS: usize = 60;
 
-/// What stands beside the scalars in a line.
+/// Keys of a line that are not scalars.
 const FIXED: [&str; 4] = ["iter", "epoch", "phase", "samples"];
 
 type Series = BTreeMap<String, Vec<(u64, f64)>>;
 
-/// The values of each scalar. A line that is not whole is left out.
+/// The values of each scalar. Incomplete lines are skipped.
 fn read(lines: &str) -> Series {
     let mut series = Series::new();
     for line in lines.lines().filter_map(|line| serde_json::from_str::<Json>(line).ok()) {
@@ -53,7 +53,7 @@ fn order(chart: &Chart) -> (u8, String) {
     (rank, chart.title.clone())
 }
 
-/// The charts of a run, and how many were left out.
+/// The charts of a run, and the number of those omitted.
 pub(super) fn charts(lines: &str) -> (Vec<Chart>, usize) {
     let mut charts: BTreeMap<String, Vec<Curve>> = BTreeMap::new();
     for (name, points) in read(lines) {

@@ -1,14 +1,14 @@
-//! Files that are written whole or not at all: a temporary sibling, synced, renamed.
+//! Atomic file writes: a temporary sibling, synced, renamed.
 
 use super::error::RunDirError;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes a file whole, or leaves what was there, with nothing beside it.
+/// Writes a file atomically; on failure the old one stays and no temporary file is left.
 ///
 /// # Errors
-/// The system refused; the error names the file that was asked for.
+/// The system call failed; the error names the requested file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     let temporary = temporary_beside(path);
     let written = write_as(&temporary, path, bytes).and_then(|()| rename(&temporary, path));

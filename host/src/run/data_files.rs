@@ -1,4 +1,4 @@
-//! The files that a run's data come from, as they were when it began: a resume tells which were written to since.
+//! The files that a run's data come from, as they were at its start: a resume reports which were modified since.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ impl FileState {
     }
 }
 
-/// The files that `[data]` of a resolved config names. What is in a folder that it names is not looked at.
+/// The files that `[data]` of a resolved config names. The contents of folders are not examined.
 pub fn of_config(config: &str) -> DataFiles {
     let config = config.parse::<toml::Table>().unwrap_or_default();
     let mut texts = Vec::new();

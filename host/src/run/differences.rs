@@ -1,4 +1,4 @@
-//! What differs between the run that wrote a checkpoint and the one that takes it up.
+//! What differs between the run that wrote a checkpoint and the one that resumes from it.
 
 use super::checkpoint::Provenance;
 use super::data_files;
@@ -11,11 +11,11 @@ use toml::Value;
 pub struct Difference {
     /// What: a key of the config, a data file, a library.
     pub what: String,
-    /// What the checkpoint says; empty where it has none.
+    /// The value in the checkpoint; empty if it has none.
     pub before: String,
     /// What is true now; empty where there is none.
     pub now: String,
-    /// Why the run cannot simply go on; empty where it can.
+    /// Why the run cannot be resumed; empty if it can.
     pub refused: &'static str,
 }
 
@@ -28,7 +28,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Sections in which a change takes away what the checkpoint's position or tensors mean.
+/// Sections whose changes make the checkpoint's position or tensors meaningless.
 const REFUSED: [(&str, &str); 6] = [
     ("data.train", "the position in the training data would be wrong"),
     ("train.batch_size", "the position in the training data would be wrong"),
@@ -38,21 +38,21 @@ const REFUSED: [(&str, &str); 6] = [
     ("optimizer.type", "the state belongs to another optimizer"),
 ];
 
-/// What changes nothing but the speed, or which labels count, in a section of the above.
+/// Keys of these sections that may change: they affect only the speed, or which labels count.
 const HARMLESS: [&str; 3] =
     ["data.train.workers", "data.train.prefetch", "data.train.ignore_index"];
 
-/// What a config means that was resolved before a key was there.
+/// The value of a key in configs resolved before it existed.
 const ABSENT: [(&str, &str); 1] = [("train.accumulate_grad_batches", "1")];
 
-/// Where a run's files and libraries are says nothing about it.
+/// Sections with paths only, which are not compared.
 const UNTOLD: [&str; 2] = ["run", "plugins"];
 
 fn is_within(key: &str, section: &str) -> bool {
     key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// All that differs.
+/// All differences.
 pub fn differences(before: &Provenance, now: &Provenance) -> Vec<Difference> {
     let mut all = of_config(&before.config, &now.config);
     let files = data_files::changed(&before.data, &now.data).into_iter();

@@ -16,7 +16,7 @@ const STAYS: [&str; 3] = [lock::FILE, RECORD, "earlier"];
 /// The record of a run, by which its folder is known.
 const RECORD: &str = "run.json";
 
-/// Whether a file or folder says nothing of what a run did: every start leaves it.
+/// Whether a file or folder is created by every start and is not a result of the run.
 fn is_trace(path: &Path) -> bool {
     let is_empty_folder = || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
     let is_empty_file = path.is_file() && path.metadata().is_ok_and(|file| file.len() == 0);
@@ -45,10 +45,10 @@ impl RunDir {
         Self::at(parent)
     }
 
-    /// Takes a folder that the user named for a run: one that does not exist yet, an empty one, or one that holds a run.
+    /// Uses a folder for a run: it must not exist yet, be empty, or contain a run.
     ///
     /// # Errors
-    /// It holds something else, which is left as it is; or it cannot be made.
+    /// It contains something else, which is left untouched, or it cannot be created.
     pub fn claim(path: &Path) -> Result<Self, RunDirError> {
         let not_a_run = |why| Err(RunDirError::NotARun { path: path.to_owned(), why });
         match fs::metadata(path) {
@@ -81,7 +81,7 @@ impl RunDir {
         Ok(Self { path })
     }
 
-    /// Moves all that a run left here into a folder `earlier/1`, `earlier/2`, … of its own, and says which; `None` where
+    /// Moves all files of a run into a folder `earlier/1`, `earlier/2`, … and returns its path; `None` if
     /// there is nothing but the traces of a start.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl RunDir {
         Ok(Some(aside))
     }
 
-    /// Whether a run has left its record here.
+    /// Whether the folder has a run's record.
     pub fn is_taken(path: &Path) -> bool {
         path.join("run.json").exists()
     }
@@ -128,13 +128,13 @@ impl RunDir {
         self.path.join("checkpoints")
     }
 
-    /// Writes a file of the folder, whole or not at all.
+    /// Writes a file of the folder atomically.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RunDirError> {
         atomic::write(&self.path.join(name), bytes)
     }
 }
 
-/// Whether a folder has nothing in it but what a run that was killed before its record was written leaves.
+/// Whether a folder contains only what a run killed before its record was written leaves.
 fn is_empty(path: &Path) -> Result<bool, RunDirError> {
     let is_ours = |name: &str| name == lock::FILE || atomic::is_temporary(name, "run.json");
     for entry in fs::read_dir(path).map_err(RunDirError::io("read", path))? {

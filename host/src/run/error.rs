@@ -16,7 +16,7 @@ pub enum RunDirError {
         /// The system's words.
         why: std::io::Error,
     },
-    /// There is no checkpoint where one was looked for.
+    /// There is no checkpoint at the path.
     #[error("no checkpoint at {path}: give a checkpoint folder, or a run directory that has one", path = path.display())]
     NoCheckpoint {
         /// Where.
@@ -45,7 +45,7 @@ pub enum RunDirError {
     HookState {
         /// Which one.
         hook: String,
-        /// Its own words.
+        /// Its error message.
         why: String,
     },
     /// A hook did not take its state back.
@@ -53,21 +53,21 @@ pub enum RunDirError {
     StateRefused {
         /// Which one.
         hook: String,
-        /// Its own words.
+        /// Its error message.
         why: String,
     },
-    /// There is no memory for the copy that is written.
+    /// Not enough memory for the copy of a checkpoint.
     #[error(
         "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the previous checkpoint is intact"
     )]
     NoMemory {
-        /// How much was asked for.
+        /// The number of bytes requested.
         bytes: usize,
     },
     /// The thread that writes checkpoints is gone.
     #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
     WriterPanicked,
-    /// A folder that holds something else than a run.
+    /// A folder that contains something other than a run.
     #[error("{path} is not a run directory: {why}; choose a new or empty folder with --run-dir (nothing was written)", path = path.display())]
     NotARun {
         /// Which one.

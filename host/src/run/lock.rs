@@ -15,7 +15,7 @@ pub struct RunLock {
 }
 
 impl RunLock {
-    /// Takes the lock of a run directory. A file system without locks is no reason not to train: then a warning says
+    /// Locks a run directory. A file system without locks does not prevent training: then a warning says
     /// that nothing keeps another process out.
     ///
     /// # Errors

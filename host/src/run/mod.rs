@@ -1,4 +1,4 @@
-//! What a run leaves behind: its directory, its record, its checkpoints.
+//! The files of a run: its directory, its record, its checkpoints.
 
 pub mod atomic;
 pub mod checkpoint;

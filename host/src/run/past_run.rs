@@ -1,10 +1,10 @@
-//! What `run.json` says of a run that was there before.
+//! The outcome of an earlier run, from `run.json`.
 
 use crate::engine::lr::Horizon;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// The outcome of a run that did all it was asked for.
+/// The outcome of a complete run.
 pub const COMPLETED: &str = "completed";
 
 /// How a run that was there before ended.
@@ -27,7 +27,7 @@ impl PastRun {
         Some(Self { outcome, iter: count("iter"), epoch: count("epoch") })
     }
 
-    /// Whether it did all that is asked for now.
+    /// Whether it is complete under the current config.
     pub fn is_complete(&self, horizon: Horizon) -> bool {
         let is_long_enough = self.iter >= horizon.iters || self.epoch >= horizon.epochs;
         self.outcome == COMPLETED && is_long_enough

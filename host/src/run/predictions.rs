@@ -38,7 +38,7 @@ impl PredictionFormat {
     }
 }
 
-/// What a model made of samples, in the order of the data.
+/// A model's outputs for samples, in the order of the data.
 #[derive(Debug)]
 pub struct Predictions {
     /// A row for each sample.
@@ -48,7 +48,7 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Outputs of batches in a row; the largest score is the class, where there are classes.
+    /// Concatenates the outputs of batches; for classes, the largest score is the prediction.
     pub fn new(outputs: &[Tensor], classifies: bool) -> Result<Self, tch::TchError> {
         let output = Tensor::f_cat(outputs, 0)?;
         let is_scores = classifies && output.dim() == 2;
@@ -66,7 +66,7 @@ impl Predictions {
         self.len() == 0
     }
 
-    /// Writes them, whole or not at all.
+    /// Writes them atomically.
     pub fn write(&self, path: &Path, format: PredictionFormat) -> Result<(), RunDirError> {
         let wrong = |error: tch::TchError| RunDirError::Tensor {
             doing: "write",

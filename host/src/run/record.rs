@@ -1,4 +1,4 @@
-//! `run.json`: who ran, what, with which plugins, and how it ended.
+//! `run.json`: versions, plugins, config and outcome of a run.
 
 use super::directory::RunDir;
 use super::error::RunDirError;
@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The record of a run. Written when it begins, and again when it ends.
+/// The record of a run, written at its start and at its end.
 pub struct Record {
     json: serde_json::Map<String, Json>,
     began: SystemTime,
@@ -27,7 +27,7 @@ fn machine() -> Json {
 }
 
 impl Record {
-    /// A record of a run that begins now.
+    /// A record of a run that starts now.
     pub fn begin(command: &str, config: &str, plugins: &[Json]) -> Self {
         let began = SystemTime::now();
         let json = json!({

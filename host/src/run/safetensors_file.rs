@@ -51,7 +51,7 @@ pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
     tensor.f_resolve_neg().map_err(|error| error.to_string())
 }
 
-/// Writes named tensors to a file, whole or not at all.
+/// Writes named tensors to a file atomically.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), RunDirError> {
     let mut bytes = Vec::new();
     lay_out(tensors, &mut bytes)?;
@@ -102,7 +102,7 @@ fn plan(tensors: &[(String, Tensor)]) -> Result<(Vec<Placed<'_>>, String, usize)
     Ok((placed, header, total))
 }
 
-/// So many zeros, every one of them written; an error where the system has not so much memory.
+/// This many zeros, every one of them written; an error if there is not enough memory.
 pub fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(total).map_err(|_| RunDirError::NoMemory { bytes: total })?;

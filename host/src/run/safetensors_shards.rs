@@ -1,4 +1,4 @@
-//! A model in several safetensors files with an index that says which tensor is in which, as Hugging Face splits them.
+//! A model in several safetensors files with an index of which tensor is in which, as Hugging Face splits them.
 
 use super::error::RunDirError;
 use super::safetensors_file;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use tch::Tensor;
 
-/// `model.safetensors.index.json`; what else it says is for others.
+/// `model.safetensors.index.json`; other keys are ignored.
 #[derive(Deserialize)]
 struct Index {
     /// Tensor to file, in the index's own folder.
@@ -23,7 +23,7 @@ pub fn is_index(path: &Path) -> bool {
 /// Reads every tensor that the index names, from the files beside it.
 ///
 /// # Errors
-/// The index or a file cannot be read, or a file has not what the index says.
+/// The index or a file cannot be read, or a file lacks a tensor of the index.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
     let text = fs::read(path).map_err(RunDirError::io("read", path))?;
     let Index { weight_map } = serde_json::from_slice(&text)

@@ -1,4 +1,4 @@
-//! Beginnings and ends: what fires around a run, however it ends. [`Point::fires_on`] has the table.
+//! The start and end of a run: what fires around it, however it ends. [`Point::fires_on`] has the table.
 
 #[cfg(doc)]
 use hookrack_plugin_api::Point;
@@ -24,7 +24,7 @@ pub(super) fn first_failure(outcome: Result<()>, later: Result<()>) -> Result<()
 }
 
 impl Trainer {
-    /// Runs `body` between `before_run` and `after_run`, with every hook attached, and says how it ended.
+    /// Runs `body` between `before_run` and `after_run`, with every hook attached, and returns how it ended.
     pub(super) fn run(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Ending {
         let _no_grad = GradMode::set(false);
         let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
@@ -38,7 +38,7 @@ impl Trainer {
         first_failure(outcome, written).map_or_else(Ending::Failed, |()| ending)
     }
 
-    /// Attaches every hook and detaches it again, and nothing else; gives what failed, whatever the error policies say.
+    /// Attaches and detaches every hook, and nothing else; returns all failures, whatever the error policies.
     pub fn try_attaching(&mut self) -> Vec<HookError> {
         let _no_grad = GradMode::set(false);
         let failures = self.rack.fire_each(P::OnAttach);
@@ -53,7 +53,7 @@ impl Trainer {
         }
     }
 
-    /// Tells the hooks that something failed; only the first failure is told.
+    /// Fires `on_exception`; only for the first failure.
     pub(super) fn note_failure(&mut self, error: Option<&TrainError>) {
         let Some(error) = error else {
             let outcome = self.ending_without_failure().outcome();
@@ -82,7 +82,7 @@ impl Trainer {
         first_failure(outcome, self.rack.fire_isolated(point).map_err(TrainError::from))
     }
 
-    /// Whether a hook or a signal asked for an end.
+    /// Whether a hook or a signal requested a stop.
     pub(super) fn is_stopping(&self) -> bool {
         self.interrupt.received().is_some() || self.context.requests.borrow().stopped().is_some()
     }
@@ -103,7 +103,7 @@ impl Trainer {
         is_last && !self.is_cut_short()
     }
 
-    /// Whether training is over: asked for, or all done.
+    /// Whether training is over: stopped or complete.
     pub(super) fn is_over(&self) -> bool {
         let progress = self.context.progress.get();
         progress.iter >= progress.max_iters || self.is_stopping()

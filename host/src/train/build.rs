@@ -28,7 +28,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Why a job could not begin.
+/// Why a job could not start.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// The config asks for something that this host cannot do.
@@ -36,13 +36,13 @@ pub enum BuildError {
     Config(#[from] ConfigErrors),
 }
 
-/// Data and engine of a run: what can be refused before anything is left on disk.
+/// Data and engine of a run: what can fail before anything is written to disk.
 pub struct Parts {
     /// The data.
     pub loaders: Loaders,
     /// The engine.
     pub engine: Engine,
-    /// How long training goes on.
+    /// The length of training.
     pub horizon: Horizon,
 }
 
@@ -50,7 +50,7 @@ impl Parts {
     /// Reads the data and builds the engine.
     ///
     /// # Errors
-    /// A setting that they cannot take, shown where it stands.
+    /// An invalid setting, shown at its line.
     pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
         tch::set_num_threads(i32::try_from(*config.train.threads).unwrap_or(i32::MAX));
         let loaders = loaders(config)?;
@@ -75,7 +75,8 @@ impl Parts {
         self.loaders.train.spec().has_tokens() && self.engine.model().input_shape().len() == 1
     }
 
-    /// Leaves one epoch of so many batches, and as many of every other pass. Schedules go by the config all the same.
+    /// Shortens training to one epoch of this many batches, and every other pass to as many. Schedules still span the
+    /// configured length.
     pub fn shorten(&mut self, config: &ResolvedConfig, batches: u64) {
         let Loaders { train, val, test, tests, pred } = &mut self.loaders;
         let named = tests.iter_mut().map(|(_, loader)| loader);
@@ -87,7 +88,7 @@ impl Parts {
 }
 
 impl Trainer {
-    /// Puts parts, hooks and writers together.
+    /// Assembles parts, hooks and writers.
     ///
     /// # Errors
     /// A hook or metric does not accept its settings.
@@ -187,7 +188,7 @@ fn attach(
     Ok(Attached { seat, instance, disabled: false })
 }
 
-/// Looks up the operators that a hook or metric says it calls: those that are not there are not found out in mid-run.
+/// Looks up the operators that a hook or metric declares, so that a missing one is an error before training.
 fn operators(maker: &Maker) -> Result<(), String> {
     let names = match maker {
         Maker::Hook(hook) => &hook.manifest.ops,
@@ -287,7 +288,7 @@ fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
     Ok(GroupRules { rules, no_decay_on_norm_and_bias: *no_decay_on_norm_and_bias })
 }
 
-/// A pattern's refusal, shown where the pattern stands.
+/// An invalid pattern, shown at its line.
 fn refused_pattern<'a>(
     config: &'a ResolvedConfig,
     pattern: &str,

@@ -8,11 +8,11 @@ use hookrack_plugin_api::Outcome;
 /// How a run ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// It did all it was asked for.
+    /// It completed.
     Completed,
-    /// A hook asked for an end.
+    /// A hook requested a stop.
     Stopped(Stop),
-    /// A signal did.
+    /// A signal interrupted it.
     Interrupted(Signal),
     /// Something failed.
     Failed(TrainError),

@@ -1,11 +1,11 @@
-//! What ends a run before its time.
+//! Errors that end a run.
 
 use crate::dispatch::HookError;
 use crate::engine::EngineError;
 use crate::run::RunDirError;
 use thiserror::Error;
 
-/// What ended a run before its time.
+/// An error that ended a run.
 #[derive(Debug, Error)]
 pub enum TrainError {
     /// A hook failed under `abort`.

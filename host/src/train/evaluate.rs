@@ -138,7 +138,7 @@ impl Trainer {
         })
     }
 
-    /// Goes on with a row of tokens, between the points of a prediction that has no batch: a hook that puts averaged weights
+    /// Continues a row of tokens, between the points of a prediction without a batch: a hook that swaps in averaged weights
     /// in for one does so here too.
     pub fn generate(
         &mut self,
@@ -160,7 +160,7 @@ impl Trainer {
         (ending, tokens)
     }
 
-    /// Something of another phase; where training was is put back afterwards.
+    /// Runs something in another phase; the position of training is restored afterwards.
     fn aside<T>(
         &mut self,
         phase: Phase,

@@ -148,7 +148,7 @@ impl Trainer {
         true
     }
 
-    /// How many iterations an epoch has of which so many are done, of so many batches.
+    /// The number of iterations of an epoch, given the iterations done and the batches drawn so far.
     pub(super) fn epoch_len(&self, inner_iter: u64, drawn: u64) -> u64 {
         let left = self.loaders.train.batches().saturating_sub(drawn);
         inner_iter + left.div_ceil(self.group)
@@ -183,7 +183,7 @@ impl Trainer {
         Ok(true)
     }
 
-    /// Drops the batch and all that was made of it: nothing leaks into the next iteration.
+    /// Drops the batch and everything computed from it: nothing leaks into the next iteration.
     fn release(&mut self) -> Result<()> {
         self.batch = None;
         let released = self.context.end_iteration();

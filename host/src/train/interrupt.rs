@@ -9,10 +9,10 @@ use std::sync::{Arc, mpsc};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// How long a terminal may take to be put in order; one that has stopped is left as it is.
+/// How long restoring the terminal may take.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// What the person at the terminal wants to know meanwhile.
+/// The message on the terminal meanwhile.
 const FIRST: &str =
     "interrupted: stopping after the current step; interrupt again to quit at once without saving";
 
@@ -39,7 +39,7 @@ impl Signal {
         }
     }
 
-    /// The exit code that says so.
+    /// Its exit code.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupt => 130,
@@ -96,7 +96,7 @@ impl Interrupt {
     }
 }
 
-/// Ends the process whatever its other threads do: one of them may hold what `tidy` waits for.
+/// Ends the process even if another thread holds what `tidy` waits for.
 fn end(tidy: fn()) -> ! {
     let (done, is_done) = mpsc::channel();
     let work = move || {

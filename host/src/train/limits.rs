@@ -1,9 +1,9 @@
-//! Ends of a run that are known before it begins: so much time, so many iterations.
+//! Limits on a run that are known before it starts: time and iterations.
 
 use super::fit::Trainer;
 use std::time::{Duration, Instant};
 
-/// When a run saves and ends although it is not complete.
+/// When a run saves and stops before it is complete.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     deadline: Option<(Instant, Duration)>,
@@ -12,7 +12,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// After so many seconds from now on (0 for never) or after an iteration; `save_at` asks for one more checkpoint.
+    /// Stops after this many seconds (0 for never) or after an iteration; `save_at` requests an additional checkpoint.
     pub fn new(seconds: f64, until: Option<u64>, save_at: Option<u64>) -> Self {
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
         let deadline = time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
@@ -21,12 +21,12 @@ impl Limits {
 }
 
 impl Trainer {
-    /// Sets the limits of the run that is about to begin.
+    /// Sets the limits of the run that is about to start.
     pub fn limit(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Asks for an end where a limit is reached. Looks at the clock only where there is a deadline.
+    /// Requests a stop if a limit is reached. Reads the clock only if there is a deadline.
     pub(super) fn heed_limits(&self) {
         let iter = self.context.progress.get().iter;
         let Limits { deadline, until, .. } = self.limits;
@@ -41,7 +41,7 @@ impl Trainer {
         }
     }
 
-    /// Asks for the checkpoint that the command line wants.
+    /// Requests the checkpoint of `--save-at`.
     pub(super) fn heed_save_at(&self) {
         if self.limits.save_at == Some(self.context.progress.get().iter) {
             self.context.requests.borrow_mut().save("--save-at");

@@ -1,4 +1,4 @@
-//! Loads the checkpoint that a hook asked for at `before_train`.
+//! Loads the checkpoint that a hook requested at `before_train`.
 
 use super::fit::{Result, Trainer};
 use super::restore::{Resume, named};
@@ -9,7 +9,7 @@ use hookrack_plugin_api::Point;
 use std::path::PathBuf;
 
 impl Trainer {
-    /// Loads what a hook asked for, if any did.
+    /// Loads the requested checkpoint, if any.
     pub(super) fn load_if_asked(&mut self) -> Result<()> {
         let Some(request) = self.context.requests.borrow_mut().load.take() else { return Ok(()) };
         let own = self.run.as_ref().map(|run| run.path().to_owned());

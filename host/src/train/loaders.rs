@@ -53,7 +53,7 @@ impl Loaders {
         }
     }
 
-    /// A hook's own pass over the same samples; these loaders stay where they are.
+    /// A hook's own pass over the same samples; the position of these loaders does not change.
     pub(super) fn own_pass(&self) -> OwnPass {
         let evaluated =
             [(Phase::Val, &self.val), (Phase::Test, &self.test), (Phase::Pred, &self.pred)];
@@ -98,7 +98,7 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
     })
 }
 
-/// A loader of a split whose samples look like those of training.
+/// A loader of a split whose samples must have the shape of training samples.
 fn beside(
     config: &ResolvedConfig,
     key: &str,

@@ -15,9 +15,9 @@ pub(super) struct PartResults {
 }
 
 impl Trainer {
-    /// Draws the batches of an iteration, side by side, and cuts them into micro-batches; `None` at the end of the epoch.
-    /// The last iteration of an epoch may have fewer batches. All labels are needed before the first backward pass: they
-    /// say how much each part weighs.
+    /// Fetches the batches of an iteration, concatenates them, and splits them into micro-batches; `None` at the end of
+    /// the epoch. The last iteration of an epoch may have fewer batches. All labels are needed before the first backward
+    /// pass: they define the weight of each part.
     pub(super) fn draw(&mut self) -> Result<Option<Batch>> {
         let Some(first) = self.next_batch()? else { return Ok(None) };
         if self.group == 1 {
@@ -46,7 +46,7 @@ impl Trainer {
         Ok(batch)
     }
 
-    /// Takes over what hooks have made of the batch since it was fetched: new labels may weigh otherwise.
+    /// Applies the hooks' changes to the batch since it was fetched: new labels may change its weight.
     pub(super) fn take_changed_batch(&mut self) -> Result<()> {
         if !self.context.batch_changed.take() {
             return Ok(());
@@ -82,7 +82,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Keeps output and loss of the micro-batch that is done.
+    /// Keeps output and loss of the finished micro-batch.
     fn keep_results(&mut self) -> Result<()> {
         let kept = {
             let current = self.context.current.borrow();
@@ -120,13 +120,13 @@ impl Trainer {
         self.locate(unscaled)
     }
 
-    /// Clips the gradients where the config says so.
+    /// Clips the gradients if configured.
     pub(super) fn clip(&mut self) -> Result<()> {
         let clipped = self.context.clip();
         self.locate(clipped)
     }
 
-    /// Outputs in a row, and the loss as the sum of the parts' shares: whoever computed it, it is that of the whole.
+    /// Concatenates the outputs, and adds up the weighted losses of the parts to that of the whole batch.
     fn join_results(&mut self) -> std::result::Result<(), EngineError> {
         let Some(batch) = &self.batch else { return Ok(()) };
         let PartResults { outputs, loss } = std::mem::take(&mut self.parts);

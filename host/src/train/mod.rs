@@ -1,7 +1,7 @@
-//! The loop and nothing else: phases, points, endings.
+//! The training loop: phases, points, endings.
 //!
-//! [`Trainer::fit`] is the loop. What it runs on is in [`Context`](crate::context::Context), whom it calls is in the rack, when it ends is
-//! what hooks, signals and limits say.
+//! [`Trainer::fit`] is the loop. What it shares with hooks is in [`Context`](crate::context::Context), the hooks it calls
+//! are in the rack, and it ends when hooks, signals or limits say so.
 
 mod brackets;
 mod build;

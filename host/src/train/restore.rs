@@ -1,4 +1,4 @@
-//! Taking a checkpoint up again.
+//! Restores a checkpoint.
 
 use super::fit::{Result, Trainer};
 use crate::engine::SavedState;
@@ -15,21 +15,21 @@ pub(super) fn named(tensors: Vec<(String, Tensor)>) -> Vec<NamedTensor> {
     tensors.into_iter().map(|(name, tensor)| NamedTensor { name, tensor }).collect()
 }
 
-/// A checkpoint that a run begins with.
+/// The checkpoint that a run starts from.
 pub struct Resume {
-    /// What it holds.
+    /// Its contents.
     pub checkpoint: Checkpoint,
-    /// Go on without the state of a hook that does not take it.
+    /// Continue without the state of a hook that rejects it.
     pub force: bool,
 }
 
 impl Trainer {
-    /// Has the run begin where a checkpoint was taken.
+    /// Makes the run start from a checkpoint.
     pub fn resume_from(&mut self, resume: Resume) {
         self.resume = Some(resume);
     }
 
-    /// Puts the checkpoint back, if there is one, and tells the hooks.
+    /// Restores the checkpoint, if there is one, and fires the points around it.
     pub(super) fn restore(&mut self) -> Result<()> {
         let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
         let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint;
@@ -43,8 +43,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Goes on where the checkpoint was taken: with the same random numbers, and with what its last iteration had left
-    /// to do. Comes after `before_train`, whose hooks may have drawn random numbers once more.
+    /// Continues where the checkpoint was taken: with the same random numbers, and with what its last iteration still had
+    /// to do. Runs after `before_train`, whose hooks may have drawn random numbers again.
     pub(super) fn take_up(&mut self) -> Result<()> {
         let Some(rng) = self.rng.take() else { return Ok(()) };
         let device = self.context.engine.borrow().device();

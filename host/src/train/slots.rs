@@ -1,4 +1,4 @@
-//! The slots of the loop in which validation and checkpoints happen, when somebody asked for them.
+//! The places in the loop where requested validations and checkpoints happen.
 
 use super::brackets::first_failure;
 use super::capture::pairs;
@@ -10,8 +10,8 @@ use crate::run::{RunDir, safetensors_file};
 use hookrack_plugin_api::Point as P;
 
 impl Trainer {
-    /// Validates, if somebody asked and there is something to validate on. One that a signal cuts short stays asked for:
-    /// the run that is taken up again makes it.
+    /// Validates, if requested and if there is validation data. One that a signal cuts short stays requested:
+    /// the resumed run repeats it.
     pub(super) fn validate_if_asked(&mut self) -> Result<()> {
         let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
         if asked && self.loaders.val.is_some() {
@@ -21,13 +21,13 @@ impl Trainer {
         Ok(())
     }
 
-    /// Validates after an iteration, if somebody asked. In the last one of an epoch it waits for the epoch's own slot:
+    /// Validates after an iteration, if requested. In the last one of an epoch it waits for the end of the epoch:
     /// where a validation is due by iteration and by epoch at once, it is one.
     pub(super) fn validate_within_epoch(&mut self) -> Result<()> {
         if self.closes_epoch() { Ok(()) } else { self.validate_if_asked() }
     }
 
-    /// Writes a checkpoint, if somebody asked and the run leaves anything; tells if the last one could not be written.
+    /// Writes a checkpoint, if requested and if the run has a directory; fails if the previous one could not be written.
     pub(super) fn save_if_asked(&mut self) -> Result<()> {
         self.background.poll()?;
         self.reserve_memory()?;
@@ -44,8 +44,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Gets memory for the first copy of model, optimizer and hooks' tensors ahead, where a hook says what it wants kept.
-    /// Hooks are not asked what they will save: it is not more than they keep.
+    /// Allocates memory for the first copy of model, optimizer and hooks' tensors in advance, if a hook writes checkpoints.
+    /// Hooks are not asked what they will save: it is at most what they keep.
     fn reserve_memory(&mut self) -> Result<()> {
         let is_wanted = self.run.is_some()
             && self.keeps_checkpoints
@@ -64,7 +64,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// A run that was asked to end early leaves a checkpoint, unless it has just written one.
+    /// A run that ends early writes a checkpoint, unless it has just written one.
     pub(super) fn save_when_cut_short(&mut self) -> Result<()> {
         let iter = self.context.progress.get().iter;
         let is_saved = iter == 0 || self.saved_at == Some(iter);
@@ -76,12 +76,12 @@ impl Trainer {
         first_failure(outcome, self.background.wait().map_err(TrainError::from))
     }
 
-    /// Writes no checkpoint from now on. Hooks are asked for what they would have in one, and told before and after.
+    /// Writes no checkpoint from now on. Hooks still save their state, and the points around it still fire.
     pub fn keep_no_checkpoints(&mut self) {
         self.keeps_checkpoints = false;
     }
 
-    /// Takes a copy of everything; a thread writes it while training goes on. The step waits for the copy alone, and
+    /// Takes a copy of everything, which a thread writes in the background. The step waits for the copy only, and
     /// for the checkpoint before where that is not written yet.
     fn save(&mut self) -> Result<()> {
         let Some(folder) = self.run.as_ref().map(RunDir::checkpoints) else {

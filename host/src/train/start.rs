@@ -1,4 +1,4 @@
-//! The moment from which on a run changes what an earlier process left: when every hook has started, and not before.
+//! The moment after which a resumed run changes existing files: when every hook has started, and not before.
 
 use super::fit::{Result, Trainer};
 use crate::run::RunDirError;
@@ -7,8 +7,8 @@ use crate::run::RunDirError;
 pub(super) type WhenStarted = Box<dyn FnOnce() -> std::result::Result<(), RunDirError>>;
 
 impl Trainer {
-    /// Has `act` done, and the writers go back to their marks, once every hook has started: attached, given its state
-    /// back, told that training begins. A run that fails before leaves everything as it was.
+    /// Runs `act`, and rewinds the writers to their marks, once every hook has started: attached, its state
+    /// restored, `before_train` called. A run that fails earlier leaves everything unchanged.
     pub fn when_started(
         &mut self,
         act: impl FnOnce() -> std::result::Result<(), RunDirError> + 'static,
@@ -16,12 +16,12 @@ impl Trainer {
         self.when_started = Some(Box::new(act));
     }
 
-    /// Whether the run has come so far that what it leaves is its own.
+    /// Whether every hook has started, so that the run may write its files.
     pub fn has_started(&self) -> bool {
         self.when_started.is_none()
     }
 
-    /// Every hook has started: what an earlier process left is gone on with from here.
+    /// Every hook has started: existing files are continued from here.
     pub(super) fn started(&mut self) -> Result<()> {
         if let Some(act) = self.when_started.take() {
             act()?;

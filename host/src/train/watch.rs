@@ -1,7 +1,7 @@
-//! Writes down what every hook and metric holds, as the live objects say it: at an iteration, and in the last checkpoint.
+//! Records the state of every hook and metric, from the live objects: at an iteration, and in the last checkpoint.
 //!
-//! `hookrack verify-resume` compares two runs by it. Nothing is asked twice for a checkpoint, and nothing at all where
-//! nobody compares.
+//! `hookrack verify-resume` compares two runs by it. State is not saved twice for a checkpoint, and nothing is recorded
+//! unless requested.
 
 use super::fit::Trainer;
 use crate::engine::SavedState;
@@ -10,10 +10,10 @@ use crate::run::checkpoint::fingerprint;
 use crate::run::to_json;
 use serde::{Deserialize, Serialize};
 
-/// What hooks and metrics held.
+/// The recorded state of hooks and metrics.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Held {
-    /// After the iteration that was asked for; in a run that is resumed there, right after the resume.
+    /// After the requested iteration; in a run resumed there, right after the resume.
     pub there: Vec<HeldKey>,
     /// When the last checkpoint was taken.
     pub last: Vec<HeldKey>,
@@ -30,7 +30,7 @@ pub struct HeldKey {
     pub is: String,
 }
 
-/// A run that writes down what hooks hold.
+/// Records the state of hooks.
 pub(super) struct Watch {
     at: u64,
     is_done: bool,
@@ -48,17 +48,17 @@ pub fn described(hook: &str, state: &SavedState) -> Vec<HeldKey> {
 }
 
 impl Trainer {
-    /// Has the run write down what hooks hold: after iteration `at`, and in its last checkpoint.
+    /// Records the state of hooks: after iteration `at`, and in the last checkpoint.
     pub fn watch(&mut self, at: u64) {
         self.watch = Some(Watch { at, is_done: false, held: Held::default() });
     }
 
-    /// What was written down.
+    /// The recorded state.
     pub fn held(&self) -> Option<&Held> {
         self.watch.as_ref().map(|watch| &watch.held)
     }
 
-    /// Asks every hook and metric what it holds, where that is due.
+    /// Records the state of every hook and metric, if due.
     pub(super) fn look(&mut self) {
         let iter = self.context.progress.get().iter;
         let Some(watch) = self.watch.as_mut().filter(|watch| !watch.is_done && watch.at == iter)
@@ -77,7 +77,7 @@ impl Trainer {
         }
     }
 
-    /// Writes down what the hooks gave for a checkpoint.
+    /// Records the state that hooks saved for a checkpoint.
     pub(super) fn note_held<'a>(
         &mut self,
         states: impl Iterator<Item = (&'a String, &'a SavedState)>,

@@ -1,4 +1,4 @@
-//! Weights that training starts from: a file of anybody's, or a checkpoint of ours.
+//! Initial weights: from any safetensors file, or from a checkpoint.
 
 use super::build::{BuildError, Parts, patterns, refused};
 use crate::config::{ConfigErrors, RenameEntry, ResolvedConfig, WeightsSection};
@@ -8,7 +8,7 @@ use crate::engine::weights::LoadReport;
 use crate::run::named_tensors;
 
 impl Parts {
-    /// Puts the weights that `[weights]` or `train.load_from` names into the model; `None` where neither is there.
+    /// Loads the weights that `[weights]` or `train.load_from` names into the model; `None` if neither is set.
     ///
     /// # Errors
     /// The file cannot be read, nothing in it fits, or, where the config is strict, not all of it does.

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: one redrawn line on a terminal, plain lines elsewhere.
+//! The console output of a run: one redrawn line on a terminal, plain lines elsewhere.
 
 use super::line::{Layout, Part, Parts, whole};
 use super::{Writer, human};
@@ -29,7 +29,7 @@ pub struct Console {
     told: bool,
 }
 
-/// The line on the terminal, for whoever else writes there.
+/// The progress line on the terminal, for others that write there.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 fn set_line(bar: Option<ProgressBar>) {
@@ -52,10 +52,10 @@ impl Write for StderrAbove {
     }
 }
 
-/// What the line shows unless a hook says otherwise.
+/// What the line shows by default.
 const SHOWN: [&str; 2] = ["loss", "lr"];
 
-/// Leaves the terminal to who comes next: the line is gone, the cursor is seen and stands at the beginning of a line.
+/// Restores the terminal: the progress line is cleared, the cursor is visible and at the start of a line.
 /// For a process that is about to end, whatever its other threads are at.
 pub fn leave_terminal() {
     let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -66,14 +66,14 @@ pub fn leave_terminal() {
     stdio::complain(format_args!("interrupted twice: quitting without saving"));
 }
 
-/// Columns of a terminal that does not tell how many it has.
+/// Columns assumed for a terminal of unknown width.
 const COLUMNS: usize = 80;
 
 fn columns() -> usize {
     Term::stdout().size_checked().map_or(COLUMNS, |(_, columns)| columns.into())
 }
 
-/// A line with a bar of some width before it, or without one. Should it not fit all the same, it is cut off.
+/// A line with or without a progress bar. If it still does not fit, it is cut off.
 fn style(bar: Option<usize>) -> ProgressStyle {
     let template = match bar {
         Some(width) => format!("{{bar:{width}.cyan/dim}} {{percent:>3}}%  {{wide_msg}}"),
@@ -90,7 +90,7 @@ fn bar() -> Option<ProgressBar> {
 }
 
 impl Console {
-    /// A console for a run that begins now.
+    /// A console for a run that starts now.
     pub fn new() -> Self {
         let bar = bar();
         set_line(bar.clone());
@@ -174,7 +174,7 @@ impl Default for Console {
     }
 }
 
-/// How long the iterations that are left will take, if they are like those that are done.
+/// The estimated time of the remaining iterations.
 #[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
 fn left(spent: Duration, done: u64, left: u64) -> Option<Duration> {
     let seconds = spent.as_secs_f64() * left as f64 / done as f64;

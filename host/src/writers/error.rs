@@ -10,13 +10,13 @@ pub enum OpenError {
     /// No such kind.
     #[error("unknown writer `{kind}`; available: {}", super::kinds())]
     Unknown {
-        /// What was asked for.
+        /// What was requested.
         kind: String,
     },
     /// A folder that is not inside the run directory.
     #[error("`{}`: give a folder inside the run directory", folder.display())]
     Outside {
-        /// What was asked for.
+        /// What was requested.
         folder: PathBuf,
     },
     /// It is open already.

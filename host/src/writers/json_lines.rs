@@ -13,7 +13,7 @@ pub(super) fn number(value: f64) -> Json {
         .map_or_else(|| Json::String(value.to_string()), Json::Number)
 }
 
-/// The scalars that are pending, after where the run is, each as it was last put; `None` where there are none.
+/// The position of the run and the pending scalars with their last values; `None` if there are none.
 pub(super) fn scalars(events: &EventStorage, progress: &Progress) -> Option<Map<String, Json>> {
     let mut line = Map::new();
     line.insert("iter".into(), progress.iter.into());

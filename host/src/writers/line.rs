@@ -1,11 +1,11 @@
-//! The line about training, by how much room there is: what nobody looks for first gives way first.
+//! The progress line, fitted to the available width: the least important parts are dropped first.
 
 use std::collections::BTreeMap;
 
 /// A part of the line, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// The first scalar that is shown: the loss, unless a hook says otherwise. It stays in any width.
+    /// The first scalar shown, by default the loss. It is shown at any width.
     First,
     /// The iteration.
     Iter,
@@ -13,7 +13,7 @@ pub(super) enum Part {
     Epoch,
     /// A further scalar, by its place.
     Scalar(usize),
-    /// The time that is left.
+    /// The remaining time.
     Eta,
     /// Samples a second.
     Throughput,

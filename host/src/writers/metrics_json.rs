@@ -9,14 +9,14 @@ use serde_json::Value as Json;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-/// Appends scalars to `metrics.json`, each as it was put.
+/// Appends scalars to `metrics.json`, with their logged values.
 pub struct MetricsJson {
     name: &'static str,
     records: RecordFile,
 }
 
 impl MetricsJson {
-    /// Opens the file for appending; a resumed run goes on where it was.
+    /// Opens the file for appending; a resumed run continues it.
     pub fn open(path: &Path) -> Result<Self, RunDirError> {
         Self::named("metrics.json", path)
     }

@@ -1,7 +1,7 @@
-//! Writers pull what a run shows out of the event storage and put it where people look.
+//! Writers pull scalars, images and texts from the event storage and write them to the console or to files.
 //!
-//! Hooks decide: `PeriodicLogger` says when all of them write, a hook that is about a writer (`TensorboardHook`)
-//! has it opened by its kind, and `ProgressBar` says what the console's line shows. What is written is the writer's own affair.
+//! Hooks decide: `PeriodicLogger` when all of them write; a hook for one writer (`TensorboardHook`)
+//! opens it by its kind, and `ProgressBar` selects what the console's line shows. What is written is up to the writer.
 
 mod console;
 mod duration;
@@ -58,18 +58,18 @@ pub trait Writer {
     /// Takes which scalars a line about training shows, in their order.
     fn show(&mut self, _names: &[String]) {}
 
-    /// Draws what is redrawn in place anew, though nothing is to be written yet.
+    /// Redraws the progress line, without writing anything.
     fn redraw(&mut self, _events: &EventStorage, _progress: &Progress) {}
 
     /// Nothing more comes.
     ///
     /// # Errors
-    /// Something that it took is not where it belongs.
+    /// Something that it accepted could not be written.
     fn finish(&mut self) -> Result<(), RunDirError> {
         Ok(())
     }
 
-    /// The run that was to be gone on with did not begin: leaves what was there as it was.
+    /// The run was not resumed: leaves existing files unchanged.
     ///
     /// # Errors
     /// What it had made by then is still there.
@@ -77,16 +77,16 @@ pub trait Writer {
         self.finish()
     }
 
-    /// The name under which checkpoints keep its mark; empty for a writer whose lines nobody takes back.
+    /// The name under which checkpoints save its mark; empty for a writer that cannot be rewound.
     fn name(&self) -> &'static str {
         ""
     }
 
-    /// Where it stands: all that it took so far is before this mark. Asked for at each checkpoint, so it waits for no
-    /// disk.
+    /// Its position: everything accepted so far is before this mark. Called at each checkpoint, so it must not wait for
+    /// the disk.
     ///
     /// # Errors
-    /// What it took cannot be written.
+    /// What it accepted cannot be written.
     fn mark(&mut self) -> Result<Json, RunDirError> {
         Ok(Json::Null)
     }
@@ -98,7 +98,7 @@ pub trait Writer {
     }
 
     /// Goes back to a mark and drops what was written after it; without one, goes back to the beginning. A run that is
-    /// taken up again writes those iterations once more. Called before its first write.
+    /// resumed writes those iterations again. Called before its first write.
     ///
     /// # Errors
     /// What was written cannot be taken back.
@@ -110,9 +110,9 @@ pub trait Writer {
 /// What a writer may know of the run that it writes for.
 #[derive(Default)]
 pub struct RunFacts {
-    /// The run directory; `None` where the run leaves none.
+    /// The run directory; `None` if the run has none.
     pub run_dir: Option<PathBuf>,
-    /// Whether it goes when the run ends: nothing is left elsewhere either.
+    /// Whether it is removed when the run ends; nothing is written elsewhere either.
     pub is_temporary: bool,
     /// The resolved config, as TOML.
     pub config: String,
@@ -186,10 +186,10 @@ impl Writers {
     }
 
     /// Opens one by its kind, in a folder relative to the run directory, or an absolute one where the kind may be
-    /// outside; an empty one is the kind's own choice. A run that leaves no directory has none, which is no error.
+    /// outside; an empty one selects the default. A run without a directory opens none, which is not an error.
     ///
     /// # Errors
-    /// There is no such kind, it is open in another folder, it may not be in this one, or it could not be written.
+    /// There is no such kind, it is open in another folder, this folder is not allowed, or it could not be written.
     pub fn open(&mut self, kind: &str, folder: &str) -> Result<(), OpenError> {
         let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
             return Err(OpenError::Unknown { kind: kind.to_owned() });
@@ -219,13 +219,13 @@ impl Writers {
         self.all.iter().any(|writer| writer.takes_media())
     }
 
-    /// Has each write; the first failure is given, after all had their turn.
+    /// Makes each write; returns the first failure, after all had their turn.
     pub fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         let media = self.write_media(events.media());
         media.and(self.each(|writer| writer.write(events, progress)))
     }
 
-    /// Has those that keep every value take down what is pending; the first failure is given, after all had their turn.
+    /// Makes those that record every value record what is pending; returns the first failure, after all had their turn.
     ///
     /// # Errors
     /// One could not take it.
@@ -237,17 +237,17 @@ impl Writers {
         self.each(|writer| writer.record(events, progress))
     }
 
-    /// Has each write what waits beside scalars; the first failure is given, after all had their turn.
+    /// Makes each write pending images, histograms and texts; returns the first failure, after all had their turn.
     pub fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
         self.each(|writer| writer.write_media(media))
     }
 
-    /// Says which scalars a line about training shows.
+    /// Sets the scalars that the progress line shows.
     pub fn show(&mut self, names: &[String]) {
         self.all.iter_mut().for_each(|writer| writer.show(names));
     }
 
-    /// Has what is redrawn in place drawn anew.
+    /// Redraws the progress line.
     pub fn redraw(&mut self, events: &EventStorage, progress: &Progress) {
         self.all.iter_mut().for_each(|writer| writer.redraw(events, progress));
     }
@@ -255,7 +255,7 @@ impl Writers {
     /// Nothing more comes. The first failure is given, after all had their turn.
     ///
     /// # Errors
-    /// Something that one took is not where it belongs.
+    /// Something that a writer accepted could not be written.
     pub fn finish(&mut self) -> Result<(), RunDirError> {
         let is_held = self.is_held;
         self.each(|writer| if is_held { writer.abandon() } else { writer.finish() })
@@ -276,13 +276,13 @@ impl Writers {
     /// The marks of all writers by name, for a checkpoint.
     ///
     /// # Errors
-    /// A writer does not know where it stands.
+    /// A writer does not know its position.
     pub fn marks(&mut self) -> Result<Map<String, Json>, RunDirError> {
         let named = self.all.iter_mut().filter(|writer| !writer.name().is_empty());
         named.map(|writer| Ok((writer.name().to_owned(), writer.mark()?))).collect()
     }
 
-    /// The files that the marks are about, for who syncs them.
+    /// The files of the marks, to sync them.
     ///
     /// # Errors
     /// The system has no more handles.
@@ -294,8 +294,8 @@ impl Writers {
         files.map(again).collect()
     }
 
-    /// Takes the marks that each is to go back to, or to the beginning where it has none; those too that are opened later.
-    /// Until [`Self::begin`] nothing is written and nothing taken back: the run may not get so far.
+    /// Sets the marks to rewind to, also for writers opened later; one without a mark rewinds to the beginning. Until
+    /// [`Self::begin`] nothing is written and nothing truncated: the run may fail before that.
     pub fn hold(&mut self, marks: Map<String, Json>) {
         (self.rewound_to, self.is_held) = (Some(marks), true);
     }
@@ -305,7 +305,7 @@ impl Writers {
         self.is_held
     }
 
-    /// Has each go back to its mark: the run goes on from there.
+    /// Rewinds each to its mark: the run continues from there.
     ///
     /// # Errors
     /// What was written cannot be taken back.

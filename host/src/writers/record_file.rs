@@ -1,4 +1,4 @@
-//! A file of records, each in it whole or not at all: what a full disk does not take waits in memory.
+//! A file of records, each written completely or not at all; while the disk is full, records wait in memory.
 
 use crate::run::RunDirError;
 use std::collections::VecDeque;
@@ -38,8 +38,8 @@ struct Chunk {
 
 /// A file that records are appended to.
 ///
-/// A write that fails is no error of the caller's: what was written of it is cut off again, and the records wait for the
-/// next attempt. [`Self::settle`] is for who counts on them, [`Self::finish`] for the end of the run.
+/// A failed write is not an error for the caller: the partial write is truncated, and the records wait for the
+/// next attempt. [`Self::settle`] is for callers that depend on them, [`Self::finish`] for the end of the run.
 pub(super) struct RecordFile<D = File> {
     path: PathBuf,
     disk: D,
@@ -63,7 +63,7 @@ impl RecordFile {
         Ok(Self::on(path, file, end))
     }
 
-    /// The file itself, for who syncs it.
+    /// The file itself, to sync it.
     pub(super) fn file(&self) -> (&Path, &File) {
         (&self.path, &self.disk)
     }
@@ -111,7 +111,7 @@ impl<D: Disk> RecordFile<D> {
         _ = self.attempt();
     }
 
-    /// Writes what waits; tells when the disk does not take it, and when it does again.
+    /// Writes waiting records; warns when the disk does not accept them, and when it does again.
     fn attempt(&mut self) -> io::Result<()> {
         let waited = self.waiting_records();
         let written = self.drain();
@@ -153,7 +153,7 @@ impl<D: Disk> RecordFile<D> {
         Ok(())
     }
 
-    /// Cuts off what is no whole record.
+    /// Truncates a partial record.
     fn mend(&mut self) -> io::Result<()> {
         if self.torn {
             self.disk.cut(self.end)?;
@@ -171,7 +171,7 @@ impl<D: Disk> RecordFile<D> {
         Ok(self.end)
     }
 
-    /// Cuts the file to its first `length` bytes and drops what waits; gives how many bytes it lacks of that.
+    /// Truncates the file to `length` bytes and drops waiting records; returns how many bytes are missing.
     ///
     /// # Errors
     /// It cannot be cut.
@@ -183,7 +183,7 @@ impl<D: Disk> RecordFile<D> {
         Ok(length - end)
     }
 
-    /// Writes what is left, with some patience.
+    /// Writes what is left, retrying for a while.
     ///
     /// # Errors
     /// Records of the run are not in the file.

@@ -26,7 +26,7 @@ pub enum OpenError {
         /// The version that is missing.
         version: String,
     },
-    /// It calls something that nobody defines.
+    /// It uses a symbol that no library defines.
     #[error("undefined symbol {symbol}: link it with the library that defines it")]
     UndefinedSymbol {
         /// The symbol.
@@ -35,7 +35,7 @@ pub enum OpenError {
     /// Anything else that the system's loader says.
     #[error("the system's loader rejected it: {reason}")]
     Refused {
-        /// Its own words.
+        /// Its error message.
         reason: String,
     },
 }

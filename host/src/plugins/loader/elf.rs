@@ -1,14 +1,14 @@
 //! A look at a file's ELF headers before the system's loader maps it.
 //!
-//! dlopen trusts them: a file that ends inside one of its segments is mapped all the same, and the first touch of
-//! the missing part ends the process with SIGBUS.
+//! dlopen trusts them: a file that ends inside one of its segments is still mapped, and the first access to
+//! the missing part kills the process with SIGBUS.
 
 use super::machine;
 
 const HEADER_SIZE: usize = 64;
 const ENTRY_SIZE: usize = 56;
 
-/// Why a file is no library that this host can map.
+/// Why a file is not a library that this host can load.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
     /// There is nothing in it.
@@ -28,7 +28,7 @@ pub enum ElfError {
         /// The host's machine.
         host: String,
     },
-    /// It is an ELF file of another kind.
+    /// It is another kind of ELF file.
     #[error("{kind}, not a shared library: {fix}")]
     NotShared {
         /// What it is.

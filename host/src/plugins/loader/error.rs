@@ -10,7 +10,7 @@ use super::table::{FlagsError, TableError};
 use std::fmt;
 use std::path::Path;
 
-/// A refusal, and what was refused: one line that says which thing, why, and what to do.
+/// A load error, in one line: which thing, why, and what to do.
 #[derive(Debug)]
 pub struct LoadError {
     /// What was refused.
@@ -78,7 +78,7 @@ impl fmt::Display for LoadError {
 // No `source`: the line says it all, and a printed chain would say it twice.
 impl std::error::Error for LoadError {}
 
-/// The library and the host were made against versions that do not go together.
+/// The library and the host were built against incompatible versions.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "built against plugin-api {theirs}, this host has {ours}: rebuild it against plugin-api {}{}",

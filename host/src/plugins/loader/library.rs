@@ -158,7 +158,7 @@ fn is_newer(header: &HrHeader) -> bool {
     header.abi_minor > ABI_MINOR
 }
 
-/// A text about the library, for people. A broken one is no reason to refuse it.
+/// A text about the library, for display. An invalid one does not prevent loading.
 fn label(text: HrStr) -> String {
     // SAFETY: the texts of a library's table are lent for the process.
     one_line(unsafe { lent(text) }.unwrap_or_default())

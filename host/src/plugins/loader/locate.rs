@@ -1,9 +1,9 @@
-//! From a path as somebody wrote it to the bytes of a file.
+//! From a path as written to the bytes of a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a path leads nowhere.
+/// Why a path cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LocateError {
     /// There is nothing under that name.

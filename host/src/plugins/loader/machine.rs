@@ -1,4 +1,4 @@
-//! The machines that an ELF file may be built for, and what a file is that is not an ELF at all.
+//! The machines that an ELF file may be built for, and guesses about files that are not ELF.
 
 /// The host's own machine, as ELF numbers it.
 pub(super) const HOST: u16 = if cfg!(target_arch = "x86_64") {

@@ -48,7 +48,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// that reading a file again which has changed since would only tell a sha256 that is not the loaded one's.
 static LOADED: Mutex<BTreeMap<PathBuf, Arc<Library>>> = Mutex::new(BTreeMap::new());
 
-/// Loads a library, or hands out the one that was loaded from this path before.
+/// Loads a library, or returns the one loaded from this path before.
 ///
 /// The library's initialisers run in here, and it is never unloaded.
 ///

@@ -41,12 +41,12 @@ pub enum RootError {
         "its compiler's C calling convention is not this host's: rebuild it with this host's target"
     )]
     CallingConvention,
-    /// Its version is no version.
+    /// Its version is invalid.
     #[error(
         "its plugin-api version `{version}` is not a version: rebuild it with `export_plugin!`"
     )]
     Version {
-        /// What it says instead.
+        /// What it has instead.
         version: String,
     },
     /// It was built against another major version.
@@ -63,12 +63,12 @@ pub enum RootError {
     /// Its constructor gave up.
     #[error("its root module could not be created: {reason}")]
     Failed {
-        /// Its own words.
+        /// Its error message.
         reason: String,
     },
 }
 
-/// The library's table, not yet looked at.
+/// The library's table, not yet checked.
 pub(super) fn find(opened: &Opened) -> Result<*const HrPlugin, RootError> {
     if let Some(header) = envelope(opened)? {
         return of_rust(header);

@@ -20,7 +20,7 @@ pub struct Shelf {
     found: Vec<(PathBuf, Arc<Library>)>,
     /// For each library how late its folder is searched: 0 for one that was asked for.
     ranks: Vec<usize>,
-    /// The folders that were looked into, without links.
+    /// The folders that were searched, without links.
     folders: Vec<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ impl Shelf {
         }
     }
 
-    /// The libraries of a folder, unless it was looked into before.
+    /// The libraries of a folder, unless it was searched before.
     fn look_into(&mut self, dir: &Path) -> Vec<PathBuf> {
         match candidates(dir) {
             Ok(files) => {
@@ -163,7 +163,7 @@ impl Shelf {
     }
 }
 
-/// Whether the file `path` is what somebody means by `wanted`: `ema`, `libema`, `libema.so`, or a path to it.
+/// Whether `wanted` refers to the file `path`: `ema`, `libema`, `libema.so`, or a path to it.
 fn is_meant(path: &Path, wanted: &str) -> bool {
     if wanted.contains('/') {
         let same = |a: &Path, b: &Path| matches!((locate::locate(a), locate::locate(b)), (Ok(a), Ok(b)) if a == b);

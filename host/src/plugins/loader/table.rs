@@ -22,7 +22,7 @@ pub enum TableError {
         /// Which table.
         table: String,
     },
-    /// The pointer leads into the middle of something.
+    /// The pointer is not aligned.
     #[error("its {table} is not aligned: return the address of a table, not of a packed copy")]
     Misaligned {
         /// Which table.

@@ -4,10 +4,10 @@ use hookrack_plugin_api::abi::HrStr;
 
 /// Longer than any honest name or manifest; a longer text is a length that was never set.
 const LONGEST: usize = 16 << 20;
-/// The longest part of a message that somebody else wrote.
+/// The longest foreign text in a message.
 const LONGEST_QUOTE: usize = 300;
 
-/// The text that a table lends for the process; `None` where it is not UTF-8, or no text at all.
+/// The text that a table lends for the process; `None` if it is not valid UTF-8.
 ///
 /// # Safety
 /// `lent.ptr` must point to `lent.len` bytes that stay as they are for the life of the process, unless the length is

@@ -1,4 +1,4 @@
-//! Files that hooks leave in the run directory.
+//! Files that hooks write to the run directory.
 
 use super::desk::Desk;
 use crate::run::{is_inside, safetensors_file};

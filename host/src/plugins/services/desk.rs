@@ -111,7 +111,7 @@ impl Desk {
         }
     }
 
-    /// Records gradients or not until the call under way returns, and says how it was.
+    /// Sets whether gradients are recorded until the current call returns, and returns the previous mode.
     pub(super) fn set_recording(&self, on: bool) -> bool {
         let was = autograd::set_recording(on);
         if self.recorded.get().is_none() {
@@ -197,7 +197,7 @@ impl Desk {
         })
     }
 
-    /// Answers a call that needs nothing of the run. A panic of the host's is an error like any other: it must not leave
+    /// Answers a call that does not need the run. A panic in the host is returned as an error: it must not leave
     /// a C function.
     pub(in crate::plugins) fn guard(
         &self,

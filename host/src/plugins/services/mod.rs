@@ -1,7 +1,7 @@
 //! The host's side of the trainer handle: the C functions that a plugin calls.
 //!
-//! Each instance has a [`Desk`]: it says who is calling, reaches the run's context, and keeps error texts on their
-//! way in both directions. Every function begins at the desk, borrows what it needs, and returns before anything else
+//! Each instance has a [`Desk`]: it knows the caller, reaches the run's context, and holds error texts in
+//! both directions. Every function starts at the desk, borrows what it needs, and returns before anything else
 //! is called.
 
 mod artifacts;

@@ -202,7 +202,7 @@ impl Scratch {
         }
     }
 
-    /// What a call over no tensor at all gives: a list of absent ones for each result.
+    /// The result of a call over no tensor: a list of absent ones for each result.
     fn give_nothing(&mut self, returns: usize, results: &mut [HrArg]) -> usize {
         self.handles.clear();
         self.handles.resize(self.places.len(), HrTensor::NONE);

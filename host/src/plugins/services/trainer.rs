@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tracing::level_filters::LevelFilter;
 
-/// Opens a desk for an instance and makes the handle that leads to it.
+/// Creates the desk of an instance and the handle that points to it.
 pub(in crate::plugins) fn handle_for(
     name: &str,
     may_write: bool,
@@ -46,7 +46,7 @@ pub(in crate::plugins) fn handle_for(
     (desk, Box::leak(Box::new(handle)))
 }
 
-/// The most detailed level that anybody listens to, at an address that stays.
+/// The most detailed log level in use, at a fixed address.
 fn log_level() -> &'static u32 {
     let level = match LevelFilter::current() {
         LevelFilter::OFF => 0,

@@ -1,4 +1,4 @@
-//! Writes checkpoints while training goes on: at most one at a time, and no failure is lost.
+//! Writes checkpoints in the background: at most one at a time, and no failure is lost.
 
 use super::retention::Rule;
 use super::settle::settle;
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 type Outcome = (Result<PathBuf, RunDirError>, Buffers);
 
-/// Writes checkpoints to a folder while training goes on.
+/// Writes checkpoints to a folder in the background.
 #[derive(Default)]
 pub struct Background {
     in_flight: Option<JoinHandle<Outcome>>,
@@ -23,8 +23,8 @@ pub struct Background {
 }
 
 impl Background {
-    /// Whether [`reserve`](Self::reserve) is of use when hooks keep so many tensors: it was not asked for yet, or they kept
-    /// far fewer then. An average of the weights may begin late in a run.
+    /// Whether [`reserve`](Self::reserve) is useful when hooks keep this many tensors: it was not called yet, or they kept
+    /// far fewer then. An average of the weights may start late in a run.
     pub fn wants_reserve(&self, kept: usize) -> bool {
         let is_busy = |thread: &JoinHandle<_>| !thread.is_finished();
         self.kept.is_none_or(|before| kept > before + before / 4)
@@ -32,8 +32,8 @@ impl Background {
             && !self.reserve.as_ref().is_some_and(is_busy)
     }
 
-    /// Has a thread get memory of these sizes for the next snapshot, while training goes on; beyond what is there from
-    /// the one before.
+    /// Allocates memory of these sizes for the next snapshot on a background thread; beyond what is there from
+    /// the previous one.
     pub fn reserve(&mut self, kept: usize, sizes: Vec<usize>) {
         self.kept = Some(kept);
         let there = self.buffers();
@@ -78,10 +78,10 @@ impl Background {
         Ok(())
     }
 
-    /// Tells how the write went, if it is done; costs a look at a flag.
+    /// The result of the write if it is done; costs one load of a flag.
     ///
     /// # Errors
-    /// The checkpoint could not be written. The one before it is as it was.
+    /// The checkpoint could not be written. The previous one is intact.
     pub fn poll(&mut self) -> Result<(), RunDirError> {
         match &self.in_flight {
             Some(thread) if thread.is_finished() => self.wait(),
@@ -92,7 +92,7 @@ impl Background {
     /// Waits until nothing is on its way.
     ///
     /// # Errors
-    /// The checkpoint could not be written. The one before it is as it was.
+    /// The checkpoint could not be written. The previous one is intact.
     pub fn wait(&mut self) -> Result<(), RunDirError> {
         let Some(thread) = self.in_flight.take() else { return Ok(()) };
         let (written, buffers) = thread.join().map_err(|_| RunDirError::WriterPanicked)?;

@@ -24,16 +24,16 @@ pub struct Checkpoint {
     pub hooks: BTreeMap<String, SavedState>,
     /// The state of libtorch's random numbers.
     pub rng: RngState,
-    /// All that is no tensor.
+    /// Everything that is not a tensor.
     pub facts: Facts,
 }
 
-/// The part of a checkpoint that people can read: `state.json`.
+/// The human-readable part of a checkpoint: `state.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// How far the run was.
     pub position: Position,
-    /// Who asked for a checkpoint after a validation that was not made to its end.
+    /// The hooks that requested a checkpoint after a validation that was cut short.
     pub savers: Vec<String>,
     /// The hooks and metrics whose state could not be saved.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct Facts {
     pub metrics: Vec<SavedMetric>,
     /// The scalars; their values are among the tensors.
     pub events: Vec<SavedSeries>,
-    /// Values that hooks share.
+    /// Values shared between hooks.
     pub shared: Map<String, Json>,
     /// Where each writer stood.
     pub writers: Map<String, Json>,
@@ -68,7 +68,7 @@ pub struct Position {
     pub lr_position: u64,
     /// How much of the epoch in progress is done.
     pub stage: Stage,
-    /// A validation was asked for and has not been made, or not to its end.
+    /// A validation was requested and has not finished.
     pub validate: bool,
 }
 

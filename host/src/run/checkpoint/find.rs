@@ -1,4 +1,4 @@
-//! Which checkpoint a run is taken up from: the newest that is whole.
+//! Finds the checkpoint to resume from: the newest intact one.
 
 use super::manifest::Manifest;
 use super::names;
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 pub struct Newest {
     /// Where it is.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its contents.
     pub checkpoint: Checkpoint,
     /// Whether a newer one is damaged.
     pub is_second_choice: bool,
 }
 
-/// The newest whole checkpoint of a folder, with the complaints about newer ones; `None` where there is none at all.
+/// The newest intact checkpoint of a folder, with warnings about damaged newer ones; `None` if there is none.
 ///
 /// # Errors
 /// There are checkpoints, and all are damaged.
@@ -44,8 +44,8 @@ pub fn newest_facts(folder: &Path) -> Option<Facts> {
     candidates(folder).ok()?.iter().find_map(|path| read_facts(path).ok())
 }
 
-/// The checkpoint that `path` means: itself, or the newest one of a run directory or of its checkpoint folder. No
-/// other stands in for it: who evaluates wants to know what.
+/// The checkpoint at `path`: itself, or the newest one of a run directory or of its checkpoint folder. A damaged one is
+/// an error and not replaced by another: an evaluation must be of the checkpoint that was named.
 ///
 /// # Errors
 /// There is none, or it is damaged.

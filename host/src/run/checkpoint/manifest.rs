@@ -29,7 +29,7 @@ pub struct About {
     pub iter: u64,
     /// Epochs begun.
     pub epoch: u64,
-    /// The hooks that asked for it; none for one that an early end left.
+    /// The hooks that requested it; empty for one written at an early end.
     pub asked_by: Vec<String>,
     /// The metrics of the last whole passes, `val/Accuracy`; only numbers that can be compared.
     pub metrics: BTreeMap<String, f64>,
@@ -85,10 +85,10 @@ impl Manifest {
         bytes
     }
 
-    /// Reads the manifest of a checkpoint; only one that is byte for byte as it was written.
+    /// Reads and verifies the manifest of a checkpoint.
     ///
     /// # Errors
-    /// It is not there, or not as it was written.
+    /// It is missing or damaged.
     pub fn read(checkpoint: &Path) -> Result<Self, RunDirError> {
         let path = checkpoint.join(super::MANIFEST);
         let bytes = std::fs::read(&path).map_err(RunDirError::io("read", &path))?;

@@ -1,8 +1,7 @@
-//! Checkpoints: a directory that is there whole or not at all, with a manifest that says what belongs to it.
+//! Checkpoints: a directory that exists completely or not at all, with a manifest of its files.
 //!
 //! `contents` is what is kept, `snapshot` its copy in memory, `write` and `read` the way to the disk and back, `find`
-//! which one a run is taken up from, `names` what else they are called, `background` the thread that writes while training
-//! goes on.
+//! which one to resume from, `names` second names, `background` the thread that writes them.
 
 mod background;
 mod contents;

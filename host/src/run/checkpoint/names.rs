@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Whether checkpoints can be called so.
+/// Whether this is a valid name for checkpoints.
 ///
 /// # Errors
 /// Why not.
@@ -55,7 +55,7 @@ fn due(rule: &Rule, all: &[About]) -> Option<(String, u64)> {
     Some((rule.name.clone(), iter?))
 }
 
-/// Gives the names. A file system without links, or a file in the way, costs the name and not the run.
+/// Creates the names. Failing to create one, for want of links or because a file is in the way, is only a warning.
 pub(super) fn give(folder: &Path, names: &[(String, u64)]) {
     for (name, iter) in names {
         let (path, temporary) = (folder.join(name), atomic::temporary_beside(&folder.join(name)));
@@ -74,7 +74,7 @@ pub(super) fn give(folder: &Path, names: &[(String, u64)]) {
     }
 }
 
-/// Takes the names of checkpoints away that are no longer there.
+/// Removes the names of deleted checkpoints.
 pub(super) fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

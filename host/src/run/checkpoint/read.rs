@@ -1,4 +1,4 @@
-//! Reads a checkpoint back; only one whose every file is as its manifest says.
+//! Reads a checkpoint; every file must match its manifest.
 
 use super::manifest::Manifest;
 use super::{Checkpoint, Facts, HOOKS, MODEL, OPTIMIZER, RUN, STATE, iter_of};
@@ -13,7 +13,7 @@ use tch::Tensor;
 /// Reads a checkpoint.
 ///
 /// # Errors
-/// A file is missing or not as it was written.
+/// A file is missing or damaged.
 pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
     let manifest = Manifest::read(path)?;
     let tensors =
@@ -45,7 +45,7 @@ pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
 /// Reads what a checkpoint knows beside its tensors.
 ///
 /// # Errors
-/// Its manifest or `state.json` is missing or not as it was written.
+/// Its manifest or `state.json` is missing or damaged.
 pub fn read_facts(path: &Path) -> Result<Facts, RunDirError> {
     facts_in(path, state(path, &Manifest::read(path)?)?)
 }
@@ -94,7 +94,7 @@ fn sample(row: &[f64]) -> Sample {
     Sample { iter: row[0] as u64, samples: row[1] as u64, value: row[2] }
 }
 
-/// A checkpoint that stands under the name of another iteration was put there by mistake.
+/// Refuses a checkpoint under the name of another iteration, put there by mistake.
 fn check_name(path: &Path, checkpoint: &Checkpoint) -> Result<(), RunDirError> {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(iter_of);
     let iter = checkpoint.facts.position.iter;

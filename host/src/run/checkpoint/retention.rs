@@ -3,16 +3,16 @@
 use super::manifest::About;
 use std::collections::BTreeSet;
 
-/// What one hook wants kept of the checkpoints that it asked for.
+/// Which of its checkpoints a hook wants to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// The hook.
     pub who: String,
     /// So many of the newest; `None` for all.
     pub last: Option<u64>,
-    /// Those of every so many-th epoch, for good; 0 for none.
+    /// Keep those of every n-th epoch; 0 for none.
     pub every_epochs: u64,
-    /// Those of every so many-th iteration, for good; 0 for none.
+    /// Keep those of every n-th iteration; 0 for none.
     pub every_iters: u64,
     /// Those with the best values of a metric.
     pub best: Option<Best>,

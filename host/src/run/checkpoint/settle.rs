@@ -1,4 +1,4 @@
-//! Does what was decided about checkpoints: `best` is named, second names are given, what nobody wants goes.
+//! Applies the retention rules: writes `best`, gives second names, removes checkpoints that no hook keeps.
 
 use super::manifest::{About, Manifest};
 use super::names;

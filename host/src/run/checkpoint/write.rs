@@ -32,7 +32,7 @@ pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError>
     Ok(path)
 }
 
-/// Says which checkpoint a run is taken up from.
+/// Points `latest` at the checkpoint to resume from.
 ///
 /// # Errors
 /// The file could not be written.
@@ -40,8 +40,8 @@ pub fn point_latest_at(folder: &Path, iter: u64) -> Result<(), RunDirError> {
     atomic::write(&folder.join("latest"), format!("{}\n", name_of(iter)).as_bytes())
 }
 
-/// Settles what a killed process left: a checkpoint that had stepped aside for one of the same iteration gets its name
-/// back, what is half written goes. Only for who has the run to himself.
+/// Cleans up after a killed process: a checkpoint that was being replaced by one of the same iteration gets its name
+/// back, partial files are removed. The caller must hold the run's lock.
 ///
 /// # Errors
 /// A checkpoint could not be given its name back.
@@ -60,7 +60,7 @@ pub fn recover(folder: &Path) -> Result<(), RunDirError> {
     Ok(())
 }
 
-/// Removes what a killed process left half written.
+/// Removes partial files of a killed process.
 fn clean(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
@@ -89,7 +89,7 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     file.sync_all().map_err(RunDirError::io("sync", path))
 }
 
-/// Puts a finished folder in place of one of the same iteration, in one step: at no time is there none.
+/// Replaces a folder of the same iteration by a finished one atomically: there is always one.
 fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
     if !path.exists() {
         return atomic::rename(temporary, path);

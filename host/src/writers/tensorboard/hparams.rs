@@ -96,13 +96,13 @@ fn summary(tag: &str, session: Session) -> Summary {
     Summary { value: vec![Value { tag: tag.to_owned(), metadata, shown: None }] }
 }
 
-/// A run with these settings begins.
+/// A run with these settings starts.
 pub(super) fn begin(config: &str, time: f64) -> Summary {
     let start = StartInfo { hparams: settings(config), start_time_secs: time };
     summary(START, Session::Start(start))
 }
 
-/// The run is over.
+/// The run has ended.
 pub(super) fn end(time: f64) -> Summary {
     summary(END, Session::End(EndInfo { status: 1, end_time_secs: time }))
 }

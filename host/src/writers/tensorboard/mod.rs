@@ -1,8 +1,8 @@
 //! TensorBoard event files: one for each process of a run, in the folder `tb` unless a hook names another.
 //!
-//! Every write goes to the file at once, so that a kill loses at most what was being written, which readers skip. A run that is taken
-//! up again cuts the older files back to the checkpoint and begins its own with a session start at that step, which has
-//! a TensorBoard that is already open forget what it had read beyond it.
+//! Every write goes to the file at once, so that a kill loses at most what was being written, which readers skip. A
+//! resumed run truncates the older files to the checkpoint and starts its own with a session start at that step, which
+//! makes an open TensorBoard discard what it had read beyond it.
 
 mod hparams;
 mod ledger;

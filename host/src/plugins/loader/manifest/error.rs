@@ -29,7 +29,7 @@ pub enum ManifestError {
         /// Whose.
         subject: String,
     },
-    /// It is no JSON object, or one without what it must have.
+    /// It is not a JSON object, or lacks a required field.
     #[error("the manifest of {subject} is invalid: {cause}")]
     Json {
         /// Whose.

@@ -39,7 +39,7 @@ pub struct HookManifest {
     pub reads: Vec<String>,
     /// The values it writes; a scalar is written by its full name, `train/grad_norm`.
     pub writes: Vec<String>,
-    /// Whether `writes` says which scalars it puts: it names some, or no events at all.
+    /// Whether `writes` declares the scalars it logs: it names some, or none.
     pub names_scalars: bool,
     /// The operators of libtorch that it calls.
     pub ops: Vec<String>,
