@@ -148,7 +148,7 @@ fn a_checkpoint_of_another_model_is_refused() {
 
 /// The labels of the digits' validation split: of each class every fifth sample, in the file's order.
 fn labels() -> Vec<usize> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/data/digits/digits.bin");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/engine/data/digits/digits.bin");
     let mut seen = [0; 10];
     let labels = fs::read(file)
         .unwrap()

@@ -113,7 +113,7 @@ fn what_was_learnt_goes_back_to_python_and_gives_the_same_output() {
         .expect(0);
     let saved = run.checkpoints().pop().unwrap();
     let weights = run.path.join(format!("checkpoints/{saved}/model.safetensors"));
-    let digits = repository().join("host/data/digits/digits.bin");
+    let digits = repository().join("host/engine/data/digits/digits.bin");
     let mut command = Command::new(python);
     command.args(["-c", COMPARE]).arg(scripted()).arg(weights);
     let compared = output(command.arg(bench.path("out.safetensors")).arg(digits)).unwrap();

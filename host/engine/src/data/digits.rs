@@ -1,7 +1,7 @@
 //! `Digits`: 1,797 real handwritten digits that come with the host, so that a run needs no download.
 //!
 //! "Optical Recognition of Handwritten Digits" by E. Alpaydin and C. Kaynak, CC BY 4.0; see
-//! `host/data/digits/NOTICE`.
+//! `host/engine/data/digits/NOTICE`.
 
 use hookrack_plugin_api::prelude::Settings;
 
