@@ -52,11 +52,11 @@ fn edits(a: &[char], b: &[char]) -> usize {
         let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
             let replaced = last[j] + usize::from(x != y);
-            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            let mut fewest = replaced.min(last[j + 1] + 1).min(row[j] + 1);
             if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                least = least.min(before[j - 1] + 1);
+                fewest = fewest.min(before[j - 1] + 1);
             }
-            row.push(least);
+            row.push(fewest);
         }
         (before, last) = (last, row);
     }

@@ -5,18 +5,18 @@ use hookrack_plugin_api::prelude::*;
 static IS_FINITE: CachedOp = CachedOp::new("aten::isfinite");
 static ALL: CachedOp = CachedOp::new("aten::all");
 
-/// Watches for a loss or gradient that is infinite or NaN, makes that step again in anomaly mode, and ends the run with the
-/// name of the operator and of the first parameter that is affected.
+/// Detects an infinite or NaN loss or gradient, repeats that step in anomaly mode, and ends the run with the name of
+/// the operator and of the first parameter affected.
 #[derive(Settings)]
 pub(super) struct AutogradAnomalyDetectHook {
-    /// The mode of `torch.autograd.set_detect_anomaly`: true keeps it on for the whole run, which is about 150 times
-    /// slower; false turns it on only for the step that is made again.
+    /// As `torch.autograd.set_detect_anomaly`: true keeps anomaly mode on for the whole run, which is about 150 times
+    /// slower; false turns it on only for the repeated step.
     #[param(default, alias = "mode")]
     always: bool,
-    /// Iterations between two looks; each one waits for the device.
+    /// Iterations between checks; each one synchronizes with the device.
     #[param(default = 1, min = 1)]
     interval: u64,
-    /// Looks at the norm of the gradients too, not at the loss alone.
+    /// Check the gradient norm as well as the loss.
     #[param(default = true)]
     grads: bool,
 }

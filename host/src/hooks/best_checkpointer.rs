@@ -5,22 +5,22 @@ use super::monitored::{self, Mode};
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 
-/// Asks for a checkpoint after a validation whose value is better than any before; keeps the best.
+/// Saves a checkpoint after a validation whose monitored value is the best so far, and keeps the best ones.
 #[derive(Settings)]
 pub(super) struct BestCheckpointer {
-    /// The value: `val/Accuracy`.
+    /// The scalar to monitor: `val/Accuracy`.
     #[param(monitor)]
     val_metric: String,
-    /// Whether a better value is a lower or a higher one.
+    /// Whether lower or higher values are better; `auto` asks the metric.
     #[param(default)]
     mode: Mode,
-    /// How many of the best stay.
+    /// How many of the best checkpoints to keep.
     #[param(default = 1, min = 1)]
     top_k: u64,
-    /// Looks only at validations after a multiple of so many iterations, and at the last; 0 for all of them.
+    /// Consider only validations at a multiple of this many iterations, and the last one; 0 for all.
     #[param(default)]
     eval_period: u64,
-    /// A second name for the best: with `model_best` that leads to the best checkpoint, whichever it is.
+    /// A second name for the best checkpoint: `model_best` becomes a link to it.
     #[param(default, alias = "prefix", check = checkpoint_name::is_part)]
     file_prefix: String,
     #[param(skip)]

@@ -6,60 +6,63 @@ use super::{checkpoint_folder, checkpoint_name, weights_file};
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Asks for a checkpoint every so many epochs, iterations or seconds, and at the end of training; says which ones stay.
+/// Saves a checkpoint every few epochs, iterations or seconds and at the end of training, and decides which ones are
+/// kept.
 #[derive(Settings)]
 pub(super) struct CheckPointHook {
-    /// Epochs between two checkpoints; 0 for none by epoch, -1 for 1.
+    /// Epochs between checkpoints; 0 for none by epoch, -1 is the same as 1.
     #[param(default = 1, min = -1, alias = "interval")]
     epoch_period: i64,
-    /// Iterations between two checkpoints; 0 for none by iteration.
+    /// Iterations between checkpoints; 0 for none by iteration.
     #[param(default)]
     iter_period: u64,
-    /// Iterations between two checkpoints, with none by epoch: the two above do not count then.
+    /// Iterations between checkpoints, with none by epoch; overrides the two above.
     #[param(min = 1)]
     period: Option<u64>,
-    /// False where `interval` counts iterations.
+    /// If false, `interval` counts iterations.
     #[param(default = true)]
     by_epoch: bool,
-    /// True where `interval` counts iterations.
+    /// If true, `interval` counts iterations.
     #[param(default)]
     save_by_iter: bool,
-    /// Saves after this iteration too.
+    /// Also save after this iteration.
     max_iter: Option<u64>,
-    /// Seconds between two checkpoints; 0 for none by time.
+    /// Seconds between checkpoints; 0 for none by time.
     #[param(default, min = 0)]
     time_period: f64,
-    /// How many of the newest stay; 0 for all.
+    /// How many of the newest checkpoints to keep; 0 for all.
     #[param(default, alias = "max_to_keep")]
     max_num_checkpoints: u64,
-    /// Those of every so many-th epoch stay for good; 0 for none.
+    /// Always keep the checkpoint of every n-th epoch; 0 for none.
     #[param(default)]
     keep_every_epochs: u64,
-    /// Those of every so many-th iteration stay for good; 0 for none.
+    /// Always keep the checkpoint of every n-th iteration; 0 for none.
     #[param(default)]
     keep_every_iters: u64,
-    /// Saves also when this value is better than ever, such as `val/Accuracy`, and keeps the best.
+    /// Also save when this scalar is the best so far, such as `val/Accuracy`, and keep the best.
     #[param(default, monitor)]
     save_best: String,
-    /// Whether a better value is a lower or a higher one.
+    /// Whether lower or higher values are better; `auto` asks the metric.
     #[param(default)]
     mode: Mode,
-    /// How many of the best stay.
+    /// How many of the best checkpoints to keep.
     #[param(default = 1, min = 1)]
     top_k: u64,
-    /// A folder for the checkpoints, to which the run directory's own then leads. Runs that share one share what stays in it.
+    /// Folder for the checkpoints; that of the run directory becomes a link to it. Runs that share a folder share
+    /// what is kept in it.
     #[param(default)]
     checkpoint_dir: String,
-    /// Begins a second name for each checkpoint: with `model`, `model_0000020` leads to `iter_0000020`.
+    /// Prefix of a second name for each checkpoint: with `model`, `model_0000020` links to `iter_0000020`.
     #[param(default, alias = "file_prefix", check = checkpoint_name::is_part)]
     prefix: String,
-    /// Ends that second name, or where there is no prefix one of its own: `iter_0000020-a`.
+    /// Suffix of the second name, or of the first where there is no prefix: `iter_0000020-a`.
     #[param(default, check = checkpoint_name::is_part)]
     suffix: String,
-    /// Folder and second name in one: `ckpt/{epoch}-{iter}` leads to a checkpoint as `epoch=2-iter=0000020`.
+    /// Folder and second name in one: `ckpt/{epoch}-{iter}` links to a checkpoint as `epoch=2-iter=0000020`.
     #[param(default, check = checkpoint_name::is_filepath)]
     filepath: String,
-    /// Writes `weights/<name>.safetensors`, the model alone, in place of a checkpoint; a run cannot be resumed from one.
+    /// Write only the model, to `weights/<name>.safetensors`, instead of a checkpoint; a run cannot be resumed from
+    /// it.
     #[param(default)]
     save_weights_only: bool,
     #[param(skip)]

@@ -6,15 +6,16 @@ use std::fs;
 /// How many values a median is taken over.
 const WINDOW: usize = 20;
 
-/// Logs loss, metrics of the epoch so far, learning rate, iteration and data time, peak memory and the time that is left, every so many iterations.
+/// Logs the loss, the metrics of the epoch so far, the learning rate, iteration and data time, peak memory and the
+/// estimated time left every few iterations.
 #[derive(Settings)]
 pub(super) struct CommonMetricLoggerHook {
-    /// Iterations between two lines.
+    /// Iterations between log lines.
     #[param(default = 20, min = 1, alias = "period")]
     interval: u64,
-    /// The iteration that the time left is counted to; the run's last where it is not given.
+    /// Iteration up to which the time left is estimated. Default: the last one of the run.
     max_iter: Option<u64>,
-    /// The last epoch as the line shows it; the run's where it is not given.
+    /// Last epoch as shown in the line. Default: that of the run.
     max_epoch: Option<u64>,
     #[param(skip)]
     keys: Option<[ScalarKey; 3]>,

@@ -3,25 +3,25 @@
 use super::monitored::{self, Mode};
 use hookrack_plugin_api::prelude::*;
 
-/// Ends training when a value has not become better for so many looks at it.
+/// Stops training when a monitored value has stopped improving.
 #[derive(Settings)]
 pub(super) struct EarlyStoppingHook {
-    /// What is watched: `val/loss`, `val/Accuracy`, any scalar.
+    /// The scalar to monitor: `val/loss`, `val/Accuracy`, any other.
     #[param(default = "val/loss", monitor)]
     monitor: String,
-    /// Whether a better value is a lower or a higher one.
+    /// Whether lower or higher values are better; `auto` asks the metric.
     #[param(default, alias = "rule")]
     mode: Mode,
-    /// Looks without a better value before training ends.
+    /// Checks without improvement after which training stops.
     #[param(default = 5, min = 1)]
     patience: u64,
-    /// What a value must be better by to count.
+    /// Minimum improvement that counts.
     #[param(default, min = 0, alias = "threshold")]
     min_delta: f64,
-    /// Ends training at once when the value is infinite or NaN.
+    /// Stop training as soon as the value is infinite or NaN.
     #[param(default = true)]
     check_finite: bool,
-    /// Ends training at once when the value is this good.
+    /// Stop training as soon as the value is at least this good.
     stopping_threshold: Option<f64>,
     #[param(skip)]
     patient: Patient,

@@ -2,23 +2,23 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Asks for a validation every so many epochs or iterations, and for one at the end of training.
+/// Runs a validation every few epochs or iterations and at the end of training.
 #[derive(Settings)]
 pub(super) struct EvaluateHook {
-    /// Epochs between two validations; 0 for none by epoch.
+    /// Epochs between validations; 0 for none by epoch.
     #[param(default = 1)]
     interval: u64,
-    /// Iterations between two validations; 0 for none by iteration.
+    /// Iterations between validations; 0 for none by iteration.
     #[param(default)]
     eval_iter_period: u64,
-    /// Iterations between two validations, with none by epoch: the two above do not count then.
+    /// Iterations between validations, with none by epoch; overrides the two above.
     #[param(min = 1)]
     eval_period: Option<u64>,
-    /// Whether there is any validation at all.
+    /// Whether to validate at all.
     #[param(default = true)]
     is_run_eval: bool,
-    /// A file of the run directory for what each validation came to, one JSON object a line, as iMIX leaves
-    /// `eval_result.json`; none where it is empty, because `metrics.json` has the same numbers.
+    /// File in the run directory for the results of each validation, one JSON object per line, as iMIX's
+    /// `eval_result.json`; empty for none, since `metrics.json` has the same numbers.
     #[param(default)]
     eval_json_file: String,
 }

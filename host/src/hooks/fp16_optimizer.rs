@@ -3,15 +3,16 @@
 use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
 
-/// Has the run computed in fp16 with a scaled loss, as `train.precision = "fp16"` does; clips the gradients at their own size, puts `train/grad_norm`, and steps the optimizer unless a gradient is not finite.
+/// Runs in fp16 with loss scaling, as `train.precision = "fp16"` does; clips the unscaled gradients, puts
+/// `train/grad_norm`, and skips the optimizer step if a gradient is not finite.
 #[derive(Settings)]
 pub(super) struct Fp16OptimizerHook {
-    /// The largest norm that is left; without one nothing is clipped.
+    /// Maximum gradient norm. Default: no clipping.
     grad_clip: Option<GradClip>,
-    /// How the scale moves; PyTorch's defaults.
+    /// Parameters of dynamic loss scaling; PyTorch's defaults.
     #[param(default)]
     grad_scaler_config: LossScaling,
-    /// A scale that stays as it is, in place of one that moves.
+    /// Constant loss scale, instead of dynamic scaling.
     #[param(min = 1.0)]
     loss_scale: Option<f64>,
     #[param(skip)]

@@ -2,16 +2,16 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Freezes parameters by name from one epoch on, and frees them again at another.
+/// Freezes parameters by name at one epoch and unfreezes them at a later one.
 #[derive(Settings)]
 pub(super) struct FreezeUnfreezeHook {
-    /// Names of parameters; `*` stands for anything: `["backbone.*"]`.
+    /// Patterns of parameter names; `*` matches any characters: `["backbone.*"]`.
     #[param(default)]
     params: Vec<String>,
-    /// The first epoch in which they are frozen.
+    /// First epoch in which they are frozen.
     #[param(default = 1, min = 1)]
     freeze_at_epoch: u64,
-    /// The epoch in which they learn again; 0 for never.
+    /// Epoch in which they are trained again; 0 for never.
     #[param(default)]
     unfreeze_at_epoch: u64,
     #[param(skip)]

@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Cuts batches into another number of micro-batches from given epochs on.
+/// Changes the number of micro-batches per batch at given epochs.
 #[derive(Settings)]
 pub(super) struct GradientAccumulationScheduler {
-    /// `[[1, 1], [5, 4]]`: from epoch 1 on one part, from epoch 5 on four.
+    /// Pairs of an epoch and the number of micro-batches from then on: `[[1, 1], [5, 4]]`.
     #[param(default, check = are_pairs)]
     scheduling: Vec<Vec<u64>>,
     #[param(skip)]

@@ -2,13 +2,13 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Trains the last layers first and frees one more layer, from the end, every so many epochs.
+/// Trains the last layers first and unfreezes one more layer, from the last to the first, every few epochs.
 #[derive(Settings)]
 pub(super) struct GradualUnfreezing {
-    /// Layers that learn in the first epoch.
+    /// Layers trained in the first epoch.
     #[param(default = 1, min = 1)]
     layers: usize,
-    /// Epochs from one freed layer to the next.
+    /// Epochs between unfreezing one layer and the next.
     #[param(default = 1, min = 1)]
     interval: u64,
     #[param(skip)]

@@ -3,11 +3,11 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Puts `train/time` and `train/data_time` after each iteration, `train/epoch_time` after each epoch; says how fast the
-/// run was at its end.
+/// Puts `train/time` and `train/data_time` after each iteration and `train/epoch_time` after each epoch; logs the
+/// average speed at the end of the run.
 #[derive(Settings)]
 pub(super) struct IterationTimerHook {
-    /// First iterations of each start, also of a resumed run, that do not count: they include one-off work.
+    /// Iterations to skip after each start or resume, which include one-off work.
     #[param(default = 3)]
     warmup_iter: u64,
     #[param(skip)]

@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Has the lines of `metrics.json` written to `training_status.json` too, where programs made for iMIX's runs look.
+/// Writes the lines of `metrics.json` also to `training_status.json`, where tools for iMIX runs expect them.
 #[derive(Settings)]
 pub(super) struct JsonLoggerHook {
-    /// The folder of the run directory that the file goes to; `"."` is the run directory itself.
+    /// Folder of the file inside the run directory; `"."` is the run directory itself.
     #[param(default = "json", alias = "work_dir")]
     log_dir: String,
 }

@@ -2,22 +2,22 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Loads a checkpoint before training. A run that was resumed already has one, and is left alone.
+/// Loads a checkpoint before training. A resumed run already has one and is left alone.
 #[derive(Settings)]
 pub(super) struct LoadCheckpointHook {
-    /// A checkpoint or a run directory; the run's own where it is not given.
+    /// A checkpoint or a run directory. Default: this run's own.
     #[param(default)]
     checkpoint_dir: String,
-    /// The epoch whose checkpoint it is; -1 for the newest.
+    /// Epoch of the checkpoint to load; -1 for the newest.
     #[param(default = -1, min = -1)]
     epoch: i64,
-    /// Takes the weights alone and begins at the first epoch; else the run goes on where the other was.
+    /// Load only the weights and start at the first epoch; otherwise resume where the checkpoint was saved.
     #[param(default)]
     finetune: bool,
-    /// Every tensor must fit; else those of the weights that do are taken.
+    /// Every tensor must fit; otherwise those of the weights that fit are loaded.
     #[param(default)]
     strict: bool,
-    /// Out of those with a second name that ends so, which `SaveCheckpointHook` gives by its `suffix`.
+    /// Only checkpoints whose second name ends with this, the `suffix` of `SaveCheckpointHook`.
     #[param(default)]
     suffix: String,
 }

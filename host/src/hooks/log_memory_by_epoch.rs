@@ -3,16 +3,16 @@
 use hookrack_plugin_api::prelude::*;
 use std::fs;
 
-/// Logs the memory of the process after each epoch and evaluation, now and at most, and puts both as scalars.
+/// Logs the current and peak memory of the process after each epoch and evaluation, and puts both as scalars.
 #[derive(Settings)]
 pub(super) struct LogMemoryByEpochHook {
-    /// Epochs between two lines.
+    /// Epochs between log lines.
     #[param(default = 1, min = 1)]
     interval: u64,
-    /// Whether there is a line after evaluations too.
+    /// Log a line after evaluations too.
     #[param(default = true)]
     log_eval: bool,
-    /// Tells what the whole machine has in use too, in GiB and per cent.
+    /// Also log the memory in use on the whole machine, in GiB and percent.
     #[param(default)]
     report_cpu: bool,
 }

@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Logs the metrics of each pass, and the plain scalars beside them, after every so many epochs.
+/// Logs the metrics and unsmoothed scalars of each pass every few epochs.
 #[derive(Settings)]
 pub(super) struct LogMetricByEpochHook {
-    /// Epochs between two lines.
+    /// Epochs between log lines.
     #[param(default = 1, min = 1)]
     interval: u64,
 }

@@ -2,10 +2,11 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Shares the metrics of the last batch as `step_metrics`, by name, and logs them every so many iterations.
+/// Shares the metrics of the last batch with other hooks as `step_metrics`, by name, and logs them every few
+/// iterations.
 #[derive(Settings)]
 pub(super) struct LogMetricByStepHook {
-    /// Iterations between two log lines; 0 logs none.
+    /// Iterations between log lines; 0 for none.
     #[param(default)]
     interval: u64,
 }

@@ -3,16 +3,16 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Logs the time of each epoch and of its iterations: the last one, and the mean of all so far.
+/// Logs the duration of each epoch and of its iterations: the last one, and the mean so far.
 #[derive(Settings)]
 pub(super) struct LogTimingByEpochHook {
-    /// Epochs between two lines.
+    /// Epochs between log lines.
     #[param(default = 1, min = 1)]
     interval: u64,
-    /// Whether evaluations are timed too.
+    /// Time evaluations too.
     #[param(default = true)]
     log_eval: bool,
-    /// First training iterations that do not count: they include one-off work.
+    /// Training iterations to skip at the start, which include one-off work.
     #[param(default)]
     ignore_num_train_steps: u64,
     #[param(skip)]

@@ -2,11 +2,11 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or `test/loss`
-/// after a pass: the loss of all samples, however they came in batches.
+/// Puts `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or
+/// `test/loss` after a pass: the loss over all samples, independent of the batch size.
 #[derive(Settings)]
 pub(super) struct LossHook {
-    /// Iterations between two readings of the training loss; each one waits for the device.
+    /// Iterations between readings of the training loss; each one synchronizes with the device.
     #[param(default = 1, min = 1)]
     interval: u64,
     #[param(skip)]

@@ -2,12 +2,12 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/lr`, the rate that a step was made with, and steps the configured schedule.
+/// Puts `train/lr`, the learning rate of the optimizer step, and steps the configured schedule.
 #[derive(Settings)]
 pub(super) struct LrSchedulerHook {
-    /// Whether a step of the schedule is an epoch, else it is an iteration; as `[lr_scheduler]` says where it is not given.
+    /// Step the schedule by epoch, not by iteration. Default: as `[lr_scheduler]` says.
     by_epoch: Option<bool>,
-    /// Shares the rate as `lr`, for other hooks.
+    /// Share the learning rate with other hooks as `lr`.
     #[param(default = true)]
     store_lr_in_state: bool,
     #[param(skip)]

@@ -2,10 +2,11 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Ends training after so many iterations, with a checkpoint to resume from; schedules go by `train.max_iters`, as ever.
+/// Stops training after `max_step` iterations and saves a checkpoint to resume from; schedules still span the
+/// configured length.
 #[derive(Settings)]
 pub(super) struct MaxStepsCallback {
-    /// The last iteration.
+    /// Last iteration.
     #[param(min = 1)]
     max_step: u64,
 }

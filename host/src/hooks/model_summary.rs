@@ -3,13 +3,13 @@
 use hookrack_plugin_api::prelude::*;
 use std::fmt::Write as _;
 
-/// Logs a table of the model's parameters with shapes and memory, and the operations of a forward pass.
+/// Logs a table of the model's parameters with shapes and memory, and the operation count of a forward pass.
 #[derive(Settings)]
 pub(super) struct ModelSummary {
-    /// Rows of the table; more are counted, not shown.
+    /// Maximum number of rows in the table; the rest are only counted.
     #[param(default = 100)]
     max_rows: usize,
-    /// Profiles the first forward pass to count its floating point operations.
+    /// Profile the first forward pass to count its floating point operations.
     #[param(default = true)]
     flops: bool,
     #[param(skip)]

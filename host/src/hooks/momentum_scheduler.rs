@@ -2,16 +2,16 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Moves the momentum of every group, or Adam's first beta, from one value to another, then holds it.
+/// Anneals the momentum of every group, or Adam's first beta, from one value to another, then holds it.
 #[derive(Settings)]
 pub(super) struct MomentumSchedulerHook {
-    /// The momentum of the first iteration.
+    /// Momentum of the first iteration.
     #[param(default = 0.85, min = 0.0, max = 1.0)]
     start: f64,
-    /// The momentum that it goes to.
+    /// Final momentum.
     #[param(default = 0.95, min = 0.0, max = 1.0)]
     end: f64,
-    /// Iterations on the way; 0 for the whole run.
+    /// Iterations of the annealing; 0 for the whole run.
     #[param(default)]
     iters: u64,
     /// Along a straight line, or along half a cosine.

@@ -2,11 +2,11 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Ends the run when the loss is infinite or NaN, before the parameters take it in: the last checkpoint stays good.
-/// Each look waits for the device.
+/// Ends the run when the loss is infinite or NaN, before the parameters are updated, so that the last checkpoint stays
+/// valid. Each check synchronizes with the device.
 #[derive(Settings)]
 pub(super) struct NanGuard {
-    /// Looks at the norm of the gradients too.
+    /// Check the gradient norm as well as the loss.
     #[param(default)]
     grads: bool,
 }

@@ -3,10 +3,10 @@
 use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
 
-/// Clips the norm of all gradients, puts `train/grad_norm` as it was before, and steps the optimizer.
+/// Clips the total gradient norm, puts it as `train/grad_norm` from before clipping, and steps the optimizer.
 #[derive(Settings)]
 pub(super) struct OptimizerHook {
-    /// The largest norm that is left; without one nothing is clipped.
+    /// Maximum gradient norm. Default: no clipping.
     grad_clip: Option<GradClip>,
     #[param(skip)]
     key: Option<ScalarKey>,

@@ -2,14 +2,14 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Has the writers write every so many iterations, after each evaluation, and at the end. Files get the values as they
-/// were put; the console shows medians.
+/// Writes scalars every few iterations, after each evaluation and at the end. Files get the raw values; the console
+/// shows medians.
 #[derive(Settings)]
 pub(super) struct PeriodicLogger {
-    /// Iterations between two lines on the console.
+    /// Iterations between lines on the console.
     #[param(default = 20, min = 1, alias = "period")]
     interval: u64,
-    /// Which values `metrics.json` and TensorBoard have: the last one at the interval, or all.
+    /// Which values are written to `metrics.json` and TensorBoard: the last one of each interval, or all.
     #[param(default)]
     record: Record,
 }

@@ -2,11 +2,11 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Has the writers write every so many iterations and at the end, and at no other time: what an evaluation puts in
-/// between is written at the next one.
+/// Writes scalars every few iterations and at the end, and at no other time: what an evaluation puts in between is
+/// written with the next iteration due.
 #[derive(Settings)]
 pub(super) struct PeriodicWriter {
-    /// Iterations between two times.
+    /// Iterations between writes.
     #[param(default = 20, min = 1, alias = "interval")]
     period: u64,
     /// The writers, by LiBai's names. The console (`CommonMetricPrinter`) and `metrics.json` (`JSONWriter`) always

@@ -4,10 +4,10 @@ use hookrack_plugin_api::prelude::*;
 
 static CAT: CachedOp = CachedOp::new("aten::cat");
 
-/// Writes the outputs of each evaluation, and the labels beside them, to the run directory.
+/// Writes the outputs and labels of each evaluation to the run directory.
 #[derive(Settings)]
 pub(super) struct PredictionWriter {
-    /// Epochs between two files of validations; the last file of a phase replaces the one before.
+    /// Epochs between validations that are written; a new file of a phase replaces the previous one.
     #[param(default = 1, min = 1)]
     interval: u64,
     #[param(skip)]

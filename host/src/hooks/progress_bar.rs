@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 /// People see no more pictures a second than these.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Says which scalars the console's progress line shows, and draws it after each iteration, also of evaluations; without it, it is drawn when the writers write.
+/// Selects the scalars of the console's progress line and redraws it after each iteration, evaluations included;
+/// without this hook it is redrawn when scalars are written.
 #[derive(Settings)]
 pub(super) struct ProgressBar {
-    /// Iterations between two drawings; there are at most ten a second.
+    /// Iterations between redraws, of which there are at most ten per second.
     #[param(default = 1, min = 1)]
     refresh_rate: u64,
-    /// The scalars that the line shows; a name without a slash is one of training.
+    /// Scalars in the progress line; a name without a slash is one of training.
     #[param(default = ["loss", "lr"])]
     scalars: Vec<String>,
     #[param(skip)]

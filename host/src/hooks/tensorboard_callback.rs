@@ -5,15 +5,15 @@ use hookrack_plugin_api::prelude::*;
 use serde::de::{Deserializer, Error as _, Visitor};
 use std::fmt;
 
-/// Has event files for TensorBoard written, and says how often files take down scalars: after each epoch, each batch, or
-/// so many batches.
+/// Writes TensorBoard event files, and sets how often scalars go to files: after each epoch, each batch, or every few
+/// batches.
 #[derive(Settings)]
 pub(super) struct TensorBoardCallback {
-    /// The folder that they go to: an absolute one, or one relative to the run directory.
+    /// Folder of the event files, absolute or relative to the run directory.
     #[param(default = "tb")]
     log_dir: String,
-    /// How often files take down scalars, beside what the default `logger` says: `"epoch"`, `"batch"`, or a number of
-    /// batches. The console is not asked to show them.
+    /// How often scalars are written to files, besides what the default `logger` does: `"epoch"`, `"batch"`, or a
+    /// number of batches. The console is not affected.
     #[param(default)]
     freq: Freq,
 }

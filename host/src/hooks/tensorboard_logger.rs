@@ -2,13 +2,14 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Has scalars, pictures, histograms, texts and the config written as event files for TensorBoard, whenever the writers write.
+/// Writes scalars, images, histograms, texts and the config to TensorBoard event files whenever scalars are written.
 #[derive(Settings)]
 pub(super) struct TensorboardLoggerHook {
-    /// The folder that they go to: an absolute one, or one relative to the run directory. Several runs may share one outside of it.
+    /// Folder of the event files, absolute or relative to the run directory. Several runs may share one outside of
+    /// it.
     #[param(default = "tb", alias = "work_dir")]
     log_dir: String,
-    /// The processes that write; all of them where it is not given. One that trains alone is number 0.
+    /// Ranks of the processes that write; a single process has rank 0. Default: all.
     ranks: Option<Vec<u32>>,
     /// The group that `ranks` counts in. A process that trains alone is number 0 of each.
     #[param(default)]

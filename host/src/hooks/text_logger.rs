@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Logs a text when training begins, after each epoch and when training ends.
+/// Logs a text at the start of training, after each epoch and at the end of training.
 #[derive(Settings)]
 pub(super) struct TextLoggerHook {
-    /// What is logged.
+    /// Text to log.
     #[param(default = "hello from TextLoggerHook")]
     text: String,
 }

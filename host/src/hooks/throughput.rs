@@ -3,18 +3,18 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Puts `throughput`, samples a second: of each training iteration, and of each evaluation as a whole.
+/// Puts `throughput`, samples per second: of each training iteration, and of each evaluation as a whole.
 #[derive(Settings)]
 pub(super) struct ThroughputHook {
-    /// First training iterations of each start, also of a resumed run, that do not count: they include one-off work.
+    /// Training iterations to skip after each start or resume, which include one-off work.
     #[param(default)]
     ignored_steps: u64,
     #[param(skip)]
     done: u64,
-    /// Floating point operations of an iteration, in 10¹²: where given, `tflops` is put too.
+    /// Floating point operations per iteration, in 10¹²; if set, `tflops` is put too.
     #[param(default, min = 0)]
     tflop_per_step: f64,
-    /// Counts the samples of this process alone; else of all that train together, as many each. With one process the same.
+    /// Count the samples of this process only; otherwise those of all processes. The same with one process.
     #[param(default)]
     use_local: bool,
     #[param(skip)]

@@ -3,10 +3,10 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Ends training after a given time, with a checkpoint to go on from. Time before a resume counts.
+/// Stops training after a given time and saves a checkpoint to resume from. The time before a resume counts.
 #[derive(Settings)]
 pub(super) struct Timer {
-    /// How long training may take: `"90s"`, `"30m"`, `"1h30m"`, `"2d"`, `"HH:MM:SS"` or `"DD:HH:MM:SS"`.
+    /// Maximum training time: `"90s"`, `"30m"`, `"1h30m"`, `"2d"`, `"HH:MM:SS"` or `"DD:HH:MM:SS"`.
     #[param(default = "1d", check = is_time)]
     max_time: String,
     #[param(skip)]

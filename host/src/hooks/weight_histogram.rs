@@ -2,13 +2,14 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts a histogram of each parameter, and of its gradient, every so many epochs; for writers that show them.
+/// Puts a histogram of each parameter, and optionally of its gradient, every few epochs, for writers that show
+/// histograms.
 #[derive(Settings)]
 pub(super) struct WeightHistogramHook {
-    /// Ranges of a histogram.
+    /// Number of bins.
     #[param(default = 64, min = 1)]
     bins: usize,
-    /// Puts the gradients of the epoch's last iteration too.
+    /// Also put the gradients of the epoch's last iteration.
     #[param(default = true)]
     grads: bool,
     #[param(skip)]

@@ -5,13 +5,13 @@ use super::mean::Mean;
 use super::numbers::{Classified, IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
-/// The share of samples whose largest output is at the label.
+/// Fraction of samples whose largest output is the label.
 #[derive(Settings)]
 pub(super) struct Accuracy {
-    /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
+    /// A single output above this predicts class 1; 0 for logits, 0.5 for probabilities.
     #[param(default)]
     threshold: f64,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -1,21 +1,14 @@
 //! `AUROC`: how likely a sample of a class has a higher score than one of another.
 
 use super::gathered::gathered;
-use super::kept_scores::{KeptScores, mean_over};
-use super::numbers::{IGNORED, classified};
+use super::kept_scores::{Ranked, mean_over};
 use hookrack_plugin_api::prelude::*;
 
-/// The area under the ROC curve; of more than two classes, the mean of each against the others.
+/// Area under the ROC curve; with more than two classes, the one-vs-rest mean.
 #[derive(Settings)]
 pub(super) struct Auroc {
-    /// The most samples of a pass: every score is kept until its end.
-    #[param(default = 10_000_000, min = 1)]
-    limit: usize,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
-    #[param(default = IGNORED)]
-    ignore_index: i64,
-    #[param(skip)]
-    kept: KeptScores,
+    #[param(flatten)]
+    ranked: Ranked,
 }
 /// The share of pairs of a sample of the class and one of another that stand in the right order; equal scores are half
 /// right. `None` where there is no such pair.
@@ -38,13 +31,12 @@ pub(super) fn area(ranking: &[(f64, bool)]) -> Option<f64> {
 #[metric(better = "higher", aliases = "AUC")]
 impl Metric for Auroc {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let limit = self.limit;
-        classified(t, self.ignore_index, |batch| self.kept.add(batch, limit))
+        self.ranked.update(t)
     }
 
     fn compute(&self) -> f64 {
-        mean_over(self.kept.rankings().as_deref(), area)
+        mean_over(self.ranked.rankings().as_deref(), area)
     }
 
-    gathered!(kept);
+    gathered!(ranked.kept);
 }

@@ -1,21 +1,15 @@
 //! `AveragePrecision`: the precision at every place where a sample of the class is found.
 
 use super::gathered::gathered;
-use super::kept_scores::{KeptScores, Ranking, mean_over};
-use super::numbers::{IGNORED, classified};
+use super::kept_scores::{Ranked, Ranking, mean_over};
 use hookrack_plugin_api::prelude::*;
 
-/// The area under the curve of precision over recall, in steps; of more than two classes, the mean over those wanted.
+/// Average precision, the step-wise area under the precision-recall curve; with more than two classes, the
+/// one-vs-rest mean over the classes that occur in the labels.
 #[derive(Settings)]
 pub(super) struct AveragePrecision {
-    /// The most samples of a pass: every score is kept until its end.
-    #[param(default = 10_000_000, min = 1)]
-    limit: usize,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
-    #[param(default = IGNORED)]
-    ignore_index: i64,
-    #[param(skip)]
-    kept: KeptScores,
+    #[param(flatten)]
+    ranked: Ranked,
 }
 /// The precision at each score, weighed by what is found there; `None` where nothing is to be found.
 fn precision(ranking: &[(f64, bool)]) -> Option<f64> {
@@ -45,13 +39,12 @@ pub(super) fn average(rankings: Option<&[Ranking]>) -> f64 {
 #[metric(better = "higher")]
 impl Metric for AveragePrecision {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let limit = self.limit;
-        classified(t, self.ignore_index, |batch| self.kept.add(batch, limit))
+        self.ranked.update(t)
     }
 
     fn compute(&self) -> f64 {
-        average(self.kept.rankings().as_deref())
+        average(self.ranked.rankings().as_deref())
     }
 
-    gathered!(kept);
+    gathered!(ranked.kept);
 }

@@ -5,10 +5,10 @@ use super::mean::Mean;
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean binary cross entropy of outputs against labels from 0 to 1.
+/// Mean binary cross entropy of outputs against labels in 0..1.
 #[derive(Settings)]
 pub(super) struct BinaryCrossEntropy {
-    /// Whether outputs are logits; else they are probabilities.
+    /// Outputs are logits; otherwise probabilities.
     #[param(default = true)]
     logits: bool,
     #[param(skip)]

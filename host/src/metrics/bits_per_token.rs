@@ -7,10 +7,10 @@ use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 use std::f64::consts::LN_2;
 
-/// The mean cross entropy of logits against classes, in bits: of a text in bytes, bits per byte.
+/// Mean cross entropy of logits against classes in bits; for text in bytes, bits per byte.
 #[derive(Settings)]
 pub(super) struct BitsPerToken {
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

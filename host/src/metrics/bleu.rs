@@ -8,16 +8,16 @@ use std::collections::HashMap;
 /// The longest runs that can be counted.
 const LONGEST: usize = 4;
 
-/// The corpus BLEU of the most likely tokens against the labels, from 0 to 1, without smoothing.
+/// Corpus BLEU of the most likely tokens against the labels, from 0 to 1, without smoothing.
 #[derive(Settings)]
 pub(super) struct Bleu {
-    /// The longest runs of tokens that are compared.
+    /// Maximum n-gram length.
     #[param(default = LONGEST, min = 1, max = 4)]
     max_n: usize,
-    /// The token that fills a sample up; it belongs to neither output nor label.
+    /// Padding token; it counts in neither output nor label.
     #[param(default)]
     pad: i64,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

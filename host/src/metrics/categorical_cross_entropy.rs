@@ -6,10 +6,10 @@ use super::numbers::{Classified, IGNORED, classified};
 use super::softmax::log_probability;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean cross entropy of logits against classes.
+/// Mean cross entropy of logits against classes.
 #[derive(Settings)]
 pub(super) struct CategoricalCrossEntropy {
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

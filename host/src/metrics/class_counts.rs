@@ -3,7 +3,7 @@
 use super::numbers::{Classified, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
-/// How the values of all classes become one.
+/// How the values of all classes are averaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Settings)]
 pub(super) enum Average {
     /// The mean over the classes that occur, in labels or in outputs.

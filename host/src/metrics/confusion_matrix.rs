@@ -10,16 +10,16 @@ const TABLE: usize = 20;
 /// The side of a picture, at least.
 const SIDE: usize = 256;
 
-/// How often each class was taken for each; its value is the share that was taken for what it is.
+/// Counts of predicted against true classes; its scalar is the accuracy.
 #[derive(Settings)]
 pub(super) struct ConfusionMatrix {
-    /// The most classes; the matrix has their square.
+    /// Maximum number of classes; the matrix has its square.
     #[param(default = 1000, min = 2)]
     limit: usize,
-    /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
+    /// A single output above this predicts class 1; 0 for logits, 0.5 for probabilities.
     #[param(default)]
     threshold: f64,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

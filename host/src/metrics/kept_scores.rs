@@ -1,6 +1,6 @@
 //! All scores of a pass, for metrics that depend on the order of all of them.
 
-use super::numbers::Classified;
+use super::numbers::{Classified, IGNORED, classified};
 use super::softmax::log_probabilities;
 use hookrack_plugin_api::prelude::*;
 
@@ -10,6 +10,32 @@ pub(super) struct KeptScores {
     width: usize,
     scores: Vec<f32>,
     labels: Vec<i64>,
+}
+
+/// The settings of a metric of rankings, and what it keeps.
+#[derive(Settings)]
+pub(super) struct Ranked {
+    /// Maximum number of samples in a pass; all scores are kept until its end.
+    #[param(default = 10_000_000, min = 1)]
+    limit: usize,
+    /// Label to ignore; that of the loss unless set.
+    #[param(default = IGNORED)]
+    ignore_index: i64,
+    #[param(skip)]
+    pub(super) kept: KeptScores,
+}
+
+impl Ranked {
+    /// Keeps the batch.
+    pub(super) fn update(&mut self, t: &mut Trainer) -> Result<()> {
+        let limit = self.limit;
+        classified(t, self.ignore_index, |batch| self.kept.add(batch, limit))
+    }
+
+    /// As [`KeptScores::rankings`].
+    pub(super) fn rankings(&self) -> Option<Vec<Ranking>> {
+        self.kept.rankings()
+    }
 }
 
 /// One class against all others: each sample's score, and whether it is of the class. The best score comes first.

@@ -6,10 +6,10 @@ use super::numbers::{Paired, paired};
 use super::softmax::log_probabilities;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean Kullback-Leibler divergence of outputs from labels that are probabilities, summed over classes.
+/// Mean Kullback-Leibler divergence of the outputs from labels that are probabilities, summed over classes.
 #[derive(Settings)]
 pub(super) struct KlDivergence {
-    /// Whether outputs are logits; else they are log-probabilities.
+    /// Outputs are logits; otherwise log-probabilities.
     #[param(default = true)]
     logits: bool,
     #[param(skip)]

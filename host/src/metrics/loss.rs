@@ -4,7 +4,8 @@ use super::gathered::gathered;
 use super::mean::Mean;
 use hookrack_plugin_api::prelude::*;
 
-/// The loss of all samples of a pass, however they came in batches; ignored labels and class weights count as in the loss itself.
+/// Loss over all samples of a pass, independent of the batch size; ignored labels and class weights count as in the
+/// loss itself.
 #[derive(Settings)]
 pub(super) struct Loss {
     #[param(skip)]

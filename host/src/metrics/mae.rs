@@ -5,7 +5,7 @@ use super::mean::Mean;
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean of absolute differences between output and label.
+/// Mean absolute error.
 #[derive(Settings)]
 pub(super) struct Mae {
     #[param(skip)]

@@ -6,10 +6,10 @@ use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean place of the right class among the sorted outputs; 1 is the first.
+/// Mean rank of the true class among the sorted outputs, from 1.
 #[derive(Settings)]
 pub(super) struct MeanRank {
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -6,10 +6,10 @@ use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean of 1 / place of the right class among the sorted outputs.
+/// Mean of 1 / rank of the true class among the sorted outputs.
 #[derive(Settings)]
 pub(super) struct MeanReciprocalRank {
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

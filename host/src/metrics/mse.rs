@@ -5,7 +5,7 @@ use super::mean::Mean;
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean of squared differences between output and label.
+/// Mean squared error.
 #[derive(Settings)]
 pub(super) struct Mse {
     #[param(skip)]

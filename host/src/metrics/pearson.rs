@@ -5,7 +5,7 @@ use super::moments::{Column, Moments};
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// The linear correlation of outputs and labels; of several columns, their mean.
+/// Pearson correlation of outputs and labels; the mean over columns.
 #[derive(Settings)]
 pub(super) struct Pearson {
     #[param(skip)]

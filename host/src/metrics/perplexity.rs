@@ -6,10 +6,10 @@ use super::mean::Mean;
 use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
-/// The exponential of the mean cross entropy of logits against classes: among how many equally likely ones the model hesitates.
+/// Perplexity: the exponential of the mean cross entropy of logits against classes.
 #[derive(Settings)]
 pub(super) struct Perplexity {
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

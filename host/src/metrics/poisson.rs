@@ -5,10 +5,10 @@ use super::mean::Mean;
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// The mean negative log-likelihood of labels that are counts under a Poisson distribution, without the constant term.
+/// Mean negative log-likelihood of counts under a Poisson distribution, without the constant term.
 #[derive(Settings)]
 pub(super) struct Poisson {
-    /// Whether outputs are logarithms of the expected count.
+    /// Outputs are logarithms of the expected count.
     #[param(default = true)]
     log_input: bool,
     #[param(skip)]

@@ -5,19 +5,19 @@ use super::gathered::gathered;
 use super::numbers::IGNORED;
 use hookrack_plugin_api::prelude::*;
 
-/// Of the samples that were said to be of a class, the share that are.
+/// Fraction of the samples predicted as a class that belong to it.
 #[derive(Settings)]
 pub(super) struct Precision {
-    /// How the values of all classes become one.
+    /// How the values of all classes are averaged.
     #[param(default)]
     average: Average,
-    /// Put the value of each class, too, under its number: `Precision.0`, `Precision.1`, …
+    /// Also put the value of each class under its number: `Precision.0`, `Precision.1`, …
     #[param(default)]
     per_class: bool,
-    /// A single output above this says class 1; 0 for outputs that are logits, 0.5 for probabilities.
+    /// A single output above this predicts class 1; 0 for logits, 0.5 for probabilities.
     #[param(default)]
     threshold: f64,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -3,22 +3,15 @@
 use super::average_precision::average;
 use super::curve::{Axes, Curves, Points};
 use super::gathered::gathered;
-use super::kept_scores::KeptScores;
-use super::numbers::{IGNORED, classified};
+use super::kept_scores::Ranked;
 use hookrack_plugin_api::prelude::*;
 
-/// Precision over recall, as a picture and in the report; its value is the average precision. Of more than two classes,
-/// each against the others.
+/// Precision-recall curve, as an image and in the report; its scalar is the average precision. With more than two
+/// classes, one curve for each against the rest.
 #[derive(Settings)]
 pub(super) struct PrecisionRecallCurve {
-    /// The most samples of a pass: every score is kept until its end.
-    #[param(default = 10_000_000, min = 1)]
-    limit: usize,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
-    #[param(default = IGNORED)]
-    ignore_index: i64,
-    #[param(skip)]
-    kept: KeptScores,
+    #[param(flatten)]
+    ranked: Ranked,
 }
 
 /// Recall and precision at each score, from (0, 1) on; `None` where nothing is to be found.
@@ -43,19 +36,18 @@ pub(super) fn points(ranking: &[(f64, bool)]) -> Option<Points> {
 #[metric(better = "higher")]
 impl Metric for PrecisionRecallCurve {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let limit = self.limit;
-        classified(t, self.ignore_index, |batch| self.kept.add(batch, limit))
+        self.ranked.update(t)
     }
 
     fn compute(&self) -> f64 {
-        average(self.kept.rankings().as_deref())
+        average(self.ranked.rankings().as_deref())
     }
 
     fn report(&self, t: &mut Trainer) -> Result<()> {
         let axes = Axes { x: "recall", y: "precision", diagonal: false };
-        let rankings = self.kept.rankings().unwrap_or_default();
+        let rankings = self.ranked.rankings().unwrap_or_default();
         Curves::new(&rankings, points).show(t, &axes)
     }
 
-    gathered!(kept);
+    gathered!(ranked.kept);
 }

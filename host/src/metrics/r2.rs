@@ -5,7 +5,7 @@ use super::moments::{Column, Moments};
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// How much of the labels' variance the outputs explain; of several columns, their mean.
+/// R², the fraction of the labels' variance that the outputs explain; the mean over columns.
 #[derive(Settings)]
 pub(super) struct R2 {
     #[param(skip)]

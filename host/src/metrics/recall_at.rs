@@ -14,7 +14,7 @@ macro_rules! recall_at {
         #[doc = $doc]
         #[derive(Settings)]
         pub(super) struct $name {
-            /// Labels with this number do not count; unless set, that which the loss ignores.
+            /// Label to ignore; that of the loss unless set.
             #[param(default = IGNORED)]
             ignore_index: i64,
             #[param(skip)]
@@ -44,16 +44,16 @@ macro_rules! recall_at {
     };
 }
 
-recall_at!(RecallAt1, 1.0, "The share of samples whose right class has the largest output.", "");
+recall_at!(RecallAt1, 1.0, "Fraction of samples whose true class has the largest output.", "");
 recall_at!(
     RecallAt5,
     5.0,
-    "The share of samples whose right class is among the first 5 outputs.",
+    "Fraction of samples whose true class is among the 5 largest outputs.",
     "Top5Accuracy"
 );
 recall_at!(
     RecallAt10,
     10.0,
-    "The share of samples whose right class is among the first 10 outputs.",
+    "Fraction of samples whose true class is among the 10 largest outputs.",
     ""
 );

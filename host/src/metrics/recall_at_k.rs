@@ -6,13 +6,13 @@ use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
 
-/// The share of samples whose right class is among the first k outputs.
+/// Fraction of samples whose true class is among the k largest outputs.
 #[derive(Settings)]
 pub(super) struct RecallAtK {
-    /// How many of the first outputs count.
+    /// How many of the largest outputs count.
     #[param(default = 5, min = 1)]
     k: usize,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

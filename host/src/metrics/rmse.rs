@@ -5,7 +5,7 @@ use super::mean::Mean;
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
-/// The root of the mean of squared differences between output and label.
+/// Root mean squared error.
 #[derive(Settings)]
 pub(super) struct Rmse {
     #[param(skip)]

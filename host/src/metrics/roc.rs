@@ -3,22 +3,15 @@
 use super::auroc::area;
 use super::curve::{Axes, Curves, Points};
 use super::gathered::gathered;
-use super::kept_scores::{KeptScores, mean_over};
-use super::numbers::{IGNORED, classified};
+use super::kept_scores::{Ranked, mean_over};
 use hookrack_plugin_api::prelude::*;
 
-/// The receiver operating characteristic, as a picture and in the report; its value is the area under it. Of more than
-/// two classes, each against the others.
+/// ROC curve, as an image and in the report; its scalar is the area under it. With more than two classes, one curve
+/// for each against the rest.
 #[derive(Settings)]
 pub(super) struct Roc {
-    /// The most samples of a pass: every score is kept until its end.
-    #[param(default = 10_000_000, min = 1)]
-    limit: usize,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
-    #[param(default = IGNORED)]
-    ignore_index: i64,
-    #[param(skip)]
-    kept: KeptScores,
+    #[param(flatten)]
+    ranked: Ranked,
 }
 
 /// False and true positive rates at each score, from (0, 0) on; `None` where there is a class alone.
@@ -45,19 +38,18 @@ pub(super) fn points(ranking: &[(f64, bool)]) -> Option<Points> {
 #[metric(better = "higher")]
 impl Metric for Roc {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let limit = self.limit;
-        classified(t, self.ignore_index, |batch| self.kept.add(batch, limit))
+        self.ranked.update(t)
     }
 
     fn compute(&self) -> f64 {
-        mean_over(self.kept.rankings().as_deref(), area)
+        mean_over(self.ranked.rankings().as_deref(), area)
     }
 
     fn report(&self, t: &mut Trainer) -> Result<()> {
         let axes = Axes { x: "false positive rate", y: "true positive rate", diagonal: true };
-        let rankings = self.kept.rankings().unwrap_or_default();
+        let rankings = self.ranked.rankings().unwrap_or_default();
         Curves::new(&rankings, points).show(t, &axes)
     }
 
-    gathered!(kept);
+    gathered!(ranked.kept);
 }

@@ -5,10 +5,10 @@ use super::moments::of_pairs;
 use super::numbers::{Paired, paired};
 use hookrack_plugin_api::prelude::*;
 
-/// The correlation of the ranks of outputs and labels, one number a sample.
+/// Spearman rank correlation of outputs and labels, one number per sample.
 #[derive(Settings)]
 pub(super) struct Spearman {
-    /// The most samples of a pass: every output and label is kept until its end.
+    /// Maximum number of samples in a pass; all outputs and labels are kept until its end.
     #[param(default = 10_000_000, min = 1)]
     limit: usize,
     #[param(skip)]

@@ -4,7 +4,8 @@ use super::gathered::gathered;
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Samples a second, from the end of a pass's first batch to that of its last, hooks and data included.
+/// Samples per second, from the end of the first batch of a pass to the end of its last, hooks and data loading
+/// included.
 #[derive(Settings)]
 pub(super) struct Throughput {
     #[param(skip)]

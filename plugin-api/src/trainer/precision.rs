@@ -25,19 +25,19 @@ pub enum Arithmetic {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LossScaling {
-    /// The scale at the beginning.
+    /// Initial scale.
     #[serde(rename = "init_scale")]
     #[param(default = LossScaling::PYTORCH.scale, min = 1.0)]
     pub scale: f64,
-    /// The scale grows by this factor; 1 keeps it.
+    /// Factor by which the scale grows; 1 keeps it.
     #[serde(rename = "growth_factor")]
     #[param(default = LossScaling::PYTORCH.growth, min = 1.0)]
     pub growth: f64,
-    /// The scale shrinks by this factor when gradients are not finite; 1 keeps it.
+    /// Factor by which the scale shrinks when gradients are not finite; 1 keeps it.
     #[serde(rename = "backoff_factor")]
     #[param(default = LossScaling::PYTORCH.backoff, min = 0.001, max = 1.0)]
     pub backoff: f64,
-    /// Good steps in a row before the scale grows.
+    /// Consecutive steps with finite gradients before the scale grows.
     #[serde(rename = "growth_interval")]
     #[param(default = LossScaling::PYTORCH.interval, min = 1)]
     pub interval: u64,

@@ -4,8 +4,8 @@ use crate::table::table;
 use crate::window::{Part, Window};
 use hookrack_plugin_api::prelude::*;
 
-/// Records what libtorch, autograd and every hook do in a few iterations: a trace in `output_dir`, and a table of the
-/// costliest operators in the log.
+/// Profiles libtorch, autograd and every hook for a few iterations: writes a trace to `output_dir` and logs a table
+/// of the most expensive operators.
 #[derive(Settings)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct AutogradProfilerHook {

@@ -24,7 +24,7 @@ pub struct TopK {
     /// How many of the largest outputs count.
     #[param(default = 5, min = 1)]
     k: usize,
-    /// Labels with this number do not count; unless set, that which the loss ignores.
+    /// Label to ignore; that of the loss unless set.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

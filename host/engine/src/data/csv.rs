@@ -11,29 +11,29 @@ use super::{DataSpec, Dataset, Slot, Target, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
-/// A table in a text file: a row for each sample, columns of numbers, and a label that is a class or a number.
+/// A CSV file with a row per sample: columns of numbers, and a label that is a class or a number.
 #[derive(Debug, Clone, Settings)]
 pub struct CsvSettings {
     /// The file, plain or gzipped.
     pub path: PathBuf,
-    /// The column of the label: its name, or its number from 0.
+    /// Label column: its name, or its index from 0.
     pub label: String,
-    /// The columns of the input, likewise; empty for all others.
+    /// Input columns, likewise; empty for all others.
     #[param(default)]
     pub columns: Vec<String>,
-    /// Whether the first line has the names of the columns.
+    /// The first line has the names of the columns.
     #[param(default = true)]
     pub header: bool,
-    /// What stands between two columns.
+    /// Column separator.
     #[param(default = ",")]
     pub delimiter: String,
-    /// What a label is: the name of a class, or a number to be learnt.
+    /// Kind of label: the name of a class, or a number (regression).
     #[param(default = CsvTarget::Classes)]
     pub target: CsvTarget,
-    /// The classes by name, in order; empty for those of the file, sorted, numbers by their size.
+    /// Class names, in order; empty for those of the file, sorted, numbers by value.
     #[param(default)]
     pub classes: Vec<String>,
-    /// Rows with this number for a label count for nothing; it is no class. Unless set, that which the loss ignores.
+    /// Label to ignore; it is not a class. Default: that of the loss.
     pub ignore_index: Option<i64>,
 }
 

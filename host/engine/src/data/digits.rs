@@ -19,7 +19,7 @@ const VAL_EVERY: usize = 5;
 /// 1,797 handwritten digits of 8x8 pixels, built in; pixels are scaled to 0..1.
 #[derive(Debug, Clone, Settings)]
 pub struct DigitsSettings {
-    /// Which samples: of each class every fifth is val, the others are train.
+    /// Which samples: every fifth of each class is val, the others are train.
     #[param(default = Split::Train)]
     pub split: Split,
 }

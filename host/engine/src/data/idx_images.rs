@@ -9,22 +9,23 @@ use super::{DataSpec, Dataset, Slot, Target, TrainTest, size};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Images and labels in two IDX files, as MNIST and Fashion-MNIST come, plain or gzipped; pixels are scaled to 0..1.
+/// Images and labels in two IDX files, the format of MNIST and Fashion-MNIST, plain or gzipped; pixels are scaled to
+/// 0..1.
 #[derive(Debug, Clone, Settings)]
 pub struct IdxImagesSettings {
-    /// The folder with MNIST's four files, `train-images-idx3-ubyte` and so on, with `.gz` or without.
+    /// Folder with the four files of MNIST, `train-images-idx3-ubyte` and so on, with or without `.gz`.
     pub dir: Option<PathBuf>,
-    /// Which two of the four.
+    /// Which two of the four files.
     #[param(default = TrainTest::Train)]
     pub split: TrainTest,
-    /// The file of the images, instead of `dir`.
+    /// File of the images, instead of `dir`.
     pub images: Option<PathBuf>,
-    /// The file of their labels, instead of `dir`.
+    /// File of the labels, instead of `dir`.
     pub labels: Option<PathBuf>,
-    /// How many classes; unless set, one more than the largest label that counts.
+    /// Number of classes. Default: one more than the largest label.
     #[param(min = 1)]
     pub classes: Option<i64>,
-    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    /// Label to ignore; it may be out of range. Default: that of the loss.
     pub ignore_index: Option<i64>,
 }
 

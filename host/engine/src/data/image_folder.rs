@@ -12,18 +12,18 @@ use super::{DataSpec, Dataset, Slot, Target, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
-/// Pictures in a folder for each class; each is read, resized and scaled to 0..1 when it is drawn.
+/// Images in a folder per class; each is decoded, resized and scaled to 0..1 when it is loaded.
 #[derive(Debug, Clone, Settings)]
 pub struct ImageFolderSettings {
-    /// The folder of the folders, whose sorted names are the classes.
+    /// Folder with a folder per class, whose sorted names are the classes.
     pub dir: PathBuf,
-    /// Height and width that all pictures are brought to.
+    /// Height and width to resize all images to.
     #[param(min = 1, max = 65536)]
     pub size: Vec<u32>,
-    /// 3 for red, green and blue, 1 for grey.
+    /// Channels: 3 for RGB, 1 for grayscale.
     #[param(default = 3, min = 1, max = 3)]
     pub channels: u8,
-    /// The folders that are classes, in order; empty for all.
+    /// Folders to use as classes, in order; empty for all.
     #[param(default)]
     pub classes: Vec<String>,
 }

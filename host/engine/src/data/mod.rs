@@ -64,7 +64,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// How many samples.
+    /// Number of samples.
     pub fn rows(&self) -> i64 {
         shape::side(&self.input, 0).unwrap_or(0)
     }
@@ -88,7 +88,7 @@ impl Batch {
 
 /// A data set. Any sample can be read without those before it, by several threads at once.
 pub trait Dataset: Send + Sync {
-    /// How many samples.
+    /// Number of samples.
     fn len(&self) -> usize;
 
     /// What the samples look like.

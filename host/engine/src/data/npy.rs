@@ -13,17 +13,18 @@ use super::npy_file;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Inputs and labels in two files of `numpy.save`, mapped into memory; uint8 inputs are scaled to 0..1, others stay as they are.
+/// Inputs and labels in two files of `numpy.save`, memory-mapped; uint8 inputs are scaled to 0..1, others stay as
+/// they are.
 #[derive(Debug, Clone, Settings)]
 pub struct NpySettings {
-    /// The file of the inputs, [samples, …].
+    /// File of the inputs, `[samples, …]`.
     pub inputs: PathBuf,
-    /// The file of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
+    /// File of the labels: integers of shape `[samples]` are classes; others are regression targets.
     pub labels: PathBuf,
-    /// How many classes; unless set, one more than the largest label that counts.
+    /// Number of classes. Default: one more than the largest label.
     #[param(min = 1)]
     pub classes: Option<i64>,
-    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    /// Label to ignore; it may be out of range. Default: that of the loss.
     pub ignore_index: Option<i64>,
 }
 
@@ -37,21 +38,22 @@ impl Component<(), dyn Dataset> for NpySettings {
     }
 }
 
-/// Inputs and labels in one file of `numpy.savez` or `savez_compressed`, unpacked into memory; uint8 inputs are scaled to 0..1.
+/// Inputs and labels in one file of `numpy.savez` or `savez_compressed`, loaded into memory; uint8 inputs are scaled
+/// to 0..1.
 #[derive(Debug, Clone, Settings)]
 pub struct NpzSettings {
     /// The archive.
     pub path: PathBuf,
-    /// The name of the inputs in it, [samples, …].
+    /// Name of the inputs, `[samples, …]`.
     #[param(default = "x")]
     pub inputs: String,
-    /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
+    /// Name of the labels: integers of shape `[samples]` are classes; others are regression targets.
     #[param(default = "y")]
     pub labels: String,
-    /// How many classes; unless set, one more than the largest label that counts.
+    /// Number of classes. Default: one more than the largest label.
     #[param(min = 1)]
     pub classes: Option<i64>,
-    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    /// Label to ignore; it may be out of range. Default: that of the loss.
     pub ignore_index: Option<i64>,
 }
 

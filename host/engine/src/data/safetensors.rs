@@ -14,21 +14,21 @@ use super::file_bytes::FileBytes;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Inputs and labels as two tensors of a safetensors file, mapped into memory; uint8 inputs are scaled to 0..1.
+/// Inputs and labels as two tensors of a safetensors file, memory-mapped; uint8 inputs are scaled to 0..1.
 #[derive(Debug, Clone, Settings)]
 pub struct SafetensorsSettings {
     /// The file.
     pub path: PathBuf,
-    /// The name of the inputs, [samples, …].
+    /// Name of the inputs, `[samples, …]`.
     #[param(default = "inputs")]
     pub inputs: String,
-    /// The name of the labels: whole numbers, `[samples]`, are classes; others are numbers to be learnt.
+    /// Name of the labels: integers of shape `[samples]` are classes; others are regression targets.
     #[param(default = "labels")]
     pub labels: String,
-    /// How many classes; unless set, one more than the largest label that counts.
+    /// Number of classes. Default: one more than the largest label.
     #[param(min = 1)]
     pub classes: Option<i64>,
-    /// Labels with this number count for nothing, and may be out of range; unless set, that which the loss ignores.
+    /// Label to ignore; it may be out of range. Default: that of the loss.
     pub ignore_index: Option<i64>,
 }
 

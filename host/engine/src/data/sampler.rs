@@ -72,7 +72,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// How many samples.
+    /// Number of samples.
     pub fn count(&self) -> usize {
         self.count
     }

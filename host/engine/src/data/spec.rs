@@ -3,7 +3,7 @@
 /// What a data set's samples look like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataSpec {
-    /// The shape of one input.
+    /// Shape of one input.
     pub input: Vec<i64>,
     /// What a label is.
     pub target: Target,

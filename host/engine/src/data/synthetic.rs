@@ -9,25 +9,25 @@ use crate::error::Result;
 use crate::memory;
 use crate::registry::Component;
 
-/// Random inputs in 0..1 with random classes, or with numbers to be learnt, for labels; a sample depends on the seed and its number alone.
+/// Random inputs in 0..1 with random classes or regression targets; a sample depends only on the seed and its index.
 #[derive(Debug, Clone, Settings)]
 pub struct SyntheticSettings {
-    /// How many samples.
+    /// Number of samples.
     #[param(default = 1024)]
     pub samples: usize,
-    /// The shape of one input.
+    /// Shape of one input.
     #[param(default = [1, 28, 28])]
     pub shape: Vec<i64>,
-    /// How many classes.
+    /// Number of classes.
     #[param(default = 10, min = 1)]
     pub classes: i64,
-    /// Numbers of a label: label j is the mean of the inputs j, j + values, …; 0 for random classes.
+    /// Size of a regression target, whose element j is the mean of the inputs j, j + values, …; 0 for random classes.
     #[param(default)]
     pub values: usize,
-    /// Another seed gives other samples.
+    /// Seed of the samples.
     #[param(default)]
     pub seed: u64,
-    /// Make all samples once and keep them; else each one is made anew whenever it is drawn.
+    /// Generate all samples once and keep them; otherwise each one is generated whenever it is loaded.
     #[param(default)]
     pub in_memory: bool,
 }

@@ -10,26 +10,26 @@ use super::{DataSpec, Dataset, Slot, Split, Target, Vocabulary, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
-/// A text, cut into rows of tokens; the label of each token is the one that follows it.
+/// A text split into rows of tokens; the label of each token is the next one.
 #[derive(Debug, Clone, Settings)]
 pub struct TextSettings {
     /// The file, plain or gzipped.
     pub path: PathBuf,
-    /// Tokens in a row.
+    /// Tokens per row.
     #[param(min = 1)]
     pub context: usize,
-    /// From the start of one row to that of the next; unless set, `context`, so that no token comes twice.
+    /// Distance between the starts of two rows. Default: `context`, so that rows do not overlap.
     #[param(min = 1)]
     pub stride: Option<usize>,
-    /// What a token is: a byte, out of 256, or a character, out of those that the vocabulary has.
+    /// What a token is: one of 256 bytes, or a character of the vocabulary.
     #[param(default = Unit::Bytes)]
     pub unit: Unit,
-    /// The file whose characters are the vocabulary; unless set, the text itself, all of it.
+    /// File whose characters are the vocabulary. Default: the whole text itself.
     pub vocabulary: Option<PathBuf>,
-    /// Which part of the text.
+    /// Part of the text.
     #[param(default = Split::All)]
     pub split: Split,
-    /// The share at the end of the text that is val.
+    /// Fraction at the end of the text that is val.
     #[param(default = 0.1, min = 0.0, max = 1.0)]
     pub val_share: f64,
 }

@@ -11,27 +11,27 @@ use super::{DataSpec, Dataset, Slot, Split, Target, Vocabulary, npy, npy_file, s
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
-/// Token ids of a tokenizer, saved by NumPy and cut into rows of tokens; the label of each token is the one that follows it.
+/// Token ids of a tokenizer, saved by NumPy and split into rows; the label of each token is the next one.
 #[derive(Debug, Clone, Settings)]
 pub struct TokensSettings {
     /// A file of `numpy.save`, mapped into memory, or of `numpy.savez`, unpacked: whole numbers of any type, one long row `[tokens]`,
     /// or texts `[texts, tokens]` whose ends no row crosses.
     pub path: PathBuf,
-    /// The name of the array in an archive of `numpy.savez`; unless set, the only one there is.
+    /// Name of the array in an archive of `numpy.savez`. Default: the only one.
     pub array: Option<String>,
-    /// Tokens in a row.
+    /// Tokens per row.
     #[param(min = 1)]
     pub context: usize,
-    /// From the start of one row to that of the next; unless set, `context`, so that no token comes twice.
+    /// Distance between the starts of two rows. Default: `context`, so that rows do not overlap.
     #[param(min = 1)]
     pub stride: Option<usize>,
     /// How many different tokens there are; ids begin at 0. Unless set, one more than the largest of the file.
     #[param(min = 1)]
     pub vocab: Option<i64>,
-    /// Which part of the tokens, or of the texts.
+    /// Part of the tokens, or of the texts.
     #[param(default = Split::All)]
     pub split: Split,
-    /// The share at the end that is val.
+    /// Fraction at the end that is val.
     #[param(default = 0.1, min = 0.0, max = 1.0)]
     pub val_share: f64,
 }

@@ -9,10 +9,10 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Binary cross entropy between scores (logits) and labels in 0..1 of one shape.
+/// Binary cross entropy between logits and labels in 0..1 of the same shape.
 #[derive(Debug, Clone, Settings)]
 pub struct BceWithLogitsSettings {
-    /// How much a yes weighs against a no: one number, or one for each column; empty for 1.
+    /// Weight of positive labels: one number, or one per column; empty for 1.
     #[param(default)]
     pub pos_weight: Vec<f64>,
 }

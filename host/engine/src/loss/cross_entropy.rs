@@ -9,16 +9,16 @@ use crate::data::{DataSpec, Target};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Cross entropy between class scores (logits) and class numbers.
+/// Cross entropy between logits and class indices.
 #[derive(Debug, Clone, Settings)]
 pub struct CrossEntropySettings {
-    /// Share of each label that is spread evenly over all classes.
+    /// Label smoothing: fraction of each label that is spread evenly over all classes.
     #[param(default, min = 0.0, max = 1.0)]
     pub label_smoothing: f64,
-    /// Labels with this number count for nothing.
+    /// Label to ignore.
     #[param(default = -100)]
     pub ignore_index: i64,
-    /// How much each class weighs, one number for each; empty for all alike.
+    /// Weight of each class; empty for equal weights.
     #[param(default)]
     pub class_weights: Vec<f64>,
 }

@@ -8,10 +8,10 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Half the square of differences up to `delta`, beyond that `delta` times the difference less `delta` / 2.
+/// Huber loss: quadratic up to `delta`, linear beyond.
 #[derive(Debug, Clone, Settings)]
 pub struct Huber {
-    /// Where the square ends.
+    /// Where the loss becomes linear.
     #[param(default = 1.0, min = 0.0)]
     pub delta: f64,
 }

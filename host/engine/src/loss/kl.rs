@@ -12,10 +12,10 @@ use hookrack_torch::shape;
 /// Kullback-Leibler divergence of outputs that are log-probabilities from labels that are probabilities.
 #[derive(Debug, Clone, Settings)]
 pub struct Kl {
-    /// Labels are log-probabilities, too.
+    /// Labels are log-probabilities too.
     #[param(default)]
     pub log_target: bool,
-    /// Divide the sum by the samples, which is the divergence, or by all numbers.
+    /// Average over samples, which is the divergence, or over all elements.
     #[param(default)]
     pub reduction: KlReduction,
 }

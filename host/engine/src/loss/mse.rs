@@ -8,7 +8,7 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Mean squared difference between outputs and labels of one shape.
+/// Mean squared error between outputs and labels of the same shape.
 #[derive(Debug, Clone, Settings)]
 pub struct Mse {}
 

@@ -9,13 +9,13 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Negative log-likelihood of class numbers under outputs that are log-probabilities.
+/// Negative log-likelihood of class indices under outputs that are log-probabilities.
 #[derive(Debug, Clone, Settings)]
 pub struct NllSettings {
-    /// Labels with this number count for nothing.
+    /// Label to ignore.
     #[param(default = -100)]
     pub ignore_index: i64,
-    /// How much each class weighs, one number for each; empty for all alike.
+    /// Weight of each class; empty for equal weights.
     #[param(default)]
     pub class_weights: Vec<f64>,
 }

@@ -8,10 +8,10 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Differences less `beta` / 2, and half their square over `beta` where they are below `beta`.
+/// Smooth L1 loss: quadratic below `beta`, L1 beyond.
 #[derive(Debug, Clone, Settings)]
 pub struct SmoothL1 {
-    /// Where the square ends; 0 is L1.
+    /// Where the loss becomes linear; 0 is L1.
     #[param(default = 1.0, min = 0.0)]
     pub beta: f64,
 }

@@ -11,10 +11,10 @@ use crate::error::{EngineError, Result};
 use crate::registry::{Build as _, Choice, Component};
 use crate::tree::Tree;
 
-/// The sum of several losses, each with its `type`, its settings and a `weight`, which is 1 unless set.
+/// Weighted sum of several losses, each a table with its `type`, its parameters and a `weight` (default 1).
 #[derive(Debug, Clone, Settings)]
 pub struct SumSettings {
-    /// The losses, each a table as `[loss]` itself: `{ type = "L1", weight = 0.5 }`.
+    /// The losses, each a table like `[loss]` itself: `{ type = "L1", weight = 0.5 }`.
     pub losses: Vec<Tree>,
 }
 

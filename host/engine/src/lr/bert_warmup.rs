@@ -8,7 +8,7 @@ use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Rises from 0 for `warmup` of the run, then falls along a line or a cosine, or stays.
+/// Linear warm-up over the fraction `warmup` of the run, then a line to 0, half a cosine, or constant.
 ///
 /// With `x = t / T` the rate is `base x / warmup` for `x < warmup`, and after that `base (1 - x) / (1 - warmup)`,
 /// `base (1 + cos(π x)) / 2` or `base`. No warm-up is 0 here; iMIX's -1 halves the line by mistake.

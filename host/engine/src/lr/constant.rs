@@ -6,7 +6,7 @@ use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// The optimizer's own rate throughout.
+/// Constant: `base`.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ConstantLr {}
 

@@ -7,7 +7,7 @@ use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Goes up from `base_lr` to the optimizer's own rate and down again, over and over.
+/// Cycles between `base_lr` and `base`; the momentum moves the other way.
 ///
 /// PyTorch's `max_lr` is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round
 /// between `max_momentum` and `base_momentum`; an optimizer without one is left alone.

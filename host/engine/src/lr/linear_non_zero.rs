@@ -10,7 +10,7 @@ use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Rises from 0 for `warmup_iterations`, then falls in a straight line, but never below `min_lr`.
+/// Warm-up C, then a line to 0, never below `min_lr`.
 ///
 /// `max(min_lr, base t / w)` for `t < w`, then `max(min_lr, base (T - t) / (T - w))`.
 #[derive(Debug, Clone, Settings)]

@@ -7,7 +7,8 @@ use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Rises from the rate divided by `div_factor` to the rate, then falls to a tiny one at the end of the run.
+/// Up from `base / div_factor` to `base`, then down to `base / div_factor / final_div_factor`; the momentum moves the
+/// other way.
 ///
 /// The top is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round between
 /// `max_momentum` and `base_momentum`; an optimizer without one is left alone.

@@ -7,7 +7,7 @@ use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Multiplies the rate by `factor` when a metric has not become better for more than `patience` epochs.
+/// Times `factor` when `metric` has not improved for more than `patience` epochs.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ReduceLrOnPlateau {
     /// Any scalar of the run by its full name, such as `val/Loss`, `val/Accuracy` or `train/loss`.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::registry::Component;
 use crate::tree::Tree;
 
-/// Runs schedules one after the other; the next one begins at the next milestone, with its own step 0.
+/// One schedule after the other; each starts with its own step 0 and ends at the next milestone.
 ///
 /// A schedule that lasts for the whole run lasts here from its milestone to the next one, or to the end.
 #[derive(Debug, Clone, Settings)]

@@ -5,7 +5,7 @@ use hookrack_plugin_api::prelude::Settings;
 use super::curve::{Curve, Rate, Span};
 use super::shape::{line, share};
 
-/// The optimizer's own rate throughout.
+/// Constant: `base`.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Constant {}
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::registry::Component;
 use crate::tree::Tree;
 
-/// Puts a rise before any schedule, or over its beginning.
+/// A warm-up before any schedule, or with `shift = false` over its beginning.
 ///
 /// With `shift` the schedule begins when the rise is over and has the rest of the run: `ColossalAI`'s way, where the rise is
 /// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` says what it begins with. Without `shift` the schedule runs from step 0

@@ -7,16 +7,17 @@ use super::draw::Draw;
 /// How the weights of linear, convolution and embedding layers begin. Their biases are then 0; norms keep theirs.
 #[derive(Debug, Clone, Default, PartialEq, Settings)]
 pub struct Init {
-    /// Which distribution; `default` is the model's own, biases included.
+    /// Distribution; `default` is the model's own, biases included.
     #[param(default, name = "type")]
     pub kind: InitType,
-    /// The deviation of `normal` and `trunc_normal`; 0.02 unless set.
+    /// Standard deviation of `normal` and `trunc_normal`. Default: 0.02.
     #[param(min = 0.0, max = 5.0)]
     pub std: Option<f64>,
-    /// The factor of `kaiming_*`, `xavier_*` and `orthogonal`; √2 for `kaiming_*` (right for relu), else 1 unless set.
+    /// Gain of `kaiming_*`, `xavier_*` and `orthogonal`. Default: √2 for `kaiming_*` (right for ReLU), else 1.
     #[param(min = 0.0)]
     pub gain: Option<f64>,
-    /// Whether `kaiming_*` keeps the size of values on the way in or of gradients on the way back; `in` unless set.
+    /// Fan of `kaiming_*`: `in` preserves the variance of the forward pass, `out` that of the backward pass. Default:
+    /// `"in"`.
     pub fan: Option<Fan>,
 }
 

@@ -10,36 +10,36 @@ use super::{Mode, Model, ModelContext, check_batch, dropped};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Convolutions, each with an activation and a pooling that halves the image, then linear layers.
+/// Convolutions, each followed by an activation and 2x2 pooling, then linear layers.
 ///
 /// Its tensors are named `conv1.weight`, …, `fc1.weight`, … The defaults are those of LeNet-5 with relu.
 #[derive(Debug, Clone, Settings)]
 pub struct LeNetSettings {
-    /// Channels after each convolution.
+    /// Output channels of each convolution.
     #[param(default = [6, 16], min = 1)]
     pub channels: Vec<i64>,
-    /// Rows and columns of each kernel.
+    /// Kernel size.
     #[param(default = 5, min = 1)]
     pub kernel: i64,
-    /// Zeros around the input of each convolution.
+    /// Zero padding of each convolution.
     #[param(default, min = 0)]
     pub padding: i64,
-    /// What is kept of each 2x2 square.
+    /// Kind of 2x2 pooling.
     #[param(default)]
     pub pool: Pool,
     /// Widths of the hidden linear layers.
     #[param(default = [120, 84], min = 1)]
     pub hidden: Vec<i64>,
-    /// What follows each layer but the last.
+    /// Activation after each layer but the last.
     #[param(default)]
     pub activation: Activation,
-    /// Share of values dropped before each linear layer in training.
+    /// Dropout probability before each linear layer.
     #[param(default, min = 0.0, max = 1.0)]
     pub dropout: f64,
-    /// Numbers of one output; unless set, the data set says it: one per class.
+    /// Output features. Default: those of the data set, one per class.
     #[param(min = 1)]
     pub outputs: Option<i64>,
-    /// How the weights begin.
+    /// Weight initialization.
     #[param(default)]
     pub init: Init,
 }

@@ -14,22 +14,22 @@ use hookrack_torch::shape;
 /// Linear layers with an activation and dropout between them; the input is flattened.
 #[derive(Debug, Clone, Settings)]
 pub struct MlpSettings {
-    /// Widths of the hidden layers; empty for one linear layer.
+    /// Widths of the hidden layers; empty for a single linear layer.
     #[param(default = [64])]
     pub hidden: Vec<i64>,
-    /// What follows each hidden layer.
+    /// Activation after each hidden layer.
     #[param(default)]
     pub activation: Activation,
-    /// Share of hidden values dropped in training.
+    /// Dropout probability after each hidden layer.
     #[param(default, min = 0.0, max = 1.0)]
     pub dropout: f64,
-    /// Numbers of one input; unless set, the data set says it.
+    /// Input features. Default: those of the data set.
     #[param(min = 1)]
     pub inputs: Option<i64>,
-    /// Numbers of one output; unless set, the data set says it: one per class.
+    /// Output features. Default: those of the data set, one per class.
     #[param(min = 1)]
     pub outputs: Option<i64>,
-    /// How the weights begin.
+    /// Weight initialization.
     #[param(default)]
     pub init: Init,
 }

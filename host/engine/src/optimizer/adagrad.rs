@@ -11,25 +11,25 @@ use hookrack_torch::Arg;
 use hookrack_torch::foreach::{self, ListOp};
 use hookrack_torch::optim::Active;
 
-/// The gradient over the root of the sum of all its squares; PyTorch's defaults.
+/// Adagrad; PyTorch's defaults.
 #[derive(Debug, Clone, Settings)]
 pub struct AdagradSettings {
     /// Learning rate.
     #[param(default = 1e-2, min = 0.0)]
     pub lr: f64,
-    /// The learning rate is divided by 1 + this for each step before.
+    /// Learning rate decay: the rate is divided by 1 + this times the number of previous steps.
     #[param(default, min = 0.0)]
     pub lr_decay: f64,
-    /// Share of each weight that is added to its gradient.
+    /// Weight decay (L2 penalty).
     #[param(default, min = 0.0)]
     pub weight_decay: f64,
-    /// What the sums of squares start from.
+    /// Initial value of the accumulated squares.
     #[param(default, min = 0.0)]
     pub initial_accumulator_value: f64,
-    /// Added to the denominator.
+    /// Term added to the denominator for numerical stability.
     #[param(default = 1e-10, min = 0.0)]
     pub eps: f64,
-    /// Go up, not down.
+    /// Maximize the objective instead of minimizing it.
     #[param(default)]
     pub maximize: bool,
 }

@@ -7,12 +7,12 @@ use super::{Optimizer, ParamSet};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Adam, with weight decay through the gradient; PyTorch's defaults.
+/// Adam with L2 weight decay; PyTorch's defaults.
 #[derive(Debug, Clone, Settings)]
 pub struct AdamSettings {
     #[param(flatten)]
     knobs: AdamKnobs,
-    /// Share of each weight that is added to its gradient.
+    /// Weight decay (L2 penalty).
     #[param(default, min = 0.0)]
     weight_decay: f64,
 }

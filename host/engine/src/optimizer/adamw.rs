@@ -12,7 +12,7 @@ use crate::registry::Component;
 pub struct AdamWSettings {
     #[param(flatten)]
     knobs: AdamKnobs,
-    /// Share of each weight that is taken away per step, times the learning rate.
+    /// Decoupled weight decay.
     #[param(default = 1e-2, min = 0.0)]
     weight_decay: f64,
 }

@@ -14,16 +14,16 @@ pub(super) struct AdamKnobs {
     /// Learning rate.
     #[param(default = 1e-3, min = 0.0)]
     lr: f64,
-    /// Decay of the first and the second moment.
+    /// Decay rates of the first and second moment.
     #[param(default = [0.9, 0.999])]
     betas: Vec<f64>,
-    /// Added to the denominator.
+    /// Term added to the denominator for numerical stability.
     #[param(default = 1e-8, min = 0.0)]
     eps: f64,
-    /// Divide by the largest second moment so far.
+    /// Use the AMSGrad variant.
     #[param(default)]
     amsgrad: bool,
-    /// Go up, not down.
+    /// Maximize the objective instead of minimizing it.
     #[param(default)]
     maximize: bool,
 }

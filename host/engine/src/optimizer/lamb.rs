@@ -10,19 +10,19 @@ use crate::registry::Component;
 use hookrack_torch::optim::Active;
 use hookrack_torch::{TensorList, foreach};
 
-/// Adam with decoupled weight decay, its step scaled for each tensor by the weights' norm over the step's (arXiv 1904.00962).
+/// LAMB: Adam with decoupled weight decay and a layer-wise trust ratio (arXiv 1904.00962).
 #[derive(Debug, Clone, Settings)]
 pub struct LambSettings {
     /// Learning rate.
     #[param(default = 1e-3, min = 0.0)]
     pub lr: f64,
-    /// Decay of the first and the second moment.
+    /// Decay rates of the first and second moment.
     #[param(default = [0.9, 0.999])]
     pub betas: Vec<f64>,
-    /// Added to the denominator.
+    /// Term added to the denominator for numerical stability.
     #[param(default = 1e-6, min = 0.0)]
     pub eps: f64,
-    /// Share of each weight that joins the step before it is scaled.
+    /// Weight decay, applied before the trust ratio.
     #[param(default, min = 0.0)]
     pub weight_decay: f64,
 }

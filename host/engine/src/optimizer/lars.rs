@@ -10,22 +10,22 @@ use crate::registry::Component;
 use hookrack_torch::foreach;
 use hookrack_torch::optim::Active;
 
-/// Gradient descent with momentum, scaled for each tensor by the weights' norm over the gradient's (arXiv 1708.03888).
+/// LARS: SGD with momentum and a layer-wise trust ratio (arXiv 1708.03888).
 #[derive(Debug, Clone, Settings)]
 pub struct LarsSettings {
     /// Learning rate.
     #[param(default = 0.1, min = 0.0)]
     pub lr: f64,
-    /// How much of the last step stays.
+    /// Momentum.
     #[param(default = 0.9, min = 0.0)]
     pub momentum: f64,
-    /// Share of each weight that is added to its gradient.
+    /// Weight decay (L2 penalty).
     #[param(default, min = 0.0)]
     pub weight_decay: f64,
-    /// How far a tensor may move in one step, as a share of its norm, at a learning rate of 1.
+    /// Trust coefficient of the layer-wise rate.
     #[param(default = 1e-3, min = 0.0)]
     pub trust_coefficient: f64,
-    /// Added to the denominator of the ratio.
+    /// Term added to the denominator of the trust ratio.
     #[param(default = 1e-8, min = 0.0)]
     pub eps: f64,
 }

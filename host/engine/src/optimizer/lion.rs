@@ -10,16 +10,16 @@ use crate::registry::Component;
 use hookrack_torch::foreach;
 use hookrack_torch::optim::Active;
 
-/// Steps along the sign of a momentum, with decoupled weight decay (arXiv 2302.06675).
+/// Lion: sign of the momentum with decoupled weight decay (arXiv 2302.06675).
 #[derive(Debug, Clone, Settings)]
 pub struct LionSettings {
     /// Learning rate.
     #[param(default = 1e-4, min = 0.0)]
     pub lr: f64,
-    /// Share of the momentum in the step, and its decay.
+    /// Interpolation of the momentum in the step, and its decay rate.
     #[param(default = [0.9, 0.99])]
     pub betas: Vec<f64>,
-    /// Share of each weight that is taken away per step, times the learning rate.
+    /// Decoupled weight decay.
     #[param(default, min = 0.0)]
     pub weight_decay: f64,
 }

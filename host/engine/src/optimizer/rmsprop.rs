@@ -10,28 +10,28 @@ use crate::registry::Component;
 use hookrack_torch::optim::Active;
 use hookrack_torch::{TensorList, foreach};
 
-/// The gradient over the root of its mean square; PyTorch's defaults.
+/// RMSprop; PyTorch's defaults.
 #[derive(Debug, Clone, Settings)]
 pub struct RmsPropSettings {
     /// Learning rate.
     #[param(default = 1e-2, min = 0.0)]
     pub lr: f64,
-    /// Decay of the mean square.
+    /// Decay rate of the mean square.
     #[param(default = 0.99, min = 0.0, max = 1.0)]
     pub alpha: f64,
-    /// Added to the denominator.
+    /// Term added to the denominator for numerical stability.
     #[param(default = 1e-8, min = 0.0)]
     pub eps: f64,
-    /// Share of each weight that is added to its gradient.
+    /// Weight decay (L2 penalty).
     #[param(default, min = 0.0)]
     pub weight_decay: f64,
-    /// How much of the last step's direction stays.
+    /// Momentum.
     #[param(default, min = 0.0)]
     pub momentum: f64,
-    /// Divide by the deviation from the mean gradient instead.
+    /// Normalize by the centered second moment.
     #[param(default)]
     pub centered: bool,
-    /// Go up, not down.
+    /// Maximize the objective instead of minimizing it.
     #[param(default)]
     pub maximize: bool,
 }

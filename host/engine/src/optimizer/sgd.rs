@@ -13,25 +13,25 @@ use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::optim::{Scratch, SgdHyper, Unscale, sgd_step};
 
-/// Gradient descent, with momentum if wanted; PyTorch's defaults.
+/// Stochastic gradient descent, optionally with momentum; PyTorch's defaults.
 #[derive(Debug, Clone, Settings)]
 pub struct SgdSettings {
     /// Learning rate.
     #[param(default = 1e-3, min = 0.0)]
     pub lr: f64,
-    /// How much of the last step's direction stays.
+    /// Momentum.
     #[param(default, min = 0.0)]
     pub momentum: f64,
-    /// How much of the gradient is held back from the momentum.
+    /// Dampening of the momentum.
     #[param(default)]
     pub dampening: f64,
-    /// Share of each weight that is added to its gradient.
+    /// Weight decay (L2 penalty).
     #[param(default, min = 0.0)]
     pub weight_decay: f64,
-    /// Look ahead along the momentum.
+    /// Use Nesterov momentum.
     #[param(default)]
     pub nesterov: bool,
-    /// Go up, not down.
+    /// Maximize the objective instead of minimizing it.
     #[param(default)]
     pub maximize: bool,
 }

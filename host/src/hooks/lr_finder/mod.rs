@@ -7,23 +7,23 @@ use curve::Curve;
 use hookrack_plugin_api::prelude::*;
 use std::path::Path;
 
-/// Raises the learning rate at each iteration, watches the loss, and ends the run with a suggestion: `lr_finder.svg` and
-/// `lr_finder.json` in the run directory.
+/// Learning rate range test: increases the rate at each iteration, records the loss, and ends the run with a
+/// suggestion in `lr_finder.svg` and `lr_finder.json` of the run directory.
 #[derive(Settings)]
 pub(super) struct LrFinder {
-    /// The rate of the first iteration.
+    /// Learning rate of the first iteration.
     #[param(default = 1e-7, min = 1e-12)]
     min_lr: f64,
-    /// The rate of the last one.
+    /// Learning rate of the last iteration.
     #[param(default = 1.0, min = 1e-12)]
     max_lr: f64,
-    /// Iterations of the test; a run that is shorter tests a smaller range.
+    /// Iterations of the test; a shorter run tests a smaller range.
     #[param(default = 100, min = 2)]
     num_iters: u64,
-    /// Raises the rate by a factor at each iteration, or by a sum.
+    /// Increase the rate by a factor at each iteration, or by a constant.
     #[param(default)]
     mode: Mode,
-    /// Ends the test when the smoothed loss is this many times its best; 0 for never.
+    /// Stop the test when the smoothed loss exceeds its best by this factor; 0 for never.
     #[param(default = 4.0, min = 0)]
     early_stop_threshold: f64,
     #[param(skip)]

@@ -8,7 +8,7 @@ use crate::data::{DataSpec, Prng};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Paints a square over, its middle anywhere in the picture (arXiv 1708.04552).
+/// Masks out a square at a random position (arXiv 1708.04552).
 #[derive(Debug, Clone, Settings)]
 pub struct Cutout {
     /// The side of the square.

@@ -7,7 +7,8 @@ use crate::data::{DataSpec, Prng, Target};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Blends each sample with its counterpart from the other end of the batch, labels too (arXiv 1710.09412).
+/// Mixes each sample and its label with the sample at the mirrored position of the batch, by a weight from
+/// Beta(alpha, alpha) (arXiv 1710.09412).
 #[derive(Debug, Clone, Settings)]
 pub struct MixUp {
     /// The share that a sample keeps is drawn from Beta(alpha, alpha), once for each batch.

@@ -8,7 +8,7 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Takes the mean away and divides by the standard deviation.
+/// Subtracts the mean and divides by the standard deviation: one number, or one per channel or feature.
 #[derive(Debug, Clone, Settings)]
 pub struct NormalizeSettings {
     /// What is taken away: one number, or one for each channel; for rows of features one for each feature.

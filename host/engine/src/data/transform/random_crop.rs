@@ -8,7 +8,7 @@ use crate::data::{DataSpec, Prng, size};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Pads the picture on all sides and takes a window at a random place.
+/// Pads the image on all sides and crops a window at a random position.
 #[derive(Debug, Clone, Settings)]
 pub struct RandomCropSettings {
     /// Pixels that are added on each side before.

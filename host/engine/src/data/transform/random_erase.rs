@@ -8,7 +8,7 @@ use crate::data::{DataSpec, Prng};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Paints a rectangle over in some of the pictures (arXiv 1708.04896).
+/// Erases a random rectangle in a fraction `p` of the images (arXiv 1708.04896).
 #[derive(Debug, Clone, Settings)]
 pub struct RandomErase {
     /// The share of pictures that lose a rectangle.

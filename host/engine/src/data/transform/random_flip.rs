@@ -8,7 +8,7 @@ use crate::data::{DataSpec, Prng};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Mirrors some of the pictures left and right, or top and bottom.
+/// Flips a fraction `p` of the images horizontally, or vertically.
 #[derive(Debug, Clone, Settings)]
 pub struct RandomFlip {
     /// The share of pictures that are mirrored.

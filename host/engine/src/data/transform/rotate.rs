@@ -8,7 +8,7 @@ use crate::data::{DataSpec, Prng};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Turns each picture about its middle by a random angle; pixels are weighed out of the four nearest.
+/// Rotates each image about its center by a random angle of up to `degrees`, with bilinear interpolation.
 #[derive(Debug, Clone, Settings)]
 pub struct Rotate {
     /// The largest angle, in either direction.

@@ -8,7 +8,7 @@ use crate::data::DataSpec;
 use crate::error::Result;
 use crate::registry::Component;
 
-/// Spreads values of 0..1, which bytes become by themselves, over another range.
+/// Rescales values from 0..1 to another range.
 #[derive(Debug, Clone, Settings)]
 pub struct ToFloat {
     /// What 0 becomes.

@@ -15,38 +15,38 @@ use crate::error::Result;
 use crate::memory;
 use crate::registry::Component;
 
-/// A decoder as GPT-2 (Radford et al., 2019); the defaults are those of its smallest size.
+/// GPT-2 (Radford et al., 2019); the defaults are those of its smallest size.
 ///
 /// Its tensors have the names of Hugging Face's `GPT2LMHeadModel` (`transformer.wte.weight`,
 /// `transformer.h.0.attn.c_attn.weight`, …) and its layout: the weights of blocks are `[inputs, outputs]`. A head that shares
 /// the embedding has no tensor of its own.
 #[derive(Debug, Clone, Settings)]
 pub struct GptSettings {
-    /// Blocks.
+    /// Number of transformer blocks.
     #[param(default = 12, min = 1)]
     pub layers: i64,
-    /// Heads of each attention; they divide the width.
+    /// Attention heads; must divide the width.
     #[param(default = 12, min = 1)]
     pub heads: i64,
-    /// Numbers per token within the model.
+    /// Embedding width.
     #[param(default = 768, min = 1)]
     pub width: i64,
-    /// The longest row of tokens that it takes; unless set, as long as a row of the data.
+    /// Maximum context length in tokens. Default: the row length of the data.
     #[param(min = 1)]
     pub context: Option<i64>,
-    /// How many tokens there are; unless set, the data set says it.
+    /// Vocabulary size. Default: that of the data set.
     #[param(min = 1)]
     pub vocab: Option<i64>,
-    /// Share of values dropped in training.
+    /// Dropout probability.
     #[param(default, min = 0.0, max = 1.0)]
     pub dropout: f64,
-    /// Whether the head shares its weight with the embedding.
+    /// Tie the weight of the head to the embedding.
     #[param(default = true)]
     pub tied: bool,
-    /// Whether linear layers and norms have a bias.
+    /// Use biases in linear layers and norms.
     #[param(default = true)]
     pub bias: bool,
-    /// How the weights begin.
+    /// Weight initialization.
     #[param(default)]
     pub init: Init,
 }

@@ -12,9 +12,9 @@ use hookrack_torch::shape;
 /// What is done with queries, keys and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attention {
-    /// Parts that the width is split into; each attends by itself.
+    /// Number of heads.
     pub heads: i64,
-    /// Whether a place sees itself and those before it only.
+    /// Mask future positions.
     pub causal: bool,
 }
 

@@ -15,13 +15,13 @@ pub struct Kernel {
     pub inputs: i64,
     /// Channels out.
     pub outputs: i64,
-    /// Rows and columns of the kernel.
+    /// Kernel size.
     pub side: i64,
-    /// Steps between places.
+    /// Stride.
     pub stride: i64,
     /// Zeros around the input.
     pub padding: i64,
-    /// Parts that the channels are split into, each with its own kernels.
+    /// Number of groups that the channels are split into.
     pub groups: i64,
     /// Whether a number is added to each channel.
     pub bias: bool,

@@ -13,27 +13,27 @@ use super::{LayerOutput, Mode, Model, ModelContext, check_batch};
 use crate::error::Result;
 use crate::registry::Component;
 
-/// A residual net (He et al., 2015) for images of any number of channels.
+/// ResNet (He et al., 2015) for images with any number of channels.
 ///
 /// Its tensors have the names and shapes of torchvision's, so that published weights fit.
 #[derive(Debug, Clone, Settings)]
 pub struct ResNetSettings {
-    /// Layers with weights: 18, 34 or 50.
+    /// Number of layers: 18, 34 or 50.
     #[param(default = 18)]
     pub depth: i64,
-    /// How an image comes in: `imagenet` shrinks it to a quarter of its side first, `cifar` does not.
+    /// First layers: `imagenet` downsamples by 4 before the first block, `cifar` does not.
     #[param(default)]
     pub stem: Stem,
-    /// Channels of the first group of blocks; each further group has twice as many.
+    /// Channels of the first stage; each further stage doubles them.
     #[param(default = 64, min = 1, max = 65536)]
     pub width: i64,
-    /// Let every block begin as doing nothing: its last norm has weight 0.
+    /// Initialize the last norm of every block with weight 0, so that it begins as the identity.
     #[param(default)]
     pub zero_init_residual: bool,
-    /// Numbers of one output; unless set, the data set says it: one per class.
+    /// Output features. Default: those of the data set, one per class.
     #[param(min = 1)]
     pub outputs: Option<i64>,
-    /// How the weights begin.
+    /// Weight initialization.
     #[param(default)]
     pub init: Init,
 }

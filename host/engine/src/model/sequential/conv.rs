@@ -9,28 +9,28 @@ use crate::model::Mode;
 use crate::model::layer::{Conv2d, Kernel};
 use crate::registry::Component;
 
-/// A convolution over images.
+/// Convolution over images.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ConvLayer {
-    /// Channels of what comes in, where they should be checked.
+    /// Input channels, if they are to be checked.
     #[param(min = 1)]
     inputs: Option<i64>,
-    /// Channels of what comes out.
+    /// Output channels.
     #[param(min = 1)]
     outputs: i64,
-    /// Rows and columns of the kernel.
+    /// Kernel size.
     #[param(default = 3, min = 1)]
     kernel: i64,
-    /// Steps between places.
+    /// Stride.
     #[param(default = 1, min = 1)]
     stride: i64,
-    /// Zeros around the image.
+    /// Zero padding.
     #[param(default, min = 0)]
     padding: i64,
-    /// Parts that the channels are split into, each with its own kernels.
+    /// Number of groups that the channels are split into.
     #[param(default = 1, min = 1)]
     groups: i64,
-    /// Whether there is a bias.
+    /// Use a bias.
     #[param(default = true)]
     bias: bool,
 }

@@ -9,16 +9,16 @@ use crate::model::Mode;
 use crate::model::layer::Linear;
 use crate::registry::Component;
 
-/// A weight and a bias over the last side.
+/// Linear layer over the last dimension; takes any shape.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct LinearLayer {
-    /// The last side of what comes in, where it should be checked.
+    /// Input features, if they are to be checked.
     #[param(min = 1)]
     inputs: Option<i64>,
-    /// The last side of what comes out; unless set, as many numbers as the data wants.
+    /// Output features. Default: what the data needs.
     #[param(min = 1)]
     outputs: Option<i64>,
-    /// Whether there is a bias.
+    /// Use a bias.
     #[param(default = true)]
     bias: bool,
 }

@@ -21,14 +21,14 @@ use crate::error::{EngineError, Result};
 use crate::registry::{Built, Component, ComponentKind, Entry};
 use crate::tree::Tree;
 
-/// Layers one after the other, each a table `[[model.layers]]` with its `type`; shapes follow from the data.
+/// Layers in sequence, each a table `[[model.layers]]` with its `type`; shapes follow from the data.
 ///
 /// Tensors are named by place: `layers.0.weight`, `layers.4.layers.1.bias`, …
 #[derive(Debug, Clone, Settings)]
 pub struct SequentialSettings {
     /// The layers.
     pub layers: Vec<Tree>,
-    /// How the weights begin.
+    /// Weight initialization.
     #[param(default)]
     pub init: Init,
 }

@@ -9,13 +9,13 @@ use crate::model::Mode;
 use crate::model::layer::{BatchNorm, GroupNorm, LayerNorm};
 use crate::registry::Component;
 
-/// Numbers less their mean, over their deviation.
+/// Normalization of images and vectors; `layer` also takes rows.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct NormLayer {
-    /// What mean and deviation are taken over: a channel in the batch, a sample, or a group of channels in a sample.
+    /// Kind of norm: batch, layer or group.
     #[param(default)]
     kind: NormKind,
-    /// How many groups of channels; for `group` alone.
+    /// Number of groups; only for `group`.
     #[param(min = 1)]
     groups: Option<i64>,
 }

@@ -9,7 +9,7 @@ use crate::model::layer::Activation;
 use crate::model::{Mode, dropped};
 use crate::registry::Component;
 
-/// A function of each value.
+/// Element-wise activation; takes any shape.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ActivationLayer {
     /// Which function.
@@ -32,10 +32,10 @@ impl Layer for ActivationLayer {
     }
 }
 
-/// Drops values in training, and makes the others larger instead.
+/// Dropout; takes any shape.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct DropoutLayer {
-    /// Which share of the values.
+    /// Dropout probability.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     share: f64,
 }
@@ -55,7 +55,7 @@ impl Layer for DropoutLayer {
     }
 }
 
-/// All numbers of a sample in one row.
+/// Flattens a sample; takes any shape.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct FlattenLayer {}
 

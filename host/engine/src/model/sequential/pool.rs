@@ -9,19 +9,19 @@ use crate::model::Mode;
 use crate::model::layer::Kernel;
 use crate::registry::Component;
 
-/// Fewer places: one for each square, or one for all.
+/// Pooling of images; `global`, the mean over all positions, also takes rows.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct PoolLayer {
-    /// The largest or the mean of each square, or the mean of all places of an image or row.
+    /// Kind of pooling: maximum, average, or the average over all positions.
     #[param(default)]
     kind: PoolKind,
-    /// Rows and columns of a square; 2 unless set.
+    /// Kernel size. Default: 2.
     #[param(min = 1)]
     kernel: Option<i64>,
-    /// Steps between squares; unless set, `kernel`.
+    /// Stride. Default: `kernel`.
     #[param(min = 1)]
     stride: Option<i64>,
-    /// Places around the image; at most half the kernel.
+    /// Padding, at most half the kernel.
     #[param(min = 0)]
     padding: Option<i64>,
 }

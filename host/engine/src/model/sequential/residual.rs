@@ -10,12 +10,12 @@ use crate::model::layer::{Conv2d, Kernel, Linear};
 use crate::registry::Component;
 use crate::tree::Tree;
 
-/// The sum of what comes in and of what layers make of it.
+/// Residual connection: the input plus the output of its layers; takes any shape.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ResidualLayer {
     /// The layers, each a table with its `type`.
     layers: Vec<Tree>,
-    /// Give what comes in the shape of what comes out, by a 1x1 convolution or a linear layer without bias.
+    /// Project the input to the shape of the output by a 1x1 convolution or a linear layer without bias.
     #[param(default)]
     projection: bool,
 }

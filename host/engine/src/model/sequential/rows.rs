@@ -10,7 +10,7 @@ use crate::model::layer::{Attention, Embedding, SelfAttention};
 use crate::registry::Component;
 use hookrack_torch::shape;
 
-/// A row of numbers for each token.
+/// Embedding of tokens.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct EmbeddingLayer {
     /// Numbers per token.
@@ -40,7 +40,7 @@ impl Layer for Embedding {
     }
 }
 
-/// Adds a learned row of numbers to each place.
+/// Learned positional embedding, added to rows.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct PositionalLayer {}
 
@@ -66,16 +66,16 @@ impl Layer for Positional {
     }
 }
 
-/// Attention of a row's places to each other.
+/// Multi-head self-attention over rows, with the parameter names of `torch.nn.MultiheadAttention`.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct AttentionLayer {
-    /// Parts that the width is split into; each attends by itself.
+    /// Number of heads.
     #[param(default = 1, min = 1)]
     heads: i64,
-    /// Whether a place sees itself and those before it only.
+    /// Mask future positions.
     #[param(default)]
     causal: bool,
-    /// Share of the attention that is dropped in training.
+    /// Dropout probability of the attention weights.
     #[param(default, min = 0.0, max = 1.0)]
     dropout: f64,
 }
