@@ -26,7 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.sort();
     let mut table = String::from("&[\n");
     for file in &files {
-        let name = file.strip_prefix(&root)?.to_str().ok_or("a path is not UTF-8")?;
+        let utf8 = "a path is not UTF-8";
+        let name = file.strip_prefix(&root)?.to_str().ok_or(utf8)?;
+        let file = file.to_str().ok_or(utf8)?;
         writeln!(table, "    ({name:?}, include_str!({file:?})),")?;
     }
     table.push_str("]\n");

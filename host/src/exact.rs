@@ -11,6 +11,7 @@ enum Written {
 }
 
 /// Writes a number, or null.
+#[expect(clippy::ref_option, reason = "serde's signature")]
 pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         None => to.serialize_none(),

@@ -143,7 +143,7 @@ fn named(text: &str, known: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
         let rest = &text[start + length..];
         let list = rest.strip_prefix('{').map_or_else(
             || rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned(),
-            |list| top_level(list),
+            top_level,
         );
         let mark = &text[start..start + length];
         let names = if mark == "crate::" { list } else { mark.replace("hookrack_", "") };

@@ -91,9 +91,9 @@ fn runs_all_three(bench: &Bench) {
     let (mean, loss) = (run.scalar("val/MeanLoss"), run.scalar("val/loss"));
     assert!((mean - loss).abs() < 1e-6, "{mean} is not {loss}");
     let names: Vec<_> = run.record()["plugins"].as_array().unwrap().clone();
-    let named =
+    let is_loaded =
         |name: &str| names.iter().any(|one| one["name"] == name && one["version"] == "0.1.0");
-    assert!(["loss-logger", "mean-loss", "skip-spikes"].into_iter().all(named), "{names:?}");
+    assert!(["loss-logger", "mean-loss", "skip-spikes"].into_iter().all(is_loaded), "{names:?}");
     assert_eq!(sha256(program()), before, "the program is another file now");
 }
 
@@ -132,8 +132,8 @@ fn make_in(bench: &Bench, lang: &str) {
         let mut make = Command::new("make");
         let strict = "-O1 -Wall -Wextra -Wpedantic -Werror";
         make.args(["--silent", &format!("CFLAGS={strict}"), &format!("CXXFLAGS={strict}")]);
-        let made = output(make.current_dir(bench.path(&dir))).unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let built = output(make.current_dir(bench.path(&dir))).unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         let file = format!("lib{}.so", name.replace('-', "_"));
         fs::copy(bench.path(&dir).join(&file), bench.path("plugins").join(file)).unwrap();
     }

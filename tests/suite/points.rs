@@ -57,10 +57,12 @@ fn a_limit_by_iteration_ends_within_an_epoch_and_validation_and_saving_may_be_du
     let expected = Drawing::of_a_run().points(|what| match what {
         "for iter" => iterations.next().unwrap(),
         "for epoch" | "for batch" => 2,
-        "for micro-batch" | "when the scheduler steps by epoch" => 1,
-        // Both are due in the second iteration, the last one of its epoch, where they wait for the epoch's end. In the
-        // second epoch the last weights are validated and saved.
-        "when due, and at the end of training" | "when due" => 1,
+        // Validation and checkpoint are due in the second iteration, the last one of its epoch, where they wait for the
+        // epoch's end. In the second epoch the last weights are validated and saved.
+        "for micro-batch"
+        | "when the scheduler steps by epoch"
+        | "when due, and at the end of training"
+        | "when due" => 1,
         _ => 0,
     });
     assert_eq!(points(&calls), expected);

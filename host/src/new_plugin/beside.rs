@@ -18,7 +18,8 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     let (mut here, mut there) = (from.components().peekable(), to.components().peekable());
     let mut shared = 0;
     while here.peek().is_some() && here.peek() == there.peek() {
-        (here.next(), there.next());
+        here.next();
+        there.next();
         shared += 1;
     }
     if shared <= 1 {

@@ -106,13 +106,12 @@ pub fn write(plugin: &NewPlugin<'_>) -> Result<Vec<PathBuf>, NewPluginError> {
         return Err(NewPluginError::NoSdk { dir: dir.to_owned() });
     }
     make_empty(dir)?;
-    let reached = match sdk {
-        Some(shared) => beside::reached(dir, shared)?,
-        None => {
-            let parts = if lang == Lang::Rust { Parts::All } else { Parts::Headers };
-            sdk::write(&dir.join(OWN_SDK), parts)?;
-            OWN_SDK.to_owned()
-        }
+    let reached = if let Some(shared) = sdk {
+        beside::reached(dir, shared)?
+    } else {
+        let parts = if lang == Lang::Rust { Parts::All } else { Parts::Headers };
+        sdk::write(&dir.join(OWN_SDK), parts)?;
+        OWN_SDK.to_owned()
     };
     let places = Places { names: &names, kind, sdk: &reached };
     template::of(lang, kind).map(|template| write_one(template, &places, dir)).collect()

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::Result;
 use hookrack_plugin_api::settings;
-use hookrack_plugin_api::testing::FakeTrainer;
+use hookrack_plugin_api::testing::{FakeTensor, FakeTrainer};
 use swa::hook::SwaHook;
 
 #[test]
@@ -34,7 +34,7 @@ fn a_resumed_run_goes_on_with_the_average_and_the_rate_before() -> Result<()> {
     second.resume(&first.save_state()?)?;
     second.fit(4, 2)?;
     let average = |t: &FakeTrainer| -> Result<_> {
-        Ok(t.save_state()?.states["SwaHook"].tensor("average.w").map(|tensor| tensor.values()))
+        Ok(t.save_state()?.states["SwaHook"].tensor("average.w").map(FakeTensor::values))
     };
     assert_eq!(second.weights("w")?, whole.weights("w")?);
     assert_eq!(average(&second)?, average(&whole)?);

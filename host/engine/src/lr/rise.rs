@@ -55,6 +55,7 @@ impl Divisor {
 
 /// `ColossalAI`'s warm-up: `base (t + 1) / (w + 1)`, then the curve from its own step 0.
 #[derive(Debug, Clone, Copy, Settings)]
+#[expect(clippy::struct_field_names, reason = "the keys of a config")]
 pub(super) struct ColossalRise {
     /// Steps of the warm-up.
     #[param(default = 0)]

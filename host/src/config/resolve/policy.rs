@@ -158,7 +158,7 @@ fn cadence_of_hook(interval: Option<&Node>, default: Every) -> (Every, Option<No
         Some((count, origin)) => (default.with_count(count), origin),
         None => (default, Origin::Default),
     };
-    (every, (every != Every::Always).then(|| Node::str(&every.to_string(), origin)))
+    (every, (every != Every::Always).then(|| Node::str(every.to_string(), origin)))
 }
 
 fn phases_node(phases: Phases, origin: &Origin) -> Node {
