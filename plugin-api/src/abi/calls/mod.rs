@@ -197,7 +197,7 @@ impl Host {
         ))
     }
 
-    /// A service by its id; null where this host has none. [`find`](Self::find) keeps the answer.
+    /// A service by its id; null where this host has none. Each call looks it up.
     pub fn extension(self, id: &str) -> *const c_void {
         // SAFETY: the id is lent until the call returns.
         unsafe { (self.0.handle.extension)(self.raw(), HrStr::new(id)) }
