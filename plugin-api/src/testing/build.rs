@@ -132,6 +132,25 @@ impl FakeTrainer {
         self.changed(|world| world.model = Some(Box::new(function)))
     }
 
+    /// The model that [`Trainer::build_model`](crate::Trainer::build_model) gives, whatever its table says: a function of the input.
+    #[must_use]
+    pub fn second_model(
+        self,
+        function: impl FnMut(&FakeTensor) -> Result<FakeTensor> + 'static,
+    ) -> Self {
+        self.changed(|world| world.second_model = Some(Box::new(function)))
+    }
+
+    /// A file for [`Trainer::load_tensors`](crate::Trainer::load_tensors), with tensors by name.
+    #[must_use]
+    pub fn tensor_file<const N: usize>(self, path: &str, tensors: [(&str, FakeTensor); N]) -> Self {
+        let tensors = tensors.map(|(name, tensor)| (name.to_owned(), tensor)).into();
+        let path = path.to_owned();
+        self.changed(|world| {
+            world.files.insert(path, tensors);
+        })
+    }
+
     /// The loss: a function of output and label.
     #[must_use]
     pub fn criterion(

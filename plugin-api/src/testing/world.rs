@@ -16,6 +16,7 @@ use std::rc::Rc;
 pub(crate) type Shared = Rc<RefCell<World>>;
 
 type Model = Box<dyn FnMut(&FakeTensor, &[FakeTensor]) -> Result<FakeTensor>>;
+type SecondModel = Box<dyn FnMut(&FakeTensor) -> Result<FakeTensor>>;
 type Criterion = Box<dyn FnMut(&FakeTensor, &FakeTensor) -> Result<FakeTensor>>;
 type Gradient = Box<dyn FnMut(&[FakeTensor]) -> Result<Vec<FakeTensor>>>;
 type OwnOp = Box<dyn FnMut(&ops::OpArgs<'_>) -> Result<Vec<FakeValue>>>;
@@ -94,6 +95,11 @@ pub(crate) struct World {
     pub(crate) wants_checkpoint: bool,
     pub(crate) logs: Vec<LogLine>,
     pub(crate) files: BTreeMap<String, TensorFile>,
+    /// What was read from a file last, without what was taken.
+    pub(crate) loaded: Vec<(String, Option<FakeTensor>)>,
+    /// Tensors that hooks share.
+    pub(crate) shared: BTreeMap<String, FakeTensor>,
+    pub(crate) second_model: Option<SecondModel>,
     pub(crate) run_dir: Option<String>,
     /// What else hooks have asked for, in words.
     pub(crate) calls: Vec<String>,
@@ -143,6 +149,9 @@ impl World {
             wants_checkpoint: false,
             logs: Vec::new(),
             files: BTreeMap::new(),
+            loaded: Vec::new(),
+            shared: BTreeMap::new(),
+            second_model: None,
             run_dir: None,
             calls: Vec::new(),
             failure: String::new(),

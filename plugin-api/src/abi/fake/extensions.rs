@@ -1,6 +1,6 @@
 //! The extensions of the fake host: those that answer, and the list of all.
 
-use super::{Seat, functions, noted, table};
+use super::{Seat, functions, named, noted, table};
 use crate::abi::{
     ArtifactTable, AutogradTable, Extension, HistoryTable, HrHeader, HrMetricInfo, HrScalarPoint,
     HrScalarSink, HrStatus, HrStr, HrTensor, LayerTable, LossTable, MetricTable, ParamTable,
@@ -29,6 +29,8 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
         offer(&noted::lr::TABLE),
         offer(&noted::media::TABLE),
         offer(&metrics::TABLE),
+        offer(&named::models::TABLE),
+        offer(&named::named_tensors::TABLE),
         offer(&params::TABLE),
         offer(&pass::TABLE),
         offer(&noted::precision::TABLE),

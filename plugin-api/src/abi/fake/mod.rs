@@ -2,6 +2,7 @@
 
 mod extensions;
 mod instance;
+mod named;
 mod noted;
 mod tables;
 mod tensors;

@@ -207,3 +207,29 @@ fn every_extension_is_offered_and_layers_have_outputs_after_a_forward_pass() {
     let read = |t: &mut Trainer| t.layer_output(&watched[0])?.to_vec::<f32>();
     assert_eq!(t.with(read).unwrap(), [1.0, 2.0]);
 }
+
+#[test]
+fn a_file_is_loaded_a_tensor_is_shared_and_a_second_model_runs() {
+    let mut t = FakeTrainer::new()
+        .tensor_file("w.safetensors", [("a", [1.0, 2.0].into()), ("b", [3.0].into())])
+        .second_model(|input| Ok(input.copy()));
+    let loaded = t.with(|t| -> Result<_> {
+        let tensors = t.load_tensors("w.safetensors")?;
+        t.put_state_tensor("teacher", &tensors[0].1)?;
+        let names = tensors.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        Ok((names, tensors[1].1.to_vec::<f32>()?))
+    });
+    assert_eq!(loaded.unwrap(), (vec!["a".to_owned(), "b".to_owned()], vec![3.0]));
+    let shared = t.with(|t| -> Result<_> {
+        let shared = t.state_tensor("teacher")?.map(|tensor| tensor.to_vec::<f32>()).transpose()?;
+        Ok((shared, t.remove_state_tensor("teacher")?, t.remove_state_tensor("teacher")?))
+    });
+    assert_eq!(shared.unwrap(), (Some(vec![1.0, 2.0]), true, false));
+    let model_output = t.with(|t| -> Result<_> {
+        let input = t.full(&[2], 0.5)?;
+        t.build_model(&Value::Table(Vec::new()))?.forward(&input)?.to_vec::<f32>()
+    });
+    assert_eq!(model_output.unwrap(), [0.5, 0.5]);
+    let error = t.with(|t| t.load_tensors("other")).err().unwrap().to_string();
+    assert_eq!(error, "there is no file `other`: give one with FakeTrainer::tensor_file");
+}
