@@ -144,13 +144,8 @@ fn plan_prints_level_name_and_library_of_each_hook() {
         "[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"average\"\nlevel = \"higher\"\n",
     );
     let ran = bench.run(["plan", "config.toml"]);
-    let line = ran
-        .expect(0)
-        .stdout
-        .lines()
-        .find(|line| line.starts_with("before_save_checkpoint"))
-        .unwrap();
+    let line = ran.expect(0).stdout.lines().find(|line| line.starts_with("before_pred ")).unwrap();
     let words: Vec<_> = line.split_whitespace().collect();
-    assert_eq!(words, ["before_save_checkpoint", "10", "HIGHER", "average", "libema.so"]);
+    assert_eq!(words, ["before_pred", "10", "HIGHER", "average", "libema.so"]);
     ran.prints(&["on_train_forward         role         MainHook"]);
 }
