@@ -168,6 +168,9 @@ mod tests {
     #[test]
     fn more_memory_than_there_is_is_an_error() {
         let error = Pool::new(1).take(1 << 60).unwrap_err().to_string();
-        assert!(error.starts_with("out of memory: 1152921504606846976 bytes"), "{error}");
+        assert!(
+            error.starts_with("out of memory: could not allocate 1152921504606846976 bytes"),
+            "{error}"
+        );
     }
 }
