@@ -2,6 +2,7 @@
 
 use super::exit::Failure;
 use super::run_state::RunState;
+use crate::config::reference;
 use crate::plugins::{self, HookManifest, Library, MetricManifest};
 use crate::run::{RunDirError, checkpoint};
 use clap::Args;
@@ -164,12 +165,5 @@ fn also(param: &Param) -> String {
 }
 
 fn range(param: &Param) -> String {
-    // What 32 bits hold is a limit that nobody comes near.
-    let is_near = |bound: &f64| bound.abs() < f64::from(i32::MAX);
-    match (param.min.filter(is_near), param.max.filter(is_near)) {
-        (Some(min), Some(max)) => format!(" ({min} to {max})"),
-        (Some(min), None) => format!(" (at least {min})"),
-        (None, Some(max)) => format!(" (at most {max})"),
-        (None, None) => String::new(),
-    }
+    reference::range(param).map_or_else(String::new, |range| format!(" ({range})"))
 }

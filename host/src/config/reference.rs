@@ -115,7 +115,8 @@ pub fn keys(params: &[Param]) -> String {
             [] => String::new(),
             aliases => format!(" Also named {}.", quoted(aliases)),
         };
-        let ty = format!("{}{}", type_name(&param.ty), range(param));
+        let range = range(param).map_or_else(String::new, |range| format!(", {range}"));
+        let ty = format!("{}{range}", type_name(&param.ty));
         let cells = [format!("`{}`", param.name), ty, default, format!("{doc}{also}")];
         _ = writeln!(out, "| {} |", cells.map(|text| cell(&text)).join(" | "));
     }
@@ -198,14 +199,15 @@ fn type_name(ty: &ParamType) -> String {
     }
 }
 
-fn range(param: &Param) -> String {
-    // What 32 bits hold, or infinity, is no limit that anybody comes near.
+/// The range of a parameter in words; `None` where it is unlimited.
+pub fn range(param: &Param) -> Option<String> {
+    // A bound beyond 32 bits, or infinity, is not worth a word.
     let is_near = |bound: &f64| bound.abs() < f64::from(i32::MAX);
     match (param.min.filter(is_near), param.max.filter(is_near)) {
-        (Some(min), Some(max)) => format!(", {min} to {max}"),
-        (Some(min), None) => format!(", at least {min}"),
-        (None, Some(max)) => format!(", at most {max}"),
-        (None, None) => String::new(),
+        (Some(min), Some(max)) => Some(format!("{min} to {max}")),
+        (Some(min), None) => Some(format!("at least {min}")),
+        (None, Some(max)) => Some(format!("at most {max}")),
+        (None, None) => None,
     }
 }
 
