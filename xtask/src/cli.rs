@@ -11,7 +11,7 @@ Examples:
   cargo xtask test                         all tests
   cargo xtask ci                           what a pull request must pass
 
-A first `setup` downloads about 540 MB and keeps about 490 MB; an interrupted one goes on where it stopped.";
+A first `setup` downloads about 540 MB and keeps about 490 MB; an interrupted one resumes.";
 
 /// The project's own commands.
 #[derive(Debug, Parser)]
@@ -50,6 +50,8 @@ Examples:
     Dist(Dist),
     /// Build for release, then run the benchmarks
     Bench(Bench),
+    /// Run the Lightning versions of the example plugins, which their lines are counted beside
+    Lightning(Lightning),
 }
 
 /// `cargo xtask setup`
@@ -120,20 +122,22 @@ pub(crate) struct Run {
 #[command(after_help = "\
 Every test program runs even if one fails; the summary at the end names each failure.
 
-With --cpus all of them run again and again, each time with libtorch told to leave something of the
-CPU unused or to share sums among more or fewer threads. What this CPU lacks is skipped, and said.
+With --cpus the tests that compare computed numbers run once per setting: instructions that libtorch
+must not use, and numbers of threads. These are the unit tests and the modules of the suite listed in
+tests/suite/numeric.txt. Settings that this CPU does not support are skipped and listed.
 
 Examples:
   cargo xtask test
   cargo xtask test ema                     tests whose name contains `ema`
   cargo xtask test ema profiler            … or `profiler`
-  cargo xtask test --cpus                  every test under every setting
-  cargo xtask test --cpus --lib            the unit tests alone, as `cargo xtask ci` does")]
+  cargo xtask test --cpus                  unit tests and numeric suite under every setting
+  cargo xtask test --cpus --lib            the unit tests only, as `cargo xtask ci` does
+  cargo xtask test --cpus ema              tests whose name contains `ema`, under every setting")]
 pub(crate) struct Test {
-    /// Run under every setting of libtorch that this CPU can play another one with
+    /// Run the numeric tests as other CPUs would compute them
     #[arg(long)]
     pub(crate) cpus: bool,
-    /// Run the unit tests alone
+    /// Run the unit tests only
     #[arg(long)]
     pub(crate) lib: bool,
     /// Run only the tests whose name contains one of these
@@ -185,13 +189,20 @@ pub(crate) struct Soak {
 /// `cargo xtask dist`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+What was packed is unpacked into an empty folder and tried there with an empty environment: a new hook in
+Rust, in C and in C++ is written, built and run, and the time of each step is printed.
+
 Examples:
   cargo xtask dist
-  cargo xtask dist --out /tmp/release")]
+  cargo xtask dist --out /tmp/release
+  cargo xtask dist --only-try dist/hookrack-0.1.0-linux-x86_64.tar.gz")]
 pub(crate) struct Dist {
     /// Where the folder and the archive go; `dist/` at the root of the workspace unless given
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Pack nothing; try an archive that was packed before
+    #[arg(long, value_name = "FILE", conflicts_with = "out")]
+    pub(crate) only_try: Option<PathBuf>,
 }
 
 /// `cargo xtask bench`
@@ -204,6 +215,21 @@ pub(crate) struct Bench {
     /// Passed on to the benchmarks
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
+}
+
+/// `cargo xtask lightning`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --python, a virtual environment in `target/lightning` gets Lightning and its torch from the Python
+package index: about 3 GB the first time.
+
+Examples:
+  cargo xtask lightning
+  cargo xtask lightning --python ~/venv/bin/python")]
+pub(crate) struct Lightning {
+    /// A Python that has Lightning
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<PathBuf>,
 }
 
 #[cfg(test)]

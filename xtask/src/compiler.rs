@@ -1,4 +1,4 @@
-//! The C and C++ compilers: which ones, and a clear word when there is none.
+//! The C and C++ compilers: which ones, and a clear error if there is none.
 
 use std::{
     env,
@@ -11,7 +11,7 @@ use crate::process;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CompilerError {
     #[error(
-        "there is no {language} compiler: `{program}` is not on PATH; install one (Debian, Ubuntu: \
+        "no {language} compiler found: `{program}` is not on PATH; install one (Debian, Ubuntu: \
          `apt install build-essential`; Fedora: `dnf install gcc-c++`) or set {variable} to yours"
     )]
     Missing { language: &'static str, program: String, variable: &'static str },

@@ -24,11 +24,11 @@ pub(crate) enum TaskError {
     #[error(transparent)]
     Tests(#[from] TestsFailed),
     #[error(
-        "there is no package `{package}` in the workspace; it is expected in `{folder}/` and listed in the \
+        "package `{package}` is not in the workspace; it is expected in `{folder}/` and listed in the \
          `members` of Cargo.toml"
     )]
     NoPackage { package: &'static str, folder: &'static str },
-    #[error("{} is another file than expected: sha256 {wanted} is wanted, {found} was found", path.display())]
+    #[error("{} has sha256 {found}, expected {wanted}", path.display())]
     OtherData { path: PathBuf, wanted: String, found: String },
     #[error("{failed} of {all} checks failed: {names}")]
     Checks { failed: usize, all: usize, names: String },

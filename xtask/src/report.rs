@@ -25,7 +25,7 @@ pub(crate) fn failure(error: &dyn Error) {
 
 /// A line that a program said whose output is read on its way to the terminal.
 pub(crate) fn passed_on(text: &str) {
-    // A reader that has gone away is no reason to stop.
+    // A closed reader does not end the command.
     let _ = writeln!(io::stdout(), "{text}");
 }
 

@@ -32,7 +32,7 @@ mod tests {
     fn a_workspace_without_benchmarks_says_where_they_are_expected() {
         let metadata = Metadata::parse(r#"{"target_directory": "/w", "packages": []}"#).unwrap();
         let text = program(&metadata).unwrap_err().to_string();
-        assert!(text.starts_with("there is no package `hookrack-bench`"), "{text}");
+        assert!(text.starts_with("package `hookrack-bench` is not in the workspace"), "{text}");
         assert!(text.contains("`bench/`"), "{text}");
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn ci(workspace: &Workspace) -> Result<(), TaskError> {
     outcomes.push(timed("clippy", || clippy(workspace)));
     outcomes.push(timed("doc", || doc(workspace)));
     outcomes.push(timed("test", || test::test(workspace, &Test::default())));
-    // The suite takes minutes, the unit tests' numbers seconds: those are the ones that other CPUs are asked.
+    // The unit tests only: the numeric part of the suite takes minutes per setting.
     let unit_tests = Test { cpus: true, lib: true, ..Test::default() };
     outcomes.push(timed("cpus", || test::test(workspace, &unit_tests)));
     if on_path("cargo-deny").is_some() {

@@ -134,7 +134,7 @@ mod tests {
         let folder = place.path().join("made");
         let other = Source { files: &[("letters", "00")], ..MADE };
         let error = fetch(&other, &folder).unwrap_err().to_string();
-        assert!(error.contains("letters") && error.contains("sha256 00"), "{error}");
+        assert!(error.contains("letters") && error.contains("expected 00"), "{error}");
         assert!(!folder.join("letters").exists());
     }
 }

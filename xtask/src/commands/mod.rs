@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod ci;
 mod data;
+mod lightning;
 mod run;
 mod soak;
 mod test;
@@ -26,7 +27,11 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
         Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
-        Command::Dist(args) => dist::dist(&workspace, args.out),
+        Command::Dist(args) => match args.only_try {
+            Some(archive) => dist::try_archive(&workspace, &archive),
+            None => dist::dist(&workspace, args.out),
+        },
+        Command::Lightning(args) => lightning::lightning(&workspace, args.python.as_deref()),
         Command::Bench(args) => bench::bench(&workspace, &args.args),
     }
 }

@@ -1,4 +1,6 @@
-//! `cargo xtask test`: every test, with the plugins built and in place, on this CPU or on all that it can play.
+//! `cargo xtask test`: every test on this CPU, or those that compute on every CPU that this one can emulate.
+
+use std::process::Command;
 
 use super::{Profile, build};
 use crate::{
@@ -18,38 +20,54 @@ pub(crate) fn test(workspace: &Workspace, args: &Test) -> Result<(), TaskError> 
     if args.cpus {
         on_every_cpu(workspace, args, &mut tally);
     } else {
-        add(&mut tally, "workspace", &mut cargo_test(workspace, &WORKSPACE, args));
+        add(&mut tally, "workspace", cargo_test(workspace, &WORKSPACE, args));
         // By itself: its choice must not change the features that the host's dependencies are built with.
-        add(&mut tally, "xtask", &mut cargo_test(workspace, &["--package=xtask"], args));
+        add(&mut tally, "xtask", cargo_test(workspace, &["--package=xtask"], args));
     }
     Ok(tally.summarize()?)
 }
 
 const WORKSPACE: [&str; 2] = ["--workspace", "--exclude=xtask"];
 
-/// xtask computes nothing.
+/// xtask computes nothing, and most of the suite compares no numbers.
 fn on_every_cpu(workspace: &Workspace, args: &Test, tally: &mut Tally) {
     let flags = cpus::flags();
     for cpu in &CPUS {
+        let name = cpu.name();
         if let Some(why) = cpu.missing(&flags) {
-            tally.skip(&cpu.name(), &why);
+            tally.skip(&name, &why);
             continue;
         }
-        let mut command = cargo_test(workspace, &WORKSPACE, args);
-        cpu.apply(&mut command);
-        add(tally, &cpu.name(), &mut command);
+        for (part, mut command) in numeric_tests(workspace, args) {
+            cpu.apply(&mut command);
+            add(tally, &format!("{name}{part}"), command);
+        }
     }
 }
 
-fn add(tally: &mut Tally, name: &str, command: &mut std::process::Command) {
+/// The unit tests, then the numeric modules of the suite; or whatever the filters select.
+fn numeric_tests(workspace: &Workspace, args: &Test) -> Vec<(&'static str, Command)> {
+    if args.lib || !args.filters.is_empty() {
+        return vec![("", cargo_test(workspace, &WORKSPACE, args))];
+    }
+    let units = Test { lib: true, ..Test::default() };
+    let suite = Test { filters: cpus::numeric_modules().collect(), ..Test::default() };
+    let in_suite = [&WORKSPACE[..], &["--test=suite"]].concat();
+    vec![
+        (": unit tests", cargo_test(workspace, &WORKSPACE, &units)),
+        (": suite", cargo_test(workspace, &in_suite, &suite)),
+    ]
+}
+
+fn add(tally: &mut Tally, name: &str, mut command: Command) {
     report::step(&format!("testing: {name}"));
-    match testing::run(command, report::passed_on) {
+    match testing::run(&mut command, report::passed_on) {
         Ok(transcript) => tally.add(name, &transcript),
         Err(error) => tally.add_broken(name, &error),
     }
 }
 
-fn cargo_test(workspace: &Workspace, which: &[&str], args: &Test) -> std::process::Command {
+fn cargo_test(workspace: &Workspace, which: &[&str], args: &Test) -> Command {
     let mut command = process::cargo();
     command.current_dir(workspace.root()).args(["test", "--no-fail-fast"]).args(which);
     if report::is_terminal() {

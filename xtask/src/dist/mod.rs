@@ -2,6 +2,7 @@
 
 mod notice;
 mod runpath;
+mod trial;
 
 use std::{
     fs,
@@ -32,11 +33,13 @@ pub(crate) enum DistError {
         program.display(), runpath::WANTED, runpath::WANTED
     )]
     Runpath { program: PathBuf, found: String },
-    #[error("the runpath `{found}` stands {times} times in {}, and must stand there once to be replaced", program.display())]
+    #[error("the runpath `{found}` occurs {times} times in {}; to be replaced it must occur once", program.display())]
     Ambiguous { program: PathBuf, found: String, times: usize },
     #[error("the packed program does not start from the packed folder")]
     Smoke { source: process::ProcessError },
-    #[error("the packed program says `{said}`, and was built as version {version}")]
+    #[error("a new hook in {language} was built and did not run; the log says:\n{log}")]
+    Trial { language: &'static str, log: String },
+    #[error("the packed program reports `{said}`, expected version {version}")]
     Version { said: String, version: String },
 }
 
@@ -59,7 +62,12 @@ pub(crate) fn dist(workspace: &Workspace, out: Option<PathBuf>) -> Result<(), Ta
     smoke(&folder, &version)?;
     let archive = archive(&out, &name)?;
     report::note(&format!("packed {}", archive.display()));
-    Ok(())
+    trial::trial(workspace, &archive)
+}
+
+/// Tries an archive that was packed before.
+pub(crate) fn try_archive(workspace: &Workspace, archive: &Path) -> Result<(), TaskError> {
+    trial::trial(workspace, &trial::absolute(archive)?)
 }
 
 fn libraries(built: &Built, folder: &Path) -> Result<(), TaskError> {

@@ -1,4 +1,4 @@
-//! Gets one pinned wheel into the downloads folder, going on where an earlier try stopped.
+//! Downloads one pinned wheel, resuming an earlier attempt.
 
 use std::{
     fs,
@@ -71,7 +71,7 @@ fn receive(downloads: &Path, wheel: &Wheel, part: &Path) -> Result<(), LibtorchE
         Begin::CheckOnly => return Ok(()),
         Begin::Discard => files::remove(part)?,
         Begin::GoOn { at } => {
-            report::note(&format!("{} are there from an earlier try", DecimalBytes(at)));
+            report::note(&format!("{} already downloaded", DecimalBytes(at)));
         }
         Begin::Anew => {}
     }

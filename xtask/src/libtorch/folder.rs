@@ -18,7 +18,7 @@ pub(crate) enum FolderFault {
     NotThere { folder: PathBuf },
     #[error("{} has no {file}", folder.display())]
     Incomplete { folder: PathBuf, file: &'static str },
-    #[error("{} does not say its version: it has neither build-version nor version.py", folder.display())]
+    #[error("{} has no version: neither build-version nor version.py", folder.display())]
     NoVersion { folder: PathBuf },
     #[error("{} is libtorch {found}, and {VERSION} is needed", folder.display())]
     WrongVersion { folder: PathBuf, found: String },

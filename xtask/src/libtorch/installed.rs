@@ -22,7 +22,7 @@ pub(crate) fn find(root: &Path, cache: &Cache) -> Result<Option<PathBuf>, Libtor
     let version = folder::version_of(&torch).unwrap_or_else(|| "of no known version".to_owned());
     let library = torch.join("lib/libtorch_cpu.so");
     if !folder::is_right(&version) || !library.is_file() {
-        report::note(&format!("the Python torch in {} does not fit: {version}", torch.display()));
+        report::note(&format!("the Python torch in {} cannot be used: {version}", torch.display()));
         return Ok(None);
     }
     let linked = cache.linked(&key(&torch));

@@ -47,7 +47,7 @@ pub(crate) fn make(cache: &Cache) -> Result<PathBuf, LibtorchError> {
     for path in &wheels {
         files::remove(path)?;
     }
-    // Gone if empty; somebody else's files in it are left alone.
+    // Gone if empty; somebody else's files in it are not touched.
     drop(fs::remove_dir(&downloads));
     Ok(folder)
 }

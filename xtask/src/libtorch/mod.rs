@@ -28,20 +28,20 @@ use folder::{FolderFault, VERSION};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LibtorchError {
     #[error(
-        "libtorch can be made for Linux on x86_64 alone, and this is {os} on {arch}; set LIBTORCH to a folder with \
+        "libtorch can be made only for Linux on x86_64, and this is {os} on {arch}; set LIBTORCH to a folder with \
          libtorch {VERSION}"
     )]
     Platform { os: &'static str, arch: &'static str },
-    #[error("LIBTORCH names a folder that does not fit; correct it, or unset it to have one made")]
+    #[error(
+        "LIBTORCH names a folder that cannot be used; correct it, or unset it to have one made"
+    )]
     Named { source: FolderFault },
     #[error("LIBTORCH is `{}`, and must be an absolute path: build scripts run in other folders", path.display())]
     Relative { path: PathBuf },
-    #[error(
-        "there is no cache folder: none of HOOKRACK_CACHE, XDG_CACHE_HOME and HOME is set; set HOOKRACK_CACHE"
-    )]
+    #[error("no cache folder: set HOOKRACK_CACHE (XDG_CACHE_HOME and HOME are not set either)")]
     NoCache,
     #[error(
-        "there is not enough room in {}: {free} free, {needed} needed; free some, or set HOOKRACK_CACHE to a \
+        "not enough space in {}: {free} free, {needed} needed; free some, or set HOOKRACK_CACHE to a \
          folder on a larger disk",
         folder.display()
     )]
@@ -57,14 +57,14 @@ pub(crate) enum LibtorchError {
     )]
     NoPip { source: ProcessError },
     #[error(
-        "the download of {file} broke off: {reason}; run `cargo xtask setup` again to go on from there"
+        "the download of {file} was interrupted: {reason}; run `cargo xtask setup` again to resume it"
     )]
     BrokenOff { file: &'static str, reason: String },
     #[error("could not unpack {file}")]
     Extract { file: &'static str, source: ProcessError },
     #[error("libtorch_cpu.so needs {missing}, which neither the wheels nor this system have")]
     NotLoadable { missing: String },
-    #[error("{} is not a link, and `cargo xtask setup` wants to make one; move it away", path.display())]
+    #[error("{} is not a link, and `cargo xtask setup` has to create one; move it away", path.display())]
     NotALink { path: PathBuf },
     #[error(transparent)]
     Compiler(#[from] compiler::CompilerError),
@@ -131,7 +131,7 @@ fn found_or_made(root: &Path) -> Result<PathBuf, LibtorchError> {
     report::step(&format!("looking for libtorch {VERSION}"));
     let cache = Cache::locate()?;
     if let Some(folder) = installed::find(root, &cache)? {
-        report::note("using the torch of python3, its CPU part alone; set LIBTORCH for a GPU");
+        report::note("using the CPU part of python3's torch; set LIBTORCH for a GPU");
         return Ok(folder);
     }
     if folder::check(&cache.libtorch()).is_ok() {

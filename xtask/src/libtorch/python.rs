@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_gets_its_arguments_and_its_failure_is_told() {
+    fn a_script_gets_its_arguments_and_its_failure_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let said = output("import sys; print(sys.argv[1:])", &["a", "b c"], folder.path()).unwrap();
         assert_eq!(said, "['a', 'b c']\n");

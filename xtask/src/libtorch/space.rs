@@ -55,7 +55,7 @@ mod tests {
         let error = enough(Path::new("/cache"), 300_000_000, still_needed(0)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "there is not enough room in /cache: 300.00 MB free, 1.60 GB needed; free some, or set \
+            "not enough space in /cache: 300.00 MB free, 1.60 GB needed; free some, or set \
              HOOKRACK_CACHE to a folder on a larger disk"
         );
     }

@@ -15,7 +15,7 @@ use crate::files::{self, During as _, FileError};
 pub(crate) enum VerifyError {
     #[error(
         "{file} has {found} bytes where {expected} were expected; it was deleted, run `cargo xtask setup` again \
-         to fetch it anew"
+         to fetch it again"
     )]
     Size { file: &'static str, expected: u64, found: u64 },
     #[error(

@@ -1,17 +1,17 @@
-//! Other CPUs, as far as this one can play them: what libtorch's parts are told to leave unused, and how many threads share a sum.
+//! Other CPUs, as far as this one can emulate them: instructions that libtorch is told not to use, and numbers of threads.
 
 use std::{fs, process::Command};
 
 /// Environment variables under which libtorch computes as it does on another machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cpu {
-    /// What is told: names and values.
+    /// Names and values.
     pub(crate) variables: &'static [(&'static str, &'static str)],
-    /// What this CPU must be able to do, in the words of `/proc/cpuinfo`: ATen takes its variable at its word, and the program would die.
+    /// The flags of `/proc/cpuinfo` that it needs: ATen does not check, and the program would die of an illegal instruction.
     needs: &'static [&'static str],
 }
 
-/// ATen's own kernels, oneDNN (convolutions, matrices) and MKL (matrices, QR) choose by themselves, each by its own variable.
+/// ATen's own kernels, oneDNN (convolutions, matrices) and MKL (matrices, QR) each have a variable of their own.
 pub(crate) const CPUS: [Cpu; 11] = [
     Cpu { variables: &[], needs: &[] },
     Cpu { variables: &[("ATEN_CPU_CAPABILITY", "default")], needs: &[] },
@@ -36,6 +36,14 @@ pub(crate) const CPUS: [Cpu; 11] = [
     Cpu { variables: &[("OMP_NUM_THREADS", "2"), ("MKL_NUM_THREADS", "2")], needs: &[] },
 ];
 
+/// The modules of `tests/suite` that compare computed numbers; a test in `tests/suite/tidy.rs` finds missing ones.
+const NUMERIC: &str = include_str!("../../../tests/suite/numeric.txt");
+
+/// A filter for each module of the suite that compares computed numbers.
+pub(crate) fn numeric_modules() -> impl Iterator<Item = String> {
+    NUMERIC.lines().map(|module| format!("{module}::"))
+}
+
 impl Cpu {
     /// As one would type it.
     pub(crate) fn name(&self) -> String {
@@ -44,7 +52,7 @@ impl Cpu {
         if typed.is_empty() { "this CPU as it is".to_owned() } else { typed.join(" ") }
     }
 
-    /// Tells a command to compute so, whatever the environment says.
+    /// Sets a command's environment, whatever variables it inherits.
     pub(crate) fn apply(&self, command: &mut Command) {
         for (name, _) in CPUS.iter().flat_map(|cpu| cpu.variables) {
             command.env_remove(name);
@@ -52,16 +60,16 @@ impl Cpu {
         command.envs(self.variables.iter().copied());
     }
 
-    /// Why this machine cannot play it, if it cannot.
+    /// Why this machine cannot emulate it, if it cannot.
     pub(crate) fn missing(&self, flags: &[String]) -> Option<String> {
         let missing: Vec<_> =
             self.needs.iter().filter(|need| flags.iter().all(|flag| flag != *need)).collect();
         let names = missing.iter().map(|name| **name).collect::<Vec<_>>().join(", ");
-        (!missing.is_empty()).then(|| format!("this CPU has no {names}"))
+        (!missing.is_empty()).then(|| format!("this CPU does not support {names}"))
     }
 }
 
-/// What this CPU can do; nothing where the machine does not say.
+/// The flags of this CPU; none on a machine without `/proc/cpuinfo`.
 pub(crate) fn flags() -> Vec<String> {
     flags_of(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
 }
@@ -78,22 +86,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cpu_is_told_something_else() {
+    fn every_setting_is_different() {
         let names: BTreeSet<_> = CPUS.iter().map(Cpu::name).collect();
         assert_eq!(names.len(), CPUS.len());
         assert!(names.contains("this CPU as it is"));
     }
 
     #[test]
-    fn what_this_machine_lacks_is_named_and_the_rest_is_run() {
+    fn settings_this_cpu_does_not_support_are_skipped_with_the_reason() {
         let flags = flags_of("processor\t: 0\nflags\t\t: fpu avx avx2 fma\nprocessor\t: 1\n");
         let missing: Vec<_> = CPUS.iter().filter_map(|cpu| cpu.missing(&flags)).collect();
-        assert_eq!(missing, ["this CPU has no avx512f, avx512bw, avx512dq, avx512vl"]);
+        assert_eq!(missing, ["this CPU does not support avx512f, avx512bw, avx512dq, avx512vl"]);
         assert!(CPUS.iter().filter(|cpu| cpu.missing(&[]).is_none()).count() > 5);
     }
 
     #[test]
-    fn a_command_computes_as_told_whatever_the_environment_says() {
+    fn inherited_variables_do_not_change_a_setting() {
         for cpu in &CPUS {
             let mut command = Command::new("true");
             command.env("MKL_CBWR", "AVX512").env("ATEN_CPU_CAPABILITY", "avx512");
