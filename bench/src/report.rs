@@ -65,7 +65,7 @@ impl Line {
             About::Value => self.value,
             About::Ratio => self.ratio?,
         };
-        // A figure that is no number holds nothing.
+        // NaN passes no check.
         Some(match target {
             Target::AtMost(limit) => found <= limit,
             Target::AtLeast(limit) => found >= limit,

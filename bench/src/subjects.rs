@@ -2,7 +2,7 @@
 
 use crate::error::BenchError;
 use hookrack::context::Context;
-use hookrack::dispatch::{Attached, Plan, Rack, Seat, When};
+use hookrack::dispatch::{Attached, HookSpec, Plan, Rack, When};
 use hookrack::hooks::HOOKS;
 use hookrack::job::Job;
 use hookrack::plugins::{HookType, Instance, open};
@@ -10,7 +10,7 @@ use hookrack::train::Parts;
 use hookrack::writers::Writers;
 use hookrack_bench_noop::Noop;
 use hookrack_plugin_api::abi::HookBase;
-use hookrack_plugin_api::{Error, Level, OnError, Point, Value, hook_table};
+use hookrack_plugin_api::{Error, Level, OnError, OnRanks, Point, Value, hook_table};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -103,8 +103,8 @@ pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result
     for i in 0..count {
         hooks.push(attached(kind, format!("noop{i}"), false, context)?);
     }
-    let seats: Vec<_> = hooks.iter().map(|hook| hook.seat.clone()).collect();
-    Ok(Rack::new(hooks, &Plan::new(&seats)?, Rc::clone(&context.progress)))
+    let specs: Vec<_> = hooks.iter().map(|hook| hook.spec.clone()).collect();
+    Ok(Rack::new(hooks, &Plan::new(&specs)?, Rc::clone(&context.progress)))
 }
 
 fn attached(
@@ -113,7 +113,7 @@ fn attached(
     is_default: bool,
     context: &Rc<Context>,
 ) -> Result<Attached, BenchError> {
-    let seat = Seat {
+    let spec = HookSpec {
         name,
         type_name: kind.name().to_owned(),
         level: Level::NORMAL,
@@ -122,8 +122,9 @@ fn attached(
         points: kind.manifest.points.clone(),
         on_error: OnError::Abort,
         when: When::ALWAYS,
+        ranks: OnRanks::All,
         reads: Vec::new(),
         writes: Vec::new(),
     };
-    Ok(Attached { seat, instance: instance(kind, context)?, disabled: false })
+    Ok(Attached { spec, instance: instance(kind, context)?, disabled: false })
 }

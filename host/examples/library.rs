@@ -4,7 +4,7 @@
 
 use hookrack::engine::data::{DATASETS, Loader, LoaderSettings};
 use hookrack::engine::lr::Horizon;
-use hookrack::engine::model::{Anatomy, Model, ModelContext};
+use hookrack::engine::model::{Model, ModelContext, ModelInfo};
 use hookrack::engine::registry::Build as _;
 use hookrack::engine::{Choice, Engine, EngineError, Mode, NamedTensor};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tch::{Kind, Tensor};
 
 /// Each class has a few prototypes; the nearest one decides.
 struct Prototypes {
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 const PER_CLASS: i64 = 8;
@@ -25,20 +25,20 @@ impl Prototypes {
         let drawn = Tensor::f_rand([classes * PER_CLASS, inputs], (Kind::Float, context.device))?;
         let params = vec![NamedTensor::new("prototypes", drawn.f_set_requires_grad(true)?)];
         let (input_shape, output_shape) = (vec![inputs], vec![classes]);
-        Ok(Self { anatomy: Anatomy { params, input_shape, output_shape, ..Anatomy::default() } })
+        Ok(Self { info: ModelInfo { params, input_shape, output_shape, ..ModelInfo::default() } })
     }
 }
 
 impl Model for Prototypes {
     fn forward(&self, input: &Tensor, _mode: Mode) -> Result<Tensor, EngineError> {
         let rows = input.f_flatten(1, -1)?;
-        let far = Tensor::f_cdist(&rows, &self.anatomy.params[0].tensor, 2.0, None::<i64>)?;
-        let by_class = far.f_reshape([-1, self.anatomy.output_shape[0], PER_CLASS])?;
+        let far = Tensor::f_cdist(&rows, &self.info.params[0].tensor, 2.0, None::<i64>)?;
+        let by_class = far.f_reshape([-1, self.info.output_shape[0], PER_CLASS])?;
         Ok(by_class.f_mul_scalar(-SHARPNESS)?.f_logsumexp([-1].as_slice(), false)?)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 }
 

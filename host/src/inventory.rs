@@ -9,7 +9,7 @@ use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
 use crate::metrics::{COMPANIONS, METRIC_HOOKS, METRICS};
-use crate::plugins::{self, HookManifest, HookType, Library, LoadError, MetricType, Shelf};
+use crate::plugins::{self, HookManifest, HookType, Library, LoadError, MetricType, PluginSet};
 use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Inventory {
     hooks: Vec<HookType>,
     metrics: Vec<MetricType>,
     /// The libraries, and those that would not load.
-    pub shelf: Shelf,
+    pub plugin_set: PluginSet,
     /// What a config can name.
     pub catalog: Catalog,
 }
@@ -29,7 +29,7 @@ impl Inventory {
     /// # Errors
     /// A built-in table is broken.
     pub fn take(dirs: &[PathBuf]) -> Result<Self, InventoryError> {
-        Self::of_shelf(Shelf::scan(dirs))
+        Self::of_shelf(PluginSet::scan(dirs))
     }
 
     /// Takes in what is built in, every library of a config's folders, those that it names by path, and what the folders
@@ -38,7 +38,7 @@ impl Inventory {
     /// # Errors
     /// A built-in table is broken.
     pub fn of(folders: &PluginFolders, named: &[PathBuf]) -> Result<Self, InventoryError> {
-        let mut shelf = Shelf::scan(&folders.dirs);
+        let mut plugin_set = PluginSet::scan(&folders.dirs);
         let is_in =
             |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.parent() == Some(dir));
         // One that lies in one of the folders comes with it.
@@ -46,16 +46,16 @@ impl Inventory {
             !is_in(&folders.dirs, path.as_path()) && !is_in(&folders.search, path.as_path())
         };
         for path in named.iter().filter(elsewhere) {
-            shelf.add(path);
+            plugin_set.add(path);
         }
-        shelf.search(&folders.search);
-        Self::of_shelf(shelf)
+        plugin_set.search(&folders.search);
+        Self::of_shelf(plugin_set)
     }
 
-    fn of_shelf(shelf: Shelf) -> Result<Self, InventoryError> {
+    fn of_shelf(plugin_set: PluginSet) -> Result<Self, InventoryError> {
         let hooks = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
         let metrics = METRICS.iter().map(MetricType::built_in).collect::<Result<Vec<_>, _>>()?;
-        let mut inventory = Self { hooks, metrics, shelf, catalog: Catalog::default() };
+        let mut inventory = Self { hooks, metrics, plugin_set, catalog: Catalog::default() };
         inventory.fill_catalog()?;
         Ok(inventory)
     }
@@ -77,10 +77,10 @@ impl Inventory {
             catalog.add(Kind::Metric, metric_entry(metric, 0))?;
         }
         // A library that offers what no config could name is set aside with its reason, like one that would not load.
-        for (library, rank) in self.shelf.ranked() {
+        for (library, rank) in self.plugin_set.ranked() {
             if let Err(reason) = add_library(catalog, &library, rank) {
                 catalog.remove(&Source::Library(library.path.clone()));
-                self.shelf.refuse(&library, &reason.to_string());
+                self.plugin_set.refuse(&library, &reason.to_string());
             }
         }
         for (name, key, metric) in METRIC_HOOKS {
@@ -100,12 +100,12 @@ impl Inventory {
 
     /// Every hook type, built in and of the libraries.
     pub fn hooks(&self) -> impl Iterator<Item = &HookType> {
-        self.hooks.iter().chain(self.shelf.hook_types())
+        self.hooks.iter().chain(self.plugin_set.hook_types())
     }
 
     /// Every metric type, built in and of the libraries.
     pub fn metrics(&self) -> impl Iterator<Item = &MetricType> {
-        self.metrics.iter().chain(self.shelf.metric_types())
+        self.metrics.iter().chain(self.plugin_set.metric_types())
     }
 
     /// The hook type that a resolved entry means.
@@ -192,6 +192,7 @@ fn hook_entry(hook: &HookType, rank: usize) -> CatalogEntry {
         default_level: manifest.level.0,
         default_on_error: default_policy(manifest),
         default_every: manifest.every,
+        default_ranks: manifest.ranks,
     };
     let roles = manifest.points.iter().filter(|point| point.is_role());
     CatalogEntry {

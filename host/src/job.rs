@@ -1,11 +1,11 @@
 //! From a config file to everything that a run needs, before a single tensor exists.
 
 use crate::config::{ConfigErrors, ConfigFile, Phases, ResolvedConfig};
-use crate::dispatch::{Plan, PlanError, Seat, StaleRead, When, stale_reads};
+use crate::dispatch::{HookSpec, Plan, PlanError, StaleRead, When, stale_reads};
 use crate::hooks::CallbackHook;
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
-use hookrack_plugin_api::{Level, Value};
+use hookrack_plugin_api::{Level, OnRanks, Value};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ pub struct Job {
 /// A hook or metric of a run.
 pub struct Member {
     /// Its configuration and points.
-    pub seat: Seat,
+    pub spec: HookSpec,
     /// Its settings.
     pub settings: Value,
     /// What it is made from.
@@ -46,7 +46,7 @@ pub enum Maker {
     Callback(Rc<RefCell<CallbackHook>>),
 }
 
-/// Why a config is no job.
+/// Why a config cannot become a job.
 #[derive(Debug, Error)]
 pub enum JobError {
     /// The config is wrong.
@@ -61,7 +61,7 @@ pub enum JobError {
     /// The hooks cannot be put into one order.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A member is gone between two looks at the shelf.
+    /// A member is gone between two looks at the plugin_set.
     #[error("`{0}` is no longer available")]
     Gone(String),
 }
@@ -72,7 +72,7 @@ impl Job {
         let file = ConfigFile::load(path, overrides)?;
         let named = file.libraries()?;
         let mut inventory = Inventory::of(&file.plugin_folders()?, &named)?;
-        let failed = &mut inventory.shelf.failed;
+        let failed = &mut inventory.plugin_set.failed;
         if let Some(at) = failed.iter().position(|(path, _)| named.contains(path)) {
             return Err(failed.swap_remove(at).1.into());
         }
@@ -81,8 +81,8 @@ impl Job {
         }
         let config = file.resolve(&inventory.catalog)?;
         let members = members(&config, &inventory)?;
-        let seats: Vec<_> = members.iter().map(|member| member.seat.clone()).collect();
-        let plan = Plan::new(&seats)?;
+        let specs: Vec<_> = members.iter().map(|member| member.spec.clone()).collect();
+        let plan = Plan::new(&specs)?;
         Ok(Self { config, inventory, members, plan })
     }
 
@@ -91,7 +91,7 @@ impl Job {
     /// # Errors
     /// It takes a role that another hook has.
     pub fn add(&mut self, hook: CallbackHook) -> Result<(), PlanError> {
-        let seat = Seat {
+        let spec = HookSpec {
             name: hook.name.clone(),
             type_name: "CallbackHook".to_owned(),
             level: hook.level,
@@ -100,24 +100,36 @@ impl Job {
             points: hook.points(),
             on_error: hook.on_error,
             when: When::ALWAYS,
+            ranks: OnRanks::All,
             reads: Vec::new(),
             writes: Vec::new(),
         };
         let maker = Maker::Callback(Rc::new(RefCell::new(hook)));
-        self.members.push(Member { seat, settings: Value::empty(), maker });
-        let seats: Vec<_> = self.members.iter().map(|member| member.seat.clone()).collect();
-        self.plan = Plan::new(&seats)?;
+        self.members.push(Member { spec, settings: Value::empty(), maker });
+        let specs: Vec<_> = self.members.iter().map(|member| member.spec.clone()).collect();
+        self.plan = Plan::new(&specs)?;
+        Ok(())
+    }
+
+    /// Leaves out the hooks that run on the main rank alone, and makes the plan anew.
+    ///
+    /// # Errors
+    /// One of them has a role, which every rank needs.
+    pub fn leave_to_main(&mut self) -> Result<(), PlanError> {
+        self.members.retain(|member| member.spec.ranks == OnRanks::All);
+        let specs: Vec<_> = self.members.iter().map(|member| member.spec.clone()).collect();
+        self.plan = Plan::new(&specs)?;
         Ok(())
     }
 
     /// Values that a hook reads before another writes them: seldom meant.
     pub fn stale_reads(&self) -> Vec<StaleRead> {
-        stale_reads(&self.plan, &self.seats())
+        stale_reads(&self.plan, &self.specs())
     }
 
-    /// The seats of the members, in their order.
-    pub fn seats(&self) -> Vec<&Seat> {
-        self.members.iter().map(|member| &member.seat).collect()
+    /// The specs of the members, in their order.
+    pub fn specs(&self) -> Vec<&HookSpec> {
+        self.members.iter().map(|member| &member.spec).collect()
     }
 }
 
@@ -126,7 +138,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
     for entry in &config.hooks {
         let hook = inventory.hook(&entry.type_name, entry.library.as_deref());
         let hook = hook.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
-        let seat = Seat {
+        let spec = HookSpec {
             name: entry.name.clone(),
             type_name: entry.type_name.clone(),
             level: Level(entry.level),
@@ -135,11 +147,12 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             points: hook.manifest.points.clone(),
             on_error: entry.on_error,
             when: When { every: entry.every, phases: entry.phases },
+            ranks: entry.ranks,
             reads: hook.manifest.reads.clone(),
             writes: hook.manifest.writes.clone(),
         };
         members.push(Member {
-            seat,
+            spec,
             settings: entry.settings.clone(),
             maker: Maker::Hook(hook.clone()),
         });
@@ -147,7 +160,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
     for entry in &config.metrics {
         let metric = inventory.metric(&entry.type_name, entry.library.as_deref());
         let metric = metric.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
-        let seat = Seat {
+        let spec = HookSpec {
             name: entry.name.clone(),
             type_name: entry.type_name.clone(),
             level: Level(entry.level),
@@ -157,11 +170,12 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             on_error: entry.on_error,
             // Its points say the phases.
             when: When { every: entry.every, phases: Phases::ALL },
+            ranks: OnRanks::All,
             reads: Vec::new(),
             writes: METRIC_WRITES.map(str::to_owned).to_vec(),
         };
         members.push(Member {
-            seat,
+            spec,
             settings: entry.settings.clone(),
             maker: Maker::Metric(metric.clone(), entry.phases),
         });

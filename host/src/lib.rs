@@ -10,6 +10,7 @@ pub mod hooks;
 pub mod installation;
 pub mod inventory;
 pub mod job;
+pub mod launch;
 #[cfg(test)]
 mod metric_parity;
 pub mod metrics;
@@ -17,10 +18,12 @@ pub mod new_plugin;
 pub mod plugins;
 pub mod progress;
 pub mod provenance;
+pub mod ranks;
 pub mod report;
 pub mod run;
 pub mod stdio;
 pub mod train;
+pub mod world;
 pub mod writers;
 
 pub use hookrack_engine as engine;

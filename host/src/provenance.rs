@@ -27,7 +27,7 @@ pub fn provenance(job: &Job) -> Provenance {
 pub fn libraries(job: &Job) -> Vec<Json> {
     let used = |library: &&Arc<Library>| {
         let path = Some(library.path.as_path());
-        job.members.iter().any(|member| member.seat.library.as_deref() == path)
+        job.members.iter().any(|member| member.spec.library.as_deref() == path)
     };
     let describe = |library: &Arc<Library>| {
         json!({
@@ -38,7 +38,7 @@ pub fn libraries(job: &Job) -> Vec<Json> {
             "abi": format!("{}.{}", library.abi.0, library.abi.1),
         })
     };
-    job.inventory.shelf.libraries.iter().filter(used).map(describe).collect()
+    job.inventory.plugin_set.libraries.iter().filter(used).map(describe).collect()
 }
 
 fn member(member: &Member) -> Json {
@@ -48,10 +48,10 @@ fn member(member: &Member) -> Json {
     };
     json!({
         "kind": kind,
-        "name": member.seat.name,
-        "type": member.seat.type_name,
-        "level": member.seat.level.0,
-        "library": member.seat.library,
+        "name": member.spec.name,
+        "type": member.spec.type_name,
+        "level": member.spec.level.0,
+        "library": member.spec.library,
         "settings": to_json(&member.settings),
     })
 }

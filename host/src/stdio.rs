@@ -23,7 +23,7 @@ fn lost() -> MutexGuard<'static, Option<io::Error>> {
     LOST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints a line to standard output. A failure is kept for [`outcome`]: a run goes on without a console.
+/// Prints a line to standard output. A failure is kept for [`outcome`]: a run continues without a console.
 pub fn print_line(line: Arguments<'_>) {
     keep(writeln!(io::stdout(), "{line}"));
 }
@@ -36,6 +36,11 @@ pub fn print_bytes(bytes: &[u8]) {
 /// Prints a line to standard error; there is nowhere to tell that it failed.
 pub fn complain(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints bytes to standard error, as [`complain`].
+pub fn complain_bytes(bytes: &[u8]) {
+    let _ = io::stderr().write_all(bytes);
 }
 
 /// Whether all that was printed so far arrived. A reader that has gone away (`| head`) has what it wanted.

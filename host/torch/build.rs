@@ -24,9 +24,14 @@ fn compile_shim(libtorch: &Path) -> Result<(), Box<dyn Error>> {
     build.cpp(true).std("c++20").opt_level(2).define("_GLIBCXX_USE_CXX11_ABI", "1");
     // One header per operator: the shim compiles in a third of the time.
     build.define("AT_PER_OPERATOR_HEADERS", None);
-    for path in [&include, &include.join("torch/csrc/api/include")] {
+    let gloo = Path::new("shim/gloo-stub").to_owned();
+    for path in [&include, &include.join("torch/csrc/api/include"), &gloo] {
         // System headers: their warnings are not ours.
         build.flag(format!("-isystem{}", path.display()));
+    }
+    // Untested: no machine with CUDA has built this yet.
+    if libtorch.join("lib/libtorch_cuda.so").is_file() && include.join("nccl.h").is_file() {
+        build.define("HOOKRACK_NCCL", None);
     }
     println!("cargo:rerun-if-changed=shim");
     let mut sources = Vec::new();

@@ -42,6 +42,9 @@
 // The id of the extension whose table is ConsoleTable.
 #define HR_CONSOLE "hookrack.console/1"
 
+// The id of the extension whose table is FileTable.
+#define HR_FILES "hookrack.files/1"
+
 // The id of the extension whose table is HistoryTable.
 #define HR_HISTORY "hookrack.history/1"
 
@@ -77,6 +80,9 @@
 
 // The id of the extension whose table is ProfilerTable.
 #define HR_PROFILER "hookrack.profiler/1"
+
+// The id of the extension whose table is RankTable.
+#define HR_RANKS "hookrack.ranks/1"
 
 // The id of the extension whose table is RecordTable.
 #define HR_RECORD "hookrack.record/1"
@@ -295,6 +301,15 @@
 // Estimate floating point operations; needs shapes.
 #define HR_PROFILE_FLOPS 4
 
+// A reduction: the sum.
+#define HR_REDUCE_SUM 0
+
+// A reduction: the maximum.
+#define HR_REDUCE_MAX 1
+
+// A reduction: the minimum.
+#define HR_REDUCE_MIN 2
+
 // An argument left out, or a result that is nothing.
 #define HR_ARG_NONE 0
 
@@ -430,10 +445,10 @@ typedef int32_t HrStatus;
 #define HR_ERROR 1
 // The plugin panicked; the panic was caught on its side.
 #define HR_PANIC 2
-// There is no such thing here: an absent tensor, an unknown key.
+// Not found: an absent tensor, an unknown key.
 #define HR_ABSENT 3
 
-// Where the run is. Plain fields, kept up to date by the host: reading one is no call. [train-thread]
+// Where the run is. Plain fields, kept up to date by the host: reading one does not call the host. [train-thread]
 typedef struct HrProgress {
   // The size of this struct in the host.
   uint32_t struct_size;
@@ -477,7 +492,7 @@ typedef struct HrProgress {
   uint32_t failed_point;
 } HrProgress;
 
-// A tensor that the host keeps. 0 is no tensor. A handle that was released or outlived its iteration is refused
+// A tensor that the host keeps. 0 means none. A handle that was released or outlived its iteration is refused
 // with a message, never followed.
 typedef uint64_t HrTensor;
 // No tensor.
@@ -652,7 +667,7 @@ typedef struct EventTable {
   HrStatus (*latest)(void *host, uint32_t key, double *out);
   // The median of the last `window` values. [train-thread]
   HrStatus (*median)(void *host, uint32_t key, size_t window, double *out);
-  // Has the writers write what was put since they last did. [train-thread]
+  // Makes the writers write what was logged since the last time. [train-thread]
   HrStatus (*write)(void *host);
   // A metric's value by phase, name (`Accuracy`, or `F1.macro` for one of several) and `HR_METRIC_LATEST_*`;
   // HR_ABSENT before it was computed. [train-thread]
@@ -856,6 +871,65 @@ typedef struct AutogradTable {
   HrStatus (*set_recording)(void *host, uint32_t on, uint32_t *was);
 } AutogradTable;
 
+// What checkpoints are called beside their own names.
+typedef struct CheckpointNameTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Gives the checkpoints that this hook asks for a second name, in place of the pattern that it gave before; empty
+  // for none. `{iter}` and `{epoch}` stand for the checkpoint's. A pattern without either is the name of one
+  // checkpoint at a time: of the best by what the hook said to `keep`, else of the newest. [train-thread]
+  // [borrowed until return]
+  HrStatus (*give)(void *host, struct HrStr pattern);
+  // As `load` of `hookrack.checkpoints/1`, out of those with a second name that ends in `suffix`. [train-thread]
+  // [borrowed until return]
+  HrStatus (*load)(void *host,
+                   struct HrStr path,
+                   int64_t epoch,
+                   struct HrStr suffix,
+                   uint32_t weights,
+                   uint32_t strict);
+} CheckpointNameTable;
+
+// Which checkpoints stay, and which one is loaded.
+typedef struct CheckpointTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
+  // (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
+  // (empty for none), where `higher` is 1 if more is better. [train-thread] [borrowed until return]
+  HrStatus (*keep)(void *host,
+                   int64_t last,
+                   uint64_t every_epochs,
+                   uint64_t every_iters,
+                   struct HrStr metric,
+                   uint32_t higher,
+                   uint64_t top);
+  // Loads a checkpoint when this point is over; to be called at `before_train`. `path` is a checkpoint or a
+  // run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
+  // alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
+  HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
+} CheckpointTable;
+
+// The progress line of the console. A run that prints none takes both calls and does nothing.
+typedef struct ConsoleTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Says which scalars the line shows, in their order; a name without a slash is one of training.
+  // [train-thread] [borrowed until return]
+  HrStatus (*show)(void *host, const struct HrStr *names, size_t count);
+  // Draws the line anew, on a terminal. Elsewhere a line is printed only when the writers write. [train-thread]
+  HrStatus (*redraw)(void *host);
+} ConsoleTable;
+
+// Files of the run directory.
+typedef struct FileTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Writes `len` bytes to `file` (relative to the run directory; folders are created), completely or not at all.
+  // [train-thread] [borrowed until return]
+  HrStatus (*write)(void *host, struct HrStr file, const uint8_t *bytes, size_t len);
+} FileTable;
+
 // One value of a scalar, on both axes.
 typedef struct HrScalarPoint {
   // The training iteration that it was put in.
@@ -889,7 +963,7 @@ typedef struct HistoryTable {
 typedef struct LayerTable {
   // Who made this table.
   struct HrHeader header;
-  // Has the outputs of all layers kept whose names match `pattern`, from the next forward pass on. Their indices are
+  // Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on. Their indices are
   // written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
   // that does not give any: TorchScript, graph mode. [train-thread] [borrowed until return]
   HrStatus (*watch)(void *host, struct HrStr pattern, size_t *indices, size_t capacity, size_t *count);
@@ -899,77 +973,6 @@ typedef struct LayerTable {
   // is watched. [train-thread] [owned by the caller]
   HrStatus (*output)(void *host, size_t index, HrTensor *out);
 } LayerTable;
-
-// Models beside the one that is trained.
-typedef struct ModelTable {
-  // Who made this table.
-  struct HrHeader header;
-  // Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
-  // `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
-  // [train-thread] [borrowed until return; the model stays until the run ends]
-  HrStatus (*build)(void *host, const struct HrValue *settings, uint64_t *model);
-  // Runs such a model on an input, as in an evaluation, without recording gradients. [train-thread] [owned by the
-  // caller: the output]
-  HrStatus (*forward)(void *host, uint64_t model, HrTensor input, HrTensor *output);
-} ModelTable;
-
-// Tensors by name.
-typedef struct NamedTensorTable {
-  // Who made this table.
-  struct HrHeader header;
-  // Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
-  // how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
-  HrStatus (*load)(void *host, struct HrStr path, size_t *count);
-  // Takes the tensor at `index` of those that `load` has read last; HR_ABSENT past the last, and where it was taken
-  // before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
-  HrStatus (*take)(void *host, size_t index, struct HrStr *name, HrTensor *tensor);
-  // Shares a tensor with other hooks under a name, in place of one that was there. It stays until it is removed or the
-  // run ends. [train-thread] [borrowed until return]
-  HrStatus (*put)(void *host, struct HrStr key, HrTensor tensor);
-  // A tensor that some hook has shared; HR_ABSENT where there is none. [train-thread] [owned by the caller]
-  HrStatus (*tensor)(void *host, struct HrStr key, HrTensor *out);
-  // Removes a shared tensor; HR_ABSENT where there is none. [train-thread]
-  HrStatus (*remove)(void *host, struct HrStr key);
-} NamedTensorTable;
-
-// Which checkpoints stay, and which one is loaded.
-typedef struct CheckpointTable {
-  // Who made this table.
-  struct HrHeader header;
-  // Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
-  // (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
-  // (empty for none), where `higher` is 1 if more is better. [train-thread] [borrowed until return]
-  HrStatus (*keep)(void *host,
-                   int64_t last,
-                   uint64_t every_epochs,
-                   uint64_t every_iters,
-                   struct HrStr metric,
-                   uint32_t higher,
-                   uint64_t top);
-  // Has a checkpoint loaded when this point is over; to be called at `before_train`. `path` is a checkpoint or a
-  // run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
-  // alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
-  HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
-} CheckpointTable;
-
-// What checkpoints are called beside their own names.
-typedef struct CheckpointNameTable {
-  // Who made this table.
-  struct HrHeader header;
-  // Gives the checkpoints that this hook asks for a second name, in place of the pattern that it gave before; empty
-  // for none. `{iter}` and `{epoch}` stand for the checkpoint's. A pattern without either is the name of one
-  // checkpoint at a time: of the best by what the hook said to `keep`, else of the newest. [train-thread]
-  // [borrowed until return]
-  HrStatus (*give)(void *host, struct HrStr pattern);
-  // As `load` of `hookrack.checkpoints/1`, out of those with a second name that ends in `suffix`. [train-thread]
-  // [borrowed until return]
-  HrStatus (*load)(void *host,
-                   struct HrStr path,
-                   int64_t epoch,
-                   struct HrStr suffix,
-                   uint32_t weights,
-                   uint32_t strict);
-} CheckpointNameTable;
 
 // What is known about the loss beside its value.
 typedef struct LossTable {
@@ -985,22 +988,11 @@ typedef struct LossTable {
 typedef struct LrTable {
   // Who made this table.
   struct HrHeader header;
-  // Has the schedule count epochs (`by_epoch` 1) or iterations (0) as its steps, in place of what the config says;
+  // Makes the schedule step by epoch (`by_epoch` 1) or by iteration (0), overriding the config;
   // the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another
   // way to count. [train-thread]
   HrStatus (*count_by_epoch)(void *host, uint32_t by_epoch);
 } LrTable;
-
-// The progress line of the console. A run that prints none takes both calls and does nothing.
-typedef struct ConsoleTable {
-  // Who made this table.
-  struct HrHeader header;
-  // Says which scalars the line shows, in their order; a name without a slash is one of training.
-  // [train-thread] [borrowed until return]
-  HrStatus (*show)(void *host, const struct HrStr *names, size_t count);
-  // Draws the line anew, on a terminal. Elsewhere a line is printed only when the writers write. [train-thread]
-  HrStatus (*redraw)(void *host);
-} ConsoleTable;
 
 // What a run shows beside scalars. Names are scoped like those of scalars.
 typedef struct MediaTable {
@@ -1042,10 +1034,42 @@ typedef struct MetricTable {
   struct HrHeader header;
   // The metric at a place: in the order of the config, once for each phase. HR_ABSENT past the last. [train-thread]
   HrStatus (*at)(void *host, size_t index, struct HrMetricInfo *out);
-  // Has the metric at a place compute its values of a `HR_METRIC_*` scope, and gives them to `sink`. Changes nothing.
+  // Computes the values of the metric at an index for a `HR_METRIC_*` scope, and passes them to `sink`. Changes nothing.
   // An error while that metric itself is being called; HR_ABSENT past the last. [train-thread] [borrowed until return]
   HrStatus (*compute)(void *host, size_t index, uint32_t scope, const struct HrScalarSink *sink);
 } MetricTable;
+
+// Models beside the one that is trained.
+typedef struct ModelTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
+  // `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
+  // [train-thread] [borrowed until return; the model stays until the run ends]
+  HrStatus (*build)(void *host, const struct HrValue *settings, uint64_t *model);
+  // Runs such a model on an input, as in an evaluation, without recording gradients. [train-thread] [owned by the
+  // caller: the output]
+  HrStatus (*forward)(void *host, uint64_t model, HrTensor input, HrTensor *output);
+} ModelTable;
+
+// Tensors by name.
+typedef struct NamedTensorTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
+  // how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
+  HrStatus (*load)(void *host, struct HrStr path, size_t *count);
+  // Takes the tensor at `index` of those that `load` has read last; HR_ABSENT past the last, and where it was taken
+  // before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
+  HrStatus (*take)(void *host, size_t index, struct HrStr *name, HrTensor *tensor);
+  // Shares a tensor with other hooks under a name, in place of one that was there. It stays until it is removed or the
+  // run ends. [train-thread] [borrowed until return]
+  HrStatus (*put)(void *host, struct HrStr key, HrTensor tensor);
+  // A tensor that some hook has shared; HR_ABSENT where there is none. [train-thread] [owned by the caller]
+  HrStatus (*tensor)(void *host, struct HrStr key, HrTensor *out);
+  // Removes a shared tensor; HR_ABSENT where there is none. [train-thread]
+  HrStatus (*remove)(void *host, struct HrStr key);
+} NamedTensorTable;
 
 // Parameters by name, and the groups that the optimizer steps alike.
 typedef struct ParamTable {
@@ -1053,7 +1077,7 @@ typedef struct ParamTable {
   struct HrHeader header;
   // Whether the parameter at `index` of HR_LIST_PARAMS is trained: 0 or 1. [train-thread]
   HrStatus (*trainable)(void *host, size_t index, uint32_t *out);
-  // Has every parameter whose name matches `pattern` trained from here on (1) or not (0), and says how many
+  // Unfreezes (1) or freezes (0) every parameter whose name matches `pattern`, and says how many
   // they are. `*` is any run of letters. One that matches nothing is an error, and so is one that would freeze
   // the last. What was frozen from the start gets fresh state in the optimizer.
   // [train-thread] [borrowed until return]
@@ -1132,11 +1156,31 @@ typedef struct ProfilerTable {
   HrStatus (*op_at)(void *host, size_t index, struct HrOpCost *out);
 } ProfilerTable;
 
+// Collectives. Every rank must make the same calls in the same order, at the same points; a rank that leaves fails the call on
+// all others. Refused where not all ranks are: in a hook that runs on the main rank only, and in the iterations of an
+// evaluation, of which a rank may have one less. In a run of one process they return at once.
+typedef struct RankTable {
+  // Who made this table.
+  struct HrHeader header;
+  // Replaces `count` numbers by their reduction over all ranks, `HR_REDUCE_SUM`, `HR_REDUCE_MAX` or `HR_REDUCE_MIN`.
+  // [train-thread]
+  HrStatus (*all_reduce_numbers)(void *host, double *numbers, size_t count, uint32_t reduction);
+  // Replaces a tensor by its reduction over all ranks, in its place. It has the same shape on all ranks. [train-thread]
+  HrStatus (*all_reduce)(void *host, HrTensor tensor, uint32_t reduction);
+  // Replaces a tensor by that of rank `root`, in its place. [train-thread]
+  HrStatus (*broadcast)(void *host, HrTensor tensor, uint32_t root);
+  // The tensors of all ranks, stacked in a new first dimension in the order of ranks. `out` is the caller's own, released like
+  // any tensor that it made. [train-thread]
+  HrStatus (*all_gather)(void *host, HrTensor tensor, HrTensor *out);
+  // Waits until every rank has called it. [train-thread]
+  HrStatus (*barrier)(void *host);
+} RankTable;
+
 // The files that scalars are written to.
 typedef struct RecordTable {
   // Who made this table.
   struct HrHeader header;
-  // Has the files take down the scalars of the current iteration, while the console shows nothing: called after each
+  // Writes the scalars of the current iteration to the files, but not to the console: called after each
   // iteration, it keeps every value. They are on the disk when the writers next write. [train-thread]
   HrStatus (*record)(void *host);
 } RecordTable;

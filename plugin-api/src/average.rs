@@ -150,7 +150,9 @@ impl WeightAverage {
             let names = t.param_names()?;
             let other = self.names.iter().find(|name| !names.contains(name));
             if let Some(name) = other {
-                bail!("the checkpoint's average has `{name}`, which is no parameter of this model");
+                bail!(
+                    "the checkpoint's average has `{name}`, which is not a parameter of this model"
+                );
             }
             ensure!(
                 self.names == names,

@@ -51,7 +51,7 @@ pub enum ParamType {
     /// A file or folder; a relative one is meant from the config that names it.
     Path,
     /// The full name of a scalar of the run, such as `val/Accuracy`; an empty text names none. A config that names one
-    /// which nothing puts is refused.
+    /// that nothing logs is invalid.
     Monitor,
     /// One of these names.
     OneOf(Vec<String>),
@@ -59,6 +59,8 @@ pub enum ParamType {
     List(Box<ParamType>),
     /// A table with these parameters.
     Table(Vec<Param>),
+    /// A model beside the one that is trained: a table like `[model]`, whose `weights` is a path.
+    Model,
     /// Whatever the type itself accepts; nothing is known about it from outside.
     Any,
 }
@@ -224,7 +226,7 @@ impl<T: Setting> AskSetting<T> for &&Ask<T> {
     }
 }
 
-/// The answers of an `Option` of what is no [`Setting`]: it may be left out, and nothing else is known.
+/// The description of an `Option` of a type that is not a [`Setting`]: it may be omitted, nothing else is known.
 pub trait AskOption<T> {
     /// Nothing is known.
     fn param_type(&self) -> ParamType {
@@ -246,7 +248,7 @@ pub trait AskOption<T> {
 
 impl<T> AskOption<T> for &Ask<Option<T>> {}
 
-/// The answers where a type is no [`Setting`].
+/// The description of a type that is not a [`Setting`].
 pub trait AskAnything<T> {
     /// Nothing is known.
     fn param_type(&self) -> ParamType {

@@ -1,5 +1,6 @@
 //! How often a hook is called.
 
+use crate::point::Pace;
 use std::fmt;
 
 /// How often a hook runs: `every = "100it"` or `"2ep"`; without it, whenever its points are reached.
@@ -35,6 +36,21 @@ impl Every {
             Self::Iters(_) => Self::Iters(count),
             Self::Epochs(_) => Self::Epochs(count),
         }
+    }
+
+    /// Whether a hook is called at a point of this pace. `iter` is the run's iteration in training, that of the pass in any
+    /// other phase. Points of a run, such as `before_train`, are always due; those of an epoch for every `Iters`.
+    pub fn is_due(self, pace: Pace, epoch: u64, iter: u64) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Iters(n) => pace != Pace::Iter || iter.is_multiple_of(n),
+            Self::Epochs(n) => pace == Pace::Run || epoch.is_multiple_of(n),
+        }
+    }
+
+    /// Whether every occurrence of a point is due.
+    pub fn is_each(self) -> bool {
+        matches!(self, Self::Always | Self::Iters(1) | Self::Epochs(1))
     }
 
     /// Reads a cadence as configs and manifests write it.

@@ -25,11 +25,12 @@ macro_rules! define_hook {
                 fn $method(&mut self, t: &mut Trainer) -> Result<()> { Ok(()) }
             )*
 
-            /// Puts what a resumed run needs into the checkpoint, under this instance's name.
+            /// Puts what a resumed run needs into the checkpoint, under this instance's name; fields with
+            /// `#[param(state)]` are in it already.
             #[expect(unused_variables, reason = "the default saves nothing")]
             fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> { Ok(()) }
 
-            /// Takes it back, after `on_attach` and before `after_load_checkpoint`.
+            /// Takes it back, after those fields, after `on_attach` and before `after_load_checkpoint`.
             #[expect(unused_variables, reason = "the default loads nothing")]
             fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> { Ok(()) }
         }
@@ -53,9 +54,11 @@ pub trait HookInfo {
     const LEVEL: Level;
     /// How often it runs when the config does not say: `10it`, `2ep`, or nothing for always.
     const EVERY: &'static str = "";
+    /// The ranks that it runs on when the config does not say: `all` or `main`; nothing for all.
+    const RANKS: &'static str = "";
     /// Other names by which a config may name it.
     const ALIASES: &'static str = "";
-    /// What it changes: words out of `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.
+    /// What it changes: words out of `params`, `grads`, `lr`, `input`, `label`, `output`, `loss`; empty for an observer.
     const MUTATES: &'static str;
     /// The values it reads, such as `metrics`.
     const READS: &'static str;
@@ -65,6 +68,16 @@ pub trait HookInfo {
     const ON_ERROR: &'static str;
     /// Whether it saves state.
     const HAS_STATE: bool;
+    /// Saves the fields with `#[param(state)]`.
+    #[expect(unused_variables, reason = "the default saves nothing")]
+    fn save_fields(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        Ok(())
+    }
+    /// Takes them back.
+    #[expect(unused_variables, reason = "the default loads nothing")]
+    fn load_fields(&mut self, state: &StateReader<'_>) -> Result<()> {
+        Ok(())
+    }
     /// What it does, in a line.
     fn doc() -> &'static str;
     /// The names of the operators of libtorch that it calls: what is not there is found before a run.

@@ -55,7 +55,9 @@ mod phase;
 pub mod point;
 mod policy;
 mod state;
+mod state_fields;
 pub mod tensor;
+#[cfg(any(feature = "testing", test))]
 pub mod testing;
 #[cfg(feature = "tracing")]
 mod tracing_bridge;
@@ -74,11 +76,12 @@ pub use level::Level;
 pub use metric::{Metric, MetricInfo, Scalars};
 pub use phase::{Outcome, Phase};
 pub use point::Point;
-pub use policy::OnError;
+pub use policy::{OnError, OnRanks};
 pub use state::{StateReader, StateWriter};
+pub use state_fields::StateField;
 pub use trainer::{
-    Arithmetic, FrozenModel, Keep, Layer, Load, LossScaling, MetricObject, MetricReading, OpCost,
-    ProfileOptions, ScalarKey, ScalarPoint, ScalarReading, Trainer,
+    Arithmetic, FrozenModel, Keep, Layer, Layers, Load, LossScaling, MetricObject, MetricReading,
+    OpCost, ProfileOptions, Reduction, ScalarKey, ScalarPoint, ScalarReading, SecondModel, Trainer,
 };
 pub use value::{Value, from_value};
 
@@ -93,10 +96,11 @@ pub mod prelude {
     pub use crate::tensor::{AsTensors, Tensor, TensorList, Tensors, ops};
     pub use crate::value::Value;
     pub use crate::{
-        Arithmetic, Error, FrozenModel, Hook, Keep, Layer, Level, Load, LossScaling, Metric,
-        MetricObject, MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions, Result,
-        ScalarKey, ScalarPoint, Scalars, StateReader, StateWriter, Trainer, WeightAverage, bail,
-        debug, ensure, error, export_plugin, hook, info, metric, trace, warn,
+        Arithmetic, Error, FrozenModel, Hook, Keep, Layer, Layers, Level, Load, LossScaling,
+        Metric, MetricObject, MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions,
+        Reduction, Result, ScalarKey, ScalarPoint, Scalars, SecondModel, StateField, StateReader,
+        StateWriter, Trainer, WeightAverage, bail, debug, ensure, error, export_plugin, hook, info,
+        metric, trace, warn,
     };
     pub use hookrack_plugin_macros::{Deserialize, Settings};
     pub use serde::de::Deserialize;
@@ -109,6 +113,9 @@ pub mod __private {
         Ask, AskAnything, AskDefault, AskDescribe, AskNested, AskOption, AskSetting,
         AskUndescribed, Describe, Param, ParamType, Presence, Setting,
     };
+    pub use crate::error::Result;
+    pub use crate::state::{StateReader, StateWriter};
+    pub use crate::state_fields::{Fields, NoFields, SavedFields, StateField};
     pub use crate::value::Value;
     pub use abi_stable::library::{LibHeader, RootModuleResult};
     pub use serde;

@@ -56,6 +56,9 @@ pub fn of_hook<T: HookInfo>(name: &str) -> String {
     if !T::EVERY.is_empty() {
         text("every", T::EVERY, &mut out);
     }
+    if !T::RANKS.is_empty() {
+        text("ranks", T::RANKS, &mut out);
+    }
     words("aliases", T::ALIASES, &mut out);
     words("mutates", T::MUTATES, &mut out);
     words("reads", T::READS, &mut out);

@@ -27,8 +27,12 @@ pub trait Metric {
     /// Adds what another process gathered, from its saved state.
     fn merge(&mut self, other: &StateReader<'_>) -> Result<()>;
 
-    /// Puts what was gathered into a checkpoint, or on its way to another process.
-    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()>;
+    /// Puts what was gathered into a checkpoint, or on its way to another process. Not needed where fields with
+    /// `#[param(state)]` are all there is; `#[metric]` insists on one of the two.
+    #[expect(unused_variables, reason = "the default saves nothing")]
+    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Replaces what was gathered. The default forgets all and merges.
     fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
@@ -80,6 +84,11 @@ pub trait MetricInfo {
     const UNIT: &'static str;
     /// Other names by which a config may name it.
     const ALIASES: &'static str = "";
+    /// Saves the fields with `#[param(state)]`, for [`Metric::merge`] to read.
+    #[expect(unused_variables, reason = "the default saves nothing")]
+    fn save_fields(&self, state: &mut StateWriter<'_>) -> Result<()> {
+        Ok(())
+    }
     /// What it measures, in a line.
     fn doc() -> &'static str;
     /// The names of the operators of libtorch that it calls: what is not there is found before a run.

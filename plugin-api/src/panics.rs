@@ -8,7 +8,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has this library's panics noted instead of printed. A library has its own copy of the standard library, so this
+/// Records this library's panics instead of printing them. A library has its own copy of the standard library, so this
 /// changes nothing for the host or for other plugins.
 pub fn note_instead_of_print() {
     static ONCE: Once = Once::new();

@@ -49,6 +49,7 @@ impl ParamType {
             Self::Str => out.push_str("\"string\""),
             Self::Path => out.push_str("\"path\""),
             Self::Monitor => out.push_str("\"monitor\""),
+            Self::Model => out.push_str("\"model\""),
             Self::Any => out.push_str("\"any\""),
             Self::OneOf(names) => {
                 out.push_str("{\"one_of\":");

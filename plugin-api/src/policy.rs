@@ -1,4 +1,4 @@
-//! What the host does when a hook fails.
+//! What the host does when a hook fails, and on which ranks it runs.
 
 /// What an error in a hook does to the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum OnError {
     Abort,
     /// The hook is switched off for the rest of the run.
     Disable,
-    /// The error is logged and the hook goes on.
+    /// The error is logged and the hook stays enabled.
     Warn,
 }
 
@@ -27,5 +27,33 @@ impl OnError {
     /// The policy of a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+}
+
+/// The ranks of a run that have a hook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnRanks {
+    /// Every one: what changes training, and what takes part in collectives.
+    #[default]
+    All,
+    /// The main one: what writes files, serves a port or prints.
+    Main,
+}
+
+impl OnRanks {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::All, Self::Main];
+
+    /// The name in a config.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Main => "main",
+        }
+    }
+
+    /// The one of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::BOTH.into_iter().find(|ranks| ranks.name() == name)
     }
 }

@@ -57,6 +57,11 @@ impl<'a> StateReader<'a> {
         Self { host, wire }
     }
 
+    /// Whether a value was saved under this key.
+    pub fn has(&self, key: &str) -> bool {
+        self.wire.read_value(key).is_some()
+    }
+
     /// A saved value.
     ///
     /// # Errors

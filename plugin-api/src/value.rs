@@ -32,7 +32,7 @@ impl Value {
         Self::Table(Vec::new())
     }
 
-    /// The value of `key` in a table; `None` for another key or for a value that is no table.
+    /// The value of `key` in a table; `None` for another key or for a value that is not a table.
     pub fn field(&self, key: &str) -> Option<&Value> {
         match self {
             Self::Table(fields) => fields.iter().find(|(k, _)| k == key).map(|(_, v)| v),

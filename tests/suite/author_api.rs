@@ -1,6 +1,7 @@
 //! What an author writes: tensors with methods and operators, batches changed before they are used, losses in parts.
 
 use crate::workbench::Bench;
+use hookrack_plugin_api::testing::FakeTrainer;
 
 fn hook(name: &str, more: &str) -> String {
     format!("[[custom_hooks]]\ntype = \"{name}\"\n{more}\n")
@@ -9,6 +10,46 @@ fn hook(name: &str, more: &str) -> String {
 #[test]
 fn every_method_of_a_tensor_gives_the_numbers_that_pytorch_does() {
     Bench::new(&hook("TensorMethods", "")).trained("run", &[]);
+}
+
+/// A line of operator cases: everything but its numbers, and these.
+fn parsed(line: &str) -> (&str, Vec<f64>) {
+    let (what, numbers) = line.rsplit_once('|').unwrap();
+    (what, numbers.split_whitespace().map(|number| number.parse().unwrap()).collect())
+}
+
+/// In doubles: a few roundings apart, or both no plain number.
+fn is_same(real: &[f64], fake: &[f64]) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-13 * a.abs().max(1.0);
+    let same = |(a, b): (&f64, &f64)| {
+        a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()) || near(*a, *b)
+    };
+    real.len() == fake.len() && real.iter().zip(fake).all(same)
+}
+
+#[test]
+fn every_operator_behind_a_method_gives_the_same_in_the_fake_trainer_and_in_libtorch() {
+    assert_eq!(gallery::operator_cases::missing(), [], "add calls of these to operator_cases.rs");
+    let bench = Bench::new(&hook("OperatorTable", "file = \"operators\""));
+    bench.trained("run", &[]);
+    let real = bench.read("operators");
+    let fake = FakeTrainer::new().with(|t| gallery::operator_cases::lines(t)).unwrap();
+    let real: Vec<_> = real.lines().map(parsed).collect();
+    let fake: Vec<_> = fake.iter().map(|line| parsed(line)).collect();
+    assert!(real.len() > 200, "{} lines", real.len());
+    let differences: Vec<_> = real
+        .iter()
+        .filter(|(what, numbers)| {
+            !fake.iter().any(|(own, fake)| own == what && is_same(numbers, fake))
+        })
+        .map(|(what, numbers)| {
+            let name = what.split('|').next().unwrap();
+            let found = fake.iter().filter(|(own, _)| own.starts_with(name));
+            format!("{what}: {numbers:?}, in the fake {:?}", found.collect::<Vec<_>>())
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(real.len(), fake.len(), "the fake gives more than libtorch");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn closures_are_called_at_their_points_and_can_stop_the_run() {
 }
 
 #[test]
-fn an_error_or_a_panic_in_a_closure_is_told_and_contained() {
+fn an_error_or_a_panic_in_a_closure_is_reported_and_contained() {
     let failing = CallbackHook::new("bad")
         .at(Point::AfterTrainIter, |_| Err(hookrack_plugin_api::Error::new("no luck")));
     let Ending::Failed(error) = fit(failing) else { panic!("the run went on") };

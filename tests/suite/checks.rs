@@ -61,7 +61,7 @@ fn a_file_that_a_hook_needs_to_attach_is_missed_by_check_and_by_train_at_the_hoo
 #[test]
 fn an_operator_that_there_is_not_is_missed_before_training() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"Misnamed\"\n");
-    let error = "error: hook `Misnamed` (libfaulty.so) could not be made: libtorch: no operator named `aten::no_such_operator`";
+    let error = "error: hook `Misnamed` (libfaulty.so) could not be created: libtorch: no operator named `aten::no_such_operator`";
     bench.run(["check", "config.toml"]).expect(2).says(&[
         error,
         "config.toml:",
@@ -131,7 +131,7 @@ fn a_scalar_that_only_a_silent_hook_could_put_is_doubted_and_its_absence_ends_th
             "[[custom_hooks]]\ntype = \"{hook}\"\n{key} = \"val/Acuracy\"\nmode = \"max\"\n"
         );
         let bench = Bench::new(&format!("{SILENT}{watch}"));
-        let doubt = "nothing is known to put `val/Acuracy`; did you mean `val/Accuracy`?";
+        let doubt = "nothing is known to log `val/Acuracy`; did you mean `val/Accuracy`?";
         bench.run(["check", "config.toml"]).expect(0).says(&[doubt, "config.toml:"]);
         let (ran, run) = bench.train("run", &[]);
         ran.expect(4)
@@ -141,7 +141,7 @@ fn a_scalar_that_only_a_silent_hook_could_put_is_doubted_and_its_absence_ends_th
 }
 
 #[test]
-fn a_value_that_is_never_looked_at_is_told_at_the_end() {
+fn a_value_that_is_never_looked_at_is_reported_at_the_end() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"EarlyStoppingHook\"\n[default_hooks]\nevaluate = false\ncheckpoint = { save_best = \"val/loss\" }\n",
     );

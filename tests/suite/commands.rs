@@ -126,14 +126,11 @@ fn eval_and_predict_need_data_and_a_checkpoint() {
     ran.expect(2).says(&["no checkpoint at nowhere"]);
     let (head, rest) = TINY.split_once("[data.test]").unwrap();
     bench.write("config.toml", &format!("{head}{}", &rest[rest.find("[loss]").unwrap()..]));
-    bench
-        .run(["eval", "config.toml", "--checkpoint", "run"])
-        .expect(2)
-        .says(&["there is no test data"]);
+    bench.run(["eval", "config.toml", "--checkpoint", "run"]).expect(2).says(&["no test data"]);
     bench
         .run(["predict", "config.toml", "--checkpoint", "run"])
         .expect(2)
-        .says(&["there is no data to predict"]);
+        .says(&["no data to predict"]);
 }
 
 #[test]

@@ -51,6 +51,18 @@ fn a_terminal_has_one_line_that_is_redrawn_and_a_line_for_each_evaluation() {
 }
 
 #[test]
+fn a_launched_run_draws_its_line_and_other_ranks_say_who_they_are() {
+    let hello = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"hello\"\nfile = \"own\"\nat = \"before_train_iter\"\n\
+                 how = \"shell\"\ncommand = 'echo hello from rank $RANK >&2'\n";
+    let bench = Bench::new(&format!("{EACH}{hello}"));
+    let ran = terminal(&bench, 160, &[], "{} launch -n 2 -- train config.toml --fast-dev-run");
+    let screen = &ran.expect(0).stdout;
+    assert!(!drawn(screen).is_empty(), "{screen}");
+    assert!(screen.contains("\u{1b}[2K[1] hello from rank 1\r\n"), "{screen}");
+    assert!(screen.contains("hello from rank 0") && !screen.contains("[0] "), "{screen}");
+}
+
+#[test]
 fn the_progress_bar_shows_the_scalars_of_choice_between_what_the_writers_write() {
     let bar = "[[custom_hooks]]\ntype = \"GradNormHook\"\n\
                [[custom_hooks]]\ntype = \"ProgressBar\"\nscalars = [\"grad_norm\", \"val/Accuracy\"]\n";

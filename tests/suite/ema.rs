@@ -92,7 +92,7 @@ fn eval_uses_the_average_of_the_checkpoint() {
 }
 
 #[test]
-fn a_momentum_that_is_none_is_refused_at_its_line() {
+fn an_invalid_momentum_is_refused_at_its_line() {
     let bench = digits(EMA);
     let ran = bench.run(["check", "config.toml", "-s", "custom_hooks.0.momentum=2"]);
     ran.expect(2).says(&["momentum"]);

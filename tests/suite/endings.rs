@@ -258,7 +258,7 @@ fn after_eval_follows_before_eval_however_the_validation_ends() {
 }
 
 #[test]
-fn a_failure_while_an_interrupted_run_is_saved_is_told_before_after_train() {
+fn a_failure_while_an_interrupted_run_is_saved_is_reported_before_after_train() {
     let faulty = |name: &str, at: &str, how: &str| {
         format!(
             "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"{name}\"\nfile = \"{name}\"\nat = \"{at}\"\niter = 3\n\

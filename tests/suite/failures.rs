@@ -27,7 +27,7 @@ const KINDS: [(&str, &str, &str); 6] = [
     ("panic_without_words", "panicked", ""),
     ("stale_tensor", "failed", "the tensor handle is stale"),
     ("bad_operator", "failed", "aten::"),
-    ("bad_item", "failed", "has no single number"),
+    ("bad_item", "failed", "does not have a single element"),
 ];
 
 fn message(verb: &str) -> String {
@@ -131,7 +131,7 @@ fn settings_that_only_the_hook_can_refuse_are_refused_with_code_2_before_trainin
         for command in ["check", "train"] {
             let ran = bench.run([command, "config.toml"]);
             ran.expect(2).says(
-                &["hook `p` (libfaulty.so) could not be made: ", "colour", why]
+                &["hook `p` (libfaulty.so) could not be created: ", "colour", why]
                     .map(|part| if colour == "panic" && part == "colour" { why } else { part }),
             );
         }
@@ -177,7 +177,7 @@ fn reading_what_is_not_there_at_a_point_is_an_error_and_not_a_crash() {
         .train("run", &[])
         .0
         .expect(4)
-        .says(&["failed at before_train", "there is no label at this point"]);
+        .says(&["failed at before_train", "no label is available at this point"]);
 }
 
 /// What no checkpoint can keep, and what is said about it.

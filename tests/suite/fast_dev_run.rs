@@ -94,7 +94,7 @@ fn what_would_fail_fails_and_leaves_nothing_either() {
 }
 
 #[test]
-fn programs_are_told_in_json_and_strange_requests_are_refused() {
+fn programs_are_reported_in_json_and_strange_requests_are_refused() {
     let bench = Bench::new("");
     let ran = try_out(&bench, &["--fast-dev-run", "--json"]);
     assert_eq!(ran.expect(0).stdout.lines().next(), Some("{\"fast_dev_run\":1}"));

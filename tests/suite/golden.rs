@@ -1,4 +1,4 @@
-//! Plugins that were built once against plugin-api 1.0.0 and are kept as files: they must run in every later host of
+//! Plugins that were built once against plugin-api 1.0.0 and 1.1.0 and are kept as files: they must run in every later host of
 //! the major version. `fixtures/golden/README.md` says how they were made.
 
 use crate::workbench::Bench;
@@ -44,4 +44,52 @@ iter_period = 1
 
     // The state goes back in.
     bench.run(["eval", "config.toml", "--checkpoint", "run"]).expect(0);
+}
+
+const EXTENSIONS: &str = r#"
+[lr_scheduler]
+type = "CosineAnnealingWarmupLR"
+warmup_steps = 1
+[[custom_hooks]]
+type = "GoldenExtensions"
+[[custom_hooks]]
+type = "GoldenRole"
+[default_hooks.checkpoint]
+epoch_period = 0
+"#;
+
+#[test]
+fn a_plugin_built_against_1_1_0_runs_in_this_host_with_every_extension_of_its_time() {
+    let bench = Bench::new(EXTENSIONS);
+    let kept = repository().join("tests/fixtures/golden/libgolden_1_1.so");
+    symlink(kept, bench.path("plugins/libgolden_1_1.so")).unwrap();
+    bench
+        .run(["inspect", "plugins/libgolden_1_1.so"])
+        .expect(0)
+        .prints(&["ABI         1.1", "built with  hookrack-plugin-api 1.1.0"]);
+    let run = bench.trained("run", &[]);
+    let of = |name: &str| run.scalar(&format!("hook/GoldenExtensions/{name}"));
+
+    // Parameters and their groups; history; metrics; a pass over 8 samples; a loss over 4.
+    assert!((of("base_lr") - 1e-3).abs() < 1e-12, "{}", of("base_lr"));
+    assert!((of("seen") - 4.0).abs() < 1e-12, "4 losses were put, {} seen", of("seen"));
+    assert!(of("mean").is_finite() && (of("last") - run.scalar("train/loss")).abs() < 1e-9);
+    assert!((of("accuracy") - run.scalar("val/Accuracy")).abs() < 1e-12);
+    assert!((of("pass_rows") - 8.0).abs() < 1e-12 && (of("golden/weight") - 4.0).abs() < 1e-12);
+
+    // A frozen parameter, accumulation, checkpoints with a second name, a trace, pictures.
+    let [before, after] = ["2", "4"]
+        .map(|iter| run.tensors(&format!("checkpoints/iter_000000{iter}/model.safetensors")));
+    assert_eq!(before["layers.0.bias"], after["layers.0.bias"], "a frozen parameter has moved");
+    assert_ne!(before["layers.0.weight"], after["layers.0.weight"]);
+    assert!(run.path.join("checkpoints/golden-0000004").exists(), "{:?}", run.checkpoints());
+    assert!(of("profiled") > 0.0 && run.text("golden_trace.json").contains("aten::addmm"));
+    assert!(run.path.join("golden_events").read_dir().unwrap().next().is_some());
+    // Two micro-batches for each of four iterations.
+    assert!(run.text("log.txt").contains("GoldenRole: 8 backward passes"));
+
+    // The state goes back in.
+    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
+    bench.run(more).expect(0);
+    assert!(run.text("log.txt").contains("GoldenRole: 12 backward passes"));
 }

@@ -4,7 +4,7 @@
 
 use crate::patience::output;
 use crate::workshop::{compile_c, fixtures, rust};
-use hookrack::plugins::{HookType, LoadError, MetricType, Shelf, Source, open};
+use hookrack::plugins::{HookType, LoadError, MetricType, PluginSet, Source, open};
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use hookrack_plugin_api::{Level, OnError, ParamType, Point, Presence};
 use std::fs;
@@ -169,7 +169,7 @@ fn a_path_that_leads_nowhere_says_how() {
 
 /// A thread may change its own user without the others, and a user who is not root respects permissions.
 #[test]
-fn a_file_that_may_not_be_read_is_told_from_a_broken_one() {
+fn a_file_that_may_not_be_read_is_reported_from_a_broken_one() {
     let (dir, file) = compiled("good");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
@@ -321,17 +321,18 @@ fn one_bad_file_does_not_stop_the_others_and_stays_listed() {
     fs::write(dir.path().join("libd.so"), "text").unwrap();
     symlink("libc.so", dir.path().join("libe.so")).unwrap();
     let twice = [dir.path().to_owned(), dir.path().to_owned(), dir.path().join("none")];
-    let shelf = Shelf::scan(&twice);
+    let plugin_set = PluginSet::scan(&twice);
 
-    let names: Vec<_> = shelf.libraries.iter().map(|library| library.file_name()).collect();
+    let names: Vec<_> = plugin_set.libraries.iter().map(|library| library.file_name()).collect();
     assert_eq!(names, ["libb.so", "libc.so"]);
-    assert_eq!(shelf.hooks("Quiet").len(), 2);
-    assert_eq!((shelf.hooks("Loud").len(), shelf.metrics("Quiet").len()), (0, 0));
+    assert_eq!(plugin_set.hooks("Quiet").len(), 2);
+    assert_eq!((plugin_set.hooks("Loud").len(), plugin_set.metrics("Quiet").len()), (0, 0));
     for wanted in ["b", "libb", "libb.so", dir.path().join("libb.so").to_str().unwrap()] {
-        assert_eq!(shelf.named(wanted).len(), 1, "{wanted}");
+        assert_eq!(plugin_set.named(wanted).len(), 1, "{wanted}");
     }
-    assert!(Arc::ptr_eq(shelf.named("e")[0], shelf.named("c")[0]));
-    let failed = |name: &str| shelf.failure(name).map(LoadError::to_string).unwrap_or_default();
+    assert!(Arc::ptr_eq(plugin_set.named("e")[0], plugin_set.named("c")[0]));
+    let failed =
+        |name: &str| plugin_set.failure(name).map(LoadError::to_string).unwrap_or_default();
     let versions = format!("built against plugin-api 2.{ABI_MINOR}, this host has 1.{ABI_MINOR}");
     assert!(failed("a").contains(&versions), "{}", failed("a"));
     assert!(
@@ -339,7 +340,7 @@ fn one_bad_file_does_not_stop_the_others_and_stays_listed() {
         "{}",
         failed("libd.so")
     );
-    let last = shelf.failed.last().unwrap();
+    let last = plugin_set.failed.last().unwrap();
     assert!(
         last.0.ends_with("none") && last.1.to_string().contains("no such folder"),
         "{}",

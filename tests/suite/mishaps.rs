@@ -155,7 +155,7 @@ fn a_folder_that_becomes_read_only_ends_the_run_with_the_checkpoint_before() {
 }
 
 #[test]
-fn a_folder_that_is_read_only_is_told_before_anything_is_trained() {
+fn a_folder_that_is_read_only_is_reported_before_anything_is_trained() {
     let bench = Bench::new(RECORDER);
     let script = "mkdir run && mount -t tmpfs -o ro none run || exit 99\n\
                   exec \"$HOOKRACK\" train config.toml --run-dir run/here";
@@ -257,7 +257,7 @@ fn a_data_file_that_is_removed_is_read_on_until_the_run_ends() {
 }
 
 #[test]
-fn a_data_file_that_is_overwritten_at_its_length_is_told_at_the_next_start() {
+fn a_data_file_that_is_overwritten_at_its_length_is_reported_at_the_next_start() {
     let bench = pictures(&shell("dd if=/dev/zero of=images seek=1 count=9 conv=notrunc"));
     bench.trained("run", &[]);
     let again = |epochs: &str| {

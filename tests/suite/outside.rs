@@ -1,7 +1,7 @@
 //! Plugins that are made, compiled and dropped in outside of this workspace, while the program stays the same file.
 
 use crate::patience::output;
-use crate::workbench::{Bench, program, run_in};
+use crate::workbench::{Bench, TINY, program, run_in};
 use crate::workshop::repository;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
@@ -122,6 +122,16 @@ fn a_new_rust_plugin_has_few_dependencies_and_no_path_to_the_source_tree() {
     assert!(crates.len() <= MOST_CRATES, "{} crates: {crates:?}", crates.len());
 }
 
+#[test]
+fn the_fake_trainer_is_in_the_tests_of_a_new_rust_plugin_and_not_in_its_library() {
+    let dir = made_in_rust().join("loss-logger");
+    let features = |edges: &str| cargo(&dir, &["tree", "-e", edges]);
+    let testing = "hookrack-plugin-api feature \"testing\"";
+    let (shipped, tested) = (features("normal,build,features"), features("dev,normal,features"));
+    assert!(!shipped.contains(testing), "{shipped}");
+    assert!(tested.contains(testing), "{tested}");
+}
+
 /// Makes one plugin of each kind in a language that `make` compiles, without a warning, and puts them into the plugins.
 fn make_in(bench: &Bench, lang: &str) {
     for (name, kind) in [("loss-logger", "hook"), ("mean-loss", "metric"), ("skip-spikes", "role")]
@@ -167,6 +177,59 @@ fn plugins_in_c_and_cpp_keep_state_and_have_their_settings_checked() {
         let config = config.replace("digits = 18", "digit = 2");
         bench.write("config.toml", &config);
         bench.run(["check", "config.toml"]).expect(2).says(&["digit", "digits"]);
+    }
+}
+
+/// The program in a folder of its own.
+fn installed(folder: &Path) -> PathBuf {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::copy(program(), bin.join("hookrack")).unwrap();
+    bin.join("hookrack")
+}
+
+/// A command without this process's environment, but for where compilers and cargo's crates are.
+fn bare(program: &Path, folder: &Path, args: &[&str]) {
+    let mut command = Command::new(program);
+    command.env_clear().current_dir(folder).args(args).env("CARGO_TARGET_DIR", target());
+    for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let ran = output(&mut command).unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{} {args:?}: {said}", program.display());
+}
+
+#[test]
+fn the_program_alone_makes_hooks_that_build_and_run_without_the_repository() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let hookrack = installed(&elsewhere.path().join("hookrack"));
+    for (lang, build, library) in [
+        (
+            "rust",
+            &["cargo", "build", "--quiet", "--offline"][..],
+            target().join("debug/libmoved.so"),
+        ),
+        ("c", &["make", "--silent"], PathBuf::from("libmoved.so")),
+        ("cpp", &["make", "--silent"], PathBuf::from("libmoved.so")),
+    ] {
+        let work = elsewhere.path().join(lang);
+        let plugin = work.join("moved");
+        fs::create_dir(&work).unwrap();
+        bare(&hookrack, &work, &["new-plugin", "moved", "--lang", lang]);
+        if lang == "rust" {
+            fs::copy(repository().join("Cargo.lock"), plugin.join("Cargo.lock")).unwrap();
+        }
+        bare(Path::new(build[0]), &plugin, &build[1..]);
+        fs::create_dir(work.join("plugins")).unwrap();
+        fs::copy(plugin.join(library), work.join("plugins/libmoved.so")).unwrap();
+        let entry = "[[custom_hooks]]\ntype = \"MovedHook\"\nevery = \"2it\"\n";
+        fs::write(work.join("config.toml"), format!("{TINY}{entry}")).unwrap();
+        bare(&hookrack, &work, &["train", "config.toml", "--run-dir", "run"]);
+        let log = fs::read_to_string(work.join("run/log.txt")).unwrap();
+        assert!(log.contains("MovedHook: iteration 4: loss "), "{lang}: {log}");
     }
 }
 

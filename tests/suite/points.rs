@@ -2,6 +2,8 @@
 
 use crate::drawing::Drawing;
 use crate::workbench::Bench;
+use crate::workshop::repository;
+use hookrack_plugin_api::Point;
 use hookrack_plugin_api::testing::FakeTrainer;
 
 const RECORDER: &str =
@@ -163,5 +165,34 @@ fn a_hook_runs_as_often_as_every_and_phase_say() {
     assert_eq!(seen("val", "after_train_iter"), "");
     for brackets in ["iters", "epochs", "val"] {
         assert_eq!(places(&bench.read(brackets), "after_train").len(), 1);
+    }
+}
+
+/// The boxes of README.md's picture, in their order: `r` and a role, or another class and a point.
+fn boxes(picture: &str) -> Vec<(&str, &str)> {
+    let boxes = picture.lines().filter_map(|line| {
+        let class = line.strip_prefix("<rect class=\"")?.split('"').next()?;
+        let name = line.split_once("<text class=\"t\"")?.1.split_once('>')?.1.split('<').next()?;
+        Some((class, name))
+    });
+    boxes.filter(|(_, name)| Point::from_name(name).is_some()).collect()
+}
+
+#[test]
+fn the_picture_of_the_loop_names_every_point_of_a_training_run_in_order_and_marks_the_roles() {
+    let picture = std::fs::read_to_string(repository().join("docs/img/loop.svg")).unwrap();
+    let boxes = boxes(&picture);
+    // Each loop once, the schedule at both places, validation and checkpoint where the epoch ends.
+    let mut expected = Drawing::of_a_run().points(|what| {
+        let elsewhere = what.starts_with("when due by iteration") || what == "when the run failed";
+        usize::from(!elsewhere)
+    });
+    // It may come at any moment, and stands below the picture.
+    expected.push("on_exception".to_owned());
+    let names: Vec<_> = boxes.iter().map(|(_, name)| *name).collect();
+    assert_eq!(names, expected);
+    for (class, name) in boxes {
+        let is_role = Point::from_name(name).unwrap().is_role();
+        assert_eq!(class == "r", is_role, "{name} is drawn as `{class}`");
     }
 }

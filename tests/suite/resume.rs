@@ -197,7 +197,7 @@ fn a_damaged_newest_checkpoint_is_reported_and_the_one_before_it_used() {
 }
 
 #[test]
-fn what_differs_is_told_and_what_cannot_work_is_refused_until_it_is_forced() {
+fn what_differs_is_reported_and_what_cannot_work_is_refused_until_it_is_forced() {
     let bench = bench();
     train(&bench, "run", &["-s", "train.max_epochs=1"]).0.expect(0);
     let (ran, run) =

@@ -135,7 +135,7 @@ fn the_forward_role_does_not_run_itself_nor_in_another_phase() {
     let words = [
         "`OwnForward`",
         "failed at after_val_iter",
-        "train_forward() is available in training only",
+        "train_forward() is only available in training",
     ];
     bench.train("run", &[]).0.expect(4).says(&words);
 }

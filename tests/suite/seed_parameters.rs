@@ -320,7 +320,7 @@ fn accuracy_func_names_another_metric_and_an_unknown_one_is_refused() {
 }
 
 #[test]
-fn what_only_one_process_can_say_is_said_and_memory_of_the_machine_is_told() {
+fn what_only_one_process_can_say_is_said_and_memory_of_the_machine_is_reported() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"TensorboardHook\"\nranks = [1, 2]\n\
          [[custom_hooks]]\ntype = \"LogMemoryByEpochHook\"\nreport_cpu = true\n\

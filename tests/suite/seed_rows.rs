@@ -127,7 +127,7 @@ fn a_relative_log_dir_is_relative_to_the_run_directory() {
 }
 
 #[test]
-fn the_json_logger_writes_beside_metrics_json_where_it_is_told_to() {
+fn the_json_logger_writes_beside_metrics_json_where_it_is_reported_to() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"JSONLoggerHook\"\nlog_dir = \".\"\n");
     let run = bench.trained("run", &[]);
     assert_eq!(run.text("training_status.json"), run.text("metrics.json"));

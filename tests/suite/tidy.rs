@@ -58,7 +58,7 @@ fn none(found: &[String], rule: &str) {
 #[test]
 fn tests_wait_for_other_programs_with_patience_that_ends() {
     let suite = |file: &PathBuf| file.starts_with("tests/suite") && !file.ends_with("patience.rs");
-    // Put together, so that this file is none of them.
+    // Put together, so that this file does not match.
     let endless = ["output", "status", "wait_with_output"].map(|call| format!(".{call}()"));
     let mut found = Vec::new();
     for file in sources().into_iter().filter(suite) {
@@ -67,6 +67,30 @@ fn tests_wait_for_other_programs_with_patience_that_ends() {
         found.extend(lines.map(|line| format!("{}: {}", file.display(), line.trim())));
     }
     none(&found, "a program that hangs must not hang the tests: use `patience::output`");
+}
+
+#[test]
+fn suite_modules_with_a_tolerance_run_as_on_other_cpus() {
+    let listed = read(Path::new("tests/suite/numeric.txt"));
+    let listed: Vec<_> = listed.lines().collect();
+    assert!(listed.is_sorted(), "tests/suite/numeric.txt must be sorted");
+    // A module in a folder is listed by the folder's name.
+    let module = |file: PathBuf| {
+        let name = Path::new(file.strip_prefix("tests/suite").ok()?.iter().next()?);
+        Some((name.file_stem()?.to_str()?.to_owned(), read(&file)))
+    };
+    let modules: Vec<_> = sources().into_iter().filter_map(module).collect();
+    let is_module = |name: &&str| modules.iter().any(|(module, _)| module == name);
+    let stale = listed.iter().filter(|name| !is_module(name)).map(|name| (*name).to_owned());
+    none(&stale.collect::<Vec<_>>(), "in tests/suite/numeric.txt, but not in tests/suite");
+    let missing = modules.into_iter().filter_map(|(name, text)| {
+        let compares = ["1e-", ".abs()", "to_bits"].iter().any(|mark| text.contains(mark));
+        (compares && name != "tidy" && !listed.contains(&name.as_str())).then_some(name)
+    });
+    none(
+        &missing.collect::<Vec<_>>(),
+        "modules that compare numbers and are not in tests/suite/numeric.txt",
+    );
 }
 
 #[test]
@@ -81,7 +105,9 @@ fn no_source_file_is_longer_than_a_reader_bears() {
 
 #[test]
 fn no_file_or_folder_has_a_name_that_says_nothing() {
-    let empty = sources().into_iter().filter(|file| {
+    // The stubs have the names of Gloo's own headers.
+    let own = sources().into_iter().filter(|file| !file.iter().any(|part| part == "gloo-stub"));
+    let empty = own.filter(|file| {
         file.iter().any(|part| {
             EMPTY_NAMES.contains(&Path::new(part).file_stem().unwrap().to_str().unwrap())
         })
@@ -90,6 +116,23 @@ fn no_file_or_folder_has_a_name_that_says_nothing() {
         &empty.map(|file| file.display().to_string()).collect::<Vec<_>>(),
         "names that say nothing",
     );
+}
+
+#[test]
+fn hooks_and_metrics_leave_files_to_the_run_directory() {
+    let own =
+        |file: &PathBuf| file.starts_with("host/src/hooks") || file.starts_with("host/src/metrics");
+    let writes = ["fs::write(", "fs::rename(", "File::create("];
+    let mut found = Vec::new();
+    for file in sources().into_iter().filter(own) {
+        let text = read(&file);
+        let code = text.split("#[cfg(test)]").next().unwrap().lines();
+        // What the kernel is told is not a file of the run.
+        let lines = code.filter(|line| writes.iter().any(|call| line.contains(call)));
+        let lines = lines.filter(|line| !line.contains("\"/proc/"));
+        found.extend(lines.map(|line| format!("{}: {}", file.display(), line.trim())));
+    }
+    none(&found, "use `Trainer::write_file`, which is atomic");
 }
 
 #[test]

@@ -85,12 +85,12 @@ fn load_from_is_the_short_form_and_takes_a_run_a_checkpoint_or_a_file() {
 }
 
 #[test]
-fn foreign_names_are_put_into_ours_and_the_rest_is_told() {
+fn foreign_names_are_put_into_ours_and_the_rest_is_reported() {
     let bench = Bench::new(FOREIGN);
     foreign_file(&bench);
     let (ran, run) = bench.train("run", &STILL);
     let report = "2 loaded, 1 missing (layers.1.weight), 1 unexpected (cls), \
-                  1 of another shape (layers.1.bias: wants [3], found [5])";
+                  1 of another shape (layers.1.bias: expects [3], found [5])";
     ran.expect(0).prints(&[report]);
     assert!(run.text("log.txt").contains(report), "{}", run.text("log.txt"));
     let model = model(&run);
@@ -108,7 +108,7 @@ fn strict_weights_that_do_not_fit_are_refused_with_every_name_before_anything_is
     let (ran, run) = bench.train("run", &["-s", "weights.strict=true"]);
     ran.expect(2).says(&[
         "the weights do not match the model",
-        "1 missing (layers.1.weight), 1 unexpected (cls), 1 of another shape (layers.1.bias: wants [3], found [5])",
+        "1 missing (layers.1.weight), 1 unexpected (cls), 1 of another shape (layers.1.bias: expects [3], found [5])",
         "set strict = false",
     ]);
     assert!(!run.path.exists());

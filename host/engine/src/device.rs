@@ -12,7 +12,7 @@ pub(super) fn check(device: Device) -> Result<()> {
     missing.map_or(Ok(()), |why| Err(EngineError::Device { device: format!("cuda:{index}"), why }))
 }
 
-/// Why there is no such CUDA device; `None` where there is.
+/// Why the CUDA device cannot be used; `None` if it can.
 fn missing(index: usize, has_runtime: bool, count: usize) -> Option<String> {
     match count {
         _ if index < count => None,
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told() {
+    fn what_is_missing_is_reported() {
         assert_eq!(missing(1, true, 2), None);
         assert!(missing(0, false, 0).unwrap().contains("without CUDA"));
         assert!(missing(0, true, 0).unwrap().contains("no CUDA device"));

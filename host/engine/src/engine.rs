@@ -7,6 +7,7 @@ use tch::{Device, Tensor};
 use super::builder::{EngineBuilder, Parts};
 use super::clip::GradClip;
 use super::data::DataSpec;
+use super::data_parallel::{DataParallel, Pass};
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
 use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
@@ -18,7 +19,7 @@ use super::precision::Precision;
 use super::registry::{Build as _, Choice};
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
 use hookrack_torch::TensorList;
-use hookrack_torch::autograd::{self, GradMode};
+use hookrack_torch::autograd::GradMode;
 use hookrack_torch::{foreach, shape};
 
 /// Model, loss, optimizer, learning rate and schedule of one run.
@@ -39,6 +40,7 @@ pub struct Engine {
     params: TensorList,
     lr_position: u64,
     pub(super) told_at: Option<u64>,
+    pub(super) parallel: Option<DataParallel>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -76,6 +78,7 @@ impl Engine {
             data: parts.data,
             lr_position: 0,
             told_at: None,
+            parallel: None,
         };
         engine.set_precision(precision);
         engine.set_lr_position(0);
@@ -141,25 +144,36 @@ impl Engine {
     /// What the mean of the loss is taken over: how many labels count, or what they weigh together; rows where each
     /// counts as one. Losses of parts, weighed by it, make the loss of the whole. See [`Criterion::counted`].
     pub fn loss_weight(&self, label: &Tensor) -> Result<f64> {
-        let counted = self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))?;
-        Ok(counted.unwrap_or_else(|| rows(label)))
+        Ok(self.counted(label)?.unwrap_or_else(|| rows_of(shape::side(label, 0).unwrap_or(1))))
+    }
+
+    /// What the labels weigh together, where the loss does not count each of them as one.
+    pub(super) fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))
     }
 
     /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share; one of nothing
     /// adds nothing, also where its loss is NaN because no label counts. In fp16 they are too large by the loss scale until
     /// [`unscale`](Self::unscale).
-    pub fn backward(&self, loss: &Tensor, weight: f64) -> Result<()> {
+    pub fn backward(&self, loss: &Tensor, weight: f64, pass: Pass) -> Result<()> {
         if weight == 0.0 {
             return Ok(());
         }
         let _mode = GradMode::set(true);
         if let Some(scaler) = &self.loss_scaler {
-            return Ok(autograd::backward(&scaler.scaled(loss, weight)?)?);
+            return self.differentiate(&scaler.scaled(loss, weight)?, pass);
         }
         if (weight - 1.0).abs() < f64::EPSILON {
-            return Ok(autograd::backward(loss)?);
+            return self.differentiate(loss, pass);
         }
-        Ok(autograd::backward(&loss.f_mul_scalar(weight)?)?)
+        self.differentiate(&loss.f_mul_scalar(weight)?, pass)
+    }
+
+    /// Takes part in the summing of gradients without adding any: for a rank none of whose labels counts. `output` leads to the
+    /// parameters.
+    pub fn backward_nothing(&self, output: &Tensor) -> Result<()> {
+        let _mode = GradMode::set(true);
+        self.differentiate(&output.f_sum(output.kind())?.f_mul_scalar(0.0)?, Pass::Last)
     }
 
     /// Sets all gradients to none.
@@ -175,16 +189,17 @@ impl Engine {
     }
 
     /// Adds the gradients of a whole batch's loss to those that [`unscale`](Self::unscale) has brought to their size, and
-    /// brings them to the same. `None` unless the loss is scaled.
-    pub fn backward_again(&mut self, loss: &Tensor) -> Result<Option<LossScaling>> {
-        let Some(scaler) = &mut self.loss_scaler else {
-            return self.backward(loss, 1.0).map(|()| None);
+    /// brings them to the same. `weight` is the share of this rank. `None` unless the loss is scaled.
+    pub fn backward_again(&mut self, loss: &Tensor, weight: f64) -> Result<Option<LossScaling>> {
+        let Some(scaler) = &self.loss_scaler else {
+            return self.backward(loss, weight, Pass::Last).map(|()| None);
         };
         let _mode = GradMode::set(true);
-        let product = scaler.scaled(loss, 1.0)?;
+        let product = scaler.scaled(loss, weight)?;
         let aside = Aside::take(&self.params)?;
-        let passed = autograd::backward(&product);
-        let scaling = passed.map_err(Into::into).and_then(|()| scaler.unscale_again(&self.params));
+        let passed = self.differentiate(&product, Pass::Last);
+        let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
+        let scaling = passed.and_then(|()| scaler.unscale_again(&self.params));
         aside.put_back()?;
         scaling.map(Some)
     }
@@ -256,6 +271,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Micro-batches of each batch.
+    pub fn accumulation(&self) -> usize {
+        self.schedule.parts()
+    }
+
     /// How a batch is cut into micro-batches.
     pub(super) fn schedule(&self) -> &Schedule {
         &self.schedule
@@ -287,8 +307,8 @@ impl Engine {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
-fn rows(label: &Tensor) -> f64 {
-    shape::side(label, 0).unwrap_or(1) as f64
+pub(super) fn rows_of(rows: i64) -> f64 {
+    rows as f64
 }
 
 #[cfg(test)]

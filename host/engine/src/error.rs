@@ -34,7 +34,7 @@ pub enum EngineError {
         kind: ComponentKind,
         /// Its `type =`.
         name: &'static str,
-        /// The setting that is wrong, such as `class_weights`; empty where it is none in particular.
+        /// The setting that is wrong, such as `class_weights`; empty if none in particular.
         key: String,
         /// What is wrong, and what to write instead.
         why: String,
@@ -62,7 +62,7 @@ pub enum EngineError {
     /// More memory than there is.
     #[error("{what}: {bytes} bytes are needed, more than this machine has")]
     TooLarge {
-        /// The setting that asks for it; empty where it is none in particular.
+        /// The setting that asks for it; empty if none in particular.
         key: &'static str,
         /// What needs it.
         what: String,
@@ -142,10 +142,19 @@ pub enum EngineError {
     #[error("weights: {0}")]
     Weights(String),
     /// A role asked for a tensor that is not there at this point.
-    #[error("there is no {name} at this point")]
+    #[error("no {name} is available at this point")]
     NoTensor {
         /// Which one.
         name: &'static str,
+    },
+    /// A parameter that the loss does not depend on; other ranks wait for its gradient.
+    #[error(
+        "parameter `{name}` received no gradient, which the other ranks wait for: freeze it with train.freeze, or set \
+         distributed.find_unused_parameters = true"
+    )]
+    Unused {
+        /// Its name.
+        name: String,
     },
     /// A model that cannot run as a graph.
     #[error("it cannot run as a graph: {why}")]
@@ -171,9 +180,7 @@ pub enum EngineError {
     #[error("the loss is not scaled in this precision: choose fp16 first")]
     NotScaled,
     /// The loss was asked for, and none is configured.
-    #[error(
-        "there is no [loss] in the config: add one, or have the hook that runs the model set the loss"
-    )]
+    #[error("the config has no [loss]: add one, or let the hook that runs the model set the loss")]
     NoLoss,
     /// A part that no engine can do without.
     #[error("an engine needs a {kind}: pass one to the builder")]
@@ -182,7 +189,7 @@ pub enum EngineError {
         kind: ComponentKind,
     },
     /// A parameter group that does not exist.
-    #[error("there is no parameter group {group}: the optimizer has {count}, counted from 0")]
+    #[error("parameter group {group} does not exist: the optimizer has {count}, counted from 0")]
     NoGroup {
         /// Which one.
         group: usize,
@@ -195,7 +202,7 @@ pub enum EngineError {
         /// Which one.
         index: usize,
     },
-    /// A momentum was to be set where there is none.
+    /// A momentum was set for an optimizer without one.
     #[error("the optimizer has no momentum; choose one that has, or give it a momentum above 0")]
     NoMomentum,
     /// A data set or a loader that cannot give batches.

@@ -1,4 +1,4 @@
-//! Rows that a model of tokens goes on with: each token is drawn by the scores that the model gives after those before it.
+//! Rows that a language model continues: each token is sampled from the scores after those before it.
 
 use tch::{Device, Tensor};
 

@@ -10,10 +10,10 @@ use super::name_pattern::NamePattern;
 impl Engine {
     /// The model's layers that leave their outputs, a layer before those inside it.
     pub fn layers(&self) -> &[LayerOutput] {
-        &self.model().anatomy().layers
+        &self.model().info().layers
     }
 
-    /// Has the outputs of all layers kept whose names match, from the next forward pass on; gives their places among
+    /// Keeps the outputs of all layers whose names match, from the next forward pass on; returns their indices among
     /// [`layers`](Self::layers).
     ///
     /// # Errors

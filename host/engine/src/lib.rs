@@ -3,6 +3,7 @@
 mod builder;
 pub mod clip;
 pub mod data;
+mod data_parallel;
 pub mod device;
 mod engine;
 mod error;
@@ -30,6 +31,7 @@ pub mod tree;
 pub mod weights;
 
 pub use builder::EngineBuilder;
+pub use data_parallel::{DataParallel, Pass};
 pub use engine::Engine;
 pub use error::{EngineError, Result};
 pub use loss_scaler::{LossScaler, LossScalerSettings, LossScaling};

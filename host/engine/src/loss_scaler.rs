@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_scaler_goes_on_where_it_was_and_other_states_do_not_matter() {
+    fn a_restored_scaler_continues_where_it_was_and_other_states_do_not_matter() {
         let mut scaler = LossScaler::new(LossScalerSettings::default());
         for found_inf in [false, true, false, false] {
             scaler.update(found_inf).unwrap();

@@ -31,7 +31,7 @@ impl NamePattern {
         self.matcher.is_match(name)
     }
 
-    /// The error for a pattern that none of the names matches.
+    /// The error for a pattern that no name matches.
     pub fn unmatched<'a>(&self, names: impl Iterator<Item = &'a str>) -> EngineError {
         EngineError::NoMatch { pattern: self.text.clone(), nearest: self.nearest(names) }
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_none_or_matches_nothing_is_told() {
+    fn an_invalid_pattern_and_one_without_a_match_are_reported() {
         let error = NamePattern::parse("layers.[0").unwrap_err().to_string();
         assert!(
             error.starts_with("`layers.[0` is not a valid pattern: unclosed character class"),

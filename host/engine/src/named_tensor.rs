@@ -68,7 +68,7 @@ impl Problems {
 
     /// A tensor of another shape.
     pub(crate) fn shape(&mut self, name: &str, wanted: &Tensor, found: &Tensor) {
-        self.0.push(format!("`{name}` wants {:?}, found {:?}", wanted.size(), found.size()));
+        self.0.push(format!("`{name}` expects {:?}, found {:?}", wanted.size(), found.size()));
     }
 
     /// Tensors that nothing here is called after.
@@ -114,7 +114,7 @@ mod tests {
         let error = load("model", &targets, &source).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the saved model does not match: `b` wants [2], found [1], `c` is missing, `d` is unexpected"
+            "the saved model does not match: `b` expects [2], found [1], `c` is missing, `d` is unexpected"
         );
         assert_eq!(targets[0].tensor, Tensor::from_slice(&[0.0_f32]));
     }

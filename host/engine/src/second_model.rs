@@ -16,7 +16,7 @@ impl Engine {
     /// that the run will draw stay the same.
     ///
     /// # Errors
-    /// There is no such model, it does not take its settings, or not all of the weights fit.
+    /// The model is unknown, its settings are invalid, or not all of the weights match.
     pub fn second_model(
         &self,
         table: Value,

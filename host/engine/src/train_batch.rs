@@ -2,42 +2,44 @@
 
 use tch::{Device, Tensor};
 
-use super::data::Batch;
-use super::engine::Engine;
+use super::data::{Batch, Rank};
+use super::data_parallel::Pass;
+use super::engine::{Engine, rows_of};
 use super::error::Result;
 use super::model::Mode;
 use super::schedule::MicroBatch;
 
 impl Engine {
-    /// Cuts the rows of an iteration into micro-batches whose gradients add up to those of the whole, also where the
-    /// loss says that rows do not count alike. `sizes` are the batches that the rows came in: each is cut by itself.
-    /// Where no label counts, no micro-batch does. Refills `out`.
-    pub fn split(&self, batch: &Batch, sizes: &[i64], out: &mut Vec<MicroBatch>) -> Result<()> {
+    /// Cuts this rank's rows of an iteration into micro-batches whose gradients, over all ranks, add up to those of the whole,
+    /// also where the loss says that rows do not count alike. `sizes` are the rows of the batches over all ranks: each batch is
+    /// cut by itself. Where no label counts, no micro-batch does. Refills `out`, and returns what the whole weighs.
+    pub fn split(&self, batch: &Batch, sizes: &[i64], out: &mut Vec<MicroBatch>) -> Result<f64> {
         out.clear();
         let mut start = 0;
         for rows in sizes {
-            self.schedule().split(start, *rows, out);
-            start += rows;
+            start = self.schedule().split(start, *rows, self.rank(), out);
         }
-        self.weigh(&batch.label, out)
+        self.weigh(&batch.label, sizes.iter().sum(), out)
     }
 
-    /// Gives micro-batches their weights by the labels of all of them.
-    pub fn weigh(&self, labels: &Tensor, parts: &mut [MicroBatch]) -> Result<()> {
+    /// Gives micro-batches their weights by the labels of all of them; the iteration has `rows` rows over all ranks.
+    pub fn weigh(&self, labels: &Tensor, rows: i64, parts: &mut [MicroBatch]) -> Result<f64> {
         // One part weighs one, unless nothing counts; to know that would make the host wait for another device.
-        if parts.len() < 2 && labels.device() != Device::Cpu {
-            return Ok(());
+        if parts.len() < 2 && labels.device() != Device::Cpu && self.rank() == Rank::ONLY {
+            return Ok(rows_of(rows));
         }
-        let whole = self.loss_weight(labels)?;
-        if let [part] = parts {
+        let whole = self.whole_weight(labels, rows)?;
+        if let [part] = parts
+            && self.rank() == Rank::ONLY
+        {
             part.weight = if whole > 0.0 { 1.0 } else { 0.0 };
-            return Ok(());
+            return Ok(whole);
         }
         for part in parts {
             let label = labels.f_narrow(0, part.start, part.rows)?;
             part.weight = if whole > 0.0 { self.loss_weight(&label)? / whole } else { 0.0 };
         }
-        Ok(())
+        Ok(whole)
     }
 
     /// Trains on one batch and gives its loss, as a 0-dim tensor whose value nobody has waited for. For loops of the
@@ -73,7 +75,7 @@ impl Engine {
     fn train_part(&self, batch: &Batch, weight: f64) -> Result<Tensor> {
         let output = self.forward(&batch.input, Mode::Train)?;
         let loss = self.loss(&output, &batch.label)?;
-        self.backward(&loss, weight)?;
+        self.backward(&loss, weight, Pass::Partial)?;
         Ok(loss.f_detach()?)
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn freeze(params: &[NamedTensor], patterns: &[NamePattern]) -> Result
     patterns.iter().try_for_each(|pattern| set(params, pattern, false).map(|_| ()))
 }
 
-/// Has the parameters that a pattern matches trained from here on, or not; gives how many they are.
+/// Freezes or unfreezes the parameters that a pattern matches; returns how many they are.
 fn set(params: &[NamedTensor], pattern: &NamePattern, trainable: bool) -> Result<usize> {
     let meant = |param: &&NamedTensor| pattern.matches(&param.name);
     let count = params.iter().filter(meant).count();
@@ -40,7 +40,7 @@ fn turn(param: &Tensor, trainable: bool) -> Result<()> {
 
 /// Freezing.
 impl Engine {
-    /// Has the parameters whose names match a pattern trained from here on, or not; gives how many they are.
+    /// Freezes or unfreezes the parameters whose names match a pattern; returns how many they are.
     ///
     /// What is frozen keeps its values and its state in the optimizer. What was frozen from the start gets fresh
     /// state. A pattern that matches nothing is an error, and so is one that would freeze the last.
@@ -48,6 +48,9 @@ impl Engine {
         let count = set(self.params(), &NamePattern::parse(pattern)?, trainable)?;
         if trainable {
             self.optimizer_mut().admit()?;
+        }
+        if let Some(parallel) = &self.parallel {
+            parallel.reset();
         }
         Ok(count)
     }

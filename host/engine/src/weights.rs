@@ -91,7 +91,7 @@ impl Engine {
                 None => report.missing.push(name.clone()),
                 Some(found) if found.tensor.size() != tensor.size() => {
                     let (wanted, found) = (tensor.size(), found.tensor.size());
-                    report.mismatched.push(format!("{name}: wants {wanted:?}, found {found:?}"));
+                    report.mismatched.push(format!("{name}: expects {wanted:?}, found {found:?}"));
                 }
                 Some(found) => {
                     values.push(&found.tensor);

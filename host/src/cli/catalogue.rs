@@ -5,7 +5,7 @@ use crate::inventory::Inventory;
 use crate::metrics::{COMPANIONS, METRIC_HOOKS};
 use crate::plugins::{HookManifest, HookType, MetricManifest, MetricType, Source};
 use hookrack_plugin_api::every::Every;
-use hookrack_plugin_api::{Better, Param, ParamType, Presence};
+use hookrack_plugin_api::{Better, OnRanks, Param, ParamType, Presence};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -14,7 +14,7 @@ const HEAD: &str = "\
 Every hook and metric that ships with hookrack, built in or as a bundled plugin. This page is made from their manifests by
 `hookrack plugins --markdown`; `hookrack inspect LIBRARY` prints the same about any library.
 
-Lower levels run first. An entry may also say `name`, `level`, `every`, `phase` and `on_error`: [config.md](config.md).
+Lower levels run first. An entry may also say `name`, `level`, `every`, `phase`, `ranks` and `on_error`: [config.md](config.md).
 ";
 
 /// The page.
@@ -88,6 +88,9 @@ fn facts(out: &mut String, manifest: &HookManifest) {
     if manifest.has_state {
         out.push_str("- state is saved in checkpoints\n");
     }
+    if manifest.ranks == OnRanks::Main {
+        out.push_str("- runs on the main rank\n");
+    }
     if let Some(policy) = manifest.on_error {
         _ = writeln!(out, "- on error `{}`", policy.name());
     }
@@ -117,7 +120,7 @@ fn metric_section(out: &mut String, metric: &MetricType) {
 fn metric_hooks(out: &mut String) {
     for (name, key, metric) in METRIC_HOOKS {
         let what = match metric {
-            None => format!("the metric that `{key}` names"),
+            None => format!("the metric named by `{key}`"),
             Some(metric) => format!(
                 "the metric [`{metric}`](#{}), or for the one that `{key}` names by its type",
                 metric.to_lowercase()
@@ -181,6 +184,7 @@ fn example(ty: &ParamType) -> String {
         ParamType::OneOf(names) => format!("\"{}\"", names.first().map_or("", String::as_str)),
         ParamType::List(_) => "[]".to_owned(),
         ParamType::Table(_) => "{}".to_owned(),
+        ParamType::Model => "{ type = \"…\" }".to_owned(),
         ParamType::Str | ParamType::Path | ParamType::Monitor | ParamType::Any => {
             "\"…\"".to_owned()
         }

@@ -61,7 +61,7 @@ pub(super) fn run(args: &ConfigArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let rows = job.config.explain();
-    let width = |text: fn(&crate::config::Row) -> &str| {
+    let width = |text: fn(&crate::config::SettingOrigin) -> &str| {
         rows.iter().map(|row| text(row).len()).max().unwrap_or(0).min(60)
     };
     let (key, value) = (width(|row| &row.key), width(|row| &row.value));

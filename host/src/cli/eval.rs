@@ -1,8 +1,8 @@
 //! `hookrack eval`: the test points over the test data, with a checkpoint's weights.
 
-use super::ConfigSource;
 use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
+use super::{ConfigSource, ranks};
 use crate::run::atomic;
 use crate::train::{Interrupt, Parts, Trainer};
 use crate::writers::{Console, Writers, leave_terminal};
@@ -31,12 +31,13 @@ pub(super) struct EvalArgs {
 }
 
 pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
+    ranks::check_single("eval")?;
     let job = args.source.job()?;
     let data = &job.config.data;
     if data.test.is_none() && data.tests.is_empty() {
         let help =
             "add a [data.test] section, or set one with -s, such as -s data.test.type=Digits";
-        return Err(job.config.refuse("data", "there is no test data to evaluate on", help).into());
+        return Err(job.config.refuse("data", "no test data to evaluate on", help).into());
     }
     let parts = Parts::build(&job.config)?;
     let mut writers = Writers::default();

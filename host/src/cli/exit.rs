@@ -3,6 +3,7 @@
 use crate::config::{ConfigErrors, ResolvedConfig};
 use crate::inventory::InventoryError;
 use crate::job::JobError;
+use crate::launch::RankFailure;
 use crate::new_plugin::NewPluginError;
 use crate::plugins::LoadError;
 use crate::run::RunDirError;
@@ -26,10 +27,22 @@ const TRAINING: u8 = 5;
 /// Could not write.
 const FILES: u8 = 6;
 
+/// Another rank failed.
+pub(super) const PEER: u8 = 7;
+
+/// Codes of failures that another start would meet again.
+pub(super) const PERMANENT: [u8; 2] = [CONFIG, PLUGIN];
+
 /// Why a command failed.
 pub(super) struct Failure {
     code: u8,
     message: String,
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
 }
 
 impl Failure {
@@ -47,6 +60,11 @@ impl Failure {
         Self::new(TRAINING, message)
     }
 
+    /// Another rank failed or is missing.
+    pub(super) fn peer(message: impl Display) -> Self {
+        Self::new(PEER, message)
+    }
+
     /// A file that was asked for could not be written.
     pub(super) fn could_not_write(path: &Path, error: &std::io::Error) -> Self {
         Self::new(FILES, format!("could not write {}: {error}", path.display()))
@@ -60,6 +78,16 @@ impl Failure {
     /// Interrupted by a signal.
     pub(super) fn interrupted(signal: Signal) -> Self {
         Self::new(signal.exit_code(), format!("interrupted by {}", signal.name()))
+    }
+
+    /// The rank that failed first.
+    pub(super) fn rank(failure: &RankFailure) -> Self {
+        Self::new(failure.exit_code(), failure)
+    }
+
+    /// The ranks could not be started.
+    pub(super) fn launch(error: &std::io::Error) -> Self {
+        Self::new(TRAINING, format!("could not start the ranks: {error}"))
     }
 
     /// No plugin was written.
@@ -147,9 +175,15 @@ impl From<TrainError> for Failure {
             TrainError::Hook(error) if error.point.is_role() => Self::new(TRAINING, error),
             TrainError::Hook(error) => Self::new(HOOK, error),
             error @ TrainError::Step { .. } => Self::new(TRAINING, error),
+            error @ TrainError::Rank(_) => Self::peer(error),
             TrainError::Files(error) => error.into(),
         }
     }
+}
+
+/// The exit code of a rank whose launcher ended before it began.
+pub(super) fn abandoned() -> ExitCode {
+    Failure::training("the launcher of this rank has ended").report(false)
 }
 
 /// As [`code_of`]; a hook that failed before anything was done is shown at its entry in the config.

@@ -7,6 +7,7 @@ use crate::engine::lr::Horizon;
 use crate::hooks::CallbackHook;
 use crate::job::{Job, JobError};
 use crate::provenance::provenance;
+use crate::ranks::Ranks;
 use crate::train::{Parts, Trainer};
 use clap::Args;
 use hookrack_plugin_api::every::Every;
@@ -43,12 +44,16 @@ impl FastDevRun {
     }
 
     /// Reads the config, the data and the model.
-    pub(super) fn load(self, source: &ConfigSource) -> Result<(Job, Parts), Failure> {
+    pub(super) fn load(
+        self,
+        source: &ConfigSource,
+        ranks: &Ranks,
+    ) -> Result<(Job, Parts), Failure> {
         let mut job = source.job()?;
         if self.is_on() {
             // A hook that runs every 100 iterations would not be tried at all.
             for member in &mut job.members {
-                member.seat.when.every = Every::Always;
+                member.spec.when.every = Every::Always;
             }
             // Whatever the period of validation is; without data to validate on nothing comes of it.
             let hook = CallbackHook::new("--fast-dev-run")
@@ -56,7 +61,7 @@ impl FastDevRun {
                 .at(Point::AfterTrainEpoch, hookrack_plugin_api::Trainer::request_validation);
             job.add(hook).map_err(JobError::from)?;
         }
-        let mut parts = Parts::build(&job.config)?;
+        let mut parts = Parts::build_on(&job.config, ranks)?;
         if let Some(batches) = self.batches {
             parts.shorten(&job.config, batches);
         }

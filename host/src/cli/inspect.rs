@@ -7,7 +7,7 @@ use crate::plugins::{self, HookManifest, Library, MetricManifest};
 use crate::run::{RunDirError, checkpoint};
 use clap::Args;
 use hookrack_plugin_api::every::Every;
-use hookrack_plugin_api::{Param, ParamType, Presence};
+use hookrack_plugin_api::{OnRanks, Param, ParamType, Presence};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -88,6 +88,9 @@ fn print_hook(hook: &HookManifest) {
             say!("  {label:<8} {}", words.join(", "));
         }
     }
+    if hook.ranks == OnRanks::Main {
+        say!("  ranks    main");
+    }
     if let Some(policy) = hook.on_error {
         say!("  on error {}", policy.name());
     }
@@ -153,6 +156,7 @@ fn kind(ty: &ParamType) -> String {
         ParamType::OneOf(names) => names.join("|"),
         ParamType::List(item) => format!("[{}]", kind(item)),
         ParamType::Table(_) => "table".into(),
+        ParamType::Model => "model".into(),
         ParamType::Any => "any".into(),
     }
 }

@@ -21,6 +21,7 @@ Exit codes:
   4    a hook failed under on_error = \"abort\"
   5    training failed: model, data or optimizer
   6    a file or standard output could not be written, or a file could not be read
+  7    another rank failed or is gone
   130  interrupted by SIGINT; 143 by SIGTERM or SIGUSR1 (train saves a checkpoint first)"
         )
     };
@@ -37,12 +38,15 @@ mod fast_dev_run;
 mod from_checkpoint;
 mod inspect;
 mod inspect_checkpoint;
+mod launch;
 mod logging;
 mod new_plugin;
 mod plan;
 mod plot_lr;
 mod plugins;
 mod predict;
+mod rank_plan;
+mod ranks;
 mod report;
 mod requeue;
 mod resume;
@@ -97,6 +101,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Train(train::TrainArgs),
+    Launch(launch::LaunchArgs),
     Eval(eval::EvalArgs),
     Predict(predict::PredictArgs),
     Check(check::CheckArgs),
@@ -131,15 +136,22 @@ impl ConfigSource {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
+    if !crate::launch::tether() {
+        return exit::abandoned();
+    }
     let cli = match parse() {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     cli.color.apply();
-    let json = matches!(&cli.command, Command::Train(args) if args.json);
+    let json = match &cli.command {
+        Command::Train(args) => args.json,
+        Command::Launch(args) => args.is_json(),
+        _ => false,
+    };
     let log = logging::start(cli.verbose, json);
-    // What training leaves is its run directory: it goes on without a console.
-    let is_printing_enough = !matches!(cli.command, Command::Train(_));
+    // The result of training is its run directory: it continues without a console.
+    let is_printing_enough = !matches!(cli.command, Command::Train(_) | Command::Launch(_));
     match run(cli.command, &log) {
         Ok(code) if is_printing_enough && code == ExitCode::SUCCESS => printed(),
         Ok(code) => code,
@@ -151,14 +163,17 @@ pub fn main() -> ExitCode {
 fn parse() -> Result<Cli, ExitCode> {
     let command = Cli::command().color(Color::of_args(std::env::args_os()).for_clap());
     let matches = command.try_get_matches();
-    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
-        let told = error.print();
-        if error.use_stderr() {
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX));
-        }
-        crate::stdio::keep(told);
-        printed()
-    })
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| told(&error))
+}
+
+/// Prints help or an error of the command line, and returns its exit code.
+fn told(error: &clap::Error) -> ExitCode {
+    let told = error.print();
+    if error.use_stderr() {
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX));
+    }
+    crate::stdio::keep(told);
+    printed()
 }
 
 /// The exit code of a successful command: its output must have been written.
@@ -172,6 +187,7 @@ fn printed() -> ExitCode {
 fn run(command: Command, log: &logging::LogFile) -> Result<ExitCode, Failure> {
     match command {
         Command::Train(args) => train::run(args, log),
+        Command::Launch(args) => launch::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Check(args) => check::run(&args),

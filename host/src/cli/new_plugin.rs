@@ -19,7 +19,7 @@ pub(super) struct NewPluginArgs {
     /// Name of the plugin, such as grad-watch
     name: String,
 
-    /// What the plugin provides: a hook, a metric, or a hook that takes a role over
+    /// What the plugin provides: a hook, a metric, or a hook with a role
     #[arg(long, value_enum, default_value = "hook")]
     kind: PluginKind,
 

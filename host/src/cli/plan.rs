@@ -2,7 +2,10 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
+use super::rank_plan::RankPlan;
 use crate::job::Job;
+use crate::ranks::Ranks;
+use crate::train::Parts;
 use clap::Args;
 use std::process::ExitCode;
 
@@ -12,10 +15,15 @@ use std::process::ExitCode;
 Examples:
   hookrack plan configs/quickstart.toml
   hookrack plan configs/quickstart.toml -s custom_hooks.0.level=HIGHEST
-  hookrack plan configs/quickstart.toml --json | jq '.[].point'"))]
+  hookrack plan configs/quickstart.toml --json | jq '.[].point'
+  hookrack plan configs/quickstart.toml --ranks 64"))]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     source: ConfigSource,
+
+    /// Print what each of N ranks would do instead: shares of the data, buckets of gradients, memory; no process is started
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    ranks: Option<u32>,
 
     /// Print the table as JSON
     #[arg(long)]
@@ -24,17 +32,20 @@ pub(super) struct PlanArgs {
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
+    if let Some(ranks) = args.ranks {
+        return run_ranks(&job, ranks, args.json);
+    }
     warn_of_stale_reads(&job);
-    let seats = job.seats();
+    let specs = job.specs();
     if args.json {
         let rows: Vec<_> = job
             .plan
             .rows()
             .map(|row| {
                 let hooks: Vec<_> = row
-                    .seats
+                    .specs
                     .iter()
-                    .map(|&i| serde_json::json!({ "hook": seats[i].name, "type": seats[i].type_name, "level": seats[i].level.0, "source": seats[i].source() }))
+                    .map(|&i| serde_json::json!({ "hook": specs[i].name, "type": specs[i].type_name, "level": specs[i].level.0, "source": specs[i].source() }))
                     .collect();
                 serde_json::json!({ "point": row.point.name(), "role": row.point.is_role(), "hooks": hooks })
             })
@@ -48,6 +59,20 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn run_ranks(job: &Job, ranks: u32, json: bool) -> Result<ExitCode, Failure> {
+    // Before the data are read.
+    job.config.check_share(ranks as usize)?;
+    let world = ranks as usize;
+    let parts = Parts::build_on(&job.config, &Ranks { world, ..Ranks::single() })?;
+    let plan = RankPlan::new(&job.config, &parts, world)?;
+    if json {
+        say!("{}", serde_json::to_string_pretty(&plan.json()).unwrap_or_default());
+    } else {
+        plan.lines().iter().for_each(|line| say!("{line}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Warns about values that are read before they are written.
 pub(super) fn warn_of_stale_reads(job: &Job) {
     for read in job.stale_reads() {
@@ -57,15 +82,15 @@ pub(super) fn warn_of_stale_reads(job: &Job) {
 
 /// The table, line by line.
 pub(super) fn lines(job: &Job) -> Vec<String> {
-    let seats = job.seats();
-    let width = seats.iter().map(|seat| seat.name.len()).max().unwrap_or(0);
+    let specs = job.specs();
+    let width = specs.iter().map(|spec| spec.name.len()).max().unwrap_or(0);
     let mut lines = vec![format!("{:<24} {:<12} {:<width$}  FROM", "POINT", "LEVEL", "HOOK")];
     for row in job.plan.rows() {
         let mut point = row.point.name();
-        for &i in &row.seats {
-            let (level, seat) = (seats[i].level.to_string(), seats[i]);
+        for &i in &row.specs {
+            let (level, spec) = (specs[i].level.to_string(), specs[i]);
             let level = if row.point.is_role() { "role".to_owned() } else { level };
-            lines.push(format!("{point:<24} {level:<12} {:<width$}  {}", seat.name, seat.source()));
+            lines.push(format!("{point:<24} {level:<12} {:<width$}  {}", spec.name, spec.source()));
             point = "";
         }
     }

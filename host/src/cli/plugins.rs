@@ -4,7 +4,7 @@ use super::exit::Failure;
 use crate::config::PluginFolders;
 use crate::installation;
 use crate::inventory::Inventory;
-use crate::plugins::{Library, Shelf};
+use crate::plugins::{Library, PluginSet};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
         say!("{}", super::catalogue::markdown(&inventory).trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    list(&folders, &inventory.shelf);
+    list(&folders, &inventory.plugin_set);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -57,21 +57,22 @@ pub(super) fn usual_folders() -> PluginFolders {
 }
 
 /// Folder by folder, in the order in which they are searched.
-fn list(folders: &PluginFolders, shelf: &Shelf) {
+fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
     for dir in folders.dirs.iter().chain(&folders.search) {
         say!("{}{}", dir.display(), if dir.is_dir() { ":" } else { ": no such folder" });
-        for (path, library) in shelf.found_in(dir) {
+        for (path, library) in plugin_set.found_in(dir) {
             library_lines(path, library);
         }
-        for (path, error) in shelf.failed.iter().filter(|(path, _)| path.parent() == Some(dir)) {
+        for (path, error) in plugin_set.failed.iter().filter(|(path, _)| path.parent() == Some(dir))
+        {
             say!("{}  failed to load: {error}", file_name(path));
         }
-        let shadowed = shelf.shadowed.iter().filter(|(path, _)| path.parent() == Some(dir));
+        let shadowed = plugin_set.shadowed.iter().filter(|(path, _)| path.parent() == Some(dir));
         for (path, first) in shadowed {
             say!("{}  not loaded: {} comes first", file_name(path), first.display());
         }
     }
-    if shelf.libraries.is_empty() && shelf.failed.is_empty() {
+    if plugin_set.libraries.is_empty() && plugin_set.failed.is_empty() {
         say!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
     }
 }

@@ -1,9 +1,9 @@
 //! `hookrack predict`: the pred points over the data to predict; the outputs go to a file.
 
-use super::ConfigSource;
 use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
+use super::{ConfigSource, ranks};
 use crate::engine::data::Target;
 use crate::run::{PredictionFormat, Predictions};
 use crate::train::{Interrupt, Parts, Trainer};
@@ -36,6 +36,7 @@ pub(super) struct PredictArgs {
 }
 
 pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
+    ranks::check_single("predict")?;
     let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
     let job = args.source.job()?;
     if let Some(prompt) = &args.sample.prompt {
@@ -44,7 +45,7 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
     if job.config.data.pred.is_none() {
         let help =
             "add a [data.pred] section, or set one with -s, such as -s data.pred.type=Digits";
-        return Err(job.config.refuse("data", "there is no data to predict", help).into());
+        return Err(job.config.refuse("data", "no data to predict", help).into());
     }
     if job.config.data.pred.as_ref().is_some_and(|pred| *pred.loading.shuffle) {
         let why = "predictions are written in the order of the data, and shuffle changes it";

@@ -3,6 +3,7 @@
 use super::exit::Failure;
 use crate::config::ResolvedConfig;
 use crate::engine::lr::Horizon;
+use crate::ranks::{Ranks, Source};
 use crate::run::checkpoint::{self, Checkpoint, Provenance};
 use crate::run::{COMPLETED, Difference, PastRun, RunDir, RunLock, differences};
 use clap::Args;
@@ -24,6 +25,10 @@ pub(super) struct Place {
     /// Resume even if the config differs from the checkpoint's, or a hook rejects its saved state
     #[arg(long, requires = "resume")]
     pub(super) force: bool,
+
+    /// Whether a launcher has started the run before.
+    #[arg(skip)]
+    is_restart: bool,
 }
 
 /// What a run starts from: found, locked and read, with nothing written yet.
@@ -175,6 +180,47 @@ impl Place {
         }
     }
 
+    /// Follows the launcher: trains in the folder that it chose, and resumes there after a restart.
+    ///
+    /// # Errors
+    /// A restart could not know which folder that is.
+    pub(super) fn follow(&mut self, ranks: &Ranks) -> Result<(), Failure> {
+        self.is_restart = ranks.restart > 0;
+        if let Some(folder) = &ranks.run_dir {
+            self.run_dir = Some(folder.clone());
+        }
+        let is_known = self.run_dir.is_some() || self.resume.is_some();
+        if !is_known && (self.is_restart || ranks.max_restarts > 0) {
+            let why = format!(
+                "{} restarts this run, and a restart must find it: add --run-dir DIR, or --resume",
+                ranks.source
+            );
+            // A batch system may queue a job again that is meant to start over.
+            if matches!(ranks.source, Source::Single | Source::Slurm) {
+                tracing::warn!("{why}");
+                return Ok(());
+            }
+            return Err(Failure::usage(why));
+        }
+        if self.is_restart && self.resume.is_none() {
+            self.resume = Some(None);
+        }
+        Ok(())
+    }
+
+    /// Makes the folder of a new run whose name is not given, for a launcher to pass to the ranks.
+    pub(super) fn reserve(&self, config: &ResolvedConfig) -> Result<Option<RunDir>, Failure> {
+        let is_new = match &self.resume {
+            None => true,
+            Some(None) => false,
+            Some(Some(path)) => run_around(path).is_none(),
+        };
+        if self.run_dir.is_some() || !is_new {
+            return Ok(None);
+        }
+        Ok(Some(RunDir::create(&config.run.dir, &config.run.name)?))
+    }
+
     /// Finds what the run starts from. An existing run is locked before anything in it is read.
     pub(super) fn find(
         &self,
@@ -198,6 +244,17 @@ impl Place {
             (Some(run), None) if same(&run, path) => self.newest(&run, horizon, now),
             (Some(run), None) => self.named(&run, path, now),
             // In another folder it is another run, and this one is only read.
+            (_, Some(own)) if self.is_restart && RunDir::holds_run(own) => {
+                match self.newest(own, horizon, now)? {
+                    Search::Run(mut found) => {
+                        if found.checkpoint.is_none() {
+                            found.checkpoint = Some(newest_in(path)?);
+                        }
+                        Ok(Search::Run(found))
+                    }
+                    complete @ Search::Complete(..) => Ok(complete),
+                }
+            }
             (_, own) => {
                 let found = newest_in(path)?;
                 self.compare(&found, now)?;

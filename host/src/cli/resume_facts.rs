@@ -76,7 +76,8 @@ impl Facts {
 /// A file is missing or damaged, or the checkpoint does not match the state of the hooks.
 pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
-    let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint::read(&path)?;
+    let Checkpoint { model, optimizer, engine, hooks, rng, rank_rng, facts } =
+        checkpoint::read(&path)?;
     let held = read_held(held)?;
     compare_saved(&path, &hooks, &held.last)?;
     let mut all = Facts::default();
@@ -86,7 +87,7 @@ pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure
     all.tensors("optimizer", optimizer)?;
     all.tensors("engine", engine.tensors.into_iter().collect())?;
     all.put(When::End, "engine", format!("{:?}", engine.values));
-    all.put(When::End, "random numbers", format!("{rng:?}"));
+    all.put(When::End, "random numbers", format!("{rng:?} {rank_rng:?}"));
     all.put(When::End, "position", format!("{:?}", facts.position));
     for reading in &facts.metrics {
         let name = format!("metric {} {}", reading.phase, reading.name);

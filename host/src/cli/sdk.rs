@@ -6,13 +6,13 @@ use hookrack_sdk::{self as sdk, Parts};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Write the SDK that plugins are built with, or bring one up to date
+/// Write the SDK that plugins are built with, or update one
 #[derive(Args)]
 #[command(after_help = help!("\
 Examples:
   hookrack sdk sdk                      the Rust crate and the C and C++ headers
   hookrack sdk grad-watch/sdk           update the SDK of a plugin
-  hookrack sdk include --headers        the headers alone"))]
+  hookrack sdk include --headers        only the headers"))]
 pub(super) struct SdkArgs {
     /// Directory to write to: a new or empty one, or that of an SDK
     dir: PathBuf,

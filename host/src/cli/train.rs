@@ -5,20 +5,23 @@ use super::fast_dev_run::FastDevRun;
 use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{Place, Search, Start};
-use super::{ConfigSource, summary};
+use super::{ConfigSource, ranks, summary};
 use crate::dispatch::HookCost;
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::provenance::libraries;
+use crate::ranks::Ranks;
 use crate::report;
 use crate::run::{PastRun, Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::stdio;
-use crate::train::{Ending, Interrupt, Limits, Resume, Trainer};
+use crate::train::{Ending, Interrupt, Limits, Parts, Resume, Trainer, first_failure};
+use crate::world::World;
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 /// Train a model; checkpoints, metrics and logs go to a run directory
 #[derive(Args)]
@@ -40,7 +43,7 @@ pub(super) struct TrainArgs {
     set: Vec<String>,
 
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
 
     #[command(flatten)]
     fast: FastDevRun,
@@ -80,9 +83,34 @@ impl HeldFile {
     }
 }
 
+impl TrainArgs {
+    /// Where to stop and where to save.
+    pub(super) fn bounds(&self) -> (Option<u64>, Option<u64>) {
+        (self.until, self.save_at)
+    }
+}
+
 pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
+    let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let source = source(&mut args)?;
-    train(&source, &args, log)
+    if !args.fast.is_on() {
+        args.place.follow(&ranks)?;
+    }
+    train(&source, &args, &ranks, log)
+}
+
+/// Checks the config of a run that others will train.
+pub(super) fn check(args: &mut TrainArgs) -> Result<Job, Failure> {
+    // They say it.
+    let is_quiet = std::mem::replace(&mut args.quiet, true);
+    let source = source(args);
+    args.quiet = is_quiet;
+    source?.job()
+}
+
+/// The folder of a run that others will train, if it is a new one without a given name.
+pub(super) fn reserve(args: &TrainArgs, job: &Job) -> Result<Option<RunDir>, Failure> {
+    if args.fast.is_on() { Ok(None) } else { args.place.reserve(&job.config) }
 }
 
 /// The config, also if `--resume` parsed it as the checkpoint.
@@ -98,11 +126,38 @@ fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
     Ok(ConfigSource { config, set })
 }
 
-fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
-    let (job, mut parts) = args.fast.load(source)?;
+fn train(
+    source: &ConfigSource,
+    args: &TrainArgs,
+    ranks: &Ranks,
+    log: &LogFile,
+) -> Result<ExitCode, Failure> {
+    let (job, parts) = args.fast.load(source, ranks)?;
+    let world = ranks::meet(ranks, &job)?;
+    match &world {
+        Some(world) if !ranks.is_main() => ranks::follow(world, job, parts, args, log),
+        Some(world) => {
+            let trained = lead(source, args, log, (job, parts), Some(world));
+            trained.inspect_err(|failure| ranks::give_up(world, failure))
+        }
+        None => lead(source, args, log, (job, parts), None),
+    }
+}
+
+/// Trains in a run directory: alone, or as rank 0.
+fn lead(
+    source: &ConfigSource,
+    args: &TrainArgs,
+    log: &LogFile,
+    (job, mut parts): (Job, Parts),
+    world: Option<&Rc<World>>,
+) -> Result<ExitCode, Failure> {
     let found = match args.fast.find(&args.place, &job, parts.horizon)? {
         Search::Run(found) => found,
-        Search::Complete(run, past) => return Ok(tell_complete(&run, &past, args)),
+        Search::Complete(run, past) => {
+            world.map_or(Ok(()), |world| ranks::announce_complete(world))?;
+            return Ok(tell_complete(&run, &past, args));
+        }
     };
     // A checkpoint has its own.
     let weights = if found.has_checkpoint() { None } else { parts.load_weights(&job.config)? };
@@ -130,6 +185,10 @@ fn train(source: &ConfigSource, args: &TrainArgs, log: &LogFile) -> Result<ExitC
             return Err(error.into());
         }
     };
+    if let Some(world) = world {
+        ranks::announce(world, &run, start.checkpoint.as_ref().map(|(path, _)| path.as_path()))?;
+        ranks::join(&mut trainer, world, &job.config)?;
+    }
     if let Some((_, checkpoint)) = start.checkpoint.take() {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
@@ -161,16 +220,7 @@ fn drive(
     let finished = finish(&trainer, &ending, &mut record, run, args);
     requeue(&ending);
     let code = code_in(ending, &job.config);
-    match (code, finished) {
-        (Ok(code), Ok(())) => Ok(code),
-        (Ok(_), Err(error)) => Err(error.into()),
-        (Err(first), Ok(())) => Err(first),
-        // The first error is the one to tell.
-        (Err(first), Err(later)) => {
-            tracing::error!("after the failure: {later}");
-            Err(first)
-        }
-    }
+    first_failure(code, finished)
 }
 
 /// Work deferred until every hook of a resumed run has started.
@@ -275,6 +325,9 @@ fn finish(
     record.end(outcome, &why);
     record.set("hook_costs", trainer.costs().iter().map(HookCost::to_json).collect::<Vec<_>>());
     let progress = trainer.context().progress.get();
+    if let Some(costs) = trainer.rank_costs() {
+        record.set("ranks", json!({ "world": progress.world, "hook_costs": costs }));
+    }
     record.set("epoch", progress.epoch);
     record.set("iter", progress.iter);
     record.set("metrics", summary::metrics_json(trainer));

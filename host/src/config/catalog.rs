@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use hookrack_plugin_api::every::Every;
-use hookrack_plugin_api::{OnError, Param};
+use hookrack_plugin_api::{OnError, OnRanks, Param};
 use thiserror::Error;
 
 use super::fixed;
@@ -101,6 +101,8 @@ pub struct HookFacts {
     pub default_on_error: OnError,
     /// The cadence of an entry that names none.
     pub default_every: Every,
+    /// The ranks of an entry that names none.
+    pub default_ranks: OnRanks,
 }
 
 /// One thing that a config can name by `type =`.

@@ -213,9 +213,19 @@ impl<'a> Checker<'a> {
                 let scope = Scope { path: key.to_owned(), shown: format!("`{key}`") };
                 Item::Table(self.table(table, &origin, params, &scope))
             }
+            (ParamType::Model, Item::Table(table)) => Item::Table(self.model(table, key)?),
             _ => return self.wrong_type(node, key, expected(ty)),
         };
         Some(Node { item, origin })
+    }
+
+    /// A model beside the trained one: only the path of its weights is known here, the rest to whoever builds it.
+    fn model(&mut self, table: &Table, key: &str) -> Option<Table> {
+        let mut table = table.clone();
+        for field in table.entries.iter_mut().filter(|field| field.key == "weights") {
+            field.node = self.typed(&field.node, &ParamType::Path, &format!("{key}.weights"))?;
+        }
+        Some(table)
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, key: &str, expected: String) -> Option<Node> {
@@ -298,7 +308,7 @@ impl<'a> Checker<'a> {
 /// Whether a type leaves the form of a value, or of a part of it, to whoever reads it.
 fn has_any(ty: &ParamType) -> bool {
     match ty {
-        ParamType::Any => true,
+        ParamType::Any | ParamType::Model => true,
         ParamType::List(inner) => has_any(inner),
         ParamType::Table(params) => params.iter().any(|param| has_any(&param.ty)),
         _ => false,
@@ -357,6 +367,7 @@ fn expected(ty: &ParamType) -> String {
         ParamType::OneOf(choices) => format!("one of {}", choices.join(", ")),
         ParamType::List(inner) => format!("a list of {}", plural(inner)),
         ParamType::Table(_) => "a table".into(),
+        ParamType::Model => "a table like `[model]`".into(),
         ParamType::Monitor => "the name of a scalar".into(),
         ParamType::Any => "a value".into(),
     }
@@ -371,6 +382,7 @@ fn plural(ty: &ParamType) -> &'static str {
         ParamType::Path => "paths",
         ParamType::List(_) => "lists",
         ParamType::Table(_) => "tables",
+        ParamType::Model => "models",
         ParamType::Monitor => "names of scalars",
         ParamType::Any => "values",
     }

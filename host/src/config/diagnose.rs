@@ -192,15 +192,15 @@ impl ConfigError {
             }
             Self::WrongType { help, .. } => help.clone(),
             Self::NotANumber { .. } => {
-                Some("`nan` compares with nothing; write a real number".into())
+                Some("`nan` is not allowed here; write a real number".into())
             }
             Self::NotFinite { .. } => Some("write a finite number".into()),
             Self::VariableInPath { .. } => {
                 Some("write the path out, or set it with `-s` and let the shell expand it".into())
             }
-            Self::TwoWeights { .. } => Some(
-                "`load_from` is short for [weights] with a path alone: keep one of them".into(),
-            ),
+            Self::TwoWeights { .. } => {
+                Some("`load_from` is short for [weights] with only a path: keep one of them".into())
+            }
             Self::NoLimit { .. } => {
                 Some("add `max_epochs = …` or `max_iters = …` to [train]".into())
             }
@@ -246,7 +246,7 @@ impl ConfigError {
                 Some("the phases are train, val, test, pred, and eval for val and test".into())
             }
             Self::BadName { name, .. } if name::is_number(name) => {
-                Some("digits alone would be the number of an entry; add a letter".into())
+                Some("only digits would be the index of an entry; add a letter".into())
             }
             Self::BadName { .. } => Some(name::RULE.into()),
             Self::DuplicateName { first: Origin::Default, kind: Kind::Metric, .. } => {

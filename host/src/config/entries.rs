@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hookrack_plugin_api::{OnError, Value};
+use hookrack_plugin_api::{OnError, OnRanks, Value};
 
 use super::cadence::{Every, Phases};
 use super::origin::Origin;
@@ -22,6 +22,8 @@ pub struct HookEntry {
     pub on_error: OnError,
     /// How often it runs.
     pub every: Every,
+    /// The ranks that it runs on.
+    pub ranks: OnRanks,
     /// The phases it runs in.
     pub phases: Phases,
     /// Its own parameters, complete.

@@ -28,7 +28,7 @@ pub enum ConfigError {
     Syntax { at: Origin, message: String, help: Option<&'static str> },
     #[error("number `{found}` is too large")]
     NumberTooLarge { at: Origin, found: String },
-    #[error("`{found}` is a date, and no setting takes a date")]
+    #[error("`{found}` is a date, and dates are not supported")]
     DateValue { at: Origin, found: String },
 
     #[error("`_base_` must be a path or a list of paths, found {found}")]
@@ -121,7 +121,7 @@ pub enum ConfigError {
     BadCadence { at: Origin, key: String, fault: CadenceFault },
     #[error("unknown phase `{name}`")]
     UnknownPhase { at: Origin, name: String, nearest: Option<&'static str> },
-    #[error("`{key}` names no phase")]
+    #[error("`{key}` must name at least one phase")]
     NoPhase { at: Origin, key: String },
     #[error("`{name}` cannot be a name")]
     BadName { at: Origin, name: String },
@@ -141,11 +141,11 @@ pub enum ConfigError {
     UnknownDefaultHook { at: Origin, key: String, nearest: Option<String>, valid: Vec<String> },
     #[error("`{key}`: {why}")]
     Refused { at: Origin, key: String, why: String, help: String },
-    #[error("`{key}`: nothing puts `{name}`{}", doubt.why)]
+    #[error("`{key}`: nothing logs `{name}`{}", doubt.why)]
     NeverPut { at: Origin, key: String, name: String, doubt: Box<Doubt> },
     #[error("{why}")]
     NotAttached { at: Origin, why: String },
-    #[error("{} `{name}` ({library}) could not be made: {why}", kind.noun())]
+    #[error("{} `{name}` ({library}) could not be created: {why}", kind.noun())]
     NotMade { at: Origin, kind: Kind, name: String, library: String, why: String },
 }
 

@@ -6,7 +6,7 @@ use super::write::inline;
 
 /// One value: its key path, itself as TOML, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct SettingOrigin {
     /// `train.batch_size`, `custom_hooks.0.momentum`
     pub key: String,
     /// As TOML, on one line.
@@ -17,7 +17,7 @@ pub struct Row {
 
 impl ResolvedConfig {
     /// Every value with its origin, in the order of the resolved config.
-    pub fn explain(&self) -> Vec<Row> {
+    pub fn explain(&self) -> Vec<SettingOrigin> {
         let mut rows = Vec::new();
         for entry in &self.tree.entries {
             explain_node(&entry.key, &entry.node, &mut rows);
@@ -26,7 +26,7 @@ impl ResolvedConfig {
     }
 }
 
-fn explain_node(key: &str, node: &Node, rows: &mut Vec<Row>) {
+fn explain_node(key: &str, node: &Node, rows: &mut Vec<SettingOrigin>) {
     match &node.item {
         Item::Table(table) if !table.entries.is_empty() => {
             for entry in &table.entries {
@@ -38,7 +38,7 @@ fn explain_node(key: &str, node: &Node, rows: &mut Vec<Row>) {
                 explain_node(&format!("{key}.{index}"), node, rows);
             }
         }
-        _ => rows.push(Row {
+        _ => rows.push(SettingOrigin {
             key: key.to_owned(),
             value: inline(node),
             origin: node.origin.to_string(),

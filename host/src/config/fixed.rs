@@ -2,12 +2,13 @@
 //!
 //! The keys of a fixed section come from its struct in `sections.rs`.
 
-use hookrack_plugin_api::{Describe as _, OnError, Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{Describe as _, OnError, OnRanks, Param, ParamType, Presence, Value};
 
 use super::cadence::PHASE_NAMES;
 use super::catalog::Kind;
 use super::sections::{
-    Loading, ParamGroups, PluginsSection, RunSection, TrainSection, WeightsSection,
+    DistributedSection, Loading, ParamGroups, PluginsSection, RunSection, TrainSection,
+    WeightsSection,
 };
 
 /// A section that names a component by `type =`.
@@ -42,7 +43,7 @@ pub(super) const SPLITS: [&str; 4] = ["train", "val", "test", "pred"];
 pub(super) const TESTS: &str = "tests";
 
 /// Every key at the top of a file, in the order in which the resolved config has them.
-pub(super) const TOP_LEVEL: [&str; 13] = [
+pub(super) const TOP_LEVEL: [&str; 14] = [
     "run",
     "model",
     "weights",
@@ -52,6 +53,7 @@ pub(super) const TOP_LEVEL: [&str; 13] = [
     "lr_scheduler",
     "schedule",
     "train",
+    "distributed",
     "plugins",
     "default_hooks",
     "metrics",
@@ -68,6 +70,7 @@ pub(super) fn section_params(key: &str) -> Option<Vec<Param>> {
         "run" => Some(RunSection::params()),
         "weights" => Some(WeightsSection::params()),
         "train" => Some(TrainSection::params()),
+        "distributed" => Some(DistributedSection::params()),
         "plugins" => Some(plugins_params()),
         _ => None,
     }
@@ -100,6 +103,9 @@ const LIBRARY: &str = "The library that provides it: a file in a folder of `plug
                        Default: built in, or else the only library that has the type.";
 const ON_ERROR: &str = "What an error does to the run.";
 
+/// The key of the ranks that a hook runs on.
+pub(super) const RANKS: &str = "ranks";
+
 /// What any hook entry has beside the hook's own parameters.
 fn hook_params() -> Vec<Param> {
     vec![
@@ -118,6 +124,12 @@ fn hook_params() -> Vec<Param> {
         any(
             "every",
             "Run only every n-th iteration or epoch: `\"100it\"`, `\"2ep\"`. Default: the hook's own.",
+        ),
+        param(
+            RANKS,
+            one_of(&OnRanks::BOTH.map(OnRanks::name)),
+            Presence::Optional,
+            "Run on all ranks of a run, or on the main one alone. Default: the hook's own.",
         ),
         any(
             "phase",
@@ -159,7 +171,9 @@ pub(super) fn reserved_params(kind: Kind) -> Vec<Param> {
 
 /// The keys that no entry of a kind may have as a parameter.
 pub(super) fn reserved_keys(kind: Kind) -> Vec<String> {
-    let own = reserved_params(kind).into_iter().map(|param| param.name);
+    // `ranks` came later than plugins with a parameter of that name: it is theirs then.
+    let own =
+        reserved_params(kind).into_iter().map(|param| param.name).filter(|name| name != RANKS);
     own.chain([BASE.to_owned(), DELETE.to_owned()]).collect()
 }
 

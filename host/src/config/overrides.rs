@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_override_is_refused() {
+    fn an_invalid_override_is_refused() {
         for text in ["a", "=3", "a..b=3", "[a]=3", "a b=3", ""] {
             assert!(with("", &[text]).unwrap_err().contains("cannot read override"), "{text}");
         }

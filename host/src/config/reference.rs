@@ -195,6 +195,7 @@ fn type_name(ty: &ParamType) -> String {
             item => format!("list of {}", type_name(item)),
         },
         ParamType::Table(_) => "table".into(),
+        ParamType::Model => "model".into(),
         ParamType::Any => String::new(),
     }
 }

@@ -8,9 +8,11 @@ use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
 use super::scalars::Scalars;
 use super::sections::{
-    Loading, ParamGroups, PluginsSection, RunSection, TrainSection, WeightsSection,
+    DistributedSection, Loading, ParamGroups, PluginsSection, RunSection, TrainSection,
+    WeightsSection,
 };
 use super::tree::{Item, Node, Table};
+use crate::ranks::check_share;
 
 /// The config of a run. After this nothing is defaulted.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct ResolvedConfig {
     pub schedule: Choice,
     /// `[train]`
     pub train: TrainSection,
+    /// `[distributed]`
+    pub distributed: DistributedSection,
     /// `[plugins]`
     pub plugins: PluginsSection,
     /// Default hooks first, then the custom ones in the order of the config.
@@ -99,6 +103,15 @@ impl ResolvedConfig {
         let at = self.origin_of(path);
         let (key, why, help) = (path.to_owned(), why.into(), help.into());
         ConfigErrors::from(ConfigError::Refused { at, key, why, help })
+    }
+
+    /// Divides the batches of training among ranks.
+    ///
+    /// # Errors
+    /// The batch size is not a multiple of the number of ranks.
+    pub fn check_share(&self, ranks: usize) -> Result<(), ConfigErrors> {
+        check_share(*self.data.train.loading.batch_size, ranks)
+            .map_err(|error| self.refuse("data.train.batch_size", error.why(), error.help()))
     }
 
     /// The errors of hooks that fail when they are attached, each shown at its entry.

@@ -19,7 +19,7 @@ pub struct Scalars {
 pub struct Doubt {
     /// False where a hook does not say what it puts, and it may be that one.
     pub is_sure: bool,
-    /// Ends the sentence that begins with `nothing puts`; may be empty.
+    /// Ends the sentence that begins with `nothing logs`; may be empty.
     pub why: &'static str,
     /// The name that was most likely meant.
     pub nearest: Option<String>,
@@ -63,7 +63,7 @@ impl Scalars {
             "val" if !self.validates => {
                 let help =
                     "add a [data.val] section, or name a scalar of training such as `train/loss`";
-                return Err(self.sure(name, ": there is no [data.val]", help));
+                return Err(self.sure(name, ": the config has no [data.val]", help));
             }
             "test" | "pred" => {
                 let help = "name one of training or validation, such as `val/loss`";
@@ -122,7 +122,7 @@ impl Scalars {
         names.dedup();
         match names.as_slice() {
             [] => "a scalar is named by phase and name, such as `val/loss`".to_owned(),
-            names => format!("the run puts {}", names.join(", ")),
+            names => format!("the run logs {}", names.join(", ")),
         }
     }
 }
@@ -149,14 +149,14 @@ mod tests {
     fn a_mistyped_name_has_the_nearest_and_a_phase_without_data_its_reason() {
         let doubt = scalars().expect("val/Acuracy").unwrap_err();
         assert_eq!((doubt.is_sure, doubt.nearest.as_deref()), (true, Some("val/Accuracy")));
-        assert_eq!(doubt.help, "the run puts val/Accuracy, val/loss");
+        assert_eq!(doubt.help, "the run logs val/Accuracy, val/loss");
         let doubt = scalars().expect("hook/emma/x").unwrap_err();
         assert_eq!((doubt.is_sure, doubt.nearest.as_deref()), (true, Some("hook/ema/x")));
         assert!(scalars().expect("train/Accuracy").is_err(), "it is measured in validation alone");
         assert_eq!(scalars().expect("test/Accuracy").unwrap_err().why, " while training");
         assert!(scalars().expect("loss").unwrap_err().help.contains("full name"));
         let none = Scalars { validates: false, ..scalars() };
-        assert_eq!(none.expect("val/loss").unwrap_err().why, ": there is no [data.val]");
+        assert_eq!(none.expect("val/loss").unwrap_err().why, ": the config has no [data.val]");
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn base_schema() -> Value {
 }
 
 fn delete_schema() -> Value {
-    json!({ "type": "boolean", "description": "true drops what a base says about this table" })
+    json!({ "type": "boolean", "description": "true drops this table of the base config" })
 }
 
 /// A fixed section.
@@ -276,6 +276,7 @@ fn type_schema(ty: &ParamType) -> Value {
         ParamType::OneOf(choices) => json!({ "enum": choices }),
         ParamType::List(inner) => json!({ "type": "array", "items": type_schema(inner) }),
         ParamType::Table(params) => object(&param_schemas(params)),
+        ParamType::Model => json!({ "type": "object", "required": ["type"] }),
         ParamType::Any => json!({}),
     }
 }

@@ -15,6 +15,9 @@ const MOST_THREADS: u32 = 1024;
 /// More batches than any epoch should wait for. Whether they fit into memory is known once the data is read.
 const MOST_AHEAD: u32 = 65_536;
 
+/// More than any model's gradients.
+const MOST_MEGABYTES: u32 = 1_000_000;
+
 /// `[run]`: where the files of the run go.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct RunSection {
@@ -47,8 +50,8 @@ pub struct TrainSection {
     #[param(default = Arithmetic::Fp32)]
     pub precision: Arithmetic,
     /// `graph` runs the model as TorchScript graphs; the numbers are the same.
-    #[param(default = Mode::Eager)]
-    pub mode: Mode,
+    #[param(default = ExecutionMode::Eager)]
+    pub mode: ExecutionMode,
     /// Batches per iteration: their gradients are accumulated for one optimizer step.
     #[param(default = 1, min = 1)]
     pub accumulate_grad_batches: u64,
@@ -158,6 +161,20 @@ pub struct Loading {
     pub prefetch: usize,
 }
 
+/// `[distributed]`: how several ranks train together. It means nothing for a single process.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct DistributedSection {
+    /// Find parameters that the loss does not depend on before each backward pass, and send zeros for them; without it such a parameter is an error that names it.
+    #[param(default = false)]
+    pub find_unused_parameters: bool,
+    /// Send gradients in half precision: half the traffic, and rounded sums.
+    #[param(default = false)]
+    pub fp16_compression: bool,
+    /// Megabytes (2^20 bytes) of gradients that are sent at once.
+    #[param(default = 25.0, min = 0.001, max = MOST_MEGABYTES)]
+    pub bucket_mb: f64,
+}
+
 /// `[plugins]`: where plugin libraries are.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PluginsSection {
@@ -171,7 +188,7 @@ pub struct PluginsSection {
 /// How a model runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum ExecutionMode {
     /// Operator by operator.
     Eager,
     /// As a compiled graph.

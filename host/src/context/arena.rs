@@ -19,16 +19,16 @@ pub enum Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HandleError {
     /// Handle 0.
-    #[error("the tensor handle is 0: there is no tensor here")]
+    #[error("the tensor handle is 0: no tensor here")]
     None,
-    /// It is no longer valid.
+    /// Released, or its iteration has ended.
     #[error(
         "the tensor handle is stale: it was released, or its iteration has ended (keep() returns one that stays valid)"
     )]
     Stale,
 }
 
-struct Slot {
+struct Entry {
     generation: u32,
     tensor: Option<(Tensor, Lease)>,
 }
@@ -36,7 +36,7 @@ struct Slot {
 /// Tensors by handle. Slots are reused, so that a steady state allocates nothing.
 #[derive(Default)]
 pub struct Arena {
-    slots: Vec<Slot>,
+    entries: Vec<Entry>,
     free: Vec<u32>,
     iteration: Vec<HrTensor>,
     owned: usize,
@@ -46,12 +46,12 @@ impl Arena {
     /// Adds a tensor and returns its handle.
     pub fn insert(&mut self, tensor: Tensor, lease: Lease) -> HrTensor {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { generation: 0, tensor: None });
-            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+            self.entries.push(Entry { generation: 0, tensor: None });
+            u32::try_from(self.entries.len() - 1).unwrap_or(u32::MAX)
         });
-        let slot = &mut self.slots[index as usize];
-        slot.tensor = Some((tensor, lease));
-        let handle = HrTensor(u64::from(slot.generation) << 32 | u64::from(index + 1));
+        let entry = &mut self.entries[index as usize];
+        entry.tensor = Some((tensor, lease));
+        let handle = HrTensor(u64::from(entry.generation) << 32 | u64::from(index + 1));
         match lease {
             Lease::Run => {}
             Lease::Iteration => self.iteration.push(handle),
@@ -64,23 +64,23 @@ impl Arena {
         let (generation, number) = (handle.0 >> 32, handle.0 & 0xffff_ffff);
         let index =
             usize::try_from(number.checked_sub(1).ok_or(HandleError::None)?).unwrap_or(usize::MAX);
-        match self.slots.get(index) {
-            Some(slot) if u64::from(slot.generation) == generation => Ok(index),
+        match self.entries.get(index) {
+            Some(entry) if u64::from(entry.generation) == generation => Ok(index),
             _ => Err(HandleError::Stale),
         }
     }
 
     /// The tensor of a handle.
     pub fn tensor(&self, handle: HrTensor) -> Result<&Tensor, HandleError> {
-        let slot = &self.slots[self.index(handle)?];
-        slot.tensor.as_ref().map(|(tensor, _)| tensor).ok_or(HandleError::Stale)
+        let entry = &self.entries[self.index(handle)?];
+        entry.tensor.as_ref().map(|(tensor, _)| tensor).ok_or(HandleError::Stale)
     }
 
     fn clear(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        if let Some((_, lease)) = slot.tensor.take() {
+        let entry = &mut self.entries[index];
+        if let Some((_, lease)) = entry.tensor.take() {
             self.owned -= usize::from(lease == Lease::Owned);
-            slot.generation = slot.generation.wrapping_add(1);
+            entry.generation = entry.generation.wrapping_add(1);
             self.free.push(u32::try_from(index).unwrap_or(u32::MAX));
         }
     }
@@ -88,7 +88,7 @@ impl Arena {
     /// Releases a handle owned by the caller; others are ignored.
     pub fn release(&mut self, handle: HrTensor) {
         let Ok(index) = self.index(handle) else { return };
-        if matches!(self.slots[index].tensor, Some((_, Lease::Owned))) {
+        if matches!(self.entries[index].tensor, Some((_, Lease::Owned))) {
             self.clear(index);
         }
     }
@@ -109,13 +109,13 @@ impl Arena {
 
     /// The tensors that plugins keep.
     pub fn owned(&self) -> impl Iterator<Item = &Tensor> {
-        let tensors = self.slots.iter().filter_map(|slot| slot.tensor.as_ref());
+        let tensors = self.entries.iter().filter_map(|entry| entry.tensor.as_ref());
         tensors.filter(|(_, lease)| *lease == Lease::Owned).map(|(tensor, _)| tensor)
     }
 
     /// The number of tensors.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.entries.len() - self.free.len()
     }
 
     /// Whether there is no tensor.

@@ -1,7 +1,7 @@
 //! Calls of hooks and the loop to the engine, on the current tensors.
 
 use super::Context;
-use crate::engine::{EngineError, LossScaling, Mode};
+use crate::engine::{EngineError, LossScaling, Mode, Pass};
 use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use hookrack_plugin_api::{Phase, Point};
 use tch::Tensor;
@@ -54,8 +54,12 @@ impl Context {
         Ok(())
     }
 
-    /// The denominator of the mean of the current loss.
+    /// The denominator of the mean of the current loss: on this rank while micro-batches run, then on all ranks together.
     pub fn loss_weight(&self) -> Result<f64, EngineError> {
+        let is_whole = self.phase() == Phase::Train && self.gradients.get() != Gradients::Adding;
+        if is_whole && self.world.get().is_some() {
+            return Ok(self.whole_weight.get());
+        }
         self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
     }
 
@@ -70,14 +74,25 @@ impl Context {
         self.grads.borrow_mut().outdate();
         self.current.borrow_mut().set(SLOT_GRAD_NORM, None);
         if self.gradients.get() == Gradients::Adding {
-            return self.engine.borrow().backward(&loss, self.micro_weight.get());
+            return self.backward_part(&loss);
         }
         self.gradients.set(Gradients::Unclipped);
-        let scaling = self.engine.borrow_mut().backward_again(&loss)?;
+        let scaling = self.engine.borrow_mut().backward_again(&loss, self.own_weight.get())?;
         if let Some(scaling) = scaling.filter(|scaling| scaling.skipped) {
             self.put_loss_scaling(scaling);
         }
         Ok(())
+    }
+
+    /// Differentiates the loss of a micro-batch. The last one of a rank without a label that counts still takes part in the sum
+    /// over ranks.
+    fn backward_part(&self, loss: &Tensor) -> Result<(), EngineError> {
+        let (engine, weight) = (self.engine.borrow(), self.micro_weight.get());
+        let is_awaited = self.world.get().is_some() && self.pass.get() == Pass::Last;
+        if weight == 0.0 && is_awaited {
+            return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?);
+        }
+        engine.backward(loss, weight, self.pass.get())
     }
 
     /// Unscales the gradients of all micro-batches. From here on they are those of the whole batch.

@@ -23,10 +23,11 @@ pub use phase_clock::PhaseClock;
 pub use requests::{Requests, Stop};
 
 use crate::engine::model::Model;
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Engine, EngineError, Pass};
 use crate::events::{EventStorage, Key, MetricValues, Sample};
 use crate::progress::{Progress, SharedProgress};
 use crate::run::RunDirError;
+use crate::world::World;
 use crate::writers::Writers;
 use engine_calls::Gradients;
 use hookrack_plugin_api::abi::{HrTensor, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
@@ -79,6 +80,14 @@ pub struct Context {
     pub own_pass: RefCell<OwnPass>,
     /// The weight of the current micro-batch in the batch.
     pub micro_weight: Cell<f64>,
+    /// What the mean of the iteration's loss is taken over, on all ranks.
+    pub whole_weight: Cell<f64>,
+    /// The weight of this rank's rows in the batch.
+    pub own_weight: Cell<f64>,
+    /// Whether the current micro-batch is the last of the iteration.
+    pub pass: Cell<Pass>,
+    /// The other ranks, in a run of several.
+    pub world: OnceCell<Rc<World>>,
     /// Whether any label of the iteration counts. If none does, backward passes add nothing.
     pub counts: Cell<bool>,
     /// Whether a hook has changed the batch since it was fetched.
@@ -129,6 +138,10 @@ impl Context {
             forward_role: RefCell::default(),
             own_pass: RefCell::default(),
             micro_weight: Cell::new(1.0),
+            whole_weight: Cell::new(0.0),
+            own_weight: Cell::new(1.0),
+            pass: Cell::new(Pass::Last),
+            world: OnceCell::new(),
             counts: Cell::new(true),
             batch_changed: Cell::new(false),
             gradients: Cell::new(Gradients::Adding),
@@ -152,6 +165,19 @@ impl Context {
         self.progress.get().phase
     }
 
+    /// The tensor of a handle.
+    ///
+    /// # Errors
+    /// The handle is not valid.
+    pub fn tensor(&self, handle: HrTensor) -> Result<Tensor, HandleError> {
+        self.arena.borrow().tensor(handle).map(Tensor::shallow_clone)
+    }
+
+    /// A handle of a tensor, for a caller who releases it.
+    pub fn hand_over(&self, tensor: Tensor) -> HrTensor {
+        self.arena.borrow_mut().insert(tensor, Lease::Owned)
+    }
+
     /// Sets the next batch, or the next part of one.
     pub fn set_batch(&self, input: Tensor, label: Option<Tensor>) {
         let mut current = self.current.borrow_mut();
@@ -168,7 +194,7 @@ impl Context {
     pub fn change_batch(&self, slot: u32, tensor: Tensor, what: &str) -> Result<(), String> {
         let mut current = self.current.borrow_mut();
         let rows = |tensor: &Tensor| tensor.size().first().copied();
-        let old = current.tensor(slot).ok_or_else(|| format!("there is no {what} to change"))?;
+        let old = current.tensor(slot).ok_or_else(|| format!("no {what} to change"))?;
         let (old, new) = (rows(old), rows(&tensor));
         if old != new {
             return Err(format!(

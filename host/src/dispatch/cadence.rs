@@ -20,8 +20,7 @@ impl When {
 
     /// Whether nothing is ever filtered: the common case, which is skipped in a call.
     pub fn is_always(&self) -> bool {
-        let is_each = matches!(self.every, Every::Always | Every::Iters(1) | Every::Epochs(1));
-        is_each && self.phases == Phases::ALL
+        self.every.is_each() && self.phases == Phases::ALL
     }
 
     /// Whether a hook runs at this occurrence of a point.
@@ -32,12 +31,7 @@ impl When {
         }
         let phase = progress.phase;
         let iter = if phase == Phase::Train { progress.iter } else { progress.inner_iter };
-        self.phases.contains(phase)
-            && match self.every {
-                Every::Always => true,
-                Every::Iters(n) => pace != Pace::Iter || iter.is_multiple_of(n),
-                Every::Epochs(n) => progress.epoch.is_multiple_of(n),
-            }
+        self.phases.contains(phase) && self.every.is_due(pace, progress.epoch, iter)
     }
 }
 

@@ -3,8 +3,8 @@
 //! Manifests declare what a hook reads and writes. A reader that runs first sees the previous value: a logger one
 //! step behind, a checkpoint judged by the last epoch's metric.
 
+use super::hook_spec::HookSpec;
 use super::plan::Plan;
-use super::seat::Seat;
 use hookrack_plugin_api::Point;
 use std::fmt;
 
@@ -43,19 +43,19 @@ impl fmt::Display for StaleRead {
 }
 
 /// Every value that some hook reads before another writes it.
-pub fn stale_reads(plan: &Plan, seats: &[&Seat]) -> Vec<StaleRead> {
+pub fn stale_reads(plan: &Plan, specs: &[&HookSpec]) -> Vec<StaleRead> {
     let mut found: Vec<StaleRead> = Vec::new();
     for row in plan.rows().filter(|row| !row.point.is_role()) {
-        for (at, &reader) in row.seats.iter().enumerate() {
-            for &writer in &row.seats[at + 1..] {
-                note(&mut found, row.point, seats[reader], seats[writer]);
+        for (at, &reader) in row.specs.iter().enumerate() {
+            for &writer in &row.specs[at + 1..] {
+                note(&mut found, row.point, specs[reader], specs[writer]);
             }
         }
     }
     found
 }
 
-fn note(found: &mut Vec<StaleRead>, point: Point, reader: &Seat, writer: &Seat) {
+fn note(found: &mut Vec<StaleRead>, point: Point, reader: &HookSpec, writer: &HookSpec) {
     for value in reader.reads.iter().filter(|value| writer.writes.contains(value)) {
         let names = |read: &StaleRead| {
             read.value == *value && read.reader.0 == reader.name && read.writer.0 == writer.name
@@ -76,11 +76,11 @@ fn note(found: &mut Vec<StaleRead>, point: Point, reader: &Seat, writer: &Seat) 
 mod tests {
     use super::*;
     use crate::dispatch::When;
-    use hookrack_plugin_api::{Level, OnError};
+    use hookrack_plugin_api::{Level, OnError, OnRanks};
 
-    fn seat(name: &str, level: i64, points: &[Point], reads: &[&str], writes: &[&str]) -> Seat {
+    fn spec(name: &str, level: i64, points: &[Point], reads: &[&str], writes: &[&str]) -> HookSpec {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        Seat {
+        HookSpec {
             name: name.into(),
             type_name: name.into(),
             level: Level(level),
@@ -89,50 +89,51 @@ mod tests {
             points: points.to_vec(),
             on_error: OnError::Abort,
             when: When::ALWAYS,
+            ranks: OnRanks::All,
             reads: words(reads),
             writes: words(writes),
         }
     }
 
-    fn main() -> Seat {
+    fn main() -> HookSpec {
         let roles = [
             Point::OnIterForward,
             Point::OnIterBackward,
             Point::OnOptimizerStep,
             Point::OnLrAdjust,
         ];
-        seat("main", 1, &roles, &[], &[])
+        spec("main", 1, &roles, &[], &[])
     }
 
-    fn found(seats: &[Seat]) -> Vec<String> {
-        let plan = Plan::new(seats).unwrap();
-        let seats: Vec<_> = seats.iter().collect();
-        stale_reads(&plan, &seats).iter().map(ToString::to_string).collect()
+    fn found(specs: &[HookSpec]) -> Vec<String> {
+        let plan = Plan::new(specs).unwrap();
+        let specs: Vec<_> = specs.iter().collect();
+        stale_reads(&plan, &specs).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_reader_before_its_writer_is_named_with_both_levels() {
         let points = [Point::AfterTrainIter, Point::AfterTrainEpoch];
-        let seats = [
+        let specs = [
             main(),
-            seat("board", 10, &points, &["loss"], &[]),
-            seat("loss", 20, &points, &[], &["loss", "events"]),
+            spec("logger", 10, &points, &["loss"], &[]),
+            spec("loss", 20, &points, &[], &["loss", "events"]),
         ];
-        let expected = "`board` (level 10) reads loss before `loss` (level 20) writes it at after_train_iter, \
-                        after_train_epoch: it sees the previous value; give `board` a level above 20, or \
+        let expected = "`logger` (level 10) reads loss before `loss` (level 20) writes it at after_train_iter, \
+                        after_train_epoch: it sees the previous value; give `logger` a level above 20, or \
                         `loss` one below 10";
-        assert_eq!(found(&seats), [expected]);
+        assert_eq!(found(&specs), [expected]);
     }
 
     #[test]
     fn the_right_order_other_points_and_other_values_are_fine() {
-        let seats = [
+        let specs = [
             main(),
-            seat("loss", 5, &[Point::AfterTrainIter], &[], &["loss"]),
-            seat("board", 10, &[Point::AfterTrainIter], &["loss", "lr"], &[]),
-            seat("late", 20, &[Point::AfterTrainEpoch], &[], &["loss"]),
-            seat("rate", 30, &[Point::AfterTrainIter], &[], &["rate"]),
+            spec("loss", 5, &[Point::AfterTrainIter], &[], &["loss"]),
+            spec("logger", 10, &[Point::AfterTrainIter], &["loss", "lr"], &[]),
+            spec("late", 20, &[Point::AfterTrainEpoch], &[], &["loss"]),
+            spec("rate", 30, &[Point::AfterTrainIter], &[], &["rate"]),
         ];
-        assert!(found(&seats).is_empty());
+        assert!(found(&specs).is_empty());
     }
 }

@@ -1,20 +1,20 @@
 //! From levels to calls: who runs at which point, in which order, at what cost, and what an error does.
 //!
-//! A [`Seat`] is a configured hook and its points. [`Plan`] orders all seats into one table before the
+//! A [`HookSpec`] is a configured hook and its points. [`Plan`] orders all specs into one table before the
 //! first step; `hookrack plan` prints it. [`Rack`] holds the live instances and calls them by that table.
 
 mod cadence;
 mod cost;
 mod dataflow;
 mod failure;
+mod hook_spec;
 mod plan;
 mod rack;
-mod seat;
 
 pub use cadence::When;
 pub use cost::{Cost, HookCost};
 pub use dataflow::{StaleRead, stale_reads};
 pub use failure::{FailureKind, HookError};
-pub use plan::{Plan, PlanError, Row};
+pub use hook_spec::HookSpec;
+pub use plan::{Plan, PlanError, PointOrder};
 pub use rack::{Attached, Rack};
-pub use seat::Seat;

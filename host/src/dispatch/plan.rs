@@ -1,27 +1,27 @@
 //! The table of hooks per point, in order. Built once, before the first step.
 
-use super::seat::Seat;
+use super::hook_spec::HookSpec;
 use hookrack_plugin_api::Point;
 use thiserror::Error;
 
 /// The hooks of each point.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    rows: Vec<Row>,
+    rows: Vec<PointOrder>,
 }
 
-/// The hooks of one point, as indices into the seats, in the order in which they run.
+/// The hooks of one point, as indices into the specs, in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct PointOrder {
     /// The point.
     pub point: Point,
     /// The point as which they are called: a phase's forward role may be taken by a hook for all phases.
     pub called_as: Point,
     /// The hooks that run there.
-    pub seats: Vec<usize>,
+    pub specs: Vec<usize>,
 }
 
-/// Why there is no valid plan.
+/// Why a plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// Two hooks want the same role.
@@ -68,35 +68,35 @@ const NEEDED: [Point; 4] =
     [Point::OnTrainForward, Point::OnIterBackward, Point::OnOptimizerStep, Point::OnLrAdjust];
 
 impl Plan {
-    /// Orders the seats: by level, default hooks first among equals, then as they were configured.
-    pub fn new(seats: &[Seat]) -> Result<Self, PlanError> {
+    /// Orders the specs: by level, default hooks first among equals, then as they were configured.
+    pub fn new(specs: &[HookSpec]) -> Result<Self, PlanError> {
         let mut names = std::collections::BTreeSet::new();
-        if let Some(twin) = seats.iter().find(|seat| !names.insert(&seat.name)) {
+        if let Some(twin) = specs.iter().find(|spec| !names.insert(&spec.name)) {
             return Err(PlanError::TwoOfOneName { name: twin.name.clone() });
         }
-        let mut order: Vec<usize> = (0..seats.len()).collect();
-        order.sort_by_key(|&i| (seats[i].level, !seats[i].is_default, i));
+        let mut order: Vec<usize> = (0..specs.len()).collect();
+        order.sort_by_key(|&i| (specs[i].level, !specs[i].is_default, i));
         let mut rows = Vec::with_capacity(Point::COUNT);
         for &point in Point::ALL {
-            let wanting = order.iter().copied().filter(|&i| seats[i].points.contains(&point));
+            let wanting = order.iter().copied().filter(|&i| specs[i].points.contains(&point));
             let mut called_as = point;
-            let seats = if point.is_role() {
-                let provider = provider(seats, point)?;
+            let specs = if point.is_role() {
+                let provider = provider(specs, point)?;
                 called_as = provider.map_or(point, |(_, role)| role);
-                if let Some((seat, role)) = provider
-                    && !seats[seat].when.is_always()
+                if let Some((spec, role)) = provider
+                    && !specs[spec].when.is_always()
                 {
-                    return Err(PlanError::ThinnedRole { hook: seats[seat].name.clone(), role });
+                    return Err(PlanError::ThinnedRole { hook: specs[spec].name.clone(), role });
                 }
-                provider.into_iter().map(|(seat, _)| seat).collect()
+                provider.into_iter().map(|(spec, _)| spec).collect()
             } else if point.is_reversed() {
-                let mut seats: Vec<_> = wanting.collect();
-                seats.reverse();
-                seats
+                let mut specs: Vec<_> = wanting.collect();
+                specs.reverse();
+                specs
             } else {
                 wanting.collect()
             };
-            rows.push(Row { point, called_as, seats });
+            rows.push(PointOrder { point, called_as, specs });
         }
         let plan = Self { rows };
         match NEEDED.into_iter().find(|role| plan.at(*role).is_empty()) {
@@ -107,7 +107,7 @@ impl Plan {
 
     /// The hooks at a point.
     pub fn at(&self, point: Point) -> &[usize] {
-        self.rows.get(point.code() as usize).map_or(&[], |row| &row.seats)
+        self.rows.get(point.code() as usize).map_or(&[], |row| &row.specs)
     }
 
     /// The point as which the hooks of a point are called.
@@ -117,8 +117,8 @@ impl Plan {
 
     /// The points that have hooks, in the order in which a run reaches them. `on_iter_forward` is not among them: it is
     /// called in the place of the phases' own forward roles.
-    pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        let called = |row: &&Row| !row.seats.is_empty() && row.point != Point::OnIterForward;
+    pub fn rows(&self) -> impl Iterator<Item = &PointOrder> {
+        let called = |row: &&PointOrder| !row.specs.is_empty() && row.point != Point::OnIterForward;
         let mut rows: Vec<_> = self.rows.iter().filter(called).collect();
         rows.sort_by_key(|row| row.point.place());
         rows.into_iter()
@@ -127,7 +127,7 @@ impl Plan {
 
 /// The one hook of a role: a configured one before the built-in one, and for a forward pass a phase's own
 /// role before the general one.
-fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
+fn provider(specs: &[HookSpec], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
     let general = match role {
         Point::OnTrainForward | Point::OnValForward | Point::OnPredForward => {
             Some(Point::OnIterForward)
@@ -136,11 +136,11 @@ fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanE
     };
     for yielding in [false, true] {
         for role in [Some(role), general].into_iter().flatten() {
-            let mut providers = (0..seats.len())
-                .filter(|&i| seats[i].yields() == yielding && seats[i].points.contains(&role));
+            let mut providers = (0..specs.len())
+                .filter(|&i| specs[i].yields() == yielding && specs[i].points.contains(&role));
             match (providers.next(), providers.next()) {
                 (Some(first), Some(second)) => {
-                    let [first, second] = [first, second].map(|i| seats[i].name.clone());
+                    let [first, second] = [first, second].map(|i| specs[i].name.clone());
                     return Err(PlanError::TwoProviders { role, first, second });
                 }
                 (Some(one), None) => return Ok(Some((one, role))),
@@ -155,10 +155,10 @@ fn provider(seats: &[Seat], role: Point) -> Result<Option<(usize, Point)>, PlanE
 mod tests {
     use super::*;
     use crate::dispatch::When;
-    use hookrack_plugin_api::{Level, OnError};
+    use hookrack_plugin_api::{Level, OnError, OnRanks};
 
-    fn seat(name: &str, level: i64, is_default: bool, points: &[Point]) -> Seat {
-        Seat {
+    fn spec(name: &str, level: i64, is_default: bool, points: &[Point]) -> HookSpec {
+        HookSpec {
             name: name.into(),
             type_name: name.into(),
             level: Level(level),
@@ -167,53 +167,54 @@ mod tests {
             points: points.to_vec(),
             on_error: OnError::Abort,
             when: When::ALWAYS,
+            ranks: OnRanks::All,
             reads: Vec::new(),
             writes: Vec::new(),
         }
     }
 
-    fn main() -> Seat {
+    fn main() -> HookSpec {
         let roles = [
             Point::OnIterForward,
             Point::OnIterBackward,
             Point::OnOptimizerStep,
             Point::OnLrAdjust,
         ];
-        seat("main", 30, true, &roles)
+        spec("main", 30, true, &roles)
     }
 
-    fn names(seats: &[Seat], point: Point) -> Vec<String> {
-        let plan = Plan::new(seats).unwrap();
-        plan.at(point).iter().map(|&i| seats[i].name.clone()).collect()
+    fn names(specs: &[HookSpec], point: Point) -> Vec<String> {
+        let plan = Plan::new(specs).unwrap();
+        plan.at(point).iter().map(|&i| specs[i].name.clone()).collect()
     }
 
     #[test]
     fn lower_levels_run_first_and_defaults_before_custom_ones_of_equal_level() {
         let p = [Point::AfterIter, Point::OnDetach];
-        let seats = [
+        let specs = [
             main(),
-            seat("b", 30, false, &p),
-            seat("huge", i64::MAX, false, &p),
-            seat("a", 30, true, &p),
-            seat("highest", 0, false, &p),
-            seat("negative", i64::MIN, false, &p),
-            seat("c", 30, false, &p),
+            spec("b", 30, false, &p),
+            spec("huge", i64::MAX, false, &p),
+            spec("a", 30, true, &p),
+            spec("highest", 0, false, &p),
+            spec("negative", i64::MIN, false, &p),
+            spec("c", 30, false, &p),
         ];
         let order = ["negative", "highest", "a", "b", "c", "huge"];
-        assert_eq!(names(&seats, Point::AfterIter), order);
+        assert_eq!(names(&specs, Point::AfterIter), order);
         let mut reversed = order;
         reversed.reverse();
-        assert_eq!(names(&seats, Point::OnDetach), reversed);
+        assert_eq!(names(&specs, Point::OnDetach), reversed);
     }
 
     #[test]
     fn a_configured_hook_takes_a_role_from_the_built_in_one() {
-        let seats = [main(), seat("mine", 90, false, &[Point::OnTrainForward])];
-        assert_eq!(names(&seats, Point::OnTrainForward), ["mine"]);
-        assert_eq!(names(&seats, Point::OnValForward), ["main"]);
-        let seats = [main(), seat("mine", 90, false, &[Point::OnIterForward])];
+        let specs = [main(), spec("mine", 90, false, &[Point::OnTrainForward])];
+        assert_eq!(names(&specs, Point::OnTrainForward), ["mine"]);
+        assert_eq!(names(&specs, Point::OnValForward), ["main"]);
+        let specs = [main(), spec("mine", 90, false, &[Point::OnIterForward])];
         for role in [Point::OnTrainForward, Point::OnValForward, Point::OnPredForward] {
-            assert_eq!(names(&seats, role), ["mine"]);
+            assert_eq!(names(&specs, role), ["mine"]);
         }
     }
 
@@ -228,8 +229,8 @@ mod tests {
     #[test]
     fn two_providers_or_none_are_errors_that_name_the_role() {
         let role = [Point::OnLrAdjust];
-        let seats = [main(), seat("one", 1, false, &role), seat("two", 2, false, &role)];
-        let error = Plan::new(&seats).unwrap_err().to_string();
+        let specs = [main(), spec("one", 1, false, &role), spec("two", 2, false, &role)];
+        let error = Plan::new(&specs).unwrap_err().to_string();
         assert!(
             error.contains("on_lr_adjust") && error.contains("`one`") && error.contains("`two`"),
             "{error}"

@@ -2,11 +2,12 @@
 
 use super::cost::{Cost, HookCost};
 use super::failure::{FailureKind, HookError};
+use super::hook_spec::HookSpec;
 use super::plan::Plan;
-use super::seat::Seat;
 use crate::plugins::{ForwardHolder, Instance};
 use crate::progress::{Progress, SharedProgress};
 use crate::torch::profiler;
+use crate::world::World;
 use hookrack_plugin_api::abi::HrStatus;
 use hookrack_plugin_api::{OnError, Point};
 use quanta::Clock;
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// A hook of a run.
 pub struct Attached {
     /// Its configuration and points.
-    pub seat: Seat,
+    pub spec: HookSpec,
     /// The live instance.
     pub instance: Instance,
     /// Whether it was disabled after a failure.
@@ -38,11 +39,13 @@ pub struct Rack {
     // Where a point's entries begin; the next point's begin where they end.
     starts: [u32; Point::COUNT + 1],
     progress: Rc<SharedProgress>,
+    // Where other ranks read which hook this one is in.
+    world: Option<Rc<World>>,
     clock: Clock,
 }
 
 impl Rack {
-    /// A rack of hooks, ordered by a plan made from their seats.
+    /// A rack of hooks, ordered by a plan made from their specs.
     pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<SharedProgress>) -> Self {
         let mut entries = Vec::new();
         let mut starts = [0; Point::COUNT + 1];
@@ -51,12 +54,17 @@ impl Rack {
             entries.extend(plan.at(point).iter().map(|&hook| Entry {
                 hook: number(hook),
                 called_as: plan.called_as(point),
-                filtered: !hooks[hook].seat.when.is_always(),
+                filtered: !hooks[hook].spec.when.is_always(),
                 cost: Cost::default(),
             }));
             starts[point.code() as usize + 1] = number(entries.len());
         }
-        Self { hooks, entries, starts, progress, clock: Clock::new() }
+        Self { hooks, entries, starts, progress, world: None, clock: Clock::new() }
+    }
+
+    /// Tells other ranks from here on which hook this one is in.
+    pub fn report_to(&mut self, world: Rc<World>) {
+        self.world = Some(world);
     }
 
     /// The hook in the training forward role, for other hooks to run it.
@@ -64,9 +72,9 @@ impl Rack {
         let code = Point::OnTrainForward.code() as usize;
         let entries = &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize];
         let entry = entries.first()?;
-        let Attached { seat, instance, .. } = &self.hooks[entry.hook as usize];
-        let is_default = seat.is_default && seat.library.is_none();
-        Some(ForwardHolder::new(instance, &seat.name, seat.source(), is_default, entry.called_as))
+        let Attached { spec, instance, .. } = &self.hooks[entry.hook as usize];
+        let is_default = spec.is_default && spec.library.is_none();
+        Some(ForwardHolder::new(instance, &spec.name, spec.source(), is_default, entry.called_as))
     }
 
     /// The hooks, in the order in which they were given.
@@ -129,16 +137,19 @@ impl Rack {
         for entry in &mut self.entries[first..last] {
             let attached = &mut self.hooks[entry.hook as usize];
             if attached.disabled
-                || (entry.filtered && !attached.seat.when.allows(point, &self.progress.get()))
+                || (entry.filtered && !attached.spec.when.allows(point, &self.progress.get()))
             {
                 continue;
+            }
+            if let Some(world) = &self.world {
+                world.position().at_call(point, entry.hook);
             }
             let status = attached.instance.on_point(entry.called_as);
             let now = self.clock.raw();
             entry.cost.add(now.wrapping_sub(before));
             if tracing::enabled!(tracing::Level::TRACE) {
                 let spent = self.clock.delta(before, now);
-                trace(&attached.seat.name, point, spent, &self.progress.get());
+                trace(&attached.spec.name, point, spent, &self.progress.get());
             }
             before = now;
             if status != HrStatus::OK {
@@ -158,7 +169,7 @@ impl Rack {
     fn walk_in_ranges(&mut self, point: Point, first: usize, last: usize) -> Result<(), HookError> {
         let _point = profiler::Range::begin(point.name());
         for entry in first..last {
-            let hook = &self.hooks[self.entries[entry].hook as usize].seat.name;
+            let hook = &self.hooks[self.entries[entry].hook as usize].spec.name;
             let _hook = profiler::Range::begin(&format!("{hook}: {point}"));
             self.walk(point, entry, entry + 1, false)?;
         }
@@ -170,7 +181,7 @@ impl Rack {
         let mut costs: Vec<_> = self
             .hooks
             .iter()
-            .map(|h| HookCost { name: h.seat.name.clone(), points: Vec::new() })
+            .map(|h| HookCost { name: h.spec.name.clone(), points: Vec::new() })
             .collect();
         for &point in Point::ALL {
             let code = point.code() as usize;
@@ -192,8 +203,8 @@ impl Attached {
     fn error(&self, point: Point, status: HrStatus, progress: &Progress) -> HookError {
         let kind = if status == HrStatus::PANIC { FailureKind::Panic } else { FailureKind::Error };
         HookError {
-            hook: self.seat.name.clone(),
-            source_name: self.seat.source(),
+            hook: self.spec.name.clone(),
+            source_name: self.spec.source(),
             point,
             epoch: progress.epoch,
             iter: progress.iter,
@@ -212,8 +223,8 @@ impl Attached {
     ) -> Result<(), HookError> {
         let error = self.error(point, status, progress);
         let kind = error.kind;
-        let policy = self.seat.on_error;
-        // What panicked is in no state to be called again, whatever the policy.
+        let policy = self.spec.on_error;
+        // A hook that panicked is never called again, regardless of the policy.
         self.disabled = kind == FailureKind::Panic || policy == OnError::Disable;
         // Nobody can stand in for a role.
         if policy == OnError::Abort || point.is_role() {

@@ -63,7 +63,7 @@ pub struct MetricValues {
 
 impl MetricValues {
     /// The entry of a metric's value. Created at the first value; found without allocating after that.
-    pub fn slot(
+    pub fn register(
         &mut self,
         phase: Phase,
         name: &str,
@@ -73,10 +73,10 @@ impl MetricValues {
     ) -> usize {
         let known =
             self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
-        if let Some(slot) = known {
+        if let Some(index) = known {
             // One that comes from a checkpoint may not know it.
-            self.entries[slot].better = better;
-            return slot;
+            self.entries[index].better = better;
+            return index;
         }
         let name = if suffix.is_empty() { name.to_owned() } else { format!("{name}.{suffix}") };
         let scoped = format!("{}/{name}", phase.name());
@@ -96,15 +96,15 @@ impl MetricValues {
     }
 
     /// Stores the value of a batch; returns its key for the writers.
-    pub fn put_step(&mut self, slot: usize, value: f64) -> Key {
-        let entry = &mut self.entries[slot];
+    pub fn put_step(&mut self, index: usize, value: f64) -> Key {
+        let entry = &mut self.entries[index];
         entry.step = Some(value);
         entry.step_key
     }
 
     /// Stores the value of a whole pass; returns its key for the writers.
-    pub fn put_epoch(&mut self, slot: usize, value: f64, epoch: u64) -> Key {
-        let entry = &mut self.entries[slot];
+    pub fn put_epoch(&mut self, index: usize, value: f64, epoch: u64) -> Key {
+        let entry = &mut self.entries[index];
         entry.last = Some(value);
         let is_best = entry.better.is_some_and(|better| match entry.best {
             Some((best, _)) => better.is_better(value, best),
@@ -142,8 +142,8 @@ impl MetricValues {
             let better = |higher| if higher { Better::Higher } else { Better::Lower };
             let (phase, better) =
                 (Phase::from_code(value.phase), value.higher_is_better.map(better));
-            let slot = self.slot(phase, &value.name, "", better, events);
-            let entry = &mut self.entries[slot];
+            let index = self.register(phase, &value.name, "", better, events);
+            let entry = &mut self.entries[index];
             (entry.step, entry.last) = (value.step, value.last);
             entry.best = value.best.map(|best| (best, value.best_epoch));
         }
@@ -179,10 +179,10 @@ mod tests {
     fn values_are_kept_by_phase_name_and_suffix() {
         let (mut metrics, mut events) = (MetricValues::default(), EventStorage::default());
         let better = Some(Better::Higher);
-        let plain = metrics.slot(Phase::Val, "F1", "", better, &mut events);
-        let macro_ = metrics.slot(Phase::Val, "F1", "macro", better, &mut events);
+        let plain = metrics.register(Phase::Val, "F1", "", better, &mut events);
+        let macro_ = metrics.register(Phase::Val, "F1", "macro", better, &mut events);
         assert_ne!(plain, macro_);
-        assert_eq!(metrics.slot(Phase::Val, "F1", "macro", better, &mut events), macro_);
+        assert_eq!(metrics.register(Phase::Val, "F1", "macro", better, &mut events), macro_);
         let key = metrics.put_epoch(macro_, 0.5, 1);
         assert_eq!(events.series(key).unwrap().name().as_ref(), "val/F1.macro");
         assert_eq!(metrics.value(Phase::Val, "F1.macro", false), Some(0.5));
@@ -194,9 +194,9 @@ mod tests {
     fn nan_is_never_best() {
         for (better, best) in [(Better::Higher, 0.7), (Better::Lower, 0.2)] {
             let (mut metrics, mut events) = (MetricValues::default(), EventStorage::default());
-            let slot = metrics.slot(Phase::Val, "x", "", Some(better), &mut events);
+            let index = metrics.register(Phase::Val, "x", "", Some(better), &mut events);
             for (epoch, value) in [f64::NAN, 0.7, 0.2, f64::NAN].into_iter().enumerate() {
-                metrics.put_epoch(slot, value, epoch as u64);
+                metrics.put_epoch(index, value, epoch as u64);
             }
             let value = metrics.iter().next().unwrap();
             assert!(value.last.is_some_and(f64::is_nan));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_numbers_is_no_picture() {
+    fn a_vector_is_not_an_image() {
         let error = image(&Tensor::from_slice(&[1u8, 2])).unwrap_err().to_string();
         assert!(error.ends_with("channels, not [2]"), "{error}");
     }

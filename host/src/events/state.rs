@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_and_means_go_on_where_they_were() {
+    fn medians_and_means_continue_where_they_were() {
         let mut events = EventStorage::default();
         let (loss, lr) = (events.key("train/loss", true), events.key("train/lr", false));
         let sample =

@@ -1,4 +1,4 @@
-//! `AutogradAnomalyDetectHook`: which operator made a loss or gradient that is no number, and where it went.
+//! `AutogradAnomalyDetectHook`: which operator produced a NaN loss or gradient, and where it was used.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -1,7 +1,7 @@
 //! `BestCheckpointer`: a checkpoint whenever a value is better than ever, and only the best ones stay.
 
 use super::checkpoint_name;
-use super::monitored::{self, Mode};
+use super::monitored::{self, MonitorMode};
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 
@@ -13,7 +13,7 @@ pub(super) struct BestCheckpointer {
     val_metric: String,
     /// Whether lower or higher values are better; `auto` asks the metric.
     #[param(default)]
-    mode: Mode,
+    mode: MonitorMode,
     /// How many of the best checkpoints to keep.
     #[param(default = 1, min = 1)]
     top_k: u64,

@@ -1,7 +1,7 @@
 //! `CheckPointHook`: says when a checkpoint is due and which ones stay; the loop has the slot for it, after validation.
 
 use super::best_checkpointer::BestSoFar;
-use super::monitored::{self, Mode};
+use super::monitored::{self, MonitorMode};
 use super::{checkpoint_folder, checkpoint_name, weights_file};
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ pub(super) struct CheckPointHook {
     save_best: String,
     /// Whether lower or higher values are better; `auto` asks the metric.
     #[param(default)]
-    mode: Mode,
+    mode: MonitorMode,
     /// How many of the best checkpoints to keep.
     #[param(default = 1, min = 1)]
     top_k: u64,
@@ -55,7 +55,7 @@ pub(super) struct CheckPointHook {
     /// Prefix of a second name for each checkpoint: with `model`, `model_0000020` links to `iter_0000020`.
     #[param(default, alias = "file_prefix", check = checkpoint_name::is_part)]
     prefix: String,
-    /// Suffix of the second name, or of the first where there is no prefix: `iter_0000020-a`.
+    /// Suffix of the second name, or of the first without a prefix: `iter_0000020-a`.
     #[param(default, check = checkpoint_name::is_part)]
     suffix: String,
     /// Folder and second name in one: `ckpt/{epoch}-{iter}` links to a checkpoint as `epoch=2-iter=0000020`.

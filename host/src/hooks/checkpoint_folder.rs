@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, absolute};
 
-/// Has `checkpoints` of a run directory lead to `folder`, which is made where it does not exist. A relative one is
+/// Makes `checkpoints` of a run directory a link to `folder`, which is created if missing. A relative one is
 /// relative to where the program was started.
 pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
     let failed =

@@ -1,6 +1,7 @@
 //! `EarlyStoppingHook`: ends a run that no longer gets better.
 
-use super::monitored::{self, Mode};
+use super::monitored::{self, MonitorMode};
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 
 /// Stops training when a monitored value has stopped improving.
@@ -11,7 +12,7 @@ pub(super) struct EarlyStoppingHook {
     monitor: String,
     /// Whether lower or higher values are better; `auto` asks the metric.
     #[param(default, alias = "rule")]
-    mode: Mode,
+    mode: MonitorMode,
     /// Checks without improvement after which training stops.
     #[param(default = 5, min = 1)]
     patience: u64,
@@ -36,14 +37,9 @@ struct Patient {
 
 impl Patient {
     /// Takes a value in. NaN is never better.
-    fn look(&mut self, value: f64, higher_is_better: bool, min_delta: f64) {
-        let gain = |best: f64| if higher_is_better { value - best } else { best - value };
-        let is_better = match self.best {
-            _ if value.is_nan() => false,
-            None => true,
-            Some(best) => gain(best) > min_delta,
-        };
-        if is_better {
+    fn look(&mut self, value: f64, better: Better, min_delta: f64) {
+        let margin = f64::from(Better::sign(Some(better))) * min_delta;
+        if better.is_better(value, self.best.map_or(f64::NAN, |best| best + margin)) {
             (self.best, self.waited) = (Some(value), 0);
         } else {
             self.waited += 1;
@@ -55,10 +51,10 @@ impl EarlyStoppingHook {
     fn look(&mut self, t: &mut Trainer) -> Result<()> {
         let name = &self.monitor;
         let Some(now) = monitored::expect(t, name, self.mode)? else { return Ok(()) };
-        self.patient.look(now.value, now.higher_is_better, self.min_delta);
-        let reached = self.stopping_threshold.is_some_and(|goal| {
-            if now.higher_is_better { now.value >= goal } else { now.value <= goal }
-        });
+        let better = Better::of(now.higher_is_better);
+        self.patient.look(now.value, better, self.min_delta);
+        let reached =
+            self.stopping_threshold.is_some_and(|goal| !better.is_better(goal, now.value));
         if self.check_finite && !now.value.is_finite() {
             return t.request_stop(&format!("{name} is {}", now.value));
         }
@@ -118,7 +114,7 @@ mod tests {
     fn waited(values: &[f64], higher: bool, min_delta: f64) -> u64 {
         let mut patient = Patient::default();
         for value in values {
-            patient.look(*value, higher, min_delta);
+            patient.look(*value, Better::of(higher), min_delta);
         }
         patient.waited
     }

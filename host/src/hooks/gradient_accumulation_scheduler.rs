@@ -47,7 +47,7 @@ mod tests {
     use super::{are_pairs, parts};
 
     #[test]
-    fn what_is_no_pair_is_refused() {
+    fn an_invalid_pair_is_refused() {
         assert!(are_pairs(&[vec![1, 2], vec![3, 4]]).is_ok() && are_pairs(&[]).is_ok());
         for other in [vec![1], vec![1, 2, 3], vec![0, 2], vec![2, 0]] {
             assert!(are_pairs(&[vec![1, 1], other]).unwrap_err().contains("is not a pair"));

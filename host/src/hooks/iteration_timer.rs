@@ -24,6 +24,7 @@ pub(super) struct IterationTimerHook {
 
 #[hook(
     level = 16,
+    ranks = "main",
     aliases = "IterationTimer",
     reads = "time",
     writes = "events, train/time, train/data_time, train/epoch_time"

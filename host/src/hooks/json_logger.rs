@@ -10,7 +10,7 @@ pub(super) struct JsonLoggerHook {
     log_dir: String,
 }
 
-#[hook(level = HIGHEST, on_error = "abort")]
+#[hook(level = HIGHEST, ranks = "main", on_error = "abort")]
 impl Hook for JsonLoggerHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         t.open_writer("json", &self.log_dir)

@@ -37,7 +37,7 @@ impl Mean {
 }
 
 impl LossHook {
-    /// Says once that the loss is no number any more, and once that it is one again.
+    /// Warns once when the loss becomes NaN or infinite, and once when it is finite again.
     fn tell_not_finite(&mut self, loss: f64, t: &Trainer) {
         if loss.is_finite() == self.is_told {
             let (iter, epoch) = (t.iter(), t.epoch());
@@ -105,8 +105,11 @@ impl Hook for LossHook {
     }
 
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        let mut total = [self.eval.sum, self.eval.weight];
+        t.all_reduce_numbers(&mut total, Reduction::Sum)?;
+        let [sum, weight] = total;
         let key = t.scalar_key("loss", false)?;
-        t.put(key, self.eval.sum / self.eval.weight)
+        t.put(key, sum / weight)
     }
 
     // A checkpoint may be taken in the middle of an epoch; there is none within an evaluation.

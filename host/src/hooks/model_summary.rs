@@ -19,13 +19,13 @@ pub(super) struct ModelSummary {
 }
 
 /// A parameter or buffer.
-struct Row {
+struct LayerRow {
     name: String,
     shape: Vec<i64>,
     bytes: u64,
 }
 
-impl Row {
+impl LayerRow {
     fn of(name: String, tensor: &Tensor) -> Result<Self> {
         let view = tensor.view()?;
         let count: i64 = view.shape().iter().product();
@@ -64,7 +64,7 @@ fn operations(flops: u64) -> String {
     format!("{value:.3} TFLOP")
 }
 
-fn table(params: &[Row], buffers: &[Row], most: usize) -> String {
+fn table(params: &[LayerRow], buffers: &[LayerRow], most: usize) -> String {
     let width = params.iter().map(|row| row.name.len()).max().unwrap_or(0).max(9);
     let mut out = format!("\n{:<width$}  {:<20} {:>14}\n", "parameter", "shape", "numbers");
     for row in params.iter().take(most) {
@@ -74,8 +74,8 @@ fn table(params: &[Row], buffers: &[Row], most: usize) -> String {
     if params.len() > most {
         _ = writeln!(out, "and {} more", params.len() - most);
     }
-    let numbers: u64 = params.iter().map(Row::numbers).sum();
-    let bytes = |rows: &[Row]| rows.iter().map(|row| row.bytes).sum::<u64>();
+    let numbers: u64 = params.iter().map(LayerRow::numbers).sum();
+    let bytes = |rows: &[LayerRow]| rows.iter().map(|row| row.bytes).sum::<u64>();
     _ = write!(
         out,
         "{} parameters in {} tensors: {} bytes, as many again for gradients; {} bytes of buffers",
@@ -87,8 +87,12 @@ fn table(params: &[Row], buffers: &[Row], most: usize) -> String {
     out
 }
 
-fn listed(names: Vec<String>, tensors: &impl AsTensors) -> Result<Vec<Row>> {
-    names.into_iter().zip(tensors.iter()).map(|(name, tensor)| Row::of(name, &tensor)).collect()
+fn listed(names: Vec<String>, tensors: &impl AsTensors) -> Result<Vec<LayerRow>> {
+    names
+        .into_iter()
+        .zip(tensors.iter())
+        .map(|(name, tensor)| LayerRow::of(name, &tensor))
+        .collect()
 }
 
 impl ModelSummary {
@@ -117,7 +121,7 @@ impl ModelSummary {
     }
 }
 
-#[hook(level = HIGHEST, reads = "params")]
+#[hook(level = HIGHEST, ranks = "main", reads = "params")]
 impl Hook for ModelSummary {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         let params = listed(t.param_names()?, &t.params())?;
@@ -144,7 +148,7 @@ mod tests {
     fn a_table_has_each_parameter_and_the_sums() {
         let row = |name: &str, shape: &[i64]| {
             let bytes = 4 * shape.iter().product::<i64>().unsigned_abs();
-            Row { name: name.into(), shape: shape.to_vec(), bytes }
+            LayerRow { name: name.into(), shape: shape.to_vec(), bytes }
         };
         let params = [row("net.0.weight", &[64, 784]), row("net.0.bias", &[64])];
         let text = table(&params, &[row("mean", &[8])], 1);

@@ -4,8 +4,8 @@ use hookrack_plugin_api::prelude::*;
 
 /// Which of two values is better.
 #[derive(Clone, Copy, Debug, Default, Settings, PartialEq)]
-pub(super) enum Mode {
-    /// As the metric says; of what is no metric, a loss or an error is better lower.
+pub(super) enum MonitorMode {
+    /// As the metric says; for other scalars, a lower loss or error is better.
     #[default]
     Auto,
     /// The lower one.
@@ -28,7 +28,7 @@ pub(super) fn phase_of(name: &str) -> Option<Phase> {
 }
 
 /// Reads a value by its full name; `None` before there is one.
-pub(super) fn read(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading>> {
+pub(super) fn read(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Reading>> {
     let metric = match parts(name) {
         Some((phase, short)) => t.metric(phase, short)?,
         None => None,
@@ -43,7 +43,7 @@ pub(super) fn read(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading
 
 /// Reads a value after a pass that should have put it. One of the validation that was just made is there or never will be;
 /// another may come later, which is said.
-pub(super) fn expect(t: &Trainer, name: &str, mode: Mode) -> Result<Option<Reading>> {
+pub(super) fn expect(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Reading>> {
     let reading = read(t, name, mode)?;
     if reading.is_none() {
         ensure!(
@@ -64,7 +64,7 @@ fn present(t: &Trainer, beginning: &str) -> Result<String> {
 }
 
 /// Whether a higher value is better, which is known before there is one.
-pub(super) fn higher_is_better(t: &Trainer, name: &str, mode: Mode) -> Result<bool> {
+pub(super) fn higher_is_better(t: &Trainer, name: &str, mode: MonitorMode) -> Result<bool> {
     let metric = match parts(name) {
         Some((phase, short)) => t.metric_object(phase, short)?,
         None => None,
@@ -78,13 +78,13 @@ fn parts(name: &str) -> Option<(Phase, &str)> {
 }
 
 /// Whether higher is better, from the setting, else from the metric, else from the name.
-fn direction(name: &str, mode: Mode, metric: Option<bool>) -> Result<bool> {
+fn direction(name: &str, mode: MonitorMode, metric: Option<bool>) -> Result<bool> {
     match (mode, metric) {
-        (Mode::Max, _) => Ok(true),
-        (Mode::Min, _) => Ok(false),
-        (Mode::Auto, Some(higher)) => Ok(higher),
-        (Mode::Auto, None) if name.contains("loss") || name.contains("error") => Ok(false),
-        (Mode::Auto, None) => {
+        (MonitorMode::Max, _) => Ok(true),
+        (MonitorMode::Min, _) => Ok(false),
+        (MonitorMode::Auto, Some(higher)) => Ok(higher),
+        (MonitorMode::Auto, None) if name.contains("loss") || name.contains("error") => Ok(false),
+        (MonitorMode::Auto, None) => {
             bail!(
                 "it is not known whether a higher `{name}` is better: set mode = \"min\" or \"max\""
             )
@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn the_setting_wins_over_the_metric_and_the_metric_over_the_name() {
-        assert!(!direction("val/Accuracy", Mode::Min, Some(true)).unwrap());
-        assert!(direction("val/my_loss", Mode::Auto, Some(true)).unwrap());
-        assert!(!direction("val/loss", Mode::Auto, None).unwrap());
-        let error = direction("val/x", Mode::Auto, None).unwrap_err().to_string();
+        assert!(!direction("val/Accuracy", MonitorMode::Min, Some(true)).unwrap());
+        assert!(direction("val/my_loss", MonitorMode::Auto, Some(true)).unwrap());
+        assert!(!direction("val/loss", MonitorMode::Auto, None).unwrap());
+        let error = direction("val/x", MonitorMode::Auto, None).unwrap_err().to_string();
         assert!(error.contains("`val/x`") && error.contains("mode"), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! `NaNGuard`: ends a run whose loss or gradients are no numbers any more, before they reach the parameters.
+//! `NaNGuard`: ends a run whose loss or gradients become NaN or infinite, before they reach the parameters.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -31,7 +31,7 @@ impl ProgressBar {
     }
 }
 
-#[hook(level = 53, aliases = "TqdmCallback", reads = "events")]
+#[hook(level = 53, ranks = "main", aliases = "TqdmCallback", reads = "events")]
 impl Hook for ProgressBar {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         t.show_progress(&self.scalars)

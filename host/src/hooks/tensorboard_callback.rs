@@ -72,7 +72,7 @@ impl Setting for Freq {
     }
 }
 
-#[hook(level = 52, reads = "events, metrics", on_error = "abort")]
+#[hook(level = 52, ranks = "main", reads = "events, metrics", on_error = "abort")]
 impl Hook for TensorBoardCallback {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         t.open_writer("tensorboard", &self.log_dir)

@@ -11,7 +11,7 @@ pub(super) struct TensorboardLoggerHook {
     log_dir: String,
     /// Ranks of the processes that write; a single process has rank 0. Default: all.
     ranks: Option<Vec<u32>>,
-    /// The group that `ranks` counts in. A process that trains alone is number 0 of each.
+    /// The group that `ranks` counts in. In a run of one process its rank is 0 in each.
     #[param(default)]
     parallel_mode: ParallelMode,
 }
@@ -34,7 +34,7 @@ enum ParallelMode {
     Pipeline,
 }
 
-#[hook(level = HIGHEST, aliases = "TensorboardHook", on_error = "abort")]
+#[hook(level = HIGHEST, ranks = "main", aliases = "TensorboardHook", on_error = "abort")]
 impl Hook for TensorboardLoggerHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         if self.ranks.as_ref().is_some_and(|ranks| !ranks.contains(&t.rank())) {

@@ -67,7 +67,7 @@ impl Timer {
     }
 }
 
-#[hook(level = 57, on_error = "abort")]
+#[hook(level = 57, ranks = "main", on_error = "abort")]
 impl Hook for Timer {
     fn on_attach(&mut self, _t: &mut Trainer) -> Result<()> {
         // It was checked when it was read.

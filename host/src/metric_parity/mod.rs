@@ -77,13 +77,13 @@ fn settings(json: &Json) -> Value {
 }
 
 /// A metric in a run, and the point at which the run is.
-struct Seat {
+struct Subject {
     context: Rc<Context>,
     instance: Instance,
     name: String,
 }
 
-impl Seat {
+impl Subject {
     fn new(context: &Rc<Context>, case: &Json) -> Self {
         let name = case["metric"].as_str().unwrap().to_owned();
         let all = METRICS.iter().map(|table| MetricType::built_in(table).unwrap());
@@ -139,23 +139,23 @@ fn every_metric_agrees_with_its_golden_value_and_again_after_a_reset() {
     let (golden, context) = (golden(), context());
     for case in golden["cases"].as_array().unwrap() {
         let batches = batches(&golden, case);
-        let mut seat = Seat::new(&context, case);
+        let mut subject = Subject::new(&context, case);
         for pass in ["first pass", "second pass"] {
-            seat.fire(Point::BeforeValEpoch);
-            seat.update_all(batches);
-            agree(case, seat.value(), pass);
+            subject.fire(Point::BeforeValEpoch);
+            subject.update_all(batches);
+            agree(case, subject.value(), pass);
             // Reading changes nothing.
-            agree(case, seat.value(), "read twice");
+            agree(case, subject.value(), "read twice");
         }
     }
 }
 
 #[test]
-fn a_pass_that_was_saved_in_its_middle_goes_on_elsewhere_to_the_same_value() {
+fn a_pass_saved_in_the_middle_continues_elsewhere_to_the_same_value() {
     let (golden, context) = (golden(), context());
     for case in golden["cases"].as_array().unwrap() {
         let batches = batches(&golden, case);
-        let (mut first, mut second) = (Seat::new(&context, case), Seat::new(&context, case));
+        let (mut first, mut second) = (Subject::new(&context, case), Subject::new(&context, case));
         let (begin, rest) = batches.split_at(batches.len() / 2);
         first.update_all(begin);
         let state = gather(&context, |writer| first.instance.save_state(writer)).unwrap();
@@ -190,12 +190,12 @@ fn two_metrics_of_one_type_have_values_of_their_own() {
         let settings = Value::Table([("k".to_owned(), k.into())].into_iter().collect());
         let instance =
             Instance::metric(&metric, name, Phase::Val.into(), &settings, &context).unwrap();
-        let mut seat = Seat { context: Rc::clone(&context), instance, name: name.to_owned() };
-        seat.update_all(batches);
-        seat.value();
+        let mut subject = Subject { context: Rc::clone(&context), instance, name: name.to_owned() };
+        subject.update_all(batches);
+        subject.value();
     }
-    let board = context.metrics.borrow();
-    let value = |name| board.value(Phase::Val, name, false).unwrap();
+    let metrics = context.metrics.borrow();
+    let value = |name| metrics.value(Phase::Val, name, false).unwrap();
     assert!(value("top") < 1.0 && (value("all") - 1.0).abs() < 1e-12);
-    assert!(board.value(Phase::Val, "RecallAtK", false).is_none());
+    assert!(metrics.value(Phase::Val, "RecallAtK", false).is_none());
 }

@@ -11,7 +11,7 @@ pub(super) struct Auroc {
     ranked: Ranked,
 }
 /// The share of pairs of a sample of the class and one of another that stand in the right order; equal scores are half
-/// right. `None` where there is no such pair.
+/// right. `None` without such a pair.
 pub(super) fn area(ranking: &[(f64, bool)]) -> Option<f64> {
     let (mut found, mut right) = (0.0, 0.0);
     let mut others = 0.0;

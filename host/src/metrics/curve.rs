@@ -3,8 +3,6 @@
 use super::kept_scores::Ranking;
 use hookrack_plugin_api::prelude::*;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 /// The folder of the run directory that the files go to; the report looks there.
 const FOLDER: &str = "curves";
@@ -64,12 +62,13 @@ impl Curves {
             let image = t.tensor(&self.pixels(axes.diagonal), &[3, side, side])?;
             t.put_image(&name, &image)?;
         }
-        let Some(run_dir) = t.run_dir().filter(|_| t.rank() == 0) else { return Ok(()) };
+        if t.run_dir().is_none() || t.rank() != 0 {
+            return Ok(());
+        }
         let title = format!("{}/{name}", t.phase().name());
-        let file = format!("{}_{name}.json", t.phase().name());
-        // A picture that cannot be kept is no reason to end a run.
-        if let Err(error) = write(&run_dir.join(FOLDER), &file, &self.json(&title, t.iter(), axes))
-        {
+        let file = format!("{FOLDER}/{}_{name}.json", t.phase().name());
+        // A picture that cannot be kept does not end a run.
+        if let Err(error) = t.write_file(&file, self.json(&title, t.iter(), axes)) {
             warn!("the report will lack the curve of {title}: {error}");
         }
         Ok(())
@@ -118,18 +117,6 @@ fn thinned(points: &[(f64, f64)]) -> Points {
     let last = points.len().saturating_sub(1);
     let kept = points.iter().enumerate().filter(|(at, _)| at % gap == 0 || *at == last);
     kept.map(|(_, point)| *point).collect()
-}
-
-/// A file that is there whole or not at all.
-fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
-    let (path, temporary) = (folder.join(file), folder.join(format!(".{file}.tmp")));
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&temporary, text))
-        .and_then(|()| fs::rename(&temporary, &path));
-    written.map_err(|error| {
-        _ = fs::remove_file(&temporary);
-        Error::new(format!("cannot write {}: {error}", path.display()))
-    })
 }
 
 /// A square picture, a plane for each colour.

@@ -44,7 +44,7 @@ impl<'a> Classified<'a> {
     /// Each row with its class; ignored ones are left out.
     ///
     /// # Errors
-    /// A label is no class.
+    /// A label is not a class.
     pub(super) fn rows(&self) -> impl Iterator<Item = Result<(&'a [f32], usize)>> {
         let (classes, ignored) = (self.classes(), self.ignored);
         let rows = self.scores.chunks_exact(self.width.max(1)).zip(self.labels);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_is_no_class_is_refused_and_an_ignored_one_left_out() {
+    fn an_invalid_label_is_refused_and_an_ignored_one_left_out() {
         let (scores, width): (&[f32], _) = (&[0.0, 1.0, 1.0, 0.0], 2);
         let batch = |labels, ignored| Classified { scores, width, labels, ignored };
         assert_eq!(batch(&[-100, 1], -100).rows().count(), 1);

@@ -39,7 +39,7 @@ pub enum Kind {
     Hook,
     /// A metric.
     Metric,
-    /// A hook that takes a role over.
+    /// A hook with a role.
     Role,
 }
 
@@ -70,7 +70,7 @@ pub enum NewPluginError {
         /// The folder.
         dir: PathBuf,
     },
-    /// There is no SDK where one should be.
+    /// The given folder is not an SDK.
     #[error("{0} is not an SDK: `hookrack sdk {0}` makes one", dir.display())]
     NoSdk {
         /// The folder.
@@ -98,7 +98,7 @@ pub enum NewPluginError {
 /// Writes a plugin, and says which files were written; those of its SDK are not among them.
 ///
 /// # Errors
-/// The name is not one for a library, the folder is not empty, there is no such SDK, or a file cannot be written.
+/// The name is not one for a library, the folder is not empty, the SDK does not exist, or a file cannot be written.
 pub fn write(plugin: &NewPlugin<'_>) -> Result<Vec<PathBuf>, NewPluginError> {
     let NewPlugin { name, lang, kind, dir, sdk } = *plugin;
     let names = Names::new(name, kind)?;

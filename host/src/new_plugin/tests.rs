@@ -63,7 +63,7 @@ fn names_follow_from_the_one_that_was_typed() {
 }
 
 #[test]
-fn a_name_that_is_no_library_is_refused_with_the_reason() {
+fn an_invalid_library_name_is_refused_with_the_reason() {
     assert_eq!(refusal(""), "`` cannot name a plugin: it is empty");
     assert_eq!(refusal("match"), "`match` cannot name a plugin: the word is taken");
     assert_eq!(

@@ -36,7 +36,7 @@ impl ForwardRole for ForwardHolder {
         let Some(live) = self.live.upgrade() else {
             return Err(format!("hook `{name}`, which holds the role {called_as}, is gone"));
         };
-        if live.desk.is_called() {
+        if live.endpoint.is_called() {
             return Err(format!(
                 "train_forward() calls the role {called_as} of `{name}`, which is being called: a hook that holds the role \
                  runs its own forward pass by itself"
@@ -47,21 +47,21 @@ impl ForwardRole for ForwardHolder {
             HrStatus::OK => Ok(()),
             status => {
                 let how = if status == HrStatus::PANIC { "panicked" } else { "failed" };
-                let why = live.desk.take_error();
+                let why = live.endpoint.take_error();
                 Err(format!("hook `{name}` ({source}) {how} at {called_as}: {why}"))
             }
         }
     }
 
     fn check_pass(&self, caller: &str, function: &str) -> Result<(), String> {
-        let is_own = self.live.upgrade().is_none_or(|live| live.desk.name() == caller);
+        let is_own = self.live.upgrade().is_none_or(|live| live.endpoint.name() == caller);
         if self.is_default || is_own {
             return Ok(());
         }
         let Self { name, source, called_as, .. } = self;
         Err(format!(
             "{function}() by `{caller}` would bypass `{name}` ({source}), which holds the role {called_as}: call \
-             train_forward() (plugin-api 1.2), which runs `{name}`, or model(), which runs the model alone"
+             train_forward() (plugin-api 1.2), which runs `{name}`, or model(), which only runs the model"
         ))
     }
 }

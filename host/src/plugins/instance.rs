@@ -1,15 +1,15 @@
 //! A live hook or metric: made, called, saved and ended through its table, and nowhere else.
 
+use super::metric_hook::MetricHook;
 use super::metric_object::MetricObject;
-use super::metric_seat::MetricSeat;
-use super::services::{Call, Desk, handle_for};
+use super::services::{Call, Endpoint, handle_for};
 use super::{HookType, MetricType};
 use crate::config::Phases;
 use crate::context::{Context, MetricDescription};
 use hookrack_plugin_api::abi::{
     HrStateReader, HrStateWriter, HrStatus, HrValue, TrainerHandle, WireTree,
 };
-use hookrack_plugin_api::{Point, Value};
+use hookrack_plugin_api::{Phase, Point, Value};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::{Rc, Weak};
@@ -32,14 +32,14 @@ pub struct StateFailure {
 /// A live hook, or a metric in the place of one.
 pub struct Instance(Rc<Live>);
 
-/// What an instance is: an object, the functions of its table, and the desk at which its calls arrive.
+/// What an instance is: an object, the functions of its table, and the endpoint at which its calls arrive.
 pub(super) struct Live {
     pub(super) object: *mut c_void,
     pub(super) on_point: OnPoint,
     pub(super) save_state: SaveState,
     pub(super) load_state: LoadState,
     pub(super) destroy: unsafe extern "C" fn(*mut c_void),
-    pub(super) desk: &'static Desk,
+    pub(super) endpoint: &'static Endpoint,
     pub(super) handle: &'static TrainerHandle,
     // What panicked is in no state to be called again.
     pub(super) has_panicked: Cell<bool>,
@@ -52,10 +52,10 @@ impl Live {
     #[inline]
     pub(super) fn on_point(&self, point: Point) -> HrStatus {
         if self.has_panicked.get() {
-            self.desk.set_error(PANICKED);
+            self.endpoint.set_error(PANICKED);
             return HrStatus::ERROR;
         }
-        let status = self.desk.during(Call::Point(point), || {
+        let status = self.endpoint.during(Call::Point(point), || {
             // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
             unsafe { (self.on_point)(self.object, point.code(), self.handle) }
         });
@@ -74,9 +74,9 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         // SAFETY: `object` was made by this table and is not used again.
-        self.desk.during(Call::Life, || unsafe { (self.destroy)(self.object) });
+        self.endpoint.during(Call::Life, || unsafe { (self.destroy)(self.object) });
         // The handle itself stays: a plugin may log through it for as long as the process lives.
-        self.desk.close();
+        self.endpoint.close();
     }
 }
 
@@ -92,16 +92,16 @@ impl Instance {
         context: &Rc<Context>,
     ) -> Result<Self, String> {
         let may_write = !hook.manifest.mutates.is_empty();
-        let (desk, handle) = handle_for(name, may_write, context);
+        let (endpoint, handle) = handle_for(name, may_write, context);
         let table = hook.table;
-        let object = create(table.create, handle, desk, settings)?;
+        let object = create(table.create, handle, endpoint, settings)?;
         Ok(Self::of(Live {
             object,
             on_point: table.on_point,
             save_state: table.save_state,
             load_state: table.load_state,
             destroy: table.destroy,
-            desk,
+            endpoint,
             handle,
             has_panicked: Cell::new(false),
         }))
@@ -118,10 +118,10 @@ impl Instance {
         settings: &Value,
         context: &Rc<Context>,
     ) -> Result<Self, String> {
-        let (desk, handle) = handle_for(name, false, context);
-        let mut seat = MetricSeat::new(context);
-        for phase in phases.iter() {
-            seat.add(MetricObject {
+        let (endpoint, handle) = handle_for(name, false, context);
+        let mut spec = MetricHook::new(context);
+        let object = |phase| -> Result<MetricObject, String> {
+            Ok(MetricObject {
                 description: MetricDescription {
                     name: name.to_owned(),
                     type_name: metric.name().to_owned(),
@@ -130,18 +130,24 @@ impl Instance {
                     better: metric.manifest.better,
                 },
                 table: metric.table,
-                object: create(metric.table.create, handle, desk, settings)?,
-                desk,
+                object: create(metric.table.create, handle, endpoint, settings)?,
+                endpoint,
                 is_called: Cell::new(false),
-            });
+            })
+        };
+        for phase in phases.iter() {
+            spec.add(object(phase)?);
+            if phase == Phase::Train {
+                spec.add_iteration(object(phase)?);
+            }
         }
         Ok(Self::of(Live {
-            object: Box::into_raw(Box::new(seat)).cast(),
+            object: Box::into_raw(Box::new(spec)).cast(),
             on_point: metric_on_point,
             save_state: metric_save_state,
             load_state: metric_load_state,
             destroy: metric_destroy,
-            desk,
+            endpoint,
             handle,
             has_panicked: Cell::new(false),
         }))
@@ -162,9 +168,14 @@ impl Instance {
         self.0.on_point(point)
     }
 
+    /// Notes that the other ranks do not have it: it must not wait for them.
+    pub fn stay_on_main(&self) {
+        self.0.endpoint.stay_on_main();
+    }
+
     /// What it said about its last failure.
     pub fn take_error(&self) -> String {
-        self.0.desk.take_error()
+        self.0.endpoint.take_error()
     }
 
     /// Saves its state.
@@ -176,12 +187,12 @@ impl Instance {
         if live.has_panicked.get() {
             return Err(StateFailure { panicked: true, why: PANICKED.to_owned() });
         }
-        let status = live.desk.during(Call::Life, || {
+        let status = live.endpoint.during(Call::Life, || {
             // SAFETY: as in `on_point`; the writer is valid until the call returns.
             unsafe { (live.save_state)(live.object, writer) }
         });
         let panicked = live.note(status) == HrStatus::PANIC;
-        live.desk.check(status).map_err(|why| StateFailure { panicked, why })
+        live.endpoint.check(status).map_err(|why| StateFailure { panicked, why })
     }
 
     /// Restores its state.
@@ -190,18 +201,18 @@ impl Instance {
     /// Its error message.
     pub fn load_state(&mut self, reader: &HrStateReader) -> Result<(), String> {
         let live = &self.0;
-        let status = live.desk.during(Call::Life, || {
+        let status = live.endpoint.during(Call::Life, || {
             // SAFETY: as in `on_point`; the reader is valid until the call returns.
             unsafe { (live.load_state)(live.object, reader) }
         });
-        live.desk.check(live.note(status))
+        live.endpoint.check(live.note(status))
     }
 }
 
 fn create(
     create: Create,
     handle: &'static TrainerHandle,
-    desk: &'static Desk,
+    endpoint: &'static Endpoint,
     settings: &Value,
 ) -> Result<*mut c_void, String> {
     let tree = WireTree::new(settings);
@@ -209,8 +220,8 @@ fn create(
     // SAFETY: the handle lives as long as the process, the settings until the call returns; `object` is a place for
     // one pointer.
     let make = || unsafe { create(handle, tree.as_ptr(), &raw mut object) };
-    let status = desk.during(Call::Life, make);
-    desk.check(status)?;
+    let status = endpoint.during(Call::Life, make);
+    endpoint.check(status)?;
     if object.is_null() {
         return Err("it reported success but returned no instance".to_owned());
     }
@@ -218,10 +229,10 @@ fn create(
 }
 
 /// # Safety
-/// `object` is a `MetricSeat` in a box, as `Instance::metric` made it.
-unsafe fn seat<'a>(object: *mut c_void) -> &'a mut MetricSeat {
+/// `object` is a `MetricHook` in a box, as `Instance::metric` made it.
+unsafe fn spec<'a>(object: *mut c_void) -> &'a mut MetricHook {
     // SAFETY: by the contract; the rack calls one at a time.
-    unsafe { &mut *object.cast::<MetricSeat>() }
+    unsafe { &mut *object.cast::<MetricHook>() }
 }
 
 unsafe extern "C" fn metric_on_point(
@@ -230,7 +241,7 @@ unsafe extern "C" fn metric_on_point(
     handle: *const TrainerHandle,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and handle.
-    Desk::guard_calling(|| Ok(unsafe { seat(object).on_point(point, &*handle) }))
+    Endpoint::guard_calling(|| Ok(unsafe { spec(object).on_point(point, &*handle) }))
 }
 
 unsafe extern "C" fn metric_save_state(
@@ -238,7 +249,7 @@ unsafe extern "C" fn metric_save_state(
     writer: *const HrStateWriter,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live writer.
-    Desk::guard_calling(|| Ok(unsafe { seat(object).save_state(&*writer) }))
+    Endpoint::guard_calling(|| Ok(unsafe { spec(object).save_state(&*writer) }))
 }
 
 unsafe extern "C" fn metric_load_state(
@@ -246,10 +257,10 @@ unsafe extern "C" fn metric_load_state(
     reader: *const HrStateReader,
 ) -> HrStatus {
     // SAFETY: called by `Instance` alone, with its own object and a live reader.
-    Desk::guard_calling(|| Ok(unsafe { seat(object).load_state(&*reader) }))
+    Endpoint::guard_calling(|| Ok(unsafe { spec(object).load_state(&*reader) }))
 }
 
 unsafe extern "C" fn metric_destroy(object: *mut c_void) {
     // SAFETY: made by `Box::into_raw` in `Instance::metric`; not used again.
-    drop(unsafe { Box::from_raw(object.cast::<MetricSeat>()) });
+    drop(unsafe { Box::from_raw(object.cast::<MetricHook>()) });
 }

@@ -1,6 +1,6 @@
 //! A live metric of one phase: what it is, and the calls to its table, of which there is never one within another.
 
-use super::services::{Call, Desk};
+use super::services::{Call, Endpoint};
 use crate::context::{LiveMetric, MetricDescription};
 use hookrack_plugin_api::abi::{HrHeader, HrScalarSink, HrStatus, HrStr, MetricBase};
 use std::cell::Cell;
@@ -12,7 +12,7 @@ pub(super) struct MetricObject {
     pub(super) table: &'static MetricBase,
     // Made by the table; destroyed with this.
     pub(super) object: *mut c_void,
-    pub(super) desk: &'static Desk,
+    pub(super) endpoint: &'static Endpoint,
     pub(super) is_called: Cell<bool>,
 }
 
@@ -20,12 +20,25 @@ impl MetricObject {
     /// Calls the table, unless a call is in progress: a metric that asks for itself would be borrowed twice.
     pub(super) fn call(&self, call: impl FnOnce(&MetricBase, *mut c_void) -> HrStatus) -> HrStatus {
         if self.is_called.replace(true) {
-            self.desk.set_error("it is being called: ask again later");
+            self.endpoint.set_error("it is being called: ask again later");
             return HrStatus::ERROR;
         }
-        let status = self.desk.during(Call::Life, || call(self.table, self.object));
+        let status = self.endpoint.during(Call::Life, || call(self.table, self.object));
         self.is_called.set(false);
         status
+    }
+}
+
+impl MetricObject {
+    /// A failure of the host's, as the metric's own.
+    pub(super) fn status_of(&self, result: Result<(), String>) -> HrStatus {
+        match result {
+            Ok(()) => HrStatus::OK,
+            Err(why) => {
+                self.endpoint.set_error(&why);
+                HrStatus::ERROR
+            }
+        }
     }
 }
 
@@ -45,7 +58,7 @@ impl LiveMetric for MetricObject {
         let compute =
             |table: &MetricBase, object| unsafe { (table.compute)(object, scope, &raw const sink) };
         let status = self.call(compute);
-        self.desk
+        self.endpoint
             .check(status)
             .map_err(|why| format!("metric `{}`: {why}", self.description.name))?;
         Ok(values)
@@ -62,7 +75,7 @@ impl Drop for MetricObject {
 unsafe extern "C" fn keep(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus {
     // SAFETY: `values` made the sink, and waits; the metric lends the suffix until this returns.
     let (values, suffix) = unsafe { (&mut *sink.cast::<Vec<(String, f64)>>(), suffix.to_lossy()) };
-    Desk::guard_calling(|| {
+    Endpoint::guard_calling(|| {
         values.push((suffix.into_owned(), value));
         Ok(HrStatus::OK)
     })

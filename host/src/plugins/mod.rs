@@ -5,12 +5,13 @@
     reason = "this folder is the host's side of the boundary; every block says why it is sound"
 )]
 
-mod callback_seat;
+mod callback_instance;
 mod forward_role;
 mod instance;
 pub mod loader;
+mod merge;
+mod metric_hook;
 mod metric_object;
-mod metric_seat;
 mod services;
 mod state_io;
 mod state_scope;
@@ -19,7 +20,7 @@ mod wire_value;
 pub use forward_role::ForwardHolder;
 pub use instance::{Instance, StateFailure};
 pub use loader::{
-    HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Shelf, Source, open,
+    HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, PluginSet, Source, open,
 };
-pub use metric_seat::points_of;
+pub use metric_hook::points_of;
 pub use state_io::{gather, give_back};

@@ -1,7 +1,7 @@
 //! A hook's state on the host's side: gathered for a checkpoint, and given back from one.
 
 use super::instance::StateFailure;
-use super::services::Desk;
+use super::services::Endpoint;
 use super::wire_value::taken_in;
 use crate::context::{Context, Lease};
 use crate::engine::SavedState;
@@ -57,7 +57,7 @@ unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrVa
     // SAFETY: `gather` made the sink and waits; key and value are lent until this returns.
     let (sink, key, value) =
         unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy(), taken_in(value)) };
-    Desk::guard_calling(|| {
+    Endpoint::guard_calling(|| {
         let value = value.map_err(|why| sink.refuse(&key, why))?;
         sink.state.borrow_mut().values.insert(key.into_owned(), value);
         Ok(HrStatus::OK)
@@ -67,7 +67,7 @@ unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrVa
 unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus {
     // SAFETY: `gather` made the sink and waits; the key is lent until this returns.
     let (sink, key) = unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy()) };
-    Desk::guard_calling(|| {
+    Endpoint::guard_calling(|| {
         let arena = sink.context.arena.borrow();
         let tensor = arena.tensor(tensor).map_err(|error| error.to_string());
         let tensor = tensor.and_then(safetensors_file::storable);
@@ -108,7 +108,7 @@ unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
     // SAFETY: `give_back` made the source and waits; the key is lent until this returns.
     let (source, key) = unsafe { (&*source.cast::<Source<'_>>(), key.to_lossy()) };
     let mut pointer = std::ptr::null();
-    Desk::guard_calling(|| {
+    Endpoint::guard_calling(|| {
         let Some(value) = source.state.values.get(key.as_ref()) else {
             return Ok(HrStatus::ABSENT);
         };
@@ -123,7 +123,7 @@ unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
 unsafe extern "C" fn tensor(source: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus {
     // SAFETY: `give_back` made the source and waits; the key is lent until this returns.
     let (source, key) = unsafe { (&*source.cast::<Source<'_>>(), key.to_lossy()) };
-    Desk::guard_calling(|| {
+    Endpoint::guard_calling(|| {
         let Some(tensor) = source.state.tensors.get(key.as_ref()) else {
             return Ok(HrStatus::ABSENT);
         };

@@ -1,6 +1,6 @@
 //! Keys of a state under a prefix: a metric saves one object for each phase that it is computed in.
 
-use super::services::Desk;
+use super::services::Endpoint;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrTensor, HrValue,
 };
@@ -53,7 +53,7 @@ pub(super) fn read_under(
 
 unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
     // SAFETY: `write_under` made the sink and waits; key and value are lent until this returns.
-    Desk::guard_calling(|| unsafe {
+    Endpoint::guard_calling(|| unsafe {
         let scoped = &*sink.cast::<Scoped<'_, HrStateWriter>>();
         let key = scoped.key(key);
         Ok((scoped.inner.put_value)(scoped.inner.sink, HrStr::new(&key), value))
@@ -62,7 +62,7 @@ unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrVa
 
 unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus {
     // SAFETY: `write_under` made the sink and waits; the key is lent until this returns.
-    Desk::guard_calling(|| unsafe {
+    Endpoint::guard_calling(|| unsafe {
         let scoped = &*sink.cast::<Scoped<'_, HrStateWriter>>();
         let key = scoped.key(key);
         Ok((scoped.inner.put_tensor)(scoped.inner.sink, HrStr::new(&key), tensor))
@@ -72,7 +72,7 @@ unsafe extern "C" fn put_tensor(sink: *mut c_void, key: HrStr, tensor: HrTensor)
 unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
     let mut found = std::ptr::null();
     // SAFETY: `read_under` made the source and waits; the key is lent until this returns.
-    Desk::guard_calling(|| unsafe {
+    Endpoint::guard_calling(|| unsafe {
         let scoped = &*source.cast::<Scoped<'_, HrStateReader>>();
         let key = scoped.key(key);
         found = (scoped.inner.value)(scoped.inner.source, HrStr::new(&key));
@@ -84,7 +84,7 @@ unsafe extern "C" fn value(source: *mut c_void, key: HrStr) -> *const HrValue {
 unsafe extern "C" fn tensor(source: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus {
     // SAFETY: `read_under` made the source and waits; the key is lent until this returns, and `out` is a place for
     // one handle.
-    Desk::guard_calling(|| unsafe {
+    Endpoint::guard_calling(|| unsafe {
         let scoped = &*source.cast::<Scoped<'_, HrStateReader>>();
         let key = scoped.key(key);
         Ok((scoped.inner.tensor)(scoped.inner.source, HrStr::new(&key), out))

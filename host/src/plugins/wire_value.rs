@@ -12,10 +12,10 @@ const DEEPEST: usize = 100;
 /// `value` is null or points to a complete tree: every `items` points to `len` values, every text is readable.
 ///
 /// # Errors
-/// It is none, of a kind that this host does not know, or nested too deep.
+/// It is null, of a kind that this host does not know, or nested too deep.
 pub(super) unsafe fn taken_in(value: *const HrValue) -> Result<Value, String> {
     // SAFETY: by the contract.
-    let value = unsafe { value.as_ref() }.ok_or("there is no value")?;
+    let value = unsafe { value.as_ref() }.ok_or("the value is null")?;
     // SAFETY: by the contract.
     if !unsafe { fits(value, DEEPEST) } {
         return Err(format!(

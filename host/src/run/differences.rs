@@ -66,8 +66,6 @@ pub fn differences(before: &Provenance, now: &Provenance) -> Vec<Difference> {
     ] {
         all.extend(difference(what, before, now));
     }
-    let ranks = |p: &Provenance| format!("rank {} of {}", p.rank, p.world);
-    all.extend(difference("processes", &ranks(before), &ranks(now)));
     all
 }
 
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_setting_and_another_build_are_told() {
+    fn a_changed_setting_and_another_build_are_reported() {
         let before = provenance(
             "[optimizer]\nlr = 0.1\n[[custom_hooks]]\nname = \"e\"\nmomentum = 0.5\n",
             "ab",
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_only_the_speed_is_told_and_not_refused() {
+    fn what_changes_only_the_speed_is_reported_and_not_refused() {
         let loader = |workers: u32| {
             provenance(&format!("[data.train]\nworkers = {workers}\nprefetch = {workers}\n"), "")
         };

@@ -61,7 +61,7 @@ impl RunDir {
             Ok(_) if !is_empty(path)? => {
                 return not_a_run("it is not empty and has no run.json");
             }
-            // What does not exist or cannot be looked at is told by making it.
+            // Creating it reports what is missing or not accessible.
             Ok(_) | Err(_) => {}
         }
         Self::at(path)

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_file_can_have_is_told_and_a_negated_view_is_kept_as_it_reads() {
+    fn what_no_file_can_have_is_reported_and_a_negated_view_is_kept_as_it_reads() {
         let dense = Tensor::from_slice(&[1.0_f32, -2.0]);
         assert_eq!(storable(&dense).unwrap(), dense);
         let sparse = storable(&dense.to_sparse(None, None::<i64>, None::<i64>));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_for_whose_copy_there_is_no_memory_are_told() {
+    fn running_out_of_memory_for_a_copy_is_reported() {
         let wide = Tensor::from_slice(&[1.0_f32]).expand([1_i64 << 58], true);
         let error = lay_out(&[("wide".to_owned(), wide)], &mut Vec::new()).unwrap_err();
         assert!(matches!(error, RunDirError::NoMemory { bytes } if bytes > 1 << 60), "{error}");

@@ -10,12 +10,16 @@ use super::micro_batches::PartResults;
 use crate::dispatch::HookError;
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Outcome, Point as P};
+use std::fmt::Display;
 
 /// The first of two failures; the later one goes to the log.
-pub(super) fn first_failure(outcome: Result<()>, later: Result<()>) -> Result<()> {
+pub(crate) fn first_failure<T, E: From<L>, L: Display>(
+    outcome: std::result::Result<T, E>,
+    later: std::result::Result<(), L>,
+) -> std::result::Result<T, E> {
     match (outcome, later) {
-        (Ok(()), later) => later,
-        (Err(first), Ok(())) => Err(first),
+        (outcome, Ok(())) => outcome,
+        (Ok(_), Err(later)) => Err(later.into()),
         (Err(first), Err(later)) => {
             tracing::error!("after the failure: {later}");
             Err(first)
@@ -29,13 +33,18 @@ impl Trainer {
         let _no_grad = GradMode::set(false);
         let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
         let outcome = begun.and_then(|()| body(self));
-        self.note_failure(outcome.as_ref().err());
+        let outcome = self.note_failure(outcome);
         // Decided here: a signal that comes while hooks say good-bye changes nothing any more.
         let ending = self.ending_without_failure();
         let outcome = self.close(P::AfterRun, outcome);
         let outcome = self.close(P::OnDetach, outcome);
-        let written = self.context.writers.borrow_mut().finish().map_err(TrainError::from);
-        first_failure(outcome, written).map_or_else(Ending::Failed, |()| ending)
+        let written = self.context.writers.borrow_mut().finish();
+        let outcome = first_failure(outcome, written);
+        if outcome.is_ok() {
+            self.gather_costs();
+        }
+        self.part(outcome.is_ok());
+        outcome.map_or_else(Ending::Failed, |()| ending)
     }
 
     /// Attaches and detaches every hook, and nothing else; returns all failures, whatever the error policies.
@@ -46,27 +55,33 @@ impl Trainer {
     }
 
     fn ending_without_failure(&self) -> Ending {
-        match (self.interrupt.received(), self.context.requests.borrow().stopped()) {
+        match (self.signal(), self.context.requests.borrow().stopped()) {
             (Some(signal), _) => Ending::Interrupted(signal),
             (None, Some(stop)) => Ending::Stopped(stop.clone()),
             (None, None) => Ending::Completed,
         }
     }
 
-    /// Fires `on_exception`; only for the first failure.
-    pub(super) fn note_failure(&mut self, error: Option<&TrainError>) {
-        let Some(error) = error else {
+    /// Fires `on_exception`; only for the first failure. Where another rank caused it, the error that is returned names it.
+    pub(super) fn note_failure(&mut self, outcome: Result<()>) -> Result<()> {
+        let Err(error) = outcome else {
             let outcome = self.ending_without_failure().outcome();
             self.context.advance(|p| p.outcome = Some(outcome));
-            return;
+            return Ok(());
         };
         if !self.context.failure.borrow().is_empty() {
-            return;
+            return Err(error);
         }
+        let error = self.blame(error);
+        self.note_error(&error);
+        Err(error)
+    }
+
+    fn note_error(&mut self, error: &TrainError) {
         *self.context.failure.borrow_mut() = error.to_string();
         let point = match error {
             TrainError::Hook(error) => Some(error.point),
-            TrainError::Step { .. } | TrainError::Files(_) => None,
+            TrainError::Step { .. } | TrainError::Files(_) | TrainError::Rank(_) => None,
         };
         self.context.advance(|p| (p.outcome, p.failed_point) = (Some(Outcome::Failed), point));
         if let Err(later) = self.rack.fire_isolated(P::OnException) {
@@ -79,12 +94,12 @@ impl Trainer {
 
     /// Calls every hook of a closing point, whatever fails. The first error of the run is never masked.
     pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
-        first_failure(outcome, self.rack.fire_isolated(point).map_err(TrainError::from))
+        first_failure(outcome, self.rack.fire_isolated(point))
     }
 
     /// Whether a hook or a signal requested a stop.
     pub(super) fn is_stopping(&self) -> bool {
-        self.interrupt.received().is_some() || self.context.requests.borrow().stopped().is_some()
+        self.signal().is_some() || self.context.requests.borrow().stopped().is_some()
     }
 
     /// Whether the epoch in progress ends here, without its closing points: a signal does not wait for them, a hook's
@@ -92,7 +107,7 @@ impl Trainer {
     pub(super) fn is_cut_short(&self) -> bool {
         let progress = self.context.progress.get();
         let is_whole = progress.inner_iter >= progress.inner_len;
-        self.interrupt.received().is_some() || (self.is_stopping() && !is_whole)
+        self.signal().is_some() || (self.is_stopping() && !is_whole)
     }
 
     /// Whether the iteration that is done is the last of its epoch, whose closing points follow.

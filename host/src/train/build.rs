@@ -6,7 +6,7 @@ use super::limits::Limits;
 use super::loaders::{Loaders, iters_in_epoch, loaders};
 use super::micro_batches::PartResults;
 use crate::config::{
-    ConfigErrors, Device, GroupEntry, Kind, Mode, Origin, ParamGroups, ResolvedConfig,
+    ConfigErrors, Device, ExecutionMode, GroupEntry, Kind, Origin, ParamGroups, ResolvedConfig,
 };
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
@@ -19,11 +19,12 @@ use crate::engine::{Engine, EngineError, Precision};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
+use crate::ranks::Ranks;
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Stage};
 use crate::torch::Op;
 use crate::writers::Writers;
-use hookrack_plugin_api::Arithmetic;
+use hookrack_plugin_api::{Arithmetic, OnRanks};
 use std::rc::Rc;
 use std::time::Instant;
 use thiserror::Error;
@@ -52,8 +53,16 @@ impl Parts {
     /// # Errors
     /// An invalid setting, shown at its line.
     pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
-        tch::set_num_threads(i32::try_from(*config.train.threads).unwrap_or(i32::MAX));
-        let loaders = loaders(config)?;
+        Self::build_on(config, &Ranks::single())
+    }
+
+    /// Reads the data and builds the engine of one of several ranks.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and a batch that the ranks cannot share.
+    pub fn build_on(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
+        tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
+        let loaders = loaders(config, ranks)?;
         let engine = engine(config, &loaders)?;
         let horizon = horizon(config, &loaders);
         rehearse(config, &engine, &loaders)?;
@@ -119,8 +128,10 @@ impl Trainer {
             loaders,
             run,
             interrupt,
+            agreed: None,
             group: job.config.train.accumulate_grad_batches.max(1),
             batch: None,
+            rows: 0,
             micros: Vec::new(),
             parts: PartResults::default(),
             predictions: Vec::new(),
@@ -135,6 +146,7 @@ impl Trainer {
             saved_at: None,
             keeps_checkpoints: true,
             limits: Limits::default(),
+            rank_costs: None,
             began: Instant::now(),
         })
     }
@@ -158,7 +170,7 @@ fn rehearse(
     let Some(name) = engine.lr_schedule().watched() else { return Ok(()) };
     match config.scalars.expect(name) {
         Err(doubt) if doubt.is_sure => {
-            let why = format!("nothing puts `{name}`{}", doubt.why);
+            let why = format!("nothing logs `{name}`{}", doubt.why);
             Err(config.refuse("lr_scheduler", why, doubt.help))
         }
         _ => Ok(()),
@@ -170,22 +182,25 @@ fn attach(
     config: &ResolvedConfig,
     context: &Rc<Context>,
 ) -> Result<Attached, BuildError> {
-    let seat = member.seat.clone();
+    let spec = member.spec.clone();
     let (kind, made) = match &member.maker {
         Maker::Hook(hook) => {
-            (Kind::Hook, Instance::hook(hook, &seat.name, &member.settings, context))
+            (Kind::Hook, Instance::hook(hook, &spec.name, &member.settings, context))
         }
         Maker::Metric(metric, phases) => {
-            (Kind::Metric, Instance::metric(metric, &seat.name, *phases, &member.settings, context))
+            (Kind::Metric, Instance::metric(metric, &spec.name, *phases, &member.settings, context))
         }
         Maker::Callback(hook) => (Kind::Hook, Ok(Instance::callback(hook, context))),
     };
-    let (name, source_name) = (seat.name.clone(), seat.source());
+    let (name, source_name) = (spec.name.clone(), spec.source());
     if let Err(why) = operators(&member.maker) {
         return Err(config.not_made(kind, name, source_name, why).into());
     }
     let instance = made.map_err(|why| config.not_made(kind, name, source_name, why))?;
-    Ok(Attached { seat, instance, disabled: false })
+    if spec.ranks == OnRanks::Main {
+        instance.stay_on_main();
+    }
+    Ok(Attached { spec, instance, disabled: false })
 }
 
 /// Looks up the operators that a hook or metric declares, so that a missing one is an error before training.
@@ -196,6 +211,13 @@ fn operators(maker: &Maker) -> Result<(), String> {
         Maker::Callback(_) => return Ok(()),
     };
     names.iter().try_for_each(|name| Op::find(name).map(drop)).map_err(|why| why.to_string())
+}
+
+/// Threads for arithmetic: as configured, else the cores of this machine divided among its ranks.
+fn threads(config: &ResolvedConfig, ranks: &Ranks) -> usize {
+    let is_chosen = !matches!(config.origin_of("train.threads"), Origin::Default);
+    let all = *config.train.threads;
+    if is_chosen { all } else { (all / ranks.local_world.max(1)).max(1) }
 }
 
 /// A device of the config, for libtorch.
@@ -330,7 +352,7 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
         })
         .device(device(config.train.device))
         .precision(precision(config.train.precision))
-        .graph(config.train.mode == Mode::Graph)
+        .graph(config.train.mode == ExecutionMode::Graph)
         .loss_scaler(config.train.loss_scaler)
         .seed(config.train.seed)
         .horizon(horizon(config, loaders));

@@ -2,12 +2,11 @@
 
 use super::fit::{Result, Trainer};
 use crate::dispatch::Attached;
-use crate::engine::NamedTensor;
-use crate::engine::SavedState;
+use crate::engine::{EngineError, NamedTensor, SavedState};
 use crate::plugins::{StateFailure, gather};
 use crate::run::checkpoint::{Checkpoint, Facts, Position};
 use crate::run::{RunDirError, to_json};
-use crate::torch::rng;
+use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::OnError;
 use std::collections::BTreeMap;
 use tch::Tensor;
@@ -18,12 +17,11 @@ pub(super) fn pairs(tensors: Vec<NamedTensor>) -> Vec<(String, Tensor)> {
 
 impl Trainer {
     /// Everything that a checkpoint keeps. Its tensors are handles to the live ones.
-    pub(super) fn capture(&mut self) -> Result<Checkpoint> {
+    pub(super) fn capture(&mut self, mut rng: Vec<RngState>) -> Result<Checkpoint> {
         let mut facts = self.facts()?;
         let hooks = self.hook_states(&mut facts.without)?;
-        let device = self.context.engine.borrow().device();
-        let rng = rng::state(device).map_err(crate::engine::EngineError::from);
-        let rng = self.locate(rng)?;
+        let rank_rng = rng.split_off(rng.len().min(1));
+        let rng = rng.pop().unwrap_or_default();
         let engine = self.context.engine.borrow();
         Ok(Checkpoint {
             model: pairs(engine.model_state()),
@@ -31,8 +29,23 @@ impl Trainer {
             engine: engine.state(),
             hooks,
             rng,
+            rank_rng,
             facts,
         })
+    }
+
+    /// The states of the random numbers of all ranks, in their order. All of them call it.
+    pub(super) fn random_states(&self) -> Result<Vec<RngState>> {
+        let device = self.context.engine.borrow().device();
+        let own = self.locate(rng::state(device).map_err(EngineError::from))?;
+        let Some(world) = self.context.world.get() else { return Ok(vec![own]) };
+        let bytes = serde_json::to_vec(&(&own.cpu, &own.cuda)).unwrap_or_default();
+        let all = self.locate(world.exchange(&bytes).map_err(EngineError::from))?;
+        let read = |bytes: &Vec<u8>| {
+            let (cpu, cuda) = serde_json::from_slice(bytes).unwrap_or_default();
+            RngState { cpu, cuda }
+        };
+        Ok(all.iter().map(read).collect())
     }
 
     fn facts(&self) -> Result<Facts> {
@@ -64,7 +77,7 @@ impl Trainer {
         let mut states = Vec::new();
         // What was switched off is not called again, not even for its state: it may have panicked.
         for attached in self.rack.hooks_mut().iter_mut().filter(|attached| !attached.disabled) {
-            let name = attached.seat.name.clone();
+            let name = attached.spec.name.clone();
             match gather(&self.context, |writer| attached.instance.save_state(writer)) {
                 Ok(state) if state.is_empty() => {}
                 Ok(state) => states.push((name, state)),
@@ -82,9 +95,9 @@ impl Trainer {
 /// Applies the hook's error policy to a state that it could not save: under `abort` there is no checkpoint, else
 /// there is one without that state.
 fn state_not_saved(attached: &mut Attached, failure: StateFailure) -> Result<()> {
-    let policy = attached.seat.on_error;
+    let policy = attached.spec.on_error;
     attached.disabled = failure.panicked || policy == OnError::Disable;
-    let error = RunDirError::HookState { hook: attached.seat.name.clone(), why: failure.why };
+    let error = RunDirError::HookState { hook: attached.spec.name.clone(), why: failure.why };
     if policy == OnError::Abort {
         return Err(error.into());
     }

@@ -21,6 +21,9 @@ pub enum TrainError {
         /// What went wrong.
         why: EngineError,
     },
+    /// Another rank failed, or does not answer.
+    #[error("{0}")]
+    Rank(String),
     /// The run's files could not be written.
     #[error(transparent)]
     Files(#[from] RunDirError),

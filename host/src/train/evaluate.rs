@@ -82,7 +82,7 @@ impl Trainer {
             values.extend(self.test_set(Split::Test)?);
         }
         for number in 0..self.loaders.tests.len() {
-            if self.interrupt.received().is_some() {
+            if self.signal().is_some() {
                 break;
             }
             let set = self.loaders.tests[number].0.clone();
@@ -128,6 +128,8 @@ impl Trainer {
         let Some(loader) = self.loaders.get(split) else { return Ok(true) };
         loader.begin(0, 0);
         let inner_len = loader.batches();
+        let shared = self.context.engine.borrow().share_buffers();
+        self.locate(shared)?;
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
         self.aside(phase, inner_len, |t| {
             t.fire_each(points.enter)?;
@@ -183,35 +185,44 @@ impl Trainer {
 
     fn batches(&mut self, split: Split, points: EvalPass) -> Result<bool> {
         self.fire_each(points.begin)?;
-        while self.fetch_from(split)? {
-            self.fire_each(points.before_iter)?;
-            self.role(points.forward)?;
-            if split == Split::Pred {
-                let output =
-                    self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
-                self.predictions.extend(output);
+        while let Some(rows) = self.fetch_from(split)? {
+            // A last batch may be too small for a share of every rank.
+            if rows > 0 {
+                self.evaluate_batch(split, points)?;
             }
-            self.fire_each(points.after_iter)?;
-            let released = self.context.end_iteration();
-            self.locate(released)?;
-            if self.interrupt.received().is_some() {
+            self.agree_on_signals()?;
+            if self.signal().is_some() {
                 return Ok(false);
             }
         }
         self.fire_each(points.end).map(|()| true)
     }
 
-    fn fetch_from(&mut self, split: Split) -> Result<bool> {
-        let Some(loader) = self.loaders.get(split) else { return Ok(false) };
+    fn evaluate_batch(&mut self, split: Split, points: EvalPass) -> Result<()> {
+        self.fire_each(points.before_iter)?;
+        self.role(points.forward)?;
+        if split == Split::Pred {
+            let output =
+                self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
+            self.predictions.extend(output);
+        }
+        self.fire_each(points.after_iter)?;
+        let released = self.context.end_iteration();
+        self.locate(released)
+    }
+
+    /// Fetches this rank's share of the next batch, and returns its rows; `None` at the end.
+    fn fetch_from(&mut self, split: Split) -> Result<Option<u64>> {
+        let Some(loader) = self.loaders.get(split) else { return Ok(None) };
         let batch = loader.next_batch();
-        let Some(batch) = self.locate(batch)? else { return Ok(false) };
+        let Some(batch) = self.locate(batch)? else { return Ok(None) };
         let rows = batch.rows().unsigned_abs();
         self.context.advance(|p| {
             p.inner_iter += 1;
             p.batch_size = rows;
         });
         self.context.set_batch(batch.input, (split != Split::Pred).then_some(batch.label));
-        Ok(true)
+        Ok(Some(rows))
     }
 
     fn fire_each(&mut self, points: &[P]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::error::TrainError;
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, Signal};
 use super::limits::Limits;
 use super::loaders::Loaders;
 use super::micro_batches::PartResults;
@@ -19,6 +19,8 @@ use crate::run::checkpoint::{Background, Provenance, Stage};
 use crate::torch::autograd::GradMode;
 use crate::torch::rng::RngState;
 use hookrack_plugin_api::{Phase, Point as P};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -32,8 +34,12 @@ pub struct Trainer {
     pub(super) loaders: Loaders,
     pub(super) run: Option<RunDir>,
     pub(super) interrupt: Interrupt,
+    // The signal that all ranks have agreed on.
+    pub(super) agreed: Option<Signal>,
     pub(super) group: u64,
     pub(super) batch: Option<Batch>,
+    // The rows of the iteration, over all ranks.
+    pub(super) rows: i64,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) parts: PartResults,
     // The outputs of a prediction.
@@ -52,6 +58,8 @@ pub struct Trainer {
     pub(super) saved_at: Option<u64>,
     pub(super) keeps_checkpoints: bool,
     pub(super) limits: Limits,
+    // What hooks cost on all ranks, once the run has ended.
+    pub(super) rank_costs: Option<BTreeMap<String, Json>>,
     pub(super) began: Instant,
 }
 
@@ -65,15 +73,16 @@ impl Trainer {
         let begun = self.fire(P::BeforeTrain).and_then(|()| self.load_if_asked());
         let begun = begun.and_then(|()| self.started());
         let outcome = begun.and_then(|()| self.epochs());
-        self.note_failure(outcome.as_ref().err());
+        let outcome = self.note_failure(outcome);
         let outcome = outcome.and_then(|()| self.save_when_cut_short());
         let outcome = self.finish_saving(outcome);
         // Saving may fail too, and a failure is told before `after_train`.
-        self.note_failure(outcome.as_ref().err());
+        let outcome = self.note_failure(outcome);
         self.close(P::AfterTrain, outcome)
     }
 
     fn epochs(&mut self) -> Result<()> {
+        self.agree()?;
         self.take_up()?;
         while self.begin_epoch() {
             if self.enter(Stage::Iterations) {
@@ -100,6 +109,7 @@ impl Trainer {
                 self.note_iter_time();
                 self.fire_all([P::AfterTrainIter, P::AfterIter])?;
                 self.release()?;
+                self.agree()?;
                 self.validate_within_epoch()?;
                 self.save_if_asked()?;
             }
@@ -109,6 +119,7 @@ impl Trainer {
             if self.enter(Stage::Closed) {
                 self.adjust_lr_by_epoch()?;
                 self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
+                self.agree()?;
             }
             self.validate_if_asked()?;
             if self.is_cut_short() {
@@ -117,6 +128,7 @@ impl Trainer {
             self.context.tell_schedule();
             self.fire(P::AfterCycle)?;
             self.enter(Stage::Done);
+            self.agree()?;
             self.save_if_asked()?;
         }
         Ok(())
@@ -163,13 +175,15 @@ impl Trainer {
 
     /// Fetches the rows of the next iteration and cuts them into micro-batches; false at the end of the epoch or of training.
     fn fetch(&mut self) -> Result<bool> {
-        self.heed_limits();
+        if self.context.world.get().is_none() {
+            self.heed_limits();
+        }
         if self.stage > Stage::Iterations || self.is_over() {
             return Ok(false);
         }
         self.began = Instant::now();
         let Some(batch) = self.draw()? else { return Ok(false) };
-        let (rows, data_time) = (batch.rows().unsigned_abs(), self.began.elapsed().as_secs_f64());
+        let (rows, data_time) = (self.rows.unsigned_abs(), self.began.elapsed().as_secs_f64());
         let micros = u32::try_from(self.micros.len()).unwrap_or(u32::MAX);
         self.context.advance(|p| {
             p.iter += 1;
@@ -180,6 +194,9 @@ impl Trainer {
         });
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         self.batch = Some(batch);
+        if let Some(world) = self.context.world.get() {
+            world.position().at_iter(self.context.progress.get().iter);
+        }
         Ok(true)
     }
 

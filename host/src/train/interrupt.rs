@@ -47,6 +47,20 @@ impl Signal {
         }
     }
 
+    /// A number for it, as ranks tell each other; none is 0.
+    pub(super) fn code(self) -> i64 {
+        match self {
+            Self::User => 1,
+            Self::Terminate => 2,
+            Self::Interrupt => 3,
+        }
+    }
+
+    /// The signal with a number.
+    pub(super) fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.code() == code)
+    }
+
     fn number(self) -> i32 {
         match self {
             Self::Interrupt => SIGINT,

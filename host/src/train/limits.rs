@@ -31,7 +31,9 @@ impl Trainer {
         let iter = self.context.progress.get().iter;
         let Limits { deadline, until, .. } = self.limits;
         let mut requests = self.context.requests.borrow_mut();
-        if let Some((deadline, time)) = deadline
+        // Clocks of ranks differ: the first one's counts, and the others hear of it when they agree.
+        let is_clock = self.context.progress.get().rank == 0;
+        if let Some((deadline, time)) = deadline.filter(|_| is_clock)
             && Instant::now() >= deadline
         {
             requests.stop("train.max_time", &format!("{} s are over", time.as_secs_f64()));

@@ -4,8 +4,9 @@ use super::build::{device, refused};
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
-use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Remainder, Shard, Target};
+use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Share, Target};
 use crate::engine::registry::Build as _;
+use crate::ranks::Ranks;
 use hookrack_plugin_api::Phase;
 use std::sync::Arc;
 
@@ -65,7 +66,18 @@ impl Loaders {
     }
 }
 
-fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loader, ConfigErrors> {
+/// Cuts batches of a split among the ranks. Only training cuts them into micro-batches first.
+fn share(config: &ResolvedConfig, key: &str, ranks: &Ranks) -> Share {
+    let parts = if key == "data.train" { config.train.accumulation } else { 1 };
+    Share { rank: ranks.rank, world: ranks.world, parts }
+}
+
+fn loader(
+    config: &ResolvedConfig,
+    key: &str,
+    split: &DataSplit,
+    ranks: &Ranks,
+) -> Result<Loader, ConfigErrors> {
     let dataset = split
         .component
         .build(DATASETS, &())
@@ -83,8 +95,7 @@ fn loader(config: &ResolvedConfig, key: &str, split: &DataSplit) -> Result<Loade
         shuffle: *split.loading.shuffle,
         drop_last: split.loading.drop_last,
         seed: config.train.seed,
-        shard: Shard::WHOLE,
-        remainder: Remainder::Keep,
+        share: share(config, key, ranks),
         workers: split.loading.workers,
         prefetch: split.loading.prefetch,
         endless: key == "data.train",
@@ -104,9 +115,10 @@ fn beside(
     key: &str,
     split: Option<&DataSplit>,
     train: &Loader,
+    ranks: &Ranks,
 ) -> Result<Option<Loader>, ConfigErrors> {
     let Some(split) = split else { return Ok(None) };
-    let loader = loader(config, key, split)?;
+    let loader = loader(config, key, split, ranks)?;
     match loader.spec().unlike(train.spec()) {
         None => Ok(Some(loader)),
         Some(why) => {
@@ -117,24 +129,55 @@ fn beside(
     }
 }
 
-/// Reads the data of every split.
-pub(super) fn loaders(config: &ResolvedConfig) -> Result<Loaders, ConfigErrors> {
+/// Refuses batches that the ranks cannot share: each must have rows of every micro-batch.
+fn check_share(
+    config: &ResolvedConfig,
+    train: &Loader,
+    batch: usize,
+    ranks: &Ranks,
+) -> Result<(), ConfigErrors> {
+    if ranks.is_single() {
+        return Ok(());
+    }
+    config.check_share(ranks.world)?;
+    let (share, last) = (train.share(), train.rows_of(train.batches().saturating_sub(1)));
+    let (world, parts) = (share.world, share.parts);
+    if share.smallest(batch) == 0 {
+        let why = format!(
+            "a batch of {batch} in {parts} micro-batches has not one row of each for {world} ranks"
+        );
+        let help = format!("lower train.accumulation to {} or less", batch / world);
+        return Err(config.refuse("train.accumulation", why, help));
+    }
+    if share.smallest(last) == 0 {
+        let why = format!(
+            "the last batch of an epoch has {last} samples, too few for {world} ranks and {parts} micro-batches"
+        );
+        let help = "set data.train.drop_last = true, or choose another batch size";
+        return Err(config.refuse("data.train.batch_size", why, help));
+    }
+    Ok(())
+}
+
+/// Reads the data of every split, for one of the ranks.
+pub(super) fn loaders(config: &ResolvedConfig, ranks: &Ranks) -> Result<Loaders, ConfigErrors> {
     let data = &config.data;
-    let train = loader(config, "data.train", &data.train)?;
+    let train = loader(config, "data.train", &data.train, ranks)?;
     let (wanted, found) = (*data.train.loading.batch_size, train.dataset().len());
     if wanted > found {
         let why = format!("batch_size = {wanted} exceeds the {found} samples of the data set");
         let help = format!("set batch_size = {found} or less");
         return Err(config.refuse("data.train.batch_size", why, help));
     }
+    check_share(config, &train, wanted, ranks)?;
     let group = config.train.accumulate_grad_batches;
     train.check_group(group).map_err(refused(config, "train"))?;
-    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train);
+    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train, ranks);
     let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
     let pred = other("data.pred", &data.pred)?;
     let mut tests = Vec::new();
     for (name, split) in &data.tests {
-        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train)?;
+        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train, ranks)?;
         tests.extend(set.map(|set| (name.clone(), set)));
     }
     Ok(Loaders { train, val, test, tests, pred })

@@ -1,8 +1,8 @@
 //! Micro-batches: an iteration in parts, whose gradients add up to those of the whole.
 
 use super::fit::{Result, Trainer};
-use crate::engine::EngineError;
 use crate::engine::data::Batch;
+use crate::engine::{EngineError, Pass};
 use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
@@ -19,31 +19,45 @@ impl Trainer {
     /// the epoch. The last iteration of an epoch may have fewer batches. All labels are needed before the first backward
     /// pass: they define the weight of each part.
     pub(super) fn draw(&mut self) -> Result<Option<Batch>> {
-        let Some(first) = self.next_batch()? else { return Ok(None) };
+        self.loaders.train.set_parts(self.context.engine.borrow().accumulation());
+        let Some((first, rows)) = self.next_batch()? else { return Ok(None) };
         if self.group == 1 {
-            let rows = first.rows();
             return self.cut(first, &[rows]).map(Some);
         }
-        let mut batches = vec![first];
+        let (mut batches, mut sizes) = (vec![first], vec![rows]);
         while (batches.len() as u64) < self.group {
-            let Some(batch) = self.next_batch()? else { break };
+            let Some((batch, rows)) = self.next_batch()? else { break };
             batches.push(batch);
+            sizes.push(rows);
         }
-        let sizes: Vec<i64> = batches.iter().map(Batch::rows).collect();
         let joined = self.locate(Batch::joined(&batches))?;
         self.cut(joined, &sizes).map(Some)
     }
 
-    fn next_batch(&mut self) -> Result<Option<Batch>> {
-        let batch = self.loaders.train.next_batch();
-        self.locate(batch)
+    /// This rank's share of the next batch, and the rows of the whole.
+    fn next_batch(&mut self) -> Result<Option<(Batch, i64)>> {
+        let train = &mut self.loaders.train;
+        let rows = i64::try_from(train.rows_of(train.position())).unwrap_or(i64::MAX);
+        let batch = train.next_batch();
+        Ok(self.locate(batch)?.map(|batch| (batch, rows)))
     }
 
     fn cut(&mut self, batch: Batch, sizes: &[i64]) -> Result<Batch> {
+        self.rows = sizes.iter().sum();
         let split = self.context.engine.borrow().split(&batch, sizes, &mut self.micros);
-        self.locate(split)?;
-        self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
+        self.weighed(split)?;
         Ok(batch)
+    }
+
+    /// Notes what the iteration and this rank's part of it weigh.
+    fn weighed(&self, whole: std::result::Result<f64, EngineError>) -> Result<()> {
+        let whole = self.locate(whole)?;
+        let context = &self.context;
+        context.whole_weight.set(whole);
+        context.counts.set(whole > 0.0);
+        let own = || self.micros.iter().map(|part| part.weight).sum();
+        context.own_weight.set(if context.world.get().is_some() { own() } else { 1.0 });
+        Ok(())
     }
 
     /// Applies the hooks' changes to the batch since it was fetched: new labels may change its weight.
@@ -57,9 +71,8 @@ impl Trainer {
             (slot(SLOT_INPUT), slot(SLOT_LABEL))
         };
         let (Some(input), Some(label)) = (input, label) else { return Ok(()) };
-        let weighed = self.context.engine.borrow().weigh(&label, &mut self.micros);
-        self.locate(weighed)?;
-        self.context.counts.set(self.micros.iter().any(|part| part.weight > 0.0));
+        let weighed = self.context.engine.borrow().weigh(&label, self.rows, &mut self.micros);
+        self.weighed(weighed)?;
         self.batch = Some(Batch { input, label });
         Ok(())
     }
@@ -67,6 +80,12 @@ impl Trainer {
     /// Puts a micro-batch into the slots.
     pub(super) fn select(&mut self, micro: usize) -> Result<()> {
         let part = self.micros[micro];
+        let is_last = micro + 1 == self.micros.len();
+        self.context.pass.set(if is_last { Pass::Last } else { Pass::Partial });
+        if is_last {
+            let prepared = self.context.engine.borrow().before_last_forward();
+            self.locate(prepared)?;
+        }
         if self.micros.len() == 1 {
             self.context.micro_weight.set(part.weight);
             return Ok(());
@@ -103,14 +122,15 @@ impl Trainer {
         Ok(())
     }
 
-    /// After the last of several micro-batches: puts the whole batch back into the slots, with the joined outputs and the
-    /// loss of all.
+    /// After the last micro-batch: puts this rank's batch back into the slots, with the joined outputs and the loss of all
+    /// micro-batches on all ranks.
     pub(super) fn join_micro_batches(&mut self) -> Result<()> {
-        if self.micros.len() == 1 {
+        let is_split = self.micros.len() > 1;
+        if !is_split && self.context.world.get().is_none() {
             return Ok(());
         }
         self.keep_results()?;
-        let joined = self.join_results();
+        let joined = self.join_results(is_split);
         self.locate(joined)
     }
 
@@ -127,17 +147,22 @@ impl Trainer {
     }
 
     /// Concatenates the outputs, and adds up the weighted losses of the parts to that of the whole batch.
-    fn join_results(&mut self) -> std::result::Result<(), EngineError> {
+    fn join_results(&mut self, is_split: bool) -> std::result::Result<(), EngineError> {
         let Some(batch) = &self.batch else { return Ok(()) };
         let PartResults { outputs, loss } = std::mem::take(&mut self.parts);
-        let output = if outputs.is_empty() { None } else { Some(Tensor::f_cat(&outputs, 0)?) };
-        self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
-        let mut current = self.context.current.borrow_mut();
-        current.set(SLOT_OUTPUT, output);
         // Where no label counts there is no loss, as for one part.
+        let nothing = if self.context.counts.get() { 0.0 } else { f64::NAN };
         let options = (tch::Kind::Float, batch.label.device());
-        let loss = loss.map_or_else(|| Tensor::f_full([], f64::NAN, options), Ok)?;
-        current.set(SLOT_LOSS, Some(loss));
+        let loss = loss.map_or_else(|| Tensor::f_full([], nothing, options), Ok)?;
+        if let Some(world) = self.context.world.get() {
+            world.sum(&loss)?;
+        }
+        if is_split {
+            let output = if outputs.is_empty() { None } else { Some(Tensor::f_cat(&outputs, 0)?) };
+            self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
+            self.context.current.borrow_mut().set(SLOT_OUTPUT, output);
+        }
+        self.context.current.borrow_mut().set(SLOT_LOSS, Some(loss));
         Ok(())
     }
 }

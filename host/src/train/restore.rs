@@ -1,12 +1,13 @@
 //! Restores a checkpoint.
 
 use super::fit::{Result, Trainer};
+use super::join::seed_of;
 use crate::engine::SavedState;
 use crate::engine::{EngineError, NamedTensor};
 use crate::plugins::give_back;
 use crate::run::checkpoint::{Checkpoint, Facts, Stage};
 use crate::run::{RunDirError, from_json};
-use crate::torch::rng;
+use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;
 use tch::Tensor;
@@ -32,15 +33,28 @@ impl Trainer {
     /// Restores the checkpoint, if there is one, and fires the points around it.
     pub(super) fn restore(&mut self) -> Result<()> {
         let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
-        let Checkpoint { model, optimizer, engine, hooks, rng, facts } = checkpoint;
+        let Checkpoint { model, optimizer, engine, hooks, rng, rank_rng, facts } = checkpoint;
         let restored = self.restore_engine(model, optimizer, &engine, facts.position.lr_position);
         self.locate(restored)?;
         self.restore_hooks(&hooks, &facts.without, force)?;
+        let world = facts.provenance.world;
         self.restore_facts(facts);
-        self.rng = Some(rng);
+        self.rng = self.own_rng(world, rng, rank_rng);
         self.fire(Point::AfterLoadCheckpoint)?;
         self.look();
         Ok(())
+    }
+
+    /// The random numbers that this rank continues with: its own where as many ranks go on, else new ones; those of rank 0 stay.
+    fn own_rng(&self, world: u32, first: RngState, others: Vec<RngState>) -> Option<RngState> {
+        let progress = self.context.progress.get();
+        let Some(index) = progress.rank.checked_sub(1) else { return Some(first) };
+        if world == progress.world {
+            return others.into_iter().nth(index as usize);
+        }
+        rng::seed(seed_of(progress.seed, progress.iter, progress.rank));
+        let device = self.context.engine.borrow().device();
+        rng::state(device).ok()
     }
 
     /// Continues where the checkpoint was taken: with the same random numbers, and with what its last iteration still had
@@ -87,16 +101,16 @@ impl Trainer {
         force: bool,
     ) -> Result<()> {
         for attached in self.rack.hooks_mut() {
-            let Some(state) = hooks.get(&attached.seat.name) else {
-                if without.contains(&attached.seat.name) {
-                    let hook = &attached.seat.name;
+            let Some(state) = hooks.get(&attached.spec.name) else {
+                if without.contains(&attached.spec.name) {
+                    let hook = &attached.spec.name;
                     tracing::warn!("hook `{hook}` starts without state: it could not save it");
                 }
                 continue;
             };
             let given =
                 give_back(&self.context, state, |reader| attached.instance.load_state(reader));
-            let hook = attached.seat.name.clone();
+            let hook = attached.spec.name.clone();
             match given {
                 Ok(()) => {}
                 Err(why) if force => tracing::warn!("hook `{hook}` starts without state: {why}"),

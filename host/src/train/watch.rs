@@ -67,7 +67,7 @@ impl Trainer {
         };
         watch.is_done = true;
         for attached in self.rack.hooks().iter().filter(|attached| !attached.disabled) {
-            let name = &attached.seat.name;
+            let name = &attached.spec.name;
             match gather(&self.context, |writer| attached.instance.save_state(writer)) {
                 Ok(state) => watch.held.there.extend(described(name, &state)),
                 Err(failure) => {

@@ -18,11 +18,10 @@ impl Parts {
     ) -> Result<Option<LoadReport>, BuildError> {
         let Some(section) = &config.weights else { return Ok(None) };
         let source = read(config, section)?;
-        let count = source.len();
         let renames = renames(config, &section.rename)?;
         let loaded = self.engine.load_weights(source, &renames, section.strict);
         let report = loaded.map_err(refused(config, "weights.rename"))?;
-        judge(config, section, &report, count)?;
+        judge(config, section, &report)?;
         Ok(Some(report))
     }
 }
@@ -32,7 +31,6 @@ fn judge(
     config: &ResolvedConfig,
     section: &WeightsSection,
     report: &LoadReport,
-    count: usize,
 ) -> Result<(), ConfigErrors> {
     let key = config.weights_key();
     let rename = "[[weights.rename]] maps names to the model's";
@@ -43,7 +41,7 @@ fn judge(
         return Err(config.refuse(key, why, help));
     }
     if report.loaded == 0 {
-        let why = format!("none of the {count} tensors matches the model: {report}");
+        let why = format!("no tensor of the file matches the model: {report}");
         return Err(config.refuse(key, why, rename));
     }
     Ok(())

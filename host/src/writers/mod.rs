@@ -189,7 +189,7 @@ impl Writers {
     /// outside; an empty one selects the default. A run without a directory opens none, which is not an error.
     ///
     /// # Errors
-    /// There is no such kind, it is open in another folder, this folder is not allowed, or it could not be written.
+    /// The kind is unknown, it is open in another folder, this folder is not allowed, or it could not be written.
     pub fn open(&mut self, kind: &str, folder: &str) -> Result<(), OpenError> {
         let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
             return Err(OpenError::Unknown { kind: kind.to_owned() });

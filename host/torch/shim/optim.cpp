@@ -9,7 +9,6 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -81,12 +80,8 @@ void count_step(const List& steps) {
   for (const auto& step : steps) *step.mutable_data_ptr<float>() += 1.0F;
 }
 
-std::optional<at::Tensor> optional(const at::Tensor* tensor) {
-  return tensor ? std::make_optional(*tensor) : std::nullopt;
-}
-
 void adam(const List& params, const List& avg, const List& sq, const List& max_sq, const List& steps,
-          Scratch& now, const AdamHyper& h, const at::Tensor* scale, const at::Tensor* found_inf) {
+          Scratch& now, const AdamHyper& h) {
   now.clear();
   for (size_t i = 0; i < params.size(); ++i) {
     if (!params[i].grad().defined()) continue;
@@ -101,21 +96,18 @@ void adam(const List& params, const List& avg, const List& sq, const List& max_s
   count_step(now.steps);
   auto step = [&](auto kernel) {
     kernel(now.params, now.grads, now.first, now.second, now.third, now.steps, h.lr, h.beta1, h.beta2,
-           h.weight_decay, h.eps, h.amsgrad, h.maximize, optional(scale), optional(found_inf));
+           h.weight_decay, h.eps, h.amsgrad, h.maximize);
   };
   if (h.decoupled_decay) {
     step([](auto&&... args) { at::_fused_adamw_(args...); });
   } else {
     step([](auto&&... args) { at::_fused_adam_(args...); });
   }
-  // The kernel skipped the update where `found_inf` is 1: that was no step.
-  if (found_inf) at::_foreach_add_(now.steps, *found_inf, -1);
 }
 
 // Momentum buffers do not exist before a parameter's first step, which writes the gradient into them:
 // `first` says which parameters this call is for.
-void sgd(const List& params, List& buffers, Scratch& now, const SgdHyper& h, bool first,
-         const at::Tensor* scale, const at::Tensor* found_inf) {
+void sgd(const List& params, List& buffers, Scratch& now, const SgdHyper& h, bool first) {
   now.clear();
   bool momentum = h.momentum != 0.0;
   for (size_t i = 0; i < params.size(); ++i) {
@@ -128,7 +120,7 @@ void sgd(const List& params, List& buffers, Scratch& now, const SgdHyper& h, boo
   }
   if (now.params.empty()) return;
   at::_fused_sgd_(now.params, now.grads, now.first, h.weight_decay, h.momentum, h.lr, h.dampening,
-                  h.nesterov, h.maximize, first, optional(scale), optional(found_inf));
+                  h.nesterov, h.maximize, first);
 }
 
 // A step counter: one number, whatever the parameter's shape and type.
@@ -169,21 +161,19 @@ Scratch* hrt_scratch_new() noexcept { return new Scratch(); }
 void hrt_scratch_free(Scratch* scratch) noexcept { delete scratch; }
 
 char* hrt_adam_step(const List* params, const List* avg, const List* sq, const List* max_sq,
-                    const List* steps, Scratch* scratch, const AdamHyper* hyper,
-                    const at::Tensor* scale, const at::Tensor* found_inf) {
+                    const List* steps, Scratch* scratch, const AdamHyper* hyper) {
   return guarded([&] {
     at::NoGradGuard no_grad;
-    adam(*params, *avg, *sq, *max_sq, *steps, *scratch, *hyper, scale, found_inf);
+    adam(*params, *avg, *sq, *max_sq, *steps, *scratch, *hyper);
     scratch->clear();
   });
 }
 
-char* hrt_sgd_step(const List* params, List* buffers, Scratch* scratch, const SgdHyper* hyper,
-                   const at::Tensor* scale, const at::Tensor* found_inf) {
+char* hrt_sgd_step(const List* params, List* buffers, Scratch* scratch, const SgdHyper* hyper) {
   return guarded([&] {
     at::NoGradGuard no_grad;
-    sgd(*params, *buffers, *scratch, *hyper, false, scale, found_inf);
-    if (hyper->momentum != 0.0) sgd(*params, *buffers, *scratch, *hyper, true, scale, found_inf);
+    sgd(*params, *buffers, *scratch, *hyper, false);
+    if (hyper->momentum != 0.0) sgd(*params, *buffers, *scratch, *hyper, true);
     scratch->clear();
   });
 }

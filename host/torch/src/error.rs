@@ -43,6 +43,13 @@ impl TorchError {
         Self { text, is_memory: true }
     }
 
+    /// Whether it came from the connection to other ranks.
+    pub fn is_of_peers(&self) -> bool {
+        ["gloo/", "gloo::", "NCCL", "TCPStore", "the ranks have parted"]
+            .iter()
+            .any(|mark| self.text.contains(mark))
+    }
+
     /// The message alone, without the word libtorch before it.
     pub fn text(&self) -> &str {
         &self.text
@@ -99,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_out_is_told_with_what_to_do() {
+    fn memory_that_is_out_is_reported_with_what_to_do() {
         super::super::start();
         // More than a process can address, and fewer elements than libtorch can count.
         let wanted = Tensor::f_empty([1_i64 << 58], (Kind::Float, tch::Device::Cpu));

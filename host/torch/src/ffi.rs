@@ -117,16 +117,12 @@ unsafe extern "C" {
         steps: *const RawList,
         scratch: *mut RawScratch,
         hyper: *const AdamHyper,
-        scale: *const C_tensor,
-        found_inf: *const C_tensor,
     ) -> *mut c_char;
     pub(super) fn hrt_sgd_step(
         params: *const RawList,
         buffers: *mut RawList,
         scratch: *mut RawScratch,
         hyper: *const SgdHyper,
-        scale: *const C_tensor,
-        found_inf: *const C_tensor,
     ) -> *mut c_char;
 
     pub(super) fn hrt_autocast_enter(

@@ -35,7 +35,7 @@ impl ListOp {
         self.op()?.call(args, &mut returns)?;
         match returns.take(0) {
             Return::List(list) => Ok(list),
-            other => Err(TorchError::new(&format!("{} gave no list but {other:?}", self.name))),
+            other => Err(TorchError::new(&format!("{} returned no list but {other:?}", self.name))),
         }
     }
 

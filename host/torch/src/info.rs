@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_and_capability_are_told() {
+    fn version_and_capability_are_reported() {
         assert!(version().starts_with("2."));
         assert!(!cpu_capability().unwrap().is_empty());
     }

@@ -10,6 +10,7 @@ pub mod amp;
 pub mod autograd;
 pub mod block;
 pub mod buffer;
+pub mod dist;
 pub mod dlpack;
 mod error;
 mod ffi;

@@ -135,7 +135,7 @@ static mut BEFORE: libc::sigaction = const {
     unsafe { std::mem::zeroed() }
 };
 
-/// Has SIGBUS come here first; once in a process.
+/// Installs the SIGBUS handler; once in a process.
 fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_shrinks_gives_zeros_and_is_told() {
+    fn a_file_that_shrinks_gives_zeros_and_is_reported() {
         let (file, mapped) = mapped(100_000);
         let (_other, whole) = self::mapped(100_000);
         file.as_file().set_len(5_000).unwrap();

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_and_counts_are_told() {
+    fn schema_and_counts_are_reported() {
         let op = Op::find("aten::lerp_.Scalar").unwrap();
         assert_eq!((op.arguments(), op.returns()), (3, 1));
         assert!(op.schema().unwrap().starts_with("aten::lerp_.Scalar(Tensor(a!) self, Tensor end"));

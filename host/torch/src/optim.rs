@@ -4,14 +4,11 @@
 //! they may be set to none in between.
 
 use std::fmt;
-use std::ptr;
-
-use tch::Tensor;
 
 use super::error::check;
 use super::{Result, TensorList, TorchError, ffi};
 
-/// The numbers of an Adam step. The same fields stand in `torch-ext/optim.cpp`.
+/// The numbers of an Adam step. The same fields stand in `shim/optim.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct AdamHyper {
@@ -33,7 +30,7 @@ pub struct AdamHyper {
     pub decoupled_decay: bool,
 }
 
-/// The numbers of an SGD step. The same fields stand in `torch-ext/optim.cpp`.
+/// The numbers of an SGD step. The same fields stand in `shim/optim.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct SgdHyper {
@@ -49,28 +46,6 @@ pub struct SgdHyper {
     pub nesterov: bool,
     /// Go up, not down.
     pub maximize: bool,
-}
-
-/// What loss scaling adds to a step: the kernel divides gradients by `scale` and skips where `found_inf` is 1.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unscale<'a> {
-    /// The loss scale, 0-dim.
-    pub scale: Option<&'a Tensor>,
-    /// 1 when a gradient is not finite, 0-dim.
-    pub found_inf: Option<&'a Tensor>,
-}
-
-/// The state lists of Adam, each as long as the parameters; `max_squares` is empty without amsgrad.
-#[derive(Debug, Default)]
-pub struct AdamState {
-    /// First moments.
-    pub averages: TensorList,
-    /// Second moments.
-    pub squares: TensorList,
-    /// Largest second moments so far.
-    pub max_squares: TensorList,
-    /// Steps taken, a 0-dim float per parameter.
-    pub steps: TensorList,
 }
 
 /// Vectors that a step fills and empties again; keep one per group.
@@ -101,32 +76,30 @@ impl fmt::Debug for Scratch {
     }
 }
 
-/// One Adam or AdamW step. Counts the step of every parameter that takes part.
+/// One Adam or AdamW step. Counts the step of every parameter that takes part. The state: steps taken (a 0-dim float per
+/// parameter), first moments, second moments and, with amsgrad, the largest second moments so far.
 pub fn adam_step(
     params: &TensorList,
-    state: &mut AdamState,
+    [steps, averages, squares, max_squares]: &mut [TensorList; 4],
     scratch: &mut Scratch,
     hyper: &AdamHyper,
-    unscale: Unscale<'_>,
 ) -> Result<()> {
-    same_length("first moments", params, &state.averages)?;
-    same_length("second moments", params, &state.squares)?;
-    same_length("steps", params, &state.steps)?;
+    same_length("first moments", params, averages)?;
+    same_length("second moments", params, squares)?;
+    same_length("steps", params, steps)?;
     if hyper.amsgrad {
-        same_length("largest second moments", params, &state.max_squares)?;
+        same_length("largest second moments", params, max_squares)?;
     }
     // SAFETY: all lists live through the call and are as long as `params`, which is what the shim relies on.
     unsafe {
         check(ffi::hrt_adam_step(
             params.as_raw(),
-            state.averages.as_raw(),
-            state.squares.as_raw(),
-            state.max_squares.as_raw(),
-            state.steps.as_raw(),
+            averages.as_raw(),
+            squares.as_raw(),
+            max_squares.as_raw(),
+            steps.as_raw(),
             scratch.raw,
             hyper,
-            unscale.scale.map_or(ptr::null(), Tensor::as_ptr),
-            unscale.found_inf.map_or(ptr::null(), Tensor::as_ptr),
         ))
     }
 }
@@ -137,20 +110,10 @@ pub fn sgd_step(
     buffers: &mut TensorList,
     scratch: &mut Scratch,
     hyper: &SgdHyper,
-    unscale: Unscale<'_>,
 ) -> Result<()> {
     same_length("momentum buffers", params, buffers)?;
     // SAFETY: both lists live through the call and are of one length, which is what the shim relies on.
-    unsafe {
-        check(ffi::hrt_sgd_step(
-            params.as_raw(),
-            buffers.as_raw(),
-            scratch.raw,
-            hyper,
-            unscale.scale.map_or(ptr::null(), Tensor::as_ptr),
-            unscale.found_inf.map_or(ptr::null(), Tensor::as_ptr),
-        ))
-    }
+    unsafe { check(ffi::hrt_sgd_step(params.as_raw(), buffers.as_raw(), scratch.raw, hyper)) }
 }
 
 /// What takes part in a step that is made of list operators: the parameters that have a gradient, their
@@ -215,7 +178,7 @@ mod tests {
     use super::super::Arg;
     use super::super::autograd::{self, GradMode};
     use super::*;
-    use crate::rounding;
+    use tch::Tensor;
 
     const PLAIN: SgdHyper = SgdHyper {
         lr: 1.0,
@@ -235,7 +198,7 @@ mod tests {
     fn step(param: &Tensor, buffer: &Tensor, hyper: &SgdHyper) -> Result<()> {
         let params: TensorList = [param].into_iter().collect();
         let mut buffers: TensorList = [buffer].into_iter().collect();
-        sgd_step(&params, &mut buffers, &mut Scratch::default(), hyper, Unscale::default())
+        sgd_step(&params, &mut buffers, &mut Scratch::default(), hyper)
     }
 
     #[test]
@@ -260,41 +223,8 @@ mod tests {
         );
         let params: TensorList = [&param].into_iter().collect();
         let mut none = TensorList::default();
-        let outcome =
-            sgd_step(&params, &mut none, &mut Scratch::default(), &PLAIN, Unscale::default());
+        let outcome = sgd_step(&params, &mut none, &mut Scratch::default(), &PLAIN);
         assert_eq!(outcome.unwrap_err().text(), "1 parameters but 0 momentum buffers");
-    }
-
-    #[test]
-    fn a_step_that_is_not_finite_is_skipped_and_not_counted() {
-        let param = zeros_with_grad();
-        let list = |tensor: Tensor| -> TensorList { [tensor].into_iter().collect() };
-        let mut state = AdamState {
-            averages: list(param.zeros_like()),
-            squares: list(param.zeros_like()),
-            max_squares: TensorList::default(),
-            steps: list(Tensor::from(0.0_f32)),
-        };
-        let hyper = AdamHyper {
-            lr: 0.1,
-            beta1: 0.9,
-            beta2: 0.999,
-            weight_decay: 0.0,
-            eps: 1e-8,
-            amsgrad: false,
-            maximize: false,
-            decoupled_decay: false,
-        };
-        let params = list(param.shallow_clone());
-        for (found_inf, steps) in [(1.0_f32, 0.0), (0.0, 1.0)] {
-            let (scale, found_inf) = (Tensor::from(2.0_f32), Tensor::from(found_inf));
-            let unscale = Unscale { scale: Some(&scale), found_inf: Some(&found_inf) };
-            adam_step(&params, &mut state, &mut Scratch::default(), &hyper, unscale).unwrap();
-            let counted = state.steps.tensor(0).unwrap().double_value(&[]);
-            assert!((counted - steps).abs() < 1e-9, "{counted}, not {steps}");
-            let moved = param.abs().max().double_value(&[]);
-            rounding::assert_near(moved, 0.1 * steps, 24);
-        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Drop for Graph {
     }
 }
 
-/// Recording goes on while it lives, unless [`recorded`] ended it; dropped before that, nothing is kept.
+/// Recording lasts while it lives, unless [`recorded`] ended it; dropped before that, nothing is kept.
 struct Recording;
 
 impl Recording {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_that_is_no_input_is_refused_and_the_next_trace_works() {
+    fn a_weight_that_is_not_an_input_is_refused_and_the_next_trace_works() {
         let weight = Tensor::from_slice(&[2.0_f32]).set_requires_grad(true);
         let x = Tensor::from_slice(&[3.0_f32]);
         let none = TensorList::default();

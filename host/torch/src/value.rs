@@ -140,7 +140,7 @@ impl<'a> Arg<'a> {
 /// One result, owned.
 #[derive(Debug)]
 pub enum Return {
-    /// The operator gave nothing here.
+    /// The operator returned nothing here.
     None,
     /// A tensor with a handle of its own.
     Tensor(Tensor),
@@ -166,7 +166,7 @@ impl Returns {
         self.values.len()
     }
 
-    /// Whether the last call gave nothing.
+    /// Whether the last call returned nothing.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

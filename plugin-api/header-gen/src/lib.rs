@@ -7,46 +7,15 @@ mod c_words;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
-use hookrack_plugin_api::abi::{EXTENSIONS, MAGIC};
+use hookrack_plugin_api::abi::{EXTENSIONS, ExtensionInfo, MAGIC};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The entry point, and inline functions that spare a C plugin some lines.
 const SHORTHANDS: &str = include_str!("shorthands.h");
 
-/// The files of `plugin-api/src/abi` that define the wire. The others are Rust's own half of it.
-const SOURCES: [&str; 30] = [
-    "artifacts",
-    "autograd",
-    "checkpoint_names",
-    "checkpoints",
-    "console",
-    "header",
-    "history",
-    "hook",
-    "layers",
-    "loss",
-    "lr",
-    "media",
-    "metric",
-    "metrics",
-    "models",
-    "named_tensors",
-    "params",
-    "pass",
-    "plugin",
-    "precision",
-    "profiler",
-    "record",
-    "roles",
-    "state",
-    "status",
-    "step",
-    "tensor",
-    "text",
-    "trainer",
-    "value",
-];
+/// The files of `plugin-api/src/abi` that are Rust's own half of it. All others define the wire.
+const RUST_ONLY: [&str; 3] = ["extension.rs", "mod.rs", "thunks.rs"];
 
 /// Why the header could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +65,12 @@ pub fn generate() -> Result<String, HeaderError> {
     let api = api_dir();
     let config = cbindgen::Config::from_file(api.join("cbindgen.toml"));
     let mut config = config.map_err(HeaderError::Config)?;
-    let sources = SOURCES.map(|name| api.join("src/abi").join(name).with_extension("rs"));
+    // Each extension's table is part of the header; its id, a text, is written by hand below.
+    let words =
+        |of: fn(&ExtensionInfo) -> &'static str| EXTENSIONS.iter().map(of).map(str::to_owned);
+    config.export.include.extend(words(|extension| extension.table));
+    config.export.exclude.extend(words(|extension| extension.name));
+    let sources = sources(&api.join("src/abi"))?;
     let mut words = CWords::default();
     for path in &sources {
         let read = std::fs::read_to_string(path);
@@ -109,6 +83,21 @@ pub fn generate() -> Result<String, HeaderError> {
     let mut out = Vec::new();
     builder.with_config(config).generate()?.write(&mut out);
     Ok(tidy(&String::from_utf8(out)?, &words))
+}
+
+/// The files that define the wire, by name.
+fn sources(abi: &Path) -> Result<Vec<PathBuf>, HeaderError> {
+    let failed = |source| HeaderError::Read { path: abi.to_owned(), source };
+    let mut sources = Vec::new();
+    for entry in std::fs::read_dir(abi).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_file() && !RUST_ONLY.contains(&name) {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    Ok(sources)
 }
 
 /// Writes the header to where it is checked in, and says where that is.

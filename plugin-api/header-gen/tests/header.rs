@@ -3,11 +3,12 @@
 use hookrack_header_gen::{generate, header_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, AutogradTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor,
-    EngineTable, EventTable, HistoryTable, HookBase, HrArg, HrHeader, HrMetricInfo, HrOpCost,
-    HrPlugin, HrProgress, HrScalarPoint, HrScalarSink, HrStateReader, HrStateWriter, HrStr,
-    HrValue, LayerTable, LossTable, LrTable, MediaTable, MetricBase, MetricTable, ModelTable,
-    NamedTensorTable, ParamTable, PassTable, PrecisionTable, ProfilerTable, RecordTable, RoleTable,
-    StateTable, StepTable, TensorTable, TrainerHandle,
+    EXTENSIONS, EngineTable, EventTable, ExtensionInfo, FileTable, HistoryTable, HookBase, HrArg,
+    HrHeader, HrMetricInfo, HrOpCost, HrPlugin, HrProgress, HrScalarPoint, HrScalarSink,
+    HrStateReader, HrStateWriter, HrStr, HrValue, LayerTable, LossTable, LrTable, MediaTable,
+    MetricBase, MetricTable, ModelTable, NamedTensorTable, ParamTable, PassTable, PrecisionTable,
+    ProfilerTable, RankTable, RecordTable, RoleTable, StateTable, StepTable, TensorTable,
+    TrainerHandle,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -64,6 +65,7 @@ fn layout() -> String {
         ConsoleTable as "ConsoleTable" { show, redraw }
         PassTable as "PassTable" { begin, next, forward }
         PrecisionTable as "PrecisionTable" { set_precision, set_loss_scaling }
+        RankTable as "RankTable" { all_reduce_numbers, all_reduce, broadcast, all_gather, barrier }
         RecordTable as "RecordTable" { record }
         RoleTable as "RoleTable" { train_forward, criterion_of }
         AutogradTable as "AutogradTable" { set_recording }
@@ -71,6 +73,7 @@ fn layout() -> String {
         ModelTable as "ModelTable" { build, forward }
         NamedTensorTable as "NamedTensorTable" { load, take, put, tensor, remove }
         StepTable as "StepTable" { set_anomaly_mode, set_accumulation }
+        FileTable as "FileTable" { write }
         LossTable as "LossTable" { weight }
     }
 }
@@ -94,6 +97,19 @@ fn the_checked_in_header_is_the_generated_one() {
         checked_in == generate().unwrap(),
         "plugin-api/include/hookrack.h is not what src/abi says: run `cargo run -p hookrack-header-gen`"
     );
+}
+
+#[test]
+fn every_extension_is_in_the_header_and_its_layout_is_compared() {
+    let (header, layout) = (generate().unwrap(), layout());
+    for ExtensionInfo { name, table, id } in EXTENSIONS {
+        assert!(header.contains(&format!("#define HR_{name} \"{id}\"")), "no HR_{name}");
+        assert!(header.contains(&format!("typedef struct {table} {{")), "no {table}");
+        assert!(
+            layout.contains(&format!("sizeof({table})")),
+            "the layout of {table} is not compared"
+        );
+    }
 }
 
 #[test]

@@ -18,14 +18,15 @@ const ALIASES: [(&str, &str); 9] = [
     ("after_hook_is_attached", "on_attach"),
 ];
 
-/// `#[hook(level = NORMAL, every = "10it", aliases = "…", mutates = "params", reads = "…", writes = "…", ops = […], on_error = "abort")]`
+/// `#[hook(level = NORMAL, every = "10it", ranks = "main", aliases = "…", mutates = "params", reads = "…", writes = "…", ops = […], on_error = "abort")]`
 pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> {
     check_keys(
         entries,
-        &["level", "every", "aliases", "mutates", "reads", "writes", "ops", "on_error"],
+        &["level", "every", "ranks", "aliases", "mutates", "reads", "writes", "ops", "on_error"],
     )?;
-    check_texts(entries, &["every", "aliases", "mutates", "reads", "writes", "on_error"])?;
+    check_texts(entries, &["every", "ranks", "aliases", "mutates", "reads", "writes", "on_error"])?;
     check_every(entries)?;
+    check_ranks(entries)?;
     resolve_aliases(&mut item);
     let methods = methods(&item);
     let is_state = |name: &str| matches!(name, "save_state" | "load_state");
@@ -37,16 +38,17 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
         .map(|(name, cfg)| quote!(#(#cfg)* #name));
     let level = level(expr_of(entries, "level"));
     let text = |key| text_of(entries, key).unwrap_or_default();
-    let (mutates, reads, writes, on_error, aliases, every) = (
+    let (mutates, reads, writes, on_error, aliases, every, ranks) = (
         text("mutates"),
         text("reads"),
         text("writes"),
         text("on_error"),
         text("aliases"),
         text("every"),
+        text("ranks"),
     );
     let ty = &item.self_ty;
-    let (about, ops) = (about(ty), ops(entries)?);
+    let (about, ops, no_fields) = (about(ty), ops(entries)?, no_fields());
     Ok(quote! {
         #item
 
@@ -54,12 +56,24 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
             const POINTS: &'static [&'static str] = &[#(#points),*];
             const LEVEL: ::hookrack_plugin_api::Level = #level;
             const EVERY: &'static str = #every;
+            const RANKS: &'static str = #ranks;
             const ALIASES: &'static str = #aliases;
             const MUTATES: &'static str = #mutates;
             const READS: &'static str = #reads;
             const WRITES: &'static str = #writes;
             const ON_ERROR: &'static str = #on_error;
-            const HAS_STATE: bool = #has_state;
+            const HAS_STATE: bool = {
+                #no_fields
+                #has_state || api::Fields::<#ty>::ANY
+            };
+            fn save_fields(&self, state: &mut ::hookrack_plugin_api::StateWriter<'_>) -> ::hookrack_plugin_api::Result<()> {
+                #no_fields
+                api::Fields::<#ty>::save(self, state)
+            }
+            fn load_fields(&mut self, state: &::hookrack_plugin_api::StateReader<'_>) -> ::hookrack_plugin_api::Result<()> {
+                #no_fields
+                api::Fields::<#ty>::load(self, state)
+            }
             #ops
             #about
         }
@@ -77,6 +91,15 @@ fn check_every(entries: &[Meta]) -> Result<()> {
     Err(Error::new_spanned(every, "expected iterations or epochs, such as \"10it\" or \"2ep\""))
 }
 
+/// As [`check_every`].
+fn check_ranks(entries: &[Meta]) -> Result<()> {
+    let Some(ranks) = expr_of(entries, "ranks") else { return Ok(()) };
+    match text_of(entries, "ranks").unwrap_or_default().as_str() {
+        "all" | "main" => Ok(()),
+        _ => Err(Error::new_spanned(ranks, "expected \"all\" or \"main\"")),
+    }
+}
+
 /// `#[metric(better = "higher", unit = "%", aliases = "…", ops = […])]`
 pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
     check_keys(entries, &["better", "unit", "aliases", "ops"])?;
@@ -87,11 +110,26 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
         return Err(Error::new_spanned(&entries[0], "better is \"higher\" or \"lower\""));
     }
     let ty = &item.self_ty;
-    let (about, ops) = (about(ty), ops(entries)?);
+    // A macro in the block may expand to it.
+    let has_macro = item.items.iter().any(|item| matches!(item, ImplItem::Macro(_)));
+    let saves = has_macro || methods(item).iter().any(|(name, _)| name == "save_state");
+    let (about, ops, no_fields) = (about(ty), ops(entries)?, no_fields());
     Ok(quote! {
         #item
 
+        const _: () = {
+            #no_fields
+            ::core::assert!(
+                #saves || api::Fields::<#ty>::ANY,
+                "a metric saves what it gathers: mark its fields with #[param(state)], or write save_state"
+            );
+        };
+
         impl ::hookrack_plugin_api::MetricInfo for #ty {
+            fn save_fields(&self, state: &mut ::hookrack_plugin_api::StateWriter<'_>) -> ::hookrack_plugin_api::Result<()> {
+                #no_fields
+                api::Fields::<#ty>::save(self, state)
+            }
             const BETTER: &'static str = #better;
             const UNIT: &'static str = #unit;
             const ALIASES: &'static str = #aliases;
@@ -99,6 +137,14 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
             #about
         }
     })
+}
+
+/// Has `Fields::<T>` mean "no saved fields" where `T` has none.
+fn no_fields() -> TokenStream {
+    quote! {
+        #[allow(unused_imports, reason = "a struct with saved fields has answers of its own")]
+        use ::hookrack_plugin_api::__private::{self as api, NoFields as _};
+    }
 }
 
 /// `ops = [NORM, "aten::add"]`: operators by their statics or by name.
@@ -183,7 +229,7 @@ mod tests {
     fn what_a_hook_cannot_say_is_refused_with_what_it_can() {
         assert_eq!(
             error(parse_quote!(levle = 3)),
-            "unknown key `levle`: expected level, every, aliases, mutates, reads, writes, ops or on_error"
+            "unknown key `levle`: expected level, every, ranks, aliases, mutates, reads, writes, ops or on_error"
         );
         assert_eq!(error(parse_quote!(mutates = params)), "expected a text: mutates = \"…\"");
         assert_eq!(

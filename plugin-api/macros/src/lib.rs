@@ -23,6 +23,8 @@ use syn::{DeriveInput, ItemImpl, Meta, Token, parse_macro_input};
 /// - `check = function`: a `fn(&T) -> Result<(), String>` that refuses a value with its reason;
 /// - `monitor`: the text is the full name of a scalar, such as `val/loss`;
 /// - `skip`: not a setting, but what the hook keeps for itself; it starts as `Default::default()`;
+/// - `state`: likewise, and a checkpoint keeps it, under the field's name: numbers, texts, lists of them, tensors and whatever
+///   else is a `StateField`. A resumed run finds it as it was, without a `save_state` and a `load_state`;
 /// - `flatten`: the fields of this struct are keys of the same table. Unknown keys are then refused by the host alone.
 ///
 /// The variants of an enum are written in snake case; `#[param(name = "…")]` gives one another name.
@@ -51,8 +53,9 @@ fn derive(input: TokenStream, dialect: Dialect) -> TokenStream {
 ///
 /// - `level = NORMAL` (or any integer): where it stands when the config does not say;
 /// - `every = "10it"` or `"2ep"`: how often it runs when the config does not say;
+/// - `ranks = "main"`: it runs on the main rank of several, not on all;
 /// - `aliases = "PeriodicWriter"`: other names by which a config may name it;
-/// - `mutates = "params, grads, lr"`: what it changes; without it the hook is an observer;
+/// - `mutates = "params, grads, lr"`: what it changes, also `input`, `label`, `output` and `loss`; without it the hook is an observer;
 /// - `reads = "…"`, `writes = "…"`: values that other hooks write or read;
 /// - `on_error = "abort" | "disable" | "warn"`: what the host does when it fails and the config does not say.
 #[proc_macro_attribute]

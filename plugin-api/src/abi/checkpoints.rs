@@ -25,7 +25,7 @@ pub struct CheckpointTable {
         higher: u32,
         top: u64,
     ) -> HrStatus,
-    /// Has a checkpoint loaded when this point is over; to be called at `before_train`. `path` is a checkpoint or a
+    /// Loads a checkpoint when this point is over; to be called at `before_train`. `path` is a checkpoint or a
     /// run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
     /// alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
     pub load: unsafe extern "C" fn(

@@ -2,10 +2,11 @@
 
 use super::{
     ARTIFACTS, AUTOGRAD, ArtifactTable, AutogradTable, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE,
-    CheckpointNameTable, CheckpointTable, ConsoleTable, HISTORY, HistoryTable, LAYERS, LOSS, LR,
-    LayerTable, LossTable, LrTable, MEDIA, METRICS, MODELS, MediaTable, MetricTable, ModelTable,
-    NAMED_TENSORS, NamedTensorTable, PARAMS, PASS, PRECISION, PROFILER, ParamTable, PassTable,
-    PrecisionTable, ProfilerTable, RECORD, ROLES, RecordTable, RoleTable, STEP, StepTable,
+    CheckpointNameTable, CheckpointTable, ConsoleTable, FILES, FileTable, HISTORY, HistoryTable,
+    LAYERS, LOSS, LR, LayerTable, LossTable, LrTable, MEDIA, METRICS, MODELS, MediaTable,
+    MetricTable, ModelTable, NAMED_TENSORS, NamedTensorTable, PARAMS, PASS, PRECISION, PROFILER,
+    ParamTable, PassTable, PrecisionTable, ProfilerTable, RANKS, RECORD, ROLES, RankTable,
+    RecordTable, RoleTable, STEP, StepTable,
 };
 
 /// A table that is looked up by an id. The id belongs to the type: under it a host returns this table or null.
@@ -56,6 +57,7 @@ extensions! {
     CHECKPOINT_NAMES CheckpointNameTable 1,
     CHECKPOINTS CheckpointTable 1,
     CONSOLE ConsoleTable 1,
+    FILES FileTable 2,
     HISTORY HistoryTable 1,
     LAYERS LayerTable 2,
     LOSS LossTable 2,
@@ -68,6 +70,7 @@ extensions! {
     PASS PassTable 1,
     PRECISION PrecisionTable 1,
     PROFILER ProfilerTable 1,
+    RANKS RankTable 2,
     RECORD RecordTable 2,
     ROLES RoleTable 2,
     STEP StepTable 1,

@@ -13,7 +13,7 @@ pub const LAYERS: &str = "hookrack.layers/1";
 pub struct LayerTable {
     /// Who made this table.
     pub header: HrHeader,
-    /// Has the outputs of all layers kept whose names match `pattern`, from the next forward pass on. Their indices are
+    /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on. Their indices are
     /// written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
     /// that does not give any: TorchScript, graph mode. [train-thread] [borrowed until return]
     pub watch: unsafe extern "C" fn(

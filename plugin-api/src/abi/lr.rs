@@ -13,7 +13,7 @@ pub const LR: &str = "hookrack.lr/1";
 pub struct LrTable {
     /// Who made this table.
     pub header: HrHeader,
-    /// Has the schedule count epochs (`by_epoch` 1) or iterations (0) as its steps, in place of what the config says;
+    /// Makes the schedule step by epoch (`by_epoch` 1) or by iteration (0), overriding the config;
     /// the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another
     /// way to count. [train-thread]
     pub count_by_epoch: unsafe extern "C" fn(host: *mut c_void, by_epoch: u32) -> HrStatus,

@@ -32,7 +32,7 @@ pub struct MetricTable {
     /// The metric at a place: in the order of the config, once for each phase. ABSENT past the last. [train-thread]
     pub at:
         unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrMetricInfo) -> HrStatus,
-    /// Has the metric at a place compute its values of a `METRIC_*` scope, and gives them to `sink`. Changes nothing.
+    /// Computes the values of the metric at an index for a `METRIC_*` scope, and passes them to `sink`. Changes nothing.
     /// An error while that metric itself is being called; ABSENT past the last. [train-thread] [borrowed until return]
     pub compute: unsafe extern "C" fn(
         host: *mut c_void,

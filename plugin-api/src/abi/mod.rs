@@ -17,7 +17,9 @@ mod checkpoint_names;
 mod checkpoints;
 mod console;
 mod extension;
+#[cfg(any(feature = "testing", test))]
 pub(crate) mod fake;
+mod files;
 mod header;
 mod history;
 mod hook;
@@ -38,6 +40,7 @@ mod pass;
 mod plugin;
 mod precision;
 mod profiler;
+mod ranks;
 mod record;
 mod roles;
 mod state;
@@ -56,6 +59,7 @@ pub use checkpoint_names::{CHECKPOINT_NAMES, CheckpointNameTable};
 pub use checkpoints::{CHECKPOINTS, CheckpointTable};
 pub use console::{CONSOLE, ConsoleTable};
 pub use extension::{EXTENSIONS, Extension, ExtensionInfo};
+pub use files::{FILES, FileTable};
 pub use header::{ABI_MAJOR, ABI_MINOR, FLAG_PANIC_ABORT, FLAG_RUST, HrHeader, MAGIC};
 pub use history::{HISTORY, HistoryTable, HrScalarPoint};
 pub use hook::HookBase;
@@ -77,6 +81,7 @@ pub use precision::{PRECISION, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, P
 pub use profiler::{
     HrOpCost, PROFILE_FLOPS, PROFILE_MEMORY, PROFILE_SHAPES, PROFILER, ProfilerTable,
 };
+pub use ranks::{RANKS, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable};
 pub use record::{RECORD, RecordTable};
 pub use roles::{ROLES, RoleTable};
 pub use state::{HrStateReader, HrStateWriter};

@@ -15,7 +15,7 @@ pub struct ParamTable {
     pub header: HrHeader,
     /// Whether the parameter at `index` of LIST_PARAMS is trained: 0 or 1. [train-thread]
     pub trainable: unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut u32) -> HrStatus,
-    /// Has every parameter whose name matches `pattern` trained from here on (1) or not (0), and says how many
+    /// Unfreezes (1) or freezes (0) every parameter whose name matches `pattern`, and says how many
     /// they are. `*` is any run of letters. One that matches nothing is an error, and so is one that would freeze
     /// the last. What was frozen from the start gets fresh state in the optimizer.
     /// [train-thread] [borrowed until return]

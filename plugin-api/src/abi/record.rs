@@ -13,7 +13,7 @@ pub const RECORD: &str = "hookrack.record/1";
 pub struct RecordTable {
     /// Who made this table.
     pub header: HrHeader,
-    /// Has the files take down the scalars of the current iteration, while the console shows nothing: called after each
+    /// Writes the scalars of the current iteration to the files, but not to the console: called after each
     /// iteration, it keeps every value. They are on the disk when the writers next write. [train-thread]
     pub record: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
 }

@@ -14,6 +14,6 @@ impl HrStatus {
     pub const ERROR: Self = Self(1);
     /// The plugin panicked; the panic was caught on its side.
     pub const PANIC: Self = Self(2);
-    /// There is no such thing here: an absent tensor, an unknown key.
+    /// Not found: an absent tensor, an unknown key.
     pub const ABSENT: Self = Self(3);
 }

@@ -4,7 +4,7 @@ use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;
 use std::ffi::c_void;
 
-/// A tensor that the host keeps. 0 is no tensor. A handle that was released or outlived its iteration is refused
+/// A tensor that the host keeps. 0 means none. A handle that was released or outlived its iteration is refused
 /// with a message, never followed.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]

@@ -5,8 +5,8 @@ use super::{
     HrStateWriter, HrStatus, HrStr, HrValue, METRIC_SO_FAR, METRIC_STEP, MetricBase, TrainerHandle,
 };
 use crate::error::{Error, Result};
-use crate::hook::{Hook, dispatch};
-use crate::metric::{Metric, Scalars};
+use crate::hook::{Hook, HookInfo, dispatch};
+use crate::metric::{Metric, MetricInfo, Scalars};
 use crate::state::{StateReader, StateWriter};
 use crate::trainer::Trainer;
 use crate::value::{Value, from_value};
@@ -90,7 +90,7 @@ unsafe fn with<T>(
 /// Makes the table of a hook type.
 pub struct HookExport<T>(PhantomData<T>);
 
-impl<T: Hook + DeserializeOwned> HookExport<T> {
+impl<T: Hook + HookInfo + DeserializeOwned> HookExport<T> {
     /// The table under which `T` is known as `name`.
     pub const fn table(name: &'static str, manifest: unsafe extern "C" fn() -> HrStr) -> HookBase {
         HookBase {
@@ -132,7 +132,9 @@ impl<T: Hook + DeserializeOwned> HookExport<T> {
         // SAFETY: the host calls by the contract of `HookBase::save_state`.
         unsafe {
             with(instance, |hook: &mut T, host| {
-                hook.save_state(&mut StateWriter::new(host, &*writer))
+                let mut state = StateWriter::new(host, &*writer);
+                hook.save_fields(&mut state)?;
+                hook.save_state(&mut state)
             })
         }
     }
@@ -143,7 +145,11 @@ impl<T: Hook + DeserializeOwned> HookExport<T> {
     ) -> HrStatus {
         // SAFETY: the host calls by the contract of `HookBase::load_state`.
         unsafe {
-            with(instance, |hook: &mut T, host| hook.load_state(&StateReader::new(host, &*reader)))
+            with(instance, |hook: &mut T, host| {
+                let state = StateReader::new(host, &*reader);
+                hook.load_fields(&state)?;
+                hook.load_state(&state)
+            })
         }
     }
 }
@@ -151,7 +157,7 @@ impl<T: Hook + DeserializeOwned> HookExport<T> {
 /// Makes the table of a metric type.
 pub struct MetricExport<T>(PhantomData<T>);
 
-impl<T: Metric + DeserializeOwned> MetricExport<T> {
+impl<T: Metric + MetricInfo + DeserializeOwned> MetricExport<T> {
     /// The table under which `T` is known as `name`.
     pub const fn table(
         name: &'static str,
@@ -224,7 +230,9 @@ impl<T: Metric + DeserializeOwned> MetricExport<T> {
         // SAFETY: the host calls by the contract of `MetricBase::save_state`.
         unsafe {
             with(instance, |metric: &mut T, host| {
-                metric.save_state(&mut StateWriter::new(host, &*writer))
+                let mut state = StateWriter::new(host, &*writer);
+                metric.save_fields(&mut state)?;
+                metric.save_state(&mut state)
             })
         }
     }

@@ -27,7 +27,7 @@ pub const METRIC_LATEST_STEP: u32 = 0;
 /// A metric's value of the last finished epoch.
 pub const METRIC_LATEST_EPOCH: u32 = 1;
 
-/// Where the run is. Plain fields, kept up to date by the host: reading one is no call. [train-thread]
+/// Where the run is. Plain fields, kept up to date by the host: reading one does not call the host. [train-thread]
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, StableAbi)]
 pub struct HrProgress {
@@ -156,7 +156,7 @@ pub struct EventTable {
     /// The median of the last `window` values. [train-thread]
     pub median:
         unsafe extern "C" fn(host: *mut c_void, key: u32, window: usize, out: *mut f64) -> HrStatus,
-    /// Has the writers write what was put since they last did. [train-thread]
+    /// Makes the writers write what was logged since the last time. [train-thread]
     pub write: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
     /// A metric's value by phase, name (`Accuracy`, or `F1.macro` for one of several) and `METRIC_LATEST_*`;
     /// ABSENT before it was computed. [train-thread]

@@ -51,7 +51,7 @@ impl HrValue {
         len: 0,
     };
 
-    /// Copies the tree out of borrowed memory; `None` where a kind is unknown or the value is none.
+    /// Copies the tree out of borrowed memory; `None` if a kind is unknown or the value is empty.
     ///
     /// # Safety
     /// The tree must be whole: every `items` points to `len` values, every text is readable.

@@ -46,6 +46,14 @@ impl TensorList {
         Self { host: Some(host), ids }
     }
 
+    /// Becomes copies of `source`, unless it holds tensors already: those of a resumed run stay.
+    pub fn init(&mut self, source: &impl AsTensors) -> Result<()> {
+        if self.is_empty() {
+            *self = source.clone_detached()?;
+        }
+        Ok(())
+    }
+
     /// Takes a tensor in, after the others. One that is only borrowed is kept under a handle of its own.
     pub fn push(&mut self, tensor: Tensor) -> Result<()> {
         let tensor = if tensor.owned { tensor } else { tensor.keep()? };
@@ -91,6 +99,11 @@ pub trait AsTensors {
     fn iter(&self) -> impl Iterator<Item = Tensor> {
         let host = self.host();
         self.ids().iter().filter_map(move |id| Some(Tensor::borrowed(host?, *id)))
+    }
+
+    /// Each tensor that is there, borrowed: without the gradients of frozen parameters.
+    fn present(&self) -> impl Iterator<Item = Tensor> {
+        self.iter().filter(|tensor| !tensor.is_absent())
     }
 
     /// Copies of all of them that no gradient flows into; an absent one stays absent.

@@ -10,6 +10,7 @@ static TO_DTYPE: CachedOp = CachedOp::new("aten::to.dtype");
 static TO: CachedOp = CachedOp::new("aten::to.dtype_layout");
 static CAT: CachedOp = CachedOp::new("aten::cat");
 static STACK: CachedOp = CachedOp::new("aten::stack");
+static KL_DIV: CachedOp = CachedOp::new("aten::kl_div");
 
 /// What a tensor is. Each of these is one short call into the host; none waits for the device.
 impl Tensor {
@@ -26,7 +27,7 @@ impl Tensor {
     /// The size of one dimension; a negative one counts from the last.
     ///
     /// # Errors
-    /// There is no such dimension.
+    /// The dimension is out of range.
     pub fn size(&self, dim: i64) -> Result<i64> {
         let shape = self.shape()?;
         let index = if dim < 0 { dim + i64::try_from(shape.len())? } else { dim };
@@ -35,6 +36,12 @@ impl Tensor {
             Some(size) => Ok(*size),
             None => crate::bail!("a tensor of shape {shape:?} has no dimension {dim}"),
         }
+    }
+
+    /// The numbers of its dimensions from `first` on, for a reduction over all but the first ones:
+    /// `x.mean_dim(&x.dims(1)?, true)`. Empty where there are no more.
+    pub fn dims(&self, first: i64) -> Result<Vec<i64>> {
+        Ok((first..i64::try_from(self.dim()?)?).collect())
     }
 
     /// How many numbers there are.
@@ -92,8 +99,24 @@ impl Tensor {
     pub fn item_as<T: Element>(&self) -> Result<T> {
         match self.to_vec::<T>()?.as_slice() {
             [number] => Ok(*number),
-            _ => crate::bail!("a tensor of shape {:?} has no single number", self.shape()?),
+            _ => {
+                crate::bail!("a tensor of shape {:?} does not have a single element", self.shape()?)
+            }
         }
+    }
+}
+
+/// Losses that PyTorch has under more than one setting.
+impl Tensor {
+    /// The mean over rows of the divergence KL(target ‖ self), both of them logarithms of probabilities, such as
+    /// `log_softmax` gives: PyTorch's `kl_div` with `reduction="batchmean", log_target=True`.
+    ///
+    /// `aten::kl_div`
+    #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
+    pub fn kl_div(&self, target: &Tensor) -> Result<Tensor> {
+        const SUM: i64 = 2;
+        let args = [Arg::from(self), Arg::from(target), Arg::from(SUM), Arg::from(true)];
+        KL_DIV.call(self.host, &args)?.tensor()?.div(self.size(0)? as f64)
     }
 }
 

@@ -4,9 +4,9 @@ use super::ops::{FakeValue, OpArgs};
 use super::tensor::FakeTensor;
 use super::world::World;
 use super::{Attached, FakeTrainer, Measured, settings};
-use crate::abi::fake::{HookInstance, MetricInstance, Seat};
+use crate::abi::fake::{Caller, HookInstance, MetricInstance};
 use crate::abi::{ABI_MINOR, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hook::{Hook, HookInfo};
 use crate::metric::{Metric, MetricInfo};
 use crate::phase::Phase;
@@ -21,7 +21,7 @@ impl FakeTrainer {
     /// A trainer without parameters, hooks and data.
     pub fn new() -> Self {
         let world = Rc::new(RefCell::new(World::new()));
-        let own = Seat::connect("test", ABI_MINOR, &world);
+        let own = Caller::connect("test", ABI_MINOR, &world);
         Self {
             hooks: Vec::new(),
             metrics: Vec::new(),
@@ -80,7 +80,7 @@ impl FakeTrainer {
         })
     }
 
-    /// Has `backward` compute the gradients from the parameters as they are: for hooks that move them, such as SAM.
+    /// Makes `backward` compute the gradients from the current parameters: for hooks that move them, such as SAM.
     #[must_use]
     pub fn gradient(
         self,
@@ -207,10 +207,11 @@ impl FakeTrainer {
         self.changed(|world| world.put_metric(phase, name, 1, f64::NAN, value))
     }
 
-    /// Adds a hook, named like its type. Hooks run in the order of their levels.
+    /// Adds a hook, named like its type. Hooks run in the order of their levels, as often as their cadence says: that of
+    /// `#[hook(every = …)]`, or `every` among the settings, as in a config.
     ///
     /// # Errors
-    /// The settings are not those that the hook describes, or it does not take them.
+    /// The settings are not those that the hook describes, or it does not take them; a role would be skipped at times.
     pub fn hook<T: Hook + HookInfo + DeserializeOwned>(
         self,
         settings: impl Into<Value>,
@@ -224,19 +225,27 @@ impl FakeTrainer {
         name: &'static str,
         settings: impl Into<Value>,
     ) -> Result<Self> {
-        let settings = settings.into();
-        settings::check(T::params(), &settings)
-            .and_then(|()| HookInstance::new::<T>(name, self.minor, &self.world, &settings))
-            .map_err(|error| error.context(format!("hook `{name}`")))
-            .map(|instance| {
-                let points = T::POINTS.iter().filter_map(|name| Point::from_name(name)).collect();
-                let (level, has_state) = (T::LEVEL, T::HAS_STATE);
-                let instance = Rc::new(instance);
-                self.hooks.push(Attached { name, level, points, has_state, instance });
-                self.hooks.sort_by_key(|hook| hook.level);
-                self.set_forward_role();
-                self
-            })
+        let named = |error: Error| error.context(format!("hook `{name}`"));
+        let points: Vec<_> = T::POINTS.iter().filter_map(|name| Point::from_name(name)).collect();
+        let (every, settings) = settings::cadence(T::EVERY, settings.into()).map_err(named)?;
+        settings::check(T::params(), &settings).map_err(named)?;
+        if let Some(role) = points.iter().find(|point| point.is_role() && !every.is_each()) {
+            let error = format!("`every` would skip the role {role}, which every step needs");
+            return Err(named(Error::new(error)));
+        }
+        let instance = HookInstance::new::<T>(name, self.minor, &self.world, &settings);
+        let (level, has_state, instance) = (T::LEVEL, T::HAS_STATE, instance.map_err(named)?);
+        self.hooks.push(Attached {
+            name,
+            level,
+            points,
+            every,
+            has_state,
+            instance: Rc::new(instance),
+        });
+        self.hooks.sort_by_key(|hook| hook.level);
+        self.set_forward_role();
+        Ok(self)
     }
 
     /// Adds a metric, named like its type: reset, updated and computed as in a run, in every phase.

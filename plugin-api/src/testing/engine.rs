@@ -1,4 +1,4 @@
-//! The engine of the fake trainer, without automatic differentiation.
+//! The engine of the fake trainer, without autograd.
 
 use super::FakeValue;
 use super::ops;
@@ -27,7 +27,7 @@ impl World {
 
     /// The loss: the function that was given, the number that was given, or the mean of the output.
     pub(crate) fn compute_loss(&mut self) -> Result<()> {
-        let Some(output) = self.in_slot(SLOT_OUTPUT) else { crate::bail!("there is no output") };
+        let Some(output) = self.in_slot(SLOT_OUTPUT) else { crate::bail!("the output is not set") };
         let label = self.in_slot(SLOT_LABEL);
         let loss = self.loss_of(&output, label.as_ref())?;
         self.put_slot(SLOT_LOSS, loss);
@@ -40,7 +40,7 @@ impl World {
         label: Option<&FakeTensor>,
     ) -> Result<FakeTensor> {
         if let Some(criterion) = &mut self.criterion {
-            let Some(label) = label else { crate::bail!("there is no label") };
+            let Some(label) = label else { crate::bail!("the label is not set") };
             return criterion(output, label);
         }
         if let Some(loss) = &self.batch[SLOT_LOSS as usize] {
@@ -54,7 +54,7 @@ impl World {
 
     /// Adds the gradients that were given.
     pub(crate) fn backward(&mut self) -> Result<()> {
-        crate::ensure!(self.in_slot(SLOT_LOSS).is_some(), "there is no loss to differentiate");
+        crate::ensure!(self.in_slot(SLOT_LOSS).is_some(), "the loss is not set");
         let weights: Vec<_> = self.params.iter().map(|param| param.tensor.clone()).collect();
         if let Some(gradient) = &mut self.gradient {
             let given = gradient(&weights)?;

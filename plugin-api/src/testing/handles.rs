@@ -38,7 +38,7 @@ impl World {
     pub(crate) fn tensor(&self, handle: HrTensor) -> Result<FakeTensor> {
         match self.arena.live.get(&handle.0) {
             Some((tensor, _)) => Ok(tensor.clone()),
-            None if handle == HrTensor::NONE => crate::bail!("there is no tensor here"),
+            None if handle == HrTensor::NONE => crate::bail!("no tensor here"),
             None => crate::bail!(
                 "the tensor is gone: it was released, or belongs to an iteration that is over (`keep` it)"
             ),
@@ -120,7 +120,7 @@ impl World {
             crate::abi::LIST_PARAMS => self.params.iter().map(|param| param.handle).collect(),
             crate::abi::LIST_BUFFERS => self.buffers.iter().map(|(_, _, handle)| *handle).collect(),
             crate::abi::LIST_GRADS => self.grad_handles(),
-            _ => crate::bail!("there is no list {list}"),
+            _ => crate::bail!("unknown list {list}"),
         };
         let row = &mut self.rows[list as usize];
         if *row != handles {

@@ -27,7 +27,7 @@ impl FakeTrainer {
     /// The numbers of a parameter.
     ///
     /// # Errors
-    /// There is no such parameter.
+    /// The parameter is unknown.
     pub fn weights(&self, param: &str) -> Result<Vec<f64>> {
         Ok(self.world.borrow().param(param)?.tensor.values())
     }
@@ -35,7 +35,7 @@ impl FakeTrainer {
     /// Changes a parameter, as training would.
     ///
     /// # Errors
-    /// There is no such parameter, or the shape is another.
+    /// The parameter is unknown, or its shape differs.
     pub fn set_weights(&mut self, param: &str, values: impl Into<FakeTensor>) -> Result<()> {
         self.world.borrow().param(param)?.tensor.assign(&values.into())
     }
@@ -101,6 +101,11 @@ impl FakeTrainer {
     /// The tensors of a file that a hook has saved, by name.
     pub fn file(&self, name: &str) -> Option<Vec<(String, FakeTensor)>> {
         self.world.borrow().files.get(name).cloned()
+    }
+
+    /// The contents of a file that a hook has written by `write_file`.
+    pub fn written_file(&self, name: &str) -> Option<Vec<u8>> {
+        self.world.borrow().written.get(name).cloned()
     }
 
     /// What hooks have logged.

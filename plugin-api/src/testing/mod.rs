@@ -1,7 +1,8 @@
 //! A fake trainer for the tests of a plugin: every point and every service, with small tensors in plain Rust.
 //!
 //! A hook is called through the same tables as in the host, so that settings, points, state and errors take the way that
-//! they take in a run; `cargo test` needs neither the host nor libtorch.
+//! they take in a run; `cargo test` needs neither the host nor libtorch. Behind the feature `testing`, for
+//! `[dev-dependencies]`.
 //!
 //! ```
 //! use hookrack_plugin_api::prelude::*;
@@ -33,7 +34,7 @@
 //! }
 //! ```
 //!
-//! What it is not: there is no automatic differentiation ([`FakeTrainer::grad`] says what `backward` adds), one parameter
+//! It has no autograd ([`FakeTrainer::grad`] sets what `backward` adds), one parameter
 //! group, one process, no device. Operators are those behind the methods of [`Tensor`](crate::tensor::Tensor) and the
 //! usual ones beside them, computed in doubles and rounded to the tensor's type: compare floats with a tolerance.
 //! [`FakeTrainer::op`] adds one. Use a fake trainer and a real host in different programs: operators are looked up once
@@ -58,8 +59,9 @@ pub use tensor::FakeTensor;
 pub use world::LogLine;
 
 use crate::abi::Host;
-use crate::abi::fake::{HookInstance, MetricInstance, Seat};
+use crate::abi::fake::{Caller, HookInstance, MetricInstance};
 use crate::error::Error;
+use crate::every::Every;
 use crate::level::Level;
 use crate::point::Point;
 use crate::value::Value;
@@ -105,6 +107,7 @@ struct Attached {
     name: &'static str,
     level: Level,
     points: Vec<Point>,
+    every: Every,
     has_state: bool,
     instance: Rc<HookInstance>,
 }
@@ -124,7 +127,7 @@ pub struct FakeTrainer {
     hooks: Vec<Attached>,
     metrics: Vec<Measured>,
     world: Shared,
-    own: (&'static Seat, Host),
+    own: (&'static Caller, Host),
     minor: u16,
     is_attached: bool,
     has_begun: bool,
@@ -142,7 +145,7 @@ impl Default for FakeTrainer {
 
 impl Drop for FakeTrainer {
     fn drop(&mut self) {
-        // The role holds its hook, and the hook's seat this world.
+        // The role holds its hook, and the hook's caller this world.
         self.world.borrow_mut().forward_role = None;
         self.hooks.clear();
         self.metrics.clear();

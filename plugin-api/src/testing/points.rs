@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 /// Points.
 impl FakeTrainer {
-    /// Calls the hooks of a point, with the batch and the gradients that were given in place. Hooks are attached before
-    /// their first other point. A role that no hook holds does what the host's own would.
+    /// Calls the hooks of a point that are due by their cadence, with the batch and the gradients that were given in place. Hooks are attached before
+    /// their first other point. Until [`at`](Self::at) sets another one, the iteration is 0, in which every hook is due. A role that no hook holds does what the host's own would.
     ///
     /// # Errors
     /// That of the first hook that fails, with its name and the point.
@@ -39,34 +39,36 @@ impl FakeTrainer {
         self.is_attached |= point == P::OnAttach;
         self.reached.push(point);
         self.measure(point)?;
-        let mut order: Vec<&Attached> =
-            self.hooks.iter().filter(|hook| hook.points.contains(&point)).collect();
+        self.due(point).into_iter().try_for_each(|hook| self.call(hook, point))
+    }
+
+    /// The hooks of a point whose cadence includes this occurrence, in the order in which they are called.
+    fn due(&self, point: P) -> Vec<&Attached> {
+        let progress = self.world.borrow().progress.get();
+        let is_training = Phase::from_code(progress.phase) == Phase::Train;
+        let iter = if is_training { progress.iter } else { progress.inner_iter };
+        let is_due = |hook: &&Attached| {
+            let is_due = hook.every.is_due(point.pace(), progress.epoch, iter);
+            is_due && hook.points.contains(&point)
+        };
+        let mut due: Vec<_> = self.hooks.iter().filter(is_due).collect();
         if point.is_reversed() {
-            order.reverse();
+            due.reverse();
         }
-        order.into_iter().try_for_each(|hook| {
-            let called = hook.instance.on_point(point);
-            called.map_err(|error| {
-                failed(&format!("hook `{}`", hook.name), point, &self.world, &error)
-            })
-        })
+        due
+    }
+
+    fn call(&self, hook: &Attached, point: P) -> Result<()> {
+        let called = hook.instance.on_point(point);
+        called.map_err(|error| failed(&format!("hook `{}`", hook.name), point, &self.world, &error))
     }
 
     /// Calls every hook of a point, whatever fails; the first error is kept.
     pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
         self.reached.push(point);
         let mut first = outcome;
-        let mut order: Vec<&Attached> =
-            self.hooks.iter().filter(|hook| hook.points.contains(&point)).collect();
-        if point.is_reversed() {
-            order.reverse();
-        }
-        for hook in order {
-            let called = hook.instance.on_point(point);
-            let called = called.map_err(|error| {
-                failed(&format!("hook `{}`", hook.name), point, &self.world, &error)
-            });
-            first = first.and(called);
+        for hook in self.due(point) {
+            first = first.and(self.call(hook, point));
         }
         first
     }

@@ -1,7 +1,8 @@
-//! The host's check of settings before a hook sees them: names and ranges.
+//! What the host makes of an entry of a config before a hook sees its settings: cadence, names and ranges.
 
 use crate::describe::Param;
 use crate::error::Result;
+use crate::every::Every;
 use crate::value::Value;
 
 /// Refuses a key that the hook does not describe, and a number outside of its range.
@@ -22,4 +23,33 @@ pub(super) fn check(params: Option<Vec<Param>>, settings: &Value) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// A hook's cadence and its settings without the keys that say it: `every`, or `interval` for the count of a hook that has
+/// a cadence of its own.
+pub(super) fn cadence(own: &str, settings: Value) -> Result<(Every, Value)> {
+    let own = Every::parse(own).unwrap_or(Every::Always);
+    let Value::Table(mut fields) = settings else { return Ok((own, settings)) };
+    let mut take = |key: &str| {
+        let at = fields.iter().position(|(field, _)| field == key)?;
+        Some(fields.remove(at).1)
+    };
+    let every = if let Some(written) = take("every") {
+        let parsed = written.as_str().and_then(|text| Every::parse(text).ok());
+        let Some(every) = parsed else {
+            crate::bail!(
+                "`every` must be a number of iterations or epochs, such as \"10it\" or \"2ep\""
+            );
+        };
+        every
+    } else if own != Every::Always
+        && let Some(count) = take("interval")
+    {
+        let count = count.as_i64().and_then(|count| u64::try_from(count).ok()).filter(|n| *n > 0);
+        let Some(count) = count else { crate::bail!("`interval` must be at least 1") };
+        own.with_count(count)
+    } else {
+        own
+    };
+    Ok((every, Value::Table(fields)))
 }

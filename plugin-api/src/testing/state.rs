@@ -43,7 +43,7 @@ impl FakeTrainer {
 
     /// Resumes from a checkpoint: the weights, where the run was, and the state of hooks and metrics of the same names.
     /// Hooks are attached and `before_run` is reached before, `after_load_checkpoint` after it; a [`fit`](Self::fit) that
-    /// follows goes on from there.
+    /// follows continues from there.
     ///
     /// # Errors
     /// A hook cannot load its state, or fails at one of the points.
@@ -74,11 +74,11 @@ impl FakeTrainer {
     /// Adds to a metric what another instance of it has saved, as between processes.
     ///
     /// # Errors
-    /// There is no such metric, or it cannot take the state.
+    /// The metric is unknown, or cannot load the state.
     pub fn merge_metric(&mut self, name: &str, saved: &SavedState) -> Result<()> {
         match self.metrics.iter().find(|metric| metric.name == name) {
             Some(metric) => metric.instance.merge(&self.world, saved),
-            None => crate::bail!("there is no metric `{name}`"),
+            None => crate::bail!("no metric is named `{name}`"),
         }
     }
 }

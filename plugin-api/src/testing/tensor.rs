@@ -214,7 +214,7 @@ impl FakeTensor {
     pub fn item(&self) -> Result<f64> {
         match self.values().as_slice() {
             [number] => Ok(*number),
-            _ => crate::bail!("a tensor of shape {:?} has no single number", self.shape),
+            _ => crate::bail!("a tensor of shape {:?} does not have a single element", self.shape),
         }
     }
 

@@ -95,6 +95,7 @@ pub(crate) struct World {
     pub(crate) wants_checkpoint: bool,
     pub(crate) logs: Vec<LogLine>,
     pub(crate) files: BTreeMap<String, TensorFile>,
+    pub(crate) written: BTreeMap<String, Vec<u8>>,
     /// What was read from a file last, without what was taken.
     pub(crate) loaded: Vec<(String, Option<FakeTensor>)>,
     /// Tensors that hooks share.
@@ -149,6 +150,7 @@ impl World {
             wants_checkpoint: false,
             logs: Vec::new(),
             files: BTreeMap::new(),
+            written: BTreeMap::new(),
             loaded: Vec::new(),
             shared: BTreeMap::new(),
             second_model: None,
@@ -188,7 +190,7 @@ impl World {
 
     pub(crate) fn scalar(&self, key: u32) -> Result<&Scalar> {
         let found = self.scalars.get(key as usize);
-        found.ok_or_else(|| Error::new(format!("there is no scalar with key {key}")))
+        found.ok_or_else(|| Error::new(format!("no scalar has key {key}")))
     }
 
     pub(crate) fn put(&mut self, key: u32, value: f64) -> Result<()> {

@@ -26,7 +26,7 @@ impl Trainer {
         self.recording(false, body)
     }
 
-    /// Runs `body` with gradients being recorded, at a point that is no role.
+    /// Runs `body` with gradients being recorded, at a point that is not a role.
     pub fn enable_grad<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.recording(true, body)
     }

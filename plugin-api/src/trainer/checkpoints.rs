@@ -27,7 +27,7 @@ pub struct Load<'a> {
     pub path: &'a str,
     /// The epoch whose checkpoint it is; `None` for the newest.
     pub epoch: Option<u64>,
-    /// The model alone; else all of it, and the run goes on where it was.
+    /// Load only the model; otherwise everything, and the run continues where it was.
     pub weights_only: bool,
     /// Every tensor must fit; else those that do are taken.
     pub strict: bool,
@@ -41,7 +41,7 @@ impl Trainer {
         self.host.keep_checkpoints(keep)
     }
 
-    /// Has a checkpoint loaded when this point is over. Call it at `before_train`.
+    /// Loads a checkpoint when this point is over. Call it at `before_train`.
     pub fn load_checkpoint(&mut self, load: &Load<'_>) -> Result<()> {
         self.host.load_checkpoint(load)
     }

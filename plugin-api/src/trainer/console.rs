@@ -10,7 +10,7 @@ impl Trainer {
         self.host.show_progress(names)
     }
 
-    /// Has the progress line drawn anew, where there is a terminal to draw it on.
+    /// Redraws the progress line; does nothing without a terminal.
     pub fn redraw_progress(&mut self) -> Result<()> {
         self.host.redraw_progress()
     }

@@ -12,9 +12,10 @@ static RAND: CachedOp = CachedOp::new("aten::rand");
 static RANDN: CachedOp = CachedOp::new("aten::randn");
 static RANDPERM: CachedOp = CachedOp::new("aten::randperm");
 static ARANGE: CachedOp = CachedOp::new("aten::arange");
+static GAMMA: CachedOp = CachedOp::new("aten::_standard_gamma");
 
 /// New tensors, on the model's device, each the hook's own. Floats of 32 bits unless said otherwise; random ones come
-/// from the run's generator, so that a seed repeats them and a resumed run goes on with them.
+/// from the run's generator, so that a seed reproduces them and a resumed run continues the sequence.
 impl Trainer {
     /// Zeros.
     pub fn zeros(&self, shape: &[i64]) -> Result<Tensor> {
@@ -49,6 +50,22 @@ impl Trainer {
     /// The integers from 0 to before `count` in order.
     pub fn arange(&self, count: i64) -> Result<Tensor> {
         self.made(&ARANGE, &[count.into()], "int64")
+    }
+
+    /// One uniform random number of 0 to 1. Waits for the device.
+    pub fn random(&self) -> Result<f64> {
+        self.rand(&[1])?.item()
+    }
+
+    /// One random number of the distribution Beta(a, b), as the share of a mix. Both must be above 0.
+    pub fn beta(&self, a: f64, b: f64) -> Result<f64> {
+        crate::ensure!(a > 0.0 && b > 0.0, "Beta({a}, {b}): both must be above 0");
+        let gammas = self.call(&GAMMA, &[(&self.tensor(&[a, b], &[2])?).into()])?.tensor()?;
+        match gammas.to_vec::<f64>()?[..] {
+            [x, y] if x + y > 0.0 => Ok(x / (x + y)),
+            // Both have vanished, which they do for the smallest parameters alone.
+            _ => self.random().map(|x| if x * (a + b) < a { 1.0 } else { 0.0 }),
+        }
     }
 
     /// An operator whose own arguments are followed by dtype, layout and device.

@@ -37,7 +37,7 @@ impl Trainer {
         self.host.median(key.0, window)
     }
 
-    /// Has the writers write what was put since they last did.
+    /// Makes the writers write what was logged since the last time.
     pub fn write_events(&mut self) -> Result<()> {
         self.host.write_events()
     }
@@ -47,7 +47,7 @@ impl Trainer {
         self.host.metric(phase.code(), name, METRIC_LATEST_EPOCH)
     }
 
-    /// A metric's value of the last batch of a phase; `None` where it has none.
+    /// A metric's value of the last batch of a phase; `None` if it has none.
     pub fn step_metric(&self, phase: Phase, name: &str) -> Result<Option<f64>> {
         self.host.metric(phase.code(), name, METRIC_LATEST_STEP)
     }
@@ -118,7 +118,8 @@ pub struct ScalarReading {
     pub latest: f64,
 }
 
-/// A metric as it stands.
+/// The latest values of a metric, as API 1.0 has them; [`MetricObject`](crate::MetricObject) is the metric itself, which can
+/// also be computed now.
 #[derive(Clone, Debug)]
 pub struct MetricReading {
     /// Its name, with `.suffix` for one of several values.

@@ -5,14 +5,27 @@ use crate::error::Result;
 use crate::tensor::AsTensors;
 use std::path::PathBuf;
 
-/// Files.
+/// Files. In a run of several ranks only rank 0 should write: all share one run directory.
 impl Trainer {
-    /// The run directory; `None` where the run leaves none.
+    /// The run directory; `None` if the run has none.
     pub fn run_dir(&self) -> Option<PathBuf> {
         self.host.run_dir()
     }
 
-    /// Writes tensors to a file of the run directory, such as `ema.safetensors`: whole or not at all.
+    /// Writes a file of the run directory, such as `lr_finder.json` or `curves/roc.json`: completely or not at all, synced
+    /// to disk before this returns. Folders are created, an existing file is replaced.
+    ///
+    /// # Errors
+    /// The path leaves the run directory, the run has none, the file cannot be written, or the host is older than ABI 1.2.
+    pub fn write_file(&mut self, file: &str, contents: impl AsRef<[u8]>) -> Result<()> {
+        self.host.write_file(file, contents.as_ref())
+    }
+
+    /// Writes tensors to a file of the run directory, such as `ema.safetensors`: completely or not at all.
+    ///
+    /// # Errors
+    /// The path leaves the run directory or does not end in `.safetensors`, the run has no directory, or the file cannot be
+    /// written.
     pub fn save_tensors(
         &mut self,
         file: &str,

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 pub use crate::abi::HrScalarPoint as ScalarPoint;
 
-/// History. A host of plugin-api 1.0 has none: each of these says so.
+/// History. On a host of plugin-api 1.0 each of these is an error.
 impl Trainer {
     /// The mean of the last `window` values of a scalar; NaN does not count.
     pub fn mean(&self, key: ScalarKey, window: usize) -> Result<Option<f64>> {

@@ -1,8 +1,11 @@
 //! Outputs of the model's layers.
 
 use super::Trainer;
+use crate::describe::{ParamType, Setting};
 use crate::error::Result;
 use crate::tensor::Tensor;
+use crate::value::Value;
+use serde::de::{Deserialize, Deserializer};
 
 /// A layer whose output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +21,73 @@ impl Layer {
     }
 }
 
+/// A setting that names layers by a pattern, and from `on_attach` on is these layers: `for layer in &self.layers { … }`.
+///
+/// ```
+/// # use hookrack_plugin_api::prelude::*;
+/// # #[derive(Settings)]
+/// # struct Norms {
+/// #[param(default = "*")]
+/// layers: Layers,
+/// # }
+/// # #[hook]
+/// # impl Hook for Norms {
+/// fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+///     self.layers.watch(t)
+/// }
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Layers {
+    pattern: String,
+    watched: Vec<Layer>,
+}
+
+impl Layers {
+    /// Has the outputs of these layers kept, as [`Trainer::watch_layers`] does.
+    pub fn watch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.watched = t.watch_layers(&self.pattern)?;
+        Ok(())
+    }
+
+    /// The layers; none before [`watch`](Self::watch).
+    pub fn iter(&self) -> std::slice::Iter<'_, Layer> {
+        self.watched.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Layers {
+    type Item = &'a Layer;
+    type IntoIter = std::slice::Iter<'a, Layer>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl From<&str> for Layers {
+    fn from(pattern: &str) -> Self {
+        Self { pattern: pattern.to_owned(), watched: Vec::new() }
+    }
+}
+
+impl<'de> Deserialize<'de> for Layers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(String::deserialize(deserializer)?.as_str()))
+    }
+}
+
+impl Setting for Layers {
+    fn param_type() -> ParamType {
+        ParamType::Str
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Str(self.pattern.clone()))
+    }
+}
+
 /// Outputs of the model's layers: the extension `hookrack.layers/1`, which an older host answers with an error.
 impl Trainer {
-    /// Has the outputs of all layers kept whose names match `pattern`, from the next forward pass on, and gives these layers,
+    /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on, and returns these layers,
     /// one before those inside it. Ask in `on_attach`. In a pattern `*` is any run of letters, dots too: `layers.*`,
     /// `layer?.0.conv1`. Names are those of PyTorch's modules. What nobody asks for costs nothing; what is kept costs its
     /// memory until the iteration ends.
@@ -38,11 +105,11 @@ impl Trainer {
     /// model's output. No copy.
     ///
     /// # Errors
-    /// There was no forward pass yet, or it did not reach the layer.
+    /// No forward pass has run yet, or it did not reach the layer.
     pub fn layer_output(&self, layer: &Layer) -> Result<Tensor> {
         match self.host.layer_output(layer.index)? {
             Some(id) => Ok(Tensor::owned(self.host, id)),
-            None => crate::bail!("layer `{}` has given no output in this iteration", layer.name),
+            None => crate::bail!("layer `{}` has no output in this iteration", layer.name),
         }
     }
 }

@@ -41,7 +41,7 @@ impl MetricObject {
         self.host.metric(self.phase.code(), &self.name, METRIC_LATEST_EPOCH)
     }
 
-    /// Its main value of the last batch; `None` where it has none.
+    /// Its main value of the last batch; `None` if it has none.
     pub fn step(&self) -> Result<Option<f64>> {
         self.host.metric(self.phase.code(), &self.name, METRIC_LATEST_STEP)
     }
@@ -78,7 +78,7 @@ impl Trainer {
         Ok(all)
     }
 
-    /// The metric of a phase by its name, or by that of one of its values: `F1.macro`. `None` where there is none.
+    /// The metric of a phase by its name, or by that of one of its values: `F1.macro`. `None` if there is none.
     pub fn metric_object(&self, phase: Phase, name: &str) -> Result<Option<MetricObject>> {
         let all = self.metric_objects()?;
         Ok(all.into_iter().find(|metric| metric.phase == phase && metric.is_of(name)))

@@ -17,6 +17,7 @@ mod pass;
 mod precision;
 mod profiler;
 mod progress;
+mod ranks;
 mod record;
 mod requests;
 mod roles;
@@ -26,11 +27,12 @@ mod tensors;
 pub use checkpoints::{Keep, Load};
 pub use events::{MetricReading, ScalarKey, ScalarReading};
 pub use history::ScalarPoint;
-pub use layers::Layer;
+pub use layers::{Layer, Layers};
 pub use metrics::MetricObject;
-pub use models::FrozenModel;
+pub use models::{FrozenModel, SecondModel};
 pub use precision::{Arithmetic, LossScaling};
 pub use profiler::{OpCost, ProfileOptions};
+pub use ranks::Reduction;
 
 use crate::abi::Host;
 

@@ -2,9 +2,11 @@
 
 use super::Trainer;
 use crate::abi::Host;
+use crate::describe::{ParamType, Setting};
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::value::Value;
+use serde::de::{Deserialize, Deserializer};
 
 /// A model that is not trained: a teacher.
 #[derive(Clone, Copy)]
@@ -20,16 +22,73 @@ impl FrozenModel {
     }
 }
 
+/// A setting that is a model beside the one that is trained: `teacher: SecondModel` takes a table like `[model]`, whose
+/// `weights` is a path from the config that names it. It is built in `on_attach`, and used from then on:
+///
+/// ```
+/// # use hookrack_plugin_api::prelude::*;
+/// # #[derive(Settings)]
+/// # struct Distillation { teacher: SecondModel }
+/// # #[hook]
+/// # impl Hook for Distillation {
+/// fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+///     self.teacher.build(t)
+/// }
+/// # fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
+/// let wanted = self.teacher.forward(&t.input()?)?;
+/// # Ok(())
+/// # }
+/// # }
+/// ```
+pub struct SecondModel {
+    settings: Value,
+    built: Option<FrozenModel>,
+}
+
+impl SecondModel {
+    /// Builds the model, as [`Trainer::build_model`] does.
+    pub fn build(&mut self, t: &mut Trainer) -> Result<()> {
+        self.built = Some(t.build_model(&self.settings)?);
+        Ok(())
+    }
+
+    /// Its output for an input, as [`FrozenModel::forward`] gives it.
+    ///
+    /// # Errors
+    /// It was not built, or the input does not fit.
+    pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        match &self.built {
+            Some(model) => model.forward(input),
+            None => crate::bail!("the second model is not built: call `build` in on_attach"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SecondModel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self { settings: Value::deserialize(deserializer)?, built: None })
+    }
+}
+
+impl Setting for SecondModel {
+    fn param_type() -> ParamType {
+        ParamType::Model
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(self.settings.clone())
+    }
+}
+
 /// Models beside the one that is trained: the extension `hookrack.models/1`, which an older host answers with an error.
 impl Trainer {
     /// Builds a model for the run's data from a table like `[model]`: `{ type = "ResNet", depth = 34, weights = "PATH" }`.
     /// `weights` is a path as for [`load_tensors`](Self::load_tensors), and all of the model's tensors must be there;
-    /// without it the values are random. A setting of type [`Value`] takes such a table. Call it in `on_attach`, so that
+    /// without it the values are random. A setting of type [`SecondModel`] takes such a table. Call it in `on_attach`, so that
     /// `hookrack check` finds what is wrong. The model is on the run's device until the run ends, is in no checkpoint, and
     /// leaves the run's random numbers as they are.
     ///
     /// # Errors
-    /// There is no such type or setting, or the weights do not fit: the message says which.
+    /// The type or a setting is unknown, or the weights do not match: the message says which.
     pub fn build_model(&mut self, settings: &Value) -> Result<FrozenModel> {
         Ok(FrozenModel { host: self.host, id: self.host.build_model(settings)? })
     }

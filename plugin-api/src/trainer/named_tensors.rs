@@ -27,7 +27,7 @@ impl Trainer {
         self.host.put_state_tensor(key, tensor.id())
     }
 
-    /// A tensor that some hook has shared; `None` where there is none.
+    /// A tensor that a hook has shared; `None` if there is none.
     pub fn state_tensor(&self, key: &str) -> Result<Option<Tensor>> {
         Ok(self.host.state_tensor(key)?.map(|id| Tensor::owned(self.host, id)))
     }

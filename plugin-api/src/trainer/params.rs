@@ -10,7 +10,7 @@ impl Trainer {
         self.host.trainable(index)
     }
 
-    /// Has the parameters whose names match `pattern` trained from here on, or not; gives how many they are.
+    /// Freezes or unfreezes the parameters whose names match `pattern`; returns how many they are.
     ///
     /// In a pattern `*` is any run of letters, dots too: `encoder.*`, `*.bias`. One that matches nothing is an error
     /// with the nearest names, and so is one that would freeze the last. What the config froze from the start gets

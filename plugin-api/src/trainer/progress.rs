@@ -92,7 +92,7 @@ impl Trainer {
         self.host.progress().iter_time
     }
 
-    /// How the run ended; `None` while it goes on.
+    /// How the run ended; `None` while it is in progress.
     pub fn outcome(&self) -> Option<Outcome> {
         Outcome::from_code(self.host.progress().outcome)
     }

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// Every value of a scalar: the extension `hookrack.record/1`, which an older host answers with an error.
 impl Trainer {
-    /// Has the files take down the scalars of the current iteration, while the console shows nothing: called after each
+    /// Writes the scalars of the current iteration to the files, but not to the console: called after each
     /// iteration, it keeps every value. They are on the disk when the writers next write.
     pub fn record_events(&mut self) -> Result<()> {
         self.host.record_events()

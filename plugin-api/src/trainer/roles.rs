@@ -3,6 +3,7 @@
 use super::Trainer;
 use crate::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use crate::error::Result;
+use crate::phase::Phase;
 use crate::tensor::Tensor;
 
 /// What roles do.
@@ -11,6 +12,20 @@ impl Trainer {
     /// role, this is an error: [`train_forward`](Self::train_forward) runs that hook, [`model`](Self::model) the model alone.
     pub fn forward(&mut self) -> Result<()> {
         self.host.forward()
+    }
+
+    /// Runs the model on the current input and has `loss` make the loss of output and label: all that a forward role does
+    /// for a loss of its own. What is predicted has neither label nor loss; there the model alone runs.
+    pub fn forward_with_loss(
+        &mut self,
+        loss: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>,
+    ) -> Result<()> {
+        self.forward()?;
+        if self.phase() == Phase::Pred {
+            return Ok(());
+        }
+        let loss = loss(&self.output()?, &self.label()?)?;
+        self.set_loss(&loss)
     }
 
     /// Runs the model on a tensor of your own.
@@ -59,7 +74,7 @@ impl Trainer {
         self.host.lr_step()
     }
 
-    /// Has the configured schedule count epochs or iterations as its steps, in place of what the config says. Call it at
+    /// Makes the configured schedule step by epoch or by iteration, overriding the config. Call it at
     /// `before_run`; a host of plugin-api 1.0 cannot, and says so.
     pub fn count_lr_by_epoch(&mut self, by_epoch: bool) -> Result<()> {
         self.host.count_lr_by_epoch(by_epoch)

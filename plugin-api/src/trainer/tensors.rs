@@ -14,7 +14,7 @@ impl Trainer {
     fn slot(&self, slot: u32, name: &str) -> Result<Tensor> {
         match self.host.slot(slot)? {
             Some(id) => Ok(Tensor::borrowed(self.host, id)),
-            None => Err(Error::new(format!("there is no {name} at this point"))),
+            None => Err(Error::new(format!("no {name} is available at this point"))),
         }
     }
 

@@ -22,7 +22,7 @@ pub struct EmaEpoch {
     /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
     #[param(default = true)]
     evaluate: bool,
-    #[param(skip)]
+    #[param(state)]
     average: WeightAverage,
 }
 averaging_hook!(EmaEpoch, level = LOW, moves at after_train_epoch, from begin_epoch by epoch);

@@ -58,14 +58,6 @@ macro_rules! averaging_hook {
             fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
                 if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
             }
-
-            fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-                self.average.save(state)
-            }
-
-            fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-                self.average.load(state)
-            }
         }
     };
 }

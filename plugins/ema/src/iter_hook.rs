@@ -22,7 +22,7 @@ pub struct EmaIter {
     /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
     #[param(default = true)]
     evaluate: bool,
-    #[param(skip)]
+    #[param(state)]
     average: WeightAverage,
 }
 averaging_hook!(EmaIter, level = NORMAL, moves at after_train_iter, from begin_iter by iter);

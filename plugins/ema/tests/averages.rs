@@ -53,7 +53,7 @@ fn a_validation_that_fails_leaves_the_model_s_own_weights() -> Result<()> {
 }
 
 #[test]
-fn the_average_of_epochs_moves_once_in_each_and_begins_where_it_is_told() -> Result<()> {
+fn the_average_of_epochs_moves_once_in_each_and_begins_where_it_is_reported() -> Result<()> {
     let settings = settings! { momentum = 0.5, warmup = false, begin_epoch = 2 };
     let mut t = trainer().run_dir("run").hook_as::<EmaEpoch>("average", settings)?;
     t.fit(3, 1)?;

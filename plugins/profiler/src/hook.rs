@@ -18,7 +18,7 @@ pub struct AutogradProfilerHook {
     /// Iterations to record; a trace takes about 300 bytes for each operator.
     #[param(default = 3, min = 1)]
     active: u64,
-    /// How often all of that is done; 0 for as long as the run goes on.
+    /// Number of repetitions; 0 repeats until the run ends.
     #[param(default = 1)]
     repeat: u64,
     /// Records the shapes of inputs.

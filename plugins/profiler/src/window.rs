@@ -9,7 +9,7 @@ pub struct Window {
     pub warmup: u64,
     /// Iterations to record.
     pub active: u64,
-    /// How often all of that is done; 0 for as long as the run goes on.
+    /// Number of repetitions; 0 repeats until the run ends.
     pub repeat: u64,
 }
 

@@ -27,7 +27,7 @@ fn gauges(t: &Trainer) -> Vec<(&'static str, &'static str, f64)> {
         ("hookrack_iteration_seconds", "The time of the last iteration.", t.iter_time()),
         (
             "hookrack_running",
-            "1 while the run goes on.",
+            "1 while the run is in progress.",
             f64::from(u8::from(t.outcome().is_none())),
         ),
     ]
@@ -42,7 +42,13 @@ impl PrometheusHook {
     }
 }
 
-#[hook(level = 53, every = "10it", reads = "events, metrics, lr, time", writes = "nothing")]
+#[hook(
+    level = 53,
+    ranks = "main",
+    every = "10it",
+    reads = "events, metrics, lr, time",
+    writes = "nothing"
+)]
 impl Hook for PrometheusHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         let folder = t.run_dir();

@@ -113,7 +113,7 @@ fn cut_off(client: &TcpStream) {
     let _ = client.shutdown(Shutdown::Both);
 }
 
-/// Has a client answered by a thread of its own.
+/// Answers a client on a thread of its own.
 fn admit(number: u64, client: TcpStream, shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     let mut clients = lock(&shared.clients);
     if clients.len() >= MOST_CLIENTS {

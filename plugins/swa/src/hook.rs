@@ -10,7 +10,7 @@ pub struct SwaHook {
     /// Where averaging begins: a part of the epochs below 1, an epoch from 1 on.
     #[param(default = 0.75, min = 0, alias = "swa_epoch_start")]
     start: f64,
-    /// The learning rate while averaging; without one the schedule's own goes on.
+    /// The learning rate while averaging; by default the schedule continues.
     #[param(alias = "swa_lrs")]
     lr: Option<f64>,
     /// Epochs in which the rate goes from the schedule's to this one.
@@ -19,17 +19,17 @@ pub struct SwaHook {
     /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
     #[param(default = true)]
     evaluate: bool,
-    /// Gathers the statistics of batch norms anew for the average, by a pass over the training data: for evaluations, and for the file at the end.
+    /// Recompute the statistics of batch norms for the average by a pass over the training data: for evaluations, and for the file at the end.
     #[param(default = true, alias = "update_bn")]
     update_norms: bool,
     /// Batches of that pass; 0 for all.
     #[param(default)]
     norm_batches: u64,
-    #[param(skip)]
+    #[param(state)]
     average: WeightAverage,
     #[param(skip)]
     norms: Norms,
-    #[param(skip)]
+    #[param(state)]
     lr_before: Option<f64>,
 }
 impl SwaHook {
@@ -122,15 +122,5 @@ impl Hook for SwaHook {
 
     fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
         if self.evaluate { WeightAverage::release_evaluation(t) } else { Ok(()) }
-    }
-
-    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        self.lr_before.map_or(Ok(()), |lr| state.put("lr_before", lr))?;
-        self.average.save(state)
-    }
-
-    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-        self.lr_before = state.value("lr_before").ok();
-        self.average.load(state)
     }
 }

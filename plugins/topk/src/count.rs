@@ -62,7 +62,7 @@ fn rank(row: &[f32], label: usize) -> usize {
 /// Counts over rows. A label whose score is NaN is never a hit.
 ///
 /// # Errors
-/// A label is no class.
+/// A label is not a class.
 pub fn count_hits(rows: Rows<'_>, k: usize) -> Result<Count> {
     let Rows { scores, classes, labels, ignored } = rows;
     let mut count = Count::default();

@@ -98,7 +98,7 @@ impl WebhookHook {
     }
 }
 
-#[hook(level = 54, reads = "events, metrics", writes = "nothing")]
+#[hook(level = 54, ranks = "main", reads = "events, metrics", writes = "nothing")]
 impl Hook for WebhookHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
         let url = Url::parse(&self.url).map_err(Error::new)?;

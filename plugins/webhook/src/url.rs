@@ -46,7 +46,7 @@ impl Url {
                 Ok(Self { host: host.to_owned(), port, path: path.to_owned() })
             }
             Ok(_) => Err(format!("\"{text}\": it names no machine")),
-            Err(_) => Err(format!("\"{text}\": its port is no number from 0 to 65535")),
+            Err(_) => Err(format!("\"{text}\": its port is not a number from 0 to 65535")),
         }
     }
 

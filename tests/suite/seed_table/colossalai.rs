@@ -4,7 +4,7 @@ use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
 use super::{Row, Section, Seed, Subject, row};
 
 const NO_LOGGER: (&str, &str) = ("logger", "- what hooks log goes to the run's own log");
-const ALONE: &str = "one process trains; tensor parallelism is not here";
+const ALONE: &str = "tensor parallelism is not here: ranks train data parallel";
 const T: (&str, &str) = ("total_steps", "- the length of the run");
 
 pub(super) static COLOSSALAI: Seed = Seed {
@@ -259,8 +259,8 @@ const OTHER: &[Row] = &[
     ),
     row(
         "Engine(gradient_handlers)",
-        NotYet,
-        "they reduce gradients over processes; a hook at `after_backward` sees them all",
+        Always,
+        "the reducer sums gradients over ranks while backward runs; `[distributed]` says how",
     ),
     row("Engine(ophook_list)", NotYet, "hooks on single modules"),
     row(
@@ -291,7 +291,7 @@ const OTHER: &[Row] = &[
     ),
     row(
         "launch, from_slurm, from_openmpi, from_torch",
-        NotYet,
-        "one process trains; in SLURM a run saves on SIGUSR1 and is queued again",
+        Command("launch", "--ranks"),
+        "ranks also come from torchrun's, SLURM's, Open MPI's and PMI's variables; in SLURM a run saves on SIGUSR1 and is queued again",
     ),
 ];

@@ -219,7 +219,7 @@ const OTHER: &[Row] = &[
     row("--seed", Command("train", "--set"), "`-s train.seed=1`"),
     row(
         "--gpus, --machines, --node-rank, --master-addr, --master-port",
-        NotYet,
-        "one process trains",
+        Command("launch", "--ranks"),
+        "several machines: torchrun, SLURM, MPI",
     ),
 ];

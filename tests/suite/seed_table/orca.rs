@@ -173,6 +173,10 @@ const OTHER: &[Row] = &[
         NotYet,
         "a run has one of each; parameter groups have rates of their own",
     ),
-    row("backend torch_distributed, horovod, spark, ray", NotYet, "one process trains"),
-    row("sync_stats", NotYet, "likewise"),
+    row(
+        "backend torch_distributed, horovod, spark, ray",
+        Command("launch", "--ranks"),
+        "torch_distributed; the others are not here",
+    ),
+    row("sync_stats", Always, "metrics and the loss are merged over ranks"),
 ];

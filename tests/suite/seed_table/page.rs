@@ -8,12 +8,12 @@ const HEAD: &str = "\
 
 hookrack grew out of the trainers of ColossalAI, LiBai, Orca (BigDL) and iMIX. This page has every hook, point, learning rate
 schedule, metric and parameter of theirs, and what it is here. It is made by a test that looks each name up in the program:
-`UPDATE_EXPECT=1 cargo test -p hookrack-tests seed_table` writes it anew.
+`UPDATE_EXPECT=1 cargo test -p hookrack-tests seed_table` regenerates it.
 
 - *same*: the name is the same here; a parameter without a remark is, too.
 - `Name`: the name here. `section.key`: a key of the [config](config.md).
 - *always*: the loop does it, without a name.
-- *not yet* and *no*: what is missing, with the reason. A process trains alone so far, so what concerns several has no counterpart.
+- *not yet* and *no*: what is missing, with the reason. Several processes train data parallel; what concerns pipelines and parts of layers has no counterpart.
 
 `configs/seeds/` has each seed's own list of hooks as a config that runs.
 ";

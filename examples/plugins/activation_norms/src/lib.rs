@@ -7,27 +7,40 @@ use hookrack_plugin_api::prelude::*;
 pub struct ActivationNorms {
     /// Which layers, such as `layer1.*`; all of them unless set.
     #[param(default = "*")]
-    layers: String,
-    #[param(skip)]
-    watched: Vec<(Layer, ScalarKey)>,
+    layers: Layers,
 }
 
 #[hook(writes = "events")]
 impl Hook for ActivationNorms {
     fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
-        for layer in t.watch_layers(&self.layers)? {
-            let key = t.scalar_key(&format!("@{}", layer.name()), true)?;
-            self.watched.push((layer, key));
-        }
-        Ok(())
+        self.layers.watch(t)
     }
 
     fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
-        for (layer, key) in &self.watched {
-            t.put(*key, t.layer_output(layer)?.norm()?.item()?)?;
+        for layer in &self.layers {
+            t.put_scalar(&format!("@{}", layer.name()), t.layer_output(layer)?.norm()?.item()?)?;
         }
         Ok(())
     }
 }
 
 export_plugin! { hooks: [ActivationNorms] }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::settings;
+    use hookrack_plugin_api::testing::FakeTrainer;
+
+    #[test]
+    fn layers_that_match_have_their_norm_put() -> Result<()> {
+        let mut t = FakeTrainer::new()
+            .layer("conv1", [3.0, 4.0])
+            .layer("fc", [5.0, 12.0])
+            .hook::<ActivationNorms>(settings! { layers = "fc*" })?;
+        t.train_iter()?;
+        assert_eq!(t.scalar("hook/ActivationNorms/fc"), Some(13.0));
+        assert_eq!(t.scalar("hook/ActivationNorms/conv1"), None);
+        Ok(())
+    }
+}

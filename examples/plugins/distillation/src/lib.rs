@@ -6,32 +6,27 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Settings)]
 pub struct Distillation {
     /// The teacher, a table like `[model]`; `weights` is the path of its weights.
-    teacher: Value,
+    teacher: SecondModel,
     /// How much the scores are softened.
     #[param(default = 2.0, min = 0.01)]
     temperature: f64,
     /// The teacher's share of the loss.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     alpha: f64,
-    #[param(skip)]
-    model: Option<FrozenModel>,
 }
 
 #[hook(mutates = "output, loss", writes = "nothing")]
 impl Hook for Distillation {
     fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
-        self.model = Some(t.build_model(&self.teacher)?);
-        Ok(())
+        self.teacher.build(t)
     }
 
     fn on_train_forward(&mut self, t: &mut Trainer) -> Result<()> {
         t.forward()?;
         t.criterion()?;
-        let Some(model) = &self.model else { bail!("the teacher is built in on_attach") };
-        let soft = |scores: &Tensor| (scores / self.temperature)?.log_softmax(1);
-        let (student, teacher) = (soft(&t.output()?)?, soft(&model.forward(&t.input()?)?)?);
-        let each = (teacher.exp()? * (&teacher - &student)?)?.sum_dim(&[1], false)?;
-        let distance = (each.mean()? * self.temperature.powi(2))?;
+        let soft = |scores: Tensor| (scores / self.temperature)?.log_softmax(1);
+        let (student, teacher) = (soft(t.output()?)?, soft(self.teacher.forward(&t.input()?)?)?);
+        let distance = (student.kl_div(&teacher)? * self.temperature.powi(2))?;
         t.set_loss(&t.loss()?.lerp(&distance, self.alpha)?)
     }
 }

@@ -13,13 +13,10 @@ pub struct FocalLoss {
 #[hook(mutates = "output, loss", writes = "nothing")]
 impl Hook for FocalLoss {
     fn on_iter_forward(&mut self, t: &mut Trainer) -> Result<()> {
-        t.forward()?;
-        if t.phase() == Phase::Pred {
-            return Ok(());
-        }
-        let log_p = t.output()?.log_softmax(1)?.gather(1, &t.label()?.unsqueeze(1)?)?;
-        let loss = ((1.0 - log_p.exp()?)?.pow(self.gamma)? * &log_p)?.mean()?.neg()?;
-        t.set_loss(&loss)
+        t.forward_with_loss(|output, label| {
+            let log_p = output.log_softmax(1)?.gather(1, &label.unsqueeze(1)?)?;
+            ((1.0 - log_p.exp()?)?.pow(self.gamma)? * log_p)?.mean()?.neg()
+        })
     }
 }
 

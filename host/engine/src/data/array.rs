@@ -162,7 +162,7 @@ fn int(number: Number, bytes: &[u8]) -> i64 {
         Number::I16 => i64::from(i16::from_le_bytes(word(bytes))),
         Number::U32 => i64::from(u32::from_le_bytes(word(bytes))),
         Number::I32 => i64::from(i32::from_le_bytes(word(bytes))),
-        // More than that is no class and no token.
+        // More than that is neither a class nor a token.
         Number::U64 => i64::try_from(u64::from_le_bytes(word(bytes))).unwrap_or(i64::MAX),
         Number::I64 => i64::from_le_bytes(word(bytes)),
         Number::F32 | Number::F64 => 0,

@@ -1,7 +1,7 @@
 //! Inputs and labels as two arrays, wherever they come from: what `Npy`, `Npz` and `Safetensors` have in common.
 
 use super::array::{Array, Number};
-use super::{DataSpec, Dataset, Slot, Target};
+use super::{DataSpec, Dataset, SampleBuffer, Target};
 use crate::error::{EngineError, Result};
 
 /// A data set of two arrays with one first side.
@@ -70,15 +70,15 @@ impl Dataset for ArrayPair {
         DataSpec { input: self.inputs.sample_shape(), target: self.target.clone() }
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         if self.inputs.number == Number::U8 {
-            slot.bytes(self.inputs.sample(index));
+            sample.bytes(self.inputs.sample(index));
         } else {
-            slot.floats(self.inputs.floats(index));
+            sample.floats(self.inputs.floats(index));
         }
         match self.target {
-            Target::Classes(_) => slot.class(self.labels.int(index)),
-            _ => slot.values(self.labels.floats(index)),
+            Target::Classes(_) => sample.class(self.labels.int(index)),
+            _ => sample.values(self.labels.floats(index)),
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn what_does_not_fit_is_reported() {
         let error = |data: std::result::Result<Box<dyn Dataset>, String>| data.err().unwrap();
         assert!(error(npy("x_fortran.npy", "y_i8.npy")).contains("Fortran order"));
         assert!(error(npy("x_c8.npy", "y_i8.npy")).contains("type <c8 is not supported"));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_off_files_are_told_with_the_byte() {
+    fn cut_off_files_are_reported_with_the_byte() {
         let folder = tempfile::tempdir().unwrap();
         for (name, kind) in
             [("x_f4.npy", "Npy"), ("arrays.npz", "Npz"), ("arrays.safetensors", "Safetensors")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
-use super::{DataSpec, Dataset, Slot, Target, TrainTest};
+use super::{DataSpec, Dataset, SampleBuffer, Target, TrainTest};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -79,13 +79,13 @@ impl Dataset for Cifar10 {
         DataSpec { input: vec![3, 32, 32], target: Target::Classes(i64::from(CLASSES)) }
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         let file = self.ends.partition_point(|end| *end <= index);
         let before = if file == 0 { 0 } else { self.ends[file - 1] };
         let start = (index - before) * RECORD;
         let record = &self.files[file][start..start + RECORD];
-        slot.class(i64::from(record[0]));
-        slot.bytes(&record[1..]);
+        sample.class(i64::from(record[0]));
+        sample.bytes(&record[1..]);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_cifar_is_told_with_the_byte() {
+    fn what_is_not_cifar_is_reported_with_the_byte() {
         let error = |bytes: &[u8]| open(&[bytes]).unwrap_err().to_string();
         assert!(error(&[record(1, 0), vec![7; 3]].concat()).ends_with(
             "byte 3073: 3 bytes after 1 records of 3073: the file is truncated, or not CIFAR-10"

@@ -6,16 +6,20 @@ use std::sync::Arc;
 use tch::{Device, Tensor};
 
 use super::prng::Prng;
-use super::slot::{Row, Slot};
+use super::sample_buffer::{Elements, SampleBuffer};
+use super::share::Share;
 use super::spec::{DataSpec, elements};
 use super::transform::{Chain, Scratch};
 use super::{Batch, Dataset, size};
 use crate::error::{EngineError, Result};
 use hookrack_torch::block::{Block, Pool};
 
-/// Which samples a batch has, and what its random numbers depend on.
-pub(super) struct Job<I> {
-    pub(super) indices: I,
+/// Which batch is made, and what its random numbers depend on.
+pub(super) struct Job {
+    /// Its rows, over all ranks.
+    pub(super) rows: usize,
+    /// Which of them are wanted.
+    pub(super) share: Share,
     pub(super) seed: u64,
     pub(super) epoch: u64,
     /// The place of the batch in the epoch.
@@ -26,7 +30,7 @@ pub(super) struct Job<I> {
 const OF_SAMPLE: u64 = 1;
 const OF_BATCH: u64 = 2;
 
-/// A batch that is no tensor yet. It may come from any thread.
+/// A batch that is not a tensor yet. It may come from any thread.
 #[derive(Debug)]
 pub(super) struct Filled {
     input: Box<Block>,
@@ -92,10 +96,10 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn next(&mut self) -> Row<'a> {
+    fn next(&mut self) -> Elements<'a> {
         match self {
-            Self::Floats(rows) => Row::Floats(rows.next().unwrap_or_default()),
-            Self::Ints(rows) => Row::Ints(rows.next().unwrap_or_default()),
+            Self::Floats(rows) => Elements::Floats(rows.next().unwrap_or_default()),
+            Self::Ints(rows) => Elements::Ints(rows.next().unwrap_or_default()),
         }
     }
 }
@@ -106,23 +110,27 @@ pub(super) fn fill<D: Dataset + ?Sized>(
     chain: &Chain,
     pool: &Arc<Pool>,
     scratch: &mut Scratch,
-    job: Job<impl ExactSizeIterator<Item = usize>>,
+    job: &Job,
+    index: impl Fn(usize) -> usize,
 ) -> Result<Filled> {
-    let (spec, rows) = (chain.spec(), job.indices.len());
+    // Rows that are mixed need their counterparts, wherever these are computed.
+    let needs_all = !job.share.is_whole() && chain.mixes_rows();
+    let share = if needs_all { Share::WHOLE } else { job.share };
+    let (spec, rows) = (chain.spec(), share.rows(job.rows));
     let (input_len, label_len) = (elements(&spec.input), elements(&spec.label_shape()));
     let bytes = |len: usize, is_int: bool| rows * len * if is_int { 8 } else { 4 };
     let mut input = pool.take(bytes(input_len, spec.has_tokens()))?;
     let mut label = pool.take(bytes(label_len, spec.has_int_labels()))?;
     let mut inputs = Rows::of(&mut input, rows, input_len, spec.has_tokens());
     let mut labels = Rows::of(&mut label, rows, label_len, spec.has_int_labels());
-    for index in job.indices {
+    for index in share.ranges(job.rows).flatten().map(index) {
         let (input, label) = (inputs.next(), labels.next());
         if index >= dataset.len() {
             return Err(out_of_range(index, dataset.len()));
         }
         let mut random = Prng::new(&[job.seed, job.epoch, index as u64, OF_SAMPLE]);
         chain.plan(&mut random, scratch);
-        dataset.read(index, &mut Slot { input, label, chain, scratch })?;
+        dataset.read(index, &mut SampleBuffer { input, label, chain, scratch })?;
     }
     dataset.check()?;
     let mut random = Prng::new(&[job.seed, job.epoch, job.number, OF_BATCH]);
@@ -132,7 +140,29 @@ pub(super) fn fill<D: Dataset + ?Sized>(
             mix(label.elements(rows * label_len), label_len, kept);
         }
     }
-    Ok(Filled { input, label, rows })
+    if share == job.share {
+        return Ok(Filled { input, label, rows });
+    }
+    keep(&mut input, input_len, spec.has_tokens(), job);
+    keep(&mut label, label_len, spec.has_int_labels(), job);
+    Ok(Filled { input, label, rows: job.share.rows(job.rows) })
+}
+
+/// Moves the rows of the share to the front.
+fn keep(block: &mut Block, len: usize, is_int: bool, job: &Job) {
+    fn pack<T: Copy>(elements: &mut [T], len: usize, job: &Job) {
+        let mut end = 0;
+        for range in job.share.ranges(job.rows) {
+            let (start, count) = (range.start * len, range.len() * len);
+            elements.copy_within(start..start + count, end);
+            end += count;
+        }
+    }
+    if is_int {
+        pack::<i64>(block.elements(job.rows * len), len, job);
+    } else {
+        pack::<f32>(block.elements(job.rows * len), len, job);
+    }
 }
 
 /// Blends each row with its counterpart from the other end.
@@ -149,8 +179,9 @@ fn mix(rows: &mut [f32], len: usize, kept: f32) {
 /// The samples with these numbers, in this order, as they are, in freshly made tensors.
 pub(super) fn batch<D: Dataset + ?Sized>(dataset: &D, indices: &[usize]) -> Result<Batch> {
     let chain = Chain::none(dataset.spec(), dataset.brightest());
-    let job = Job { indices: indices.iter().copied(), seed: 0, epoch: 0, number: 0 };
-    let filled = fill(dataset, &chain, &Pool::new(0), &mut chain.scratch(), job)?;
+    let job = Job { rows: indices.len(), share: Share::WHOLE, seed: 0, epoch: 0, number: 0 };
+    let index = |row: usize| indices[row];
+    let filled = fill(dataset, &chain, &Pool::new(0), &mut chain.scratch(), &job, index)?;
     Shapes::new(chain.spec(), Device::Cpu).batch(filled)
 }
 

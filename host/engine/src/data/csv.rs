@@ -7,7 +7,7 @@ use ::csv::{ReaderBuilder, StringRecord};
 use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
-use super::{DataSpec, Dataset, Slot, Target, size};
+use super::{DataSpec, Dataset, SampleBuffer, Target, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
@@ -212,11 +212,11 @@ impl Dataset for Csv {
         matches!(self.labels, Labels::Classes { has_ignored: true, .. })
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
-        slot.floats(self.inputs[index * self.width..(index + 1) * self.width].iter().copied());
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
+        sample.floats(self.inputs[index * self.width..(index + 1) * self.width].iter().copied());
         match &self.labels {
-            Labels::Classes { numbers, .. } => slot.class(numbers[index]),
-            Labels::Values(values) => slot.values([values[index]]),
+            Labels::Classes { numbers, .. } => sample.class(numbers[index]),
+            Labels::Values(values) => sample.values([values[index]]),
         }
         Ok(())
     }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_the_byte() {
+    fn what_is_wrong_is_reported_with_the_byte() {
         let error = |text: &str| open(text, |_| ()).unwrap_err();
         assert_eq!(
             error("length,kind\n1,a\nx,b\n"),

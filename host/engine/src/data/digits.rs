@@ -5,7 +5,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::{DataSpec, Dataset, Slot, Split, Target};
+use super::{DataSpec, Dataset, SampleBuffer, Split, Target};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -65,10 +65,10 @@ impl Dataset for Digits {
         BRIGHTEST
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         let (pixels, label) = self.records[index].split_at(PIXELS);
-        slot.bytes(pixels);
-        slot.class(label.first().copied().map_or(0, i64::from));
+        sample.bytes(pixels);
+        sample.class(label.first().copied().map_or(0, i64::from));
         Ok(())
     }
 }

@@ -152,7 +152,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_told() {
+    fn what_is_not_a_file_is_reported() {
         assert_eq!(
             open(b"").unwrap_err().to_string(),
             "data: data: /data, byte 0: the file is empty"

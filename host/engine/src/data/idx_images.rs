@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hookrack_plugin_api::prelude::Settings;
 
 use super::idx_file::IdxFile;
-use super::{DataSpec, Dataset, Slot, Target, TrainTest, size};
+use super::{DataSpec, Dataset, SampleBuffer, Target, TrainTest, size};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -127,9 +127,9 @@ impl Dataset for IdxImages {
         DataSpec { input, target: Target::Classes(self.classes) }
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
-        slot.bytes(self.images.sample(index));
-        slot.class(self.labels.sample(index).first().copied().map_or(0, i64::from));
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
+        sample.bytes(self.images.sample(index));
+        sample.class(self.labels.sample(index).first().copied().map_or(0, i64::from));
         Ok(())
     }
 

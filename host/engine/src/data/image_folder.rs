@@ -8,7 +8,7 @@ use hookrack_plugin_api::prelude::Settings;
 use image::imageops::{FilterType, resize};
 use image::{DynamicImage, ImageReader};
 
-use super::{DataSpec, Dataset, Slot, Target, size};
+use super::{DataSpec, Dataset, SampleBuffer, Target, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
@@ -120,12 +120,12 @@ impl Dataset for ImageFolder {
         DataSpec { input, target: Target::Classes(self.classes) }
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         let (path, class) = &self.files[index];
         let picture = decode(path)?;
         let (width, height) = (self.width, self.height);
         if self.is_grey {
-            slot.bytes(&resize(&picture.into_luma8(), width, height, FilterType::Triangle));
+            sample.bytes(&resize(&picture.into_luma8(), width, height, FilterType::Triangle));
         } else {
             let picture = resize(&picture.into_rgb8(), width, height, FilterType::Triangle);
             // Pixel by pixel in the file, colour by colour in a batch.
@@ -133,9 +133,9 @@ impl Dataset for ImageFolder {
             for colour in 0..3 {
                 bytes.extend(picture.iter().skip(colour).step_by(3));
             }
-            slot.bytes(&bytes);
+            sample.bytes(&bytes);
         }
-        slot.class(*class);
+        sample.class(*class);
         Ok(())
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_picture_is_named() {
+    fn a_file_that_is_not_an_image_is_named() {
         let dir = tempfile::tempdir().unwrap();
         save(dir.path(), "a/1.png", [1, 2, 3], (40, 40));
         let path = dir.path().join("a/1.png");

@@ -1,11 +1,14 @@
 //! The loader: walks an epoch's order in batches, from any batch on, with threads that work ahead if wanted.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tch::Device;
 
 use super::collate::{Filled, Job, Shapes, fill};
-use super::sampler::{Order, Remainder, Sampler, Shard};
+use super::sampler::{Order, Sampler};
+use super::share::{Rank, Share};
 use super::transform::{Chain, Scratch};
 use super::workers::Workers;
 use super::{Batch, DataSpec, Dataset};
@@ -24,10 +27,8 @@ pub struct LoaderSettings {
     pub drop_last: bool,
     /// The run's seed.
     pub seed: u64,
-    /// Which part of the samples this process draws.
-    pub shard: Shard,
-    /// What happens to samples that cannot be dealt out evenly to all ranks.
-    pub remainder: Remainder,
+    /// Which rows of each batch this process takes.
+    pub share: Share,
     /// Threads that make batches ahead; with 0 they are made when asked for.
     pub workers: usize,
     /// How many batches are made ahead at most.
@@ -46,8 +47,7 @@ impl LoaderSettings {
             shuffle: false,
             drop_last: false,
             seed: 0,
-            shard: Shard::WHOLE,
-            remainder: Remainder::Keep,
+            share: Share::WHOLE,
             workers: 0,
             prefetch: 1,
             endless: false,
@@ -62,15 +62,30 @@ pub(super) struct Maker {
     chain: Chain,
     pool: Arc<Pool>,
     batch_size: usize,
+    rank: Rank,
+    // Micro-batches of a batch; a hook may change it.
+    parts: AtomicUsize,
     seed: u64,
 }
 
 impl Maker {
+    fn share(&self) -> Share {
+        let Rank { rank, world } = self.rank;
+        Share { rank, world, parts: self.parts.load(Ordering::Relaxed) }
+    }
+
     pub(super) fn scratch(&self) -> Scratch {
         self.chain.scratch()
     }
 
-    /// Makes batch `number` of an epoch.
+    /// The places in the order that batch `number` takes, over all ranks.
+    fn places(&self, count: usize, number: u64) -> Range<usize> {
+        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.batch_size);
+        let end = count.min(start.saturating_add(self.batch_size));
+        start.min(end)..end
+    }
+
+    /// Makes this process's share of batch `number` of an epoch.
     pub(super) fn make(
         &self,
         order: &Order,
@@ -78,11 +93,10 @@ impl Maker {
         number: u64,
         scratch: &mut Scratch,
     ) -> Result<Filled> {
-        let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.batch_size);
-        let end = order.count().min(start.saturating_add(self.batch_size));
-        let indices = (start.min(end)..end).map(|place| order.at(place));
-        let job = Job { indices, seed: self.seed, epoch, number };
-        fill(self.dataset.as_ref(), &self.chain, &self.pool, scratch, job)
+        let places = self.places(order.count(), number);
+        let job = Job { rows: places.len(), share: self.share(), seed: self.seed, epoch, number };
+        let index = |row| order.at(places.start + row);
+        fill(self.dataset.as_ref(), &self.chain, &self.pool, scratch, &job, index)
     }
 }
 
@@ -124,20 +138,28 @@ impl Loader {
         chain: Chain,
         settings: &LoaderSettings,
     ) -> Result<Self> {
-        let LoaderSettings { batch_size, shuffle, seed, shard, remainder, .. } = *settings;
-        if batch_size == 0 || shard.rank >= shard.world {
-            let Shard { rank, world } = shard;
+        let LoaderSettings { batch_size, shuffle, seed, share, .. } = *settings;
+        if batch_size == 0 || share.rank >= share.world {
+            let Share { rank, world, .. } = share;
             let why =
                 format!("batch_size = {batch_size}, rank = {rank} of {world}: no such loader");
             return Err(EngineError::Data(why));
         }
-        let sampler = Sampler { len: dataset.len(), seed, shuffle, shard, remainder };
+        let sampler = Sampler { len: dataset.len(), seed, shuffle };
         let batches = batches(&sampler, settings)?;
         check_memory(chain.spec(), &sampler, settings)?;
         // What is made ahead, what is in use, and what a hook may keep, input and label each.
         let ahead = settings.prefetch.saturating_add(settings.workers);
         let pool = Pool::new(ahead.saturating_add(2).saturating_mul(2));
-        let maker = Arc::new(Maker { dataset, chain, pool, batch_size, seed });
+        let maker = Arc::new(Maker {
+            dataset,
+            chain,
+            pool,
+            batch_size,
+            rank: Rank { rank: share.rank, world: share.world },
+            parts: AtomicUsize::new(share.parts),
+            seed,
+        });
         Ok(Self {
             shapes: Shapes::new(maker.chain.spec(), settings.device),
             scratch: maker.scratch(),
@@ -174,6 +196,25 @@ impl Loader {
         self.batches = self.batches.min(batches);
     }
 
+    /// The rows of batch `number` of every epoch, over all ranks.
+    pub fn rows_of(&self, number: u64) -> usize {
+        self.maker.places(self.sampler.len, number).len()
+    }
+
+    /// Which rows of each batch this process takes.
+    pub fn share(&self) -> Share {
+        self.maker.share()
+    }
+
+    /// Cuts batches into so many micro-batches from the next one on. It matters where ranks share each of them.
+    pub fn set_parts(&mut self, parts: usize) {
+        if self.maker.rank != Rank::ONLY && self.share().parts != parts {
+            // What was made ahead was made for another number.
+            self.workers = None;
+            self.maker.parts.store(parts, Ordering::Relaxed);
+        }
+    }
+
     /// Batches in an epoch; the same in every epoch.
     pub fn batches(&self) -> u64 {
         self.batches
@@ -182,7 +223,7 @@ impl Loader {
     /// Whether so many batches side by side fit into memory; an epoch has no more than it has.
     pub fn check_group(&self, group: u64) -> Result<()> {
         let (batches, rows) = (group.min(self.batches), self.settings.batch_size);
-        let rows = (rows as u128 * u128::from(batches)).min(self.sampler.count() as u128);
+        let rows = (rows as u128 * u128::from(batches)).min(self.sampler.len as u128);
         let what = format!("{batches} batches side by side");
         memory::check("accumulate_grad_batches", what, self.spec().bytes().saturating_mul(rows))
     }
@@ -238,7 +279,7 @@ impl Loader {
 
 /// Whether a batch fits into memory, and those that are made ahead.
 fn check_memory(spec: &DataSpec, sampler: &Sampler, settings: &LoaderSettings) -> Result<()> {
-    let rows = settings.batch_size.min(sampler.count());
+    let rows = settings.share.rows(settings.batch_size.min(sampler.len));
     let batch = spec.bytes().saturating_mul(rows as u128);
     memory::check("batch_size", format!("a batch of {rows} samples"), batch)?;
     let ahead = if settings.workers == 0 { 0 } else { settings.prefetch as u128 };
@@ -246,14 +287,13 @@ fn check_memory(spec: &DataSpec, sampler: &Sampler, settings: &LoaderSettings) -
 }
 
 fn batches(sampler: &Sampler, settings: &LoaderSettings) -> Result<u64> {
-    let (count, size) = (sampler.count(), settings.batch_size);
+    let (count, size) = (sampler.len, settings.batch_size);
     let batches = if settings.drop_last { count / size } else { count.div_ceil(size) };
     if batches > 0 {
         return Ok(batches as u64);
     }
-    Err(EngineError::Data(match (sampler.len, count) {
-        (0, _) => "the data set is empty".to_owned(),
-        (len, 0) => format!("{len} samples are too few for {} ranks", sampler.shard.world),
+    Err(EngineError::Data(match count {
+        0 => "the data set is empty".to_owned(),
         _ => format!(
             "batch_size = {size} but only {count} samples, and drop_last drops an incomplete \
              batch: reduce batch_size or set drop_last = false"

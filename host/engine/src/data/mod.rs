@@ -17,8 +17,9 @@ mod part;
 mod permutation;
 mod prng;
 mod safetensors;
+mod sample_buffer;
 mod sampler;
-mod slot;
+mod share;
 mod spec;
 mod split;
 mod synthetic;
@@ -41,8 +42,9 @@ pub use npy::{NpySettings, NpzSettings};
 pub use part::Part;
 pub use prng::Prng;
 pub use safetensors::SafetensorsSettings;
-pub use sampler::{Order, Remainder, Sampler, Shard};
-pub use slot::Slot;
+pub use sample_buffer::SampleBuffer;
+pub use sampler::{Order, Sampler};
+pub use share::{Rank, Share};
 pub use spec::{DataSpec, Target};
 pub use split::{Split, TrainTest};
 pub use synthetic::{Synthetic, SyntheticSettings};
@@ -96,7 +98,7 @@ pub trait Dataset: Send + Sync {
 
     /// Writes the sample with this number to its place in a batch: all of its input and all of its label, in the
     /// shape that [`spec`](Self::spec) says. No libtorch: threads of the loader call it.
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()>;
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()>;
 
     /// Whether all samples that were read so far were really there; asked once after each batch.
     ///

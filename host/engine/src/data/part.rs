@@ -1,6 +1,6 @@
 //! A part of a data set: the samples of `skip` and `first`, which hold out some of any data set.
 
-use super::{DataSpec, Dataset, Slot, Vocabulary};
+use super::{DataSpec, Dataset, SampleBuffer, Vocabulary};
 use crate::error::{EngineError, Result};
 
 /// Some consecutive samples of a data set.
@@ -59,8 +59,8 @@ impl Dataset for Part {
         self.whole.vocabulary()
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
-        self.whole.read(self.skip + index, slot)
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
+        self.whole.read(self.skip + index, sample)
     }
 
     fn has_ignored(&self) -> bool {

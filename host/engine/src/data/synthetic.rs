@@ -4,7 +4,7 @@ use hookrack_plugin_api::prelude::Settings;
 
 use super::prng::Prng;
 use super::spec::elements;
-use super::{DataSpec, Dataset, Slot, Target, size};
+use super::{DataSpec, Dataset, SampleBuffer, Target, size};
 use crate::error::Result;
 use crate::memory;
 use crate::registry::Component;
@@ -133,26 +133,26 @@ impl Dataset for Synthetic {
         DataSpec { input: self.settings.shape.clone(), target }
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         if let Some(kept) = &self.kept {
             let Sample { input, class, values } = &kept[index];
-            slot.floats(input.iter().copied());
+            sample.floats(input.iter().copied());
             if values.is_empty() {
-                slot.class(*class);
+                sample.class(*class);
             } else {
-                slot.values(values.iter().copied());
+                sample.values(values.iter().copied());
             }
             return Ok(());
         }
         if self.settings.values > 0 {
-            let sample = self.keep(index);
-            slot.floats(sample.input);
-            slot.values(sample.values);
+            let drawn = self.keep(index);
+            sample.floats(drawn.input);
+            sample.values(drawn.values);
             return Ok(());
         }
         let (class, input) = self.draw(index);
-        slot.floats(input);
-        slot.class(class);
+        sample.floats(input);
+        sample.class(class);
         Ok(())
     }
 }

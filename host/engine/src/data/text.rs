@@ -6,7 +6,7 @@ use hookrack_plugin_api::prelude::Settings;
 
 use super::file_bytes::FileBytes;
 use super::windows::{Windows, part};
-use super::{DataSpec, Dataset, Slot, Split, Target, Vocabulary, size};
+use super::{DataSpec, Dataset, SampleBuffer, Split, Target, Vocabulary, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
@@ -140,16 +140,16 @@ impl Dataset for Text {
         }
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         let (row, next) = self.windows.at(index);
         match &self.tokens {
             Tokens::Bytes(bytes) => {
-                slot.tokens(bytes[row].iter().copied().map(i64::from));
-                slot.following(bytes[next].iter().copied().map(i64::from));
+                sample.tokens(bytes[row].iter().copied().map(i64::from));
+                sample.following(bytes[next].iter().copied().map(i64::from));
             }
             Tokens::Chars(chars) => {
-                slot.tokens(chars[row].iter().copied().map(i64::from));
-                slot.following(chars[next].iter().copied().map(i64::from));
+                sample.tokens(chars[row].iter().copied().map(i64::from));
+                sample.following(chars[next].iter().copied().map(i64::from));
             }
         }
         Ok(())
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_the_byte() {
+    fn what_cannot_be_read_is_reported_with_the_byte() {
         let chars = |settings: &mut TextSettings| settings.unit = Unit::Chars;
         assert_eq!(
             open(b"abc\xffdefgh", chars).unwrap_err(),

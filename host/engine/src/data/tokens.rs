@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::Settings;
 use super::array::Array;
 use super::file_bytes::FileBytes;
 use super::windows::{Windows, part};
-use super::{DataSpec, Dataset, Slot, Split, Target, Vocabulary, npy, npy_file, size};
+use super::{DataSpec, Dataset, SampleBuffer, Split, Target, Vocabulary, npy, npy_file, size};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
 
@@ -129,11 +129,11 @@ impl Dataset for Tokens {
         Vocabulary::Ids
     }
 
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         let text = (self.first_text + index / self.windows.len()) * self.text;
         let (row, next) = self.windows.at(index % self.windows.len());
-        slot.tokens(self.ids.ints(text + row.start..text + row.end));
-        slot.following(self.ids.ints(text + next.start..text + next.end));
+        sample.tokens(self.ids.ints(text + row.start..text + row.end));
+        sample.following(self.ids.ints(text + next.start..text + next.end));
         Ok(())
     }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_out_of_range_is_told_with_file_position_and_id() {
+    fn an_id_out_of_range_is_reported_with_file_position_and_id() {
         let error = |name: &str, vocab| open(name, |settings| settings.vocab = Some(vocab));
         assert_eq!(
             error("tokens_u2.npy", 16).unwrap_err(),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_tokens_is_told() {
+    fn what_holds_no_tokens_is_reported() {
         let error = |name: &str| open(name, |_| ()).unwrap_err();
         assert_eq!(
             error("x_f4.npy"),

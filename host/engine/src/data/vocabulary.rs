@@ -15,7 +15,7 @@ impl Vocabulary<'_> {
     /// The tokens of a text; where only a tokenizer knows them, the text is numbers.
     ///
     /// # Errors
-    /// The text is empty, or has something in it that is no token.
+    /// The text is empty, or contains something that is not a token.
     pub fn encode(self, text: &str) -> Result<Vec<i64>, String> {
         let tokens = match self {
             Self::Bytes => text.bytes().map(i64::from).collect(),

@@ -1,6 +1,6 @@
 //! Threads that make batches ahead: at most so many, handed out in order, and gone with the loader.
 //!
-//! Batches are numbered through all epochs, so that the end of one is no place to wait at.
+//! Batches are numbered through all epochs, so that workers do not wait at the end of one.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use crate::error::{EngineError, Result};
 
 /// The threads of a loader.
 pub(super) struct Workers {
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// Batches in an epoch.
     batches: u64,
@@ -23,7 +23,7 @@ pub(super) struct Workers {
 }
 
 /// What the threads and the loader share.
-struct Desk {
+struct Shared {
     state: Mutex<State>,
     /// There is something to make.
     work: Condvar,
@@ -32,7 +32,7 @@ struct Desk {
 }
 
 struct State {
-    /// Grows when the walk goes on elsewhere: what was made for the old place is thrown away.
+    /// Grows when the position jumps: batches made for the old one are discarded.
     round: u64,
     /// The next batch that a thread makes, the next one that is handed out, and the first one that nobody wants.
     to_make: u64,
@@ -73,7 +73,7 @@ struct Task {
     serial: u64,
 }
 
-impl Desk {
+impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,15 +118,15 @@ impl Workers {
             is_over: false,
         };
         let (work, made) = (Condvar::new(), Condvar::new());
-        let desk = Arc::new(Desk { state: Mutex::new(state), work, made });
+        let shared = Arc::new(Shared { state: Mutex::new(state), work, made });
         let threads = Vec::with_capacity(count);
-        let mut workers = Self { desk, threads, batches, is_endless: settings.endless };
+        let mut workers = Self { shared, threads, batches, is_endless: settings.endless };
         for number in 0..count {
-            let (desk, maker) = (Arc::clone(&workers.desk), Arc::clone(maker));
+            let (shared, maker) = (Arc::clone(&workers.shared), Arc::clone(maker));
             let sampler = sampler.clone();
             let thread = Builder::new()
                 .name(format!("data-{number}"))
-                .spawn(move || serve(&desk, &maker, &sampler, batches));
+                .spawn(move || serve(&shared, &maker, &sampler, batches));
             let thread = thread.map_err(|error| {
                 EngineError::Data(format!("could not start threads for workers = {count}: {error}"))
             })?;
@@ -137,7 +137,7 @@ impl Workers {
 
     /// Goes to a batch of an epoch. What was made ahead is thrown away, unless it is what comes next.
     pub(super) fn begin(&self, epoch: u64, position: u64) {
-        let mut state = self.desk.lock();
+        let mut state = self.shared.lock();
         let first = epoch.saturating_mul(self.batches);
         let here = first.saturating_add(position);
         state.end = if self.is_endless { u64::MAX } else { first.saturating_add(self.batches) };
@@ -146,30 +146,30 @@ impl Workers {
             (state.to_make, state.to_give) = (here, here);
             state.ready.iter_mut().for_each(|place| *place = None);
         }
-        self.desk.work.notify_all();
+        self.shared.work.notify_all();
     }
 
     /// Waits for the next batch. The caller asks for no more than there are.
     pub(super) fn next(&self) -> Result<Filled> {
-        let mut state = self.desk.lock();
+        let mut state = self.shared.lock();
         loop {
             let serial = state.to_give;
             if let Some(made) = state.place(serial).take() {
                 state.to_give += 1;
                 if state.is_half_empty() {
-                    self.desk.work.notify_all();
+                    self.shared.work.notify_all();
                 }
                 return made;
             }
-            state = self.desk.made.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.shared.made.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.desk.lock().is_over = true;
-        self.desk.work.notify_all();
+        self.shared.lock().is_over = true;
+        self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::warn!("a loader thread panicked");
@@ -179,9 +179,9 @@ impl Drop for Workers {
 }
 
 /// What a thread does all its life. It calls no libtorch: it fills memory.
-fn serve(desk: &Desk, maker: &Maker, sampler: &Sampler, batches: u64) {
+fn serve(shared: &Shared, maker: &Maker, sampler: &Sampler, batches: u64) {
     let mut scratch = maker.scratch();
-    while let Some(task) = desk.next_task() {
+    while let Some(task) = shared.next_task() {
         let (epoch, number) = (task.serial / batches, task.serial % batches);
         let attempt = || maker.make(&sampler.order(epoch), epoch, number, &mut scratch);
         // A panic must not leave the training thread waiting.
@@ -189,7 +189,7 @@ fn serve(desk: &Desk, maker: &Maker, sampler: &Sampler, batches: u64) {
             let why = format!("a loader thread panicked at batch {number}: {}", text(&*panic));
             Err(EngineError::Data(why))
         });
-        desk.hand_in(&task, made);
+        shared.hand_in(&task, made);
     }
 }
 

@@ -63,7 +63,7 @@ impl Engine {
         self.lr_schedule.by_epoch()
     }
 
-    /// Has the learning rate schedule step by epoch or by iteration, whatever its settings say.
+    /// Makes the learning rate schedule step by epoch or by iteration, overriding its settings.
     ///
     /// # Errors
     /// It has begun already, it is not one that a config names, or its parts count otherwise.

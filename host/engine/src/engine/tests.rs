@@ -13,6 +13,7 @@ use crate::lr::Horizon;
 use crate::model::widen;
 use crate::name_pattern::NamePattern;
 use crate::schedule::MicroBatch;
+use hookrack_torch::autograd;
 use hookrack_torch::rounding;
 use hookrack_torch::{foreach, rng, threads};
 
@@ -315,7 +316,7 @@ fn weights_from_elsewhere_are_taken_where_they_fit() {
     assert_eq!(
         report.to_string(),
         "1 loaded, 2 missing (layers.0.weight, layers.1.weight), 1 unexpected (head), \
-         1 of another shape (layers.1.bias: wants [10], found [1])"
+         1 of another shape (layers.1.bias: expects [10], found [1])"
     );
     assert_eq!(engine.params()[1].tensor.kind(), Kind::Float);
 }

@@ -74,7 +74,7 @@ impl Criterion for Sum {
         sum.ok_or(EngineError::NoTensor { name: "loss" })
     }
 
-    /// Only where all terms count alike; else there is no one number to weigh by.
+    /// Only if all terms count alike; otherwise their weights differ.
     fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
         let mut counts = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_terms_are_told_with_their_place() {
+    fn wrong_terms_are_reported_with_their_place() {
         let good = || table(&[("type", "L1".into()), ("weight", 2.into())]);
         assert_eq!(error(vec![good()]), "");
         assert_eq!(error(vec![]), "loss `Sum`: losses is empty: add at least one");

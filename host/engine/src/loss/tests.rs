@@ -108,7 +108,7 @@ fn shapes_are_never_stretched() {
 }
 
 #[test]
-fn weights_that_do_not_fit_are_told() {
+fn weights_that_do_not_fit_are_reported() {
     let error = |name: &str, key: &str, numbers: &[f64], target: Target| {
         let settings = Choice::new(name, &[(key, numbers.to_vec().into())]).settings;
         build(name, &Tree(settings), target).err().unwrap().to_string()

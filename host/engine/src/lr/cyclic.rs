@@ -24,7 +24,7 @@ pub(super) struct CyclicLr {
     step_size_down: Option<u64>,
     /// What becomes of the height: it stays, it halves with each cycle, or it shrinks by `gamma` with each step.
     #[param(default)]
-    mode: Mode,
+    mode: CycleShape,
     /// The factor of `exp_range`.
     #[param(default = 1.0, min = 0.0)]
     gamma: f64,
@@ -44,7 +44,7 @@ pub(super) struct CyclicLr {
 
 /// What becomes of the height of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
-enum Mode {
+enum CycleShape {
     #[default]
     Triangular,
     Triangular2,
@@ -81,9 +81,9 @@ impl CyclicLr {
         let (cycle, within) = (step / (up + down), step % (up + down));
         let height = if within <= up { share(within, up) } else { 1.0 - share(within - up, down) };
         let scale = match self.mode {
-            Mode::Triangular => 1.0,
-            Mode::Triangular2 => decayed(1.0, 0.5, cycle),
-            Mode::ExpRange => decayed(1.0, self.gamma, step),
+            CycleShape::Triangular => 1.0,
+            CycleShape::Triangular2 => decayed(1.0, 0.5, cycle),
+            CycleShape::ExpRange => decayed(1.0, self.gamma, step),
         };
         height * scale
     }

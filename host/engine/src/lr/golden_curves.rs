@@ -110,7 +110,7 @@ fn every_schedule_is_its_golden_curve() {
 
 /// Half the values, then a new schedule with the memory of the first.
 #[test]
-fn a_schedule_that_follows_a_metric_goes_on_where_it_was() {
+fn a_schedule_that_follows_a_metric_resumes_where_it_was() {
     for golden in golden().into_iter().filter(|golden| golden.told.is_some()) {
         let told = golden.told.clone().unwrap();
         let (mut first, mut second) = (golden.build(false, 1), golden.build(false, 1));

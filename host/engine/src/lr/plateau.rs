@@ -15,7 +15,7 @@ pub(super) struct ReduceLrOnPlateau {
     metric: String,
     /// Whether lower or higher is better.
     #[param(default)]
-    mode: Mode,
+    mode: Direction,
     /// What the rate is multiplied by.
     #[param(default = 0.1, min = 0.0, max = 1.0)]
     factor: f64,
@@ -41,7 +41,7 @@ pub(super) struct ReduceLrOnPlateau {
 
 /// Which of two values is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
-enum Mode {
+enum Direction {
     #[default]
     Min,
     Max,
@@ -93,8 +93,8 @@ impl Plateau {
         let ReduceLrOnPlateau { mode, threshold_mode, threshold, .. } = self.rule;
         let Some(best) = self.best else { return !value.is_nan() };
         let (better, sign) = match mode {
-            Mode::Min => (Better::Lower, -1.0),
-            Mode::Max => (Better::Higher, 1.0),
+            Direction::Min => (Better::Lower, -1.0),
+            Direction::Max => (Better::Higher, 1.0),
         };
         let mark = match threshold_mode {
             ThresholdMode::Rel => best * (1.0 + sign * threshold),

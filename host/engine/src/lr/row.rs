@@ -19,7 +19,7 @@ pub(super) struct Steps {
 
 /// The settings of a row.
 #[derive(serde::Deserialize)]
-struct Row<R, C> {
+struct RowSettings<R, C> {
     #[serde(flatten)]
     rise: R,
     #[serde(flatten)]
@@ -45,7 +45,7 @@ fn build<R: Rise, C: Curve>(
     settings: Value,
     horizon: &Horizon,
 ) -> Result<Box<dyn LrSchedule>> {
-    let Row::<R, C> { rise, curve, steps } = subject.read(&params::<R, C>(), settings)?;
+    let RowSettings::<R, C> { rise, curve, steps } = subject.read(&params::<R, C>(), settings)?;
     let total = horizon.steps(steps.by_epoch);
     let rate = rise.before(total, |span| curve.rate(span)).map_err(|why| subject.refuse(why))?;
     Ok(rule(steps.by_epoch, rate))

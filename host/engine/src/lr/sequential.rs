@@ -42,19 +42,19 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
                 .map_err(|why| Self::refuse_key(format!("schedules.{index}"), why))
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
-        Ok(Box::new(Row { by_epoch, milestones, begins, parts }))
+        Ok(Box::new(Segment { by_epoch, milestones, begins, parts }))
     }
 }
 
 /// The schedules in a row, with the step at which each begins.
-struct Row {
+struct Segment {
     by_epoch: bool,
     milestones: Vec<u64>,
     begins: Vec<u64>,
     parts: Vec<Box<dyn LrSchedule>>,
 }
 
-impl Row {
+impl Segment {
     /// Whose turn it is at a step, and which of its own steps that is.
     fn turn(&self, step: u64) -> (usize, u64) {
         let index = reached(&self.milestones, step);
@@ -62,7 +62,7 @@ impl Row {
     }
 }
 
-impl LrSchedule for Row {
+impl LrSchedule for Segment {
     fn lr(&self, base: f64, step: u64) -> f64 {
         let (index, own) = self.turn(step);
         self.parts[index].lr(base, own)

@@ -32,7 +32,7 @@ impl LayerOutput {
         &self.0.name
     }
 
-    /// Has it kept from the next pass on.
+    /// Keeps it from the next pass on.
     pub fn want(&self) {
         self.0.wanted.store(true, Ordering::Relaxed);
     }
@@ -125,25 +125,24 @@ mod tests {
     }
 
     fn names(model: &dyn Model) -> Vec<&str> {
-        model.anatomy().layers.iter().map(LayerOutput::name).collect()
+        model.info().layers.iter().map(LayerOutput::name).collect()
     }
 
     #[test]
     fn every_parameter_of_a_built_in_model_belongs_to_a_layer_that_leaves_its_output() {
         let _alone = rng::TEST_LOCK.lock();
         for (name, model, input) in models() {
-            model.anatomy().layers.iter().for_each(LayerOutput::want);
+            model.info().layers.iter().for_each(LayerOutput::want);
             let output = model.forward(&input, Mode::Eval).unwrap();
             for param in model.params() {
                 let (layer, _) = param.name.rsplit_once('.').unwrap();
                 assert!(names(model.as_ref()).contains(&layer), "{name}: no layer `{layer}`");
             }
-            for layer in &model.anatomy().layers {
+            for layer in &model.info().layers {
                 assert!(layer.output().is_some(), "{name}: `{}` left no output", layer.name());
             }
             let last = ["layers.1", "fc3", "fc", "lm_head", "layers.4"];
-            let mut found =
-                model.anatomy().layers.iter().filter(|layer| last.contains(&layer.name()));
+            let mut found = model.info().layers.iter().filter(|layer| last.contains(&layer.name()));
             let is_output = |layer: &LayerOutput| layer.output().unwrap() == output;
             assert!(
                 found.next_back().is_some_and(is_output),
@@ -158,10 +157,10 @@ mod tests {
         let _alone = rng::TEST_LOCK.lock();
         for (name, model, input) in models() {
             let plain = model.forward(&input, Mode::Eval).unwrap();
-            model.anatomy().layers.iter().for_each(LayerOutput::want);
+            model.info().layers.iter().for_each(LayerOutput::want);
             assert_eq!(model.forward(&input, Mode::Eval).unwrap(), plain, "{name}");
             let named = |name: &str| {
-                let found = model.anatomy().layers.iter().find(|layer| layer.name() == name);
+                let found = model.info().layers.iter().find(|layer| layer.name() == name);
                 found.and_then(LayerOutput::output)
             };
             let Some(norm) = named("layer1.0.bn1") else { continue };
@@ -180,7 +179,7 @@ mod tests {
     fn nothing_is_kept_unless_somebody_asks_nor_once_it_is_let_go() {
         let _alone = rng::TEST_LOCK.lock();
         let (_, model, input) = models().remove(0);
-        let layers = &model.anatomy().layers;
+        let layers = &model.info().layers;
         let _ = model.forward(&input, Mode::Eval).unwrap();
         assert!(layers.iter().all(|layer| layer.output().is_none()));
         layers[0].want();

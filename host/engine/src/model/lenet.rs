@@ -5,7 +5,7 @@ use tch::Tensor;
 
 use super::init::Init;
 use super::layer::{Activation, Conv2d, Kernel, Linear};
-use super::roster::{Anatomy, Roster};
+use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{Mode, Model, ModelContext, check_batch, dropped};
 use crate::error::Result;
 use crate::registry::Component;
@@ -62,15 +62,15 @@ impl Component<ModelContext, dyn Model> for LeNetSettings {
         let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
         let (kernels, features) = self.kernels(image).map_err(Self::refuse)?;
-        let mut roster = Roster::new(context.device, self.init.clone());
+        let mut builder = ParamBuilder::new(context.device, self.init.clone());
         let convs = kernels.into_iter().enumerate();
         let convs = convs
-            .map(|(i, kernel)| Conv2d::new(&mut roster, &format!("conv{}", i + 1), kernel))
+            .map(|(i, kernel)| Conv2d::new(&mut builder, &format!("conv{}", i + 1), kernel))
             .collect::<Result<_>>()?;
         let widths: Vec<i64> = [&[features], self.hidden.as_slice(), &[outputs]].concat();
         let linears = widths.windows(2).enumerate();
         let linears = linears
-            .map(|(i, pair)| Linear::new(&mut roster, &format!("fc{}", i + 1), pair[0], pair[1]))
+            .map(|(i, pair)| Linear::new(&mut builder, &format!("fc{}", i + 1), pair[0], pair[1]))
             .collect::<Result<_>>()?;
         Ok(Box::new(LeNet {
             convs,
@@ -78,7 +78,7 @@ impl Component<ModelContext, dyn Model> for LeNetSettings {
             pool: self.pool,
             activation: self.activation,
             dropout: self.dropout,
-            anatomy: roster.finish(&image, &[outputs]),
+            info: builder.finish(&image, &[outputs]),
         }))
     }
 }
@@ -118,12 +118,12 @@ struct LeNet {
     pool: Pool,
     activation: Activation,
     dropout: f64,
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 impl Model for LeNet {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        check_batch("model `LeNet`", input, &self.anatomy.input_shape)?;
+        check_batch("model `LeNet`", input, &self.info.input_shape)?;
         let mut x = input.shallow_clone();
         for conv in &self.convs {
             x = self.activation.apply(&conv.forward(&x)?)?;
@@ -142,8 +142,8 @@ impl Model for LeNet {
         Ok(x)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn images_that_are_too_small_are_told_before_a_tensor_is_made() {
+    fn images_that_are_too_small_are_reported_before_a_tensor_is_made() {
         let error = lenet(&[("channels", vec![6_i64, 16, 16].into())]).err().unwrap();
         assert_eq!(
             error.to_string(),

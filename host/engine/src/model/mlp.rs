@@ -5,7 +5,7 @@ use tch::Tensor;
 
 use super::init::Init;
 use super::layer::{Activation, Linear};
-use super::roster::{Anatomy, Roster};
+use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{Mode, Model, ModelContext, dropped};
 use crate::error::{EngineError, Result};
 use crate::registry::Component;
@@ -51,8 +51,8 @@ impl Component<ModelContext, dyn Model> for MlpSettings {
         }
         let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
-        let roster = Roster::new(context.device, self.init.clone());
-        Ok(Box::new(Mlp::new(&self, inputs, outputs, roster)?))
+        let builder = ParamBuilder::new(context.device, self.init.clone());
+        Ok(Box::new(Mlp::new(&self, inputs, outputs, builder)?))
     }
 }
 
@@ -62,23 +62,28 @@ pub struct Mlp {
     layers: Vec<Linear>,
     activation: Activation,
     dropout: f64,
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 impl Mlp {
-    fn new(settings: &MlpSettings, inputs: i64, outputs: i64, mut roster: Roster) -> Result<Self> {
+    fn new(
+        settings: &MlpSettings,
+        inputs: i64,
+        outputs: i64,
+        mut builder: ParamBuilder,
+    ) -> Result<Self> {
         let mut widths = vec![inputs];
         widths.extend(&settings.hidden);
         widths.push(outputs);
         let pairs = widths.windows(2).enumerate();
         let layers = pairs
-            .map(|(i, pair)| Linear::new(&mut roster, &format!("layers.{i}"), pair[0], pair[1]))
+            .map(|(i, pair)| Linear::new(&mut builder, &format!("layers.{i}"), pair[0], pair[1]))
             .collect::<Result<_>>()?;
         Ok(Self {
             layers,
             activation: settings.activation,
             dropout: settings.dropout,
-            anatomy: roster.finish(&[inputs], &[outputs]),
+            info: builder.finish(&[inputs], &[outputs]),
         })
     }
 }
@@ -90,7 +95,7 @@ impl Model for Mlp {
             2 => input.shallow_clone(),
             _ => input.f_flatten(1, -1)?,
         };
-        if shape::side(&x, 1) != Some(self.anatomy.input_shape[0]) {
+        if shape::side(&x, 1) != Some(self.info.input_shape[0]) {
             return Err(self.wrong_shape(input));
         }
         let last = self.layers.len() - 1;
@@ -105,8 +110,8 @@ impl Model for Mlp {
         Ok(x)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 }
 
@@ -114,7 +119,7 @@ impl Mlp {
     fn wrong_shape(&self, input: &Tensor) -> EngineError {
         EngineError::Shape {
             what: "model `MLP`",
-            wanted: format!("[batch, {}] once flattened", self.anatomy.input_shape[0]),
+            wanted: format!("[batch, {}] once flattened", self.info.input_shape[0]),
             found: input.size(),
         }
     }
@@ -173,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_settings_and_shapes_are_told() {
+    fn wrong_settings_and_shapes_are_reported() {
         let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, hookrack_plugin_api::Value)]| match mlp(settings) {
             Err(error) => error.to_string(),

@@ -7,9 +7,9 @@ pub mod layer;
 mod layer_output;
 mod lenet;
 mod mlp;
+mod param_builder;
 mod rehearsal;
 mod resnet;
-mod roster;
 mod sequential;
 mod torch_script;
 mod traced;
@@ -22,8 +22,8 @@ pub use init::{Fan, Fans, Init, InitType};
 pub use layer_output::LayerOutput;
 pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
+pub use param_builder::{ModelInfo, ParamBuilder};
 pub use resnet::ResNetSettings;
-pub use roster::{Anatomy, Roster};
 pub use sequential::LAYERS;
 pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
@@ -75,26 +75,26 @@ pub trait Model: Send {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
 
     /// Its tensors, and the shapes of samples.
-    fn anatomy(&self) -> &Anatomy;
+    fn info(&self) -> &ModelInfo;
 
     /// What the optimizer changes, in a fixed order.
     fn params(&self) -> &[NamedTensor] {
-        &self.anatomy().params
+        &self.info().params
     }
 
     /// What the model itself changes, such as running means.
     fn buffers(&self) -> &[NamedTensor] {
-        &self.anatomy().buffers
+        &self.info().buffers
     }
 
     /// The shape of one sample that it takes.
     fn input_shape(&self) -> &[i64] {
-        &self.anatomy().input_shape
+        &self.info().input_shape
     }
 
     /// The shape of one sample that it gives.
     fn output_shape(&self) -> &[i64] {
-        &self.anatomy().output_shape
+        &self.info().output_shape
     }
 
     /// Whether it runs as a graph already.
@@ -128,7 +128,7 @@ fn check_batch(what: &'static str, input: &Tensor, sample: &[i64]) -> Result<()>
     Err(EngineError::Shape { what, wanted, found: input.size() })
 }
 
-/// Refuses a batch that is no rows of tokens, or too long ones; gives their length.
+/// Rejects a batch that is not rows of tokens, or whose rows are too long; returns their length.
 fn check_tokens(what: &'static str, input: &Tensor, longest: i64) -> Result<i64> {
     match (input.dim(), shape::side(input, 1)) {
         (2, Some(row)) if row <= longest && input.f_kind()? == Kind::Int64 => Ok(row),

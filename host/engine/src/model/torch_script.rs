@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
 use super::rehearsal::{input_shape, rehearse, wanted_output};
-use super::{Anatomy, Mode, Model, ModelContext};
+use super::{Mode, Model, ModelContext, ModelInfo};
 use crate::error::{EngineError, Result};
 use crate::named_tensor::NamedTensor;
 use crate::registry::Component;
@@ -46,7 +46,7 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
 pub struct TorchScript {
     script: Script,
     mode: Cell<Option<Mode>>,
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 impl TorchScript {
@@ -74,14 +74,14 @@ impl TorchScript {
         if params.is_empty() {
             return Err(refuse(format!("{shown} has no parameters to train; was it frozen?")));
         }
-        let anatomy = Anatomy {
+        let info = ModelInfo {
             params: owned(params),
             buffers: owned(buffers),
             layers: Vec::new(),
             input_shape: context.data.input.clone(),
             output_shape: wanted_output(context)[1..].to_vec(),
         };
-        Ok(Self { script, mode: Cell::new(None), anatomy })
+        Ok(Self { script, mode: Cell::new(None), info })
     }
 
     fn switch(&self, mode: Mode) -> Result<()> {
@@ -103,8 +103,8 @@ impl Model for TorchScript {
         self.script.forward(input).map_err(EngineError::from)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 
     fn is_graph(&self) -> bool {

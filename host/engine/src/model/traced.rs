@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use tch::{Kind, Tensor};
 
 use super::rehearsal::rehearse;
-use super::{Anatomy, Mode, Model, ModelContext};
+use super::{Mode, Model, ModelContext, ModelInfo};
 use crate::error::{EngineError, Result};
 use crate::named_tensor::tensor_list;
 use hookrack_torch::trace::Graph;
@@ -75,8 +75,8 @@ impl Model for Traced {
         self.trace(input, mode)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        self.model.anatomy()
+    fn info(&self) -> &ModelInfo {
+        self.model.info()
     }
 
     fn is_graph(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rule::{ByRule, Rule};
+use super::rule::{ByRule, ListRule};
 use super::state::Start;
 use super::{Group, Optimizer, ParamSet};
 use crate::error::Result;
@@ -39,11 +39,11 @@ impl Component<ParamSet, dyn Optimizer> for AdagradSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let groups = params.groups(self.lr, self.weight_decay, None);
-        Ok(Box::new(ByRule::new(self, groups)?))
+        Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }
 
-impl Rule<2> for AdagradSettings {
+impl ListRule<2> for AdagradSettings {
     fn kinds(&self) -> [(&'static str, Start); 2] {
         [("step", Start::Counter), ("sum", Start::At(self.initial_accumulator_value))]
     }

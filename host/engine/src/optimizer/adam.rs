@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::fused_adam::{AdamKnobs, FusedAdam};
+use super::fused_adam::{self, AdamKnobs};
 use super::{Optimizer, ParamSet};
 use crate::error::Result;
 use crate::registry::Component;
@@ -22,6 +22,6 @@ impl Component<ParamSet, dyn Optimizer> for AdamSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let hyper = self.knobs.hyper(self.weight_decay, false).map_err(Self::refuse)?;
-        Ok(Box::new(FusedAdam::new(hyper, params)?))
+        fused_adam::build(hyper, params)
     }
 }

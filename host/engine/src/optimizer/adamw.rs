@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::fused_adam::{AdamKnobs, FusedAdam};
+use super::fused_adam::{self, AdamKnobs};
 use super::{Optimizer, ParamSet};
 use crate::error::Result;
 use crate::registry::Component;
@@ -22,7 +22,7 @@ impl Component<ParamSet, dyn Optimizer> for AdamWSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let hyper = self.knobs.hyper(self.weight_decay, true).map_err(Self::refuse)?;
-        Ok(Box::new(FusedAdam::new(hyper, params)?))
+        fused_adam::build(hyper, params)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rule::{ByRule, Rule};
+use super::rule::{ByRule, ListRule};
 use super::state::Start;
 use super::{Group, Optimizer, ParamSet, betas, trust};
 use crate::error::Result;
@@ -33,7 +33,7 @@ impl Component<ParamSet, dyn Optimizer> for LambSettings {
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let betas = betas::pair(&self.betas).map_err(Self::refuse)?;
         let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]));
-        Ok(Box::new(ByRule::new(Lamb { betas, eps: self.eps }, groups)?))
+        Ok(Box::new(ByRule::of_lists(Lamb { betas, eps: self.eps }, groups)?))
     }
 }
 
@@ -44,7 +44,7 @@ struct Lamb {
     eps: f64,
 }
 
-impl Rule<3> for Lamb {
+impl ListRule<3> for Lamb {
     fn kinds(&self) -> [(&'static str, Start); 3] {
         [("step", Start::Counter), ("exp_avg", Start::At(0.0)), ("exp_avg_sq", Start::At(0.0))]
     }

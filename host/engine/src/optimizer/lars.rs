@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rule::{ByRule, Rule};
+use super::rule::{ByRule, ListRule};
 use super::state::Start;
 use super::{Group, Optimizer, ParamSet, trust};
 use crate::error::Result;
@@ -35,7 +35,7 @@ impl Component<ParamSet, dyn Optimizer> for LarsSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
-        Ok(Box::new(ByRule::new(self, groups)?))
+        Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }
 
@@ -46,7 +46,7 @@ impl LarsSettings {
     }
 }
 
-impl Rule<1> for LarsSettings {
+impl ListRule<1> for LarsSettings {
     fn kinds(&self) -> [(&'static str, Start); 1] {
         [(
             "momentum_buffer",

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rule::{ByRule, Rule};
+use super::rule::{ByRule, ListRule};
 use super::state::Start;
 use super::{Group, Optimizer, ParamSet, betas};
 use crate::error::Result;
@@ -30,7 +30,7 @@ impl Component<ParamSet, dyn Optimizer> for LionSettings {
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let betas = betas::pair(&self.betas).map_err(Self::refuse)?;
         let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]));
-        Ok(Box::new(ByRule::new(Lion { betas }, groups)?))
+        Ok(Box::new(ByRule::of_lists(Lion { betas }, groups)?))
     }
 }
 
@@ -40,7 +40,7 @@ struct Lion {
     betas: [f64; 2],
 }
 
-impl Rule<1> for Lion {
+impl ListRule<1> for Lion {
     fn kinds(&self) -> [(&'static str, Start); 1] {
         [("exp_avg", Start::At(0.0))]
     }

@@ -27,7 +27,7 @@ pub use lars::LarsSettings;
 pub use lion::LionSettings;
 pub use param_set::{GroupRule, GroupRules, ParamSet};
 pub use rmsprop::RmsPropSettings;
-pub use sgd::{Sgd, SgdSettings};
+pub use sgd::SgdSettings;
 
 use super::error::Result;
 use super::named_tensor::NamedTensor;

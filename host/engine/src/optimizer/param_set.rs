@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_for_nothing_is_told() {
+    fn a_rule_for_nothing_is_reported() {
         let error = |rules| {
             let rules = GroupRules { rules, no_decay_on_norm_and_bias: false };
             ParamSet::new(&params(), rules).unwrap_err().to_string()

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rule::{ByRule, Rule};
+use super::rule::{ByRule, ListRule};
 use super::state::Start;
 use super::{Group, Optimizer, ParamSet};
 use crate::error::Result;
@@ -41,11 +41,11 @@ impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
-        Ok(Box::new(ByRule::new(self, groups)?))
+        Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }
 
-impl Rule<3> for RmsPropSettings {
+impl ListRule<3> for RmsPropSettings {
     fn kinds(&self) -> [(&'static str, Start); 3] {
         let kept = |kept| if kept { Start::At(0.0) } else { Start::Unused };
         [

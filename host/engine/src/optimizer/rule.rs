@@ -1,4 +1,4 @@
-//! What the optimizers made of list operators share: groups, state, and a rule that changes one group.
+//! What every optimizer shares: groups, state, and a rule that steps one group.
 
 use super::state::{Start, fresh, named};
 use super::{Group, Optimizer};
@@ -8,13 +8,54 @@ use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::optim::Active;
 
-/// How a group of parameters with `N` kinds of state is changed.
+/// How a group of parameters with `N` kinds of state is stepped.
 pub(super) trait Rule<const N: usize>: Send {
     /// Each kind of state: its name in a saved file and how it starts.
     fn kinds(&self) -> [(&'static str, Start); N];
 
+    /// Changes the parameters that have a gradient, and their state.
+    fn step(&mut self, group: &Group, states: &mut [TensorList; N]) -> Result<()>;
+
+    /// Restores the state of all groups; `live` is what [`ByRule::state`] returns.
+    fn load(
+        &self,
+        live: &[NamedTensor],
+        _groups: &[Group],
+        _states: &mut [[TensorList; N]],
+        saved: &[NamedTensor],
+    ) -> Result<()> {
+        load("optimizer", live, saved)
+    }
+}
+
+/// A rule made of list operators.
+pub(super) trait ListRule<const N: usize>: Send {
+    /// As in [`Rule`].
+    fn kinds(&self) -> [(&'static str, Start); N];
+
     /// Changes the parameters that have a gradient, and their state. Gradients are not recorded.
     fn step(&self, group: &Group, now: &Active<N>) -> Result<()>;
+}
+
+/// The rule of a [`ListRule`].
+#[derive(Debug)]
+pub(super) struct Listed<R, const N: usize> {
+    rule: R,
+    active: Active<N>,
+}
+
+impl<R: ListRule<N>, const N: usize> Rule<N> for Listed<R, N> {
+    fn kinds(&self) -> [(&'static str, Start); N] {
+        self.rule.kinds()
+    }
+
+    fn step(&mut self, group: &Group, states: &mut [TensorList; N]) -> Result<()> {
+        let _no_grad = GradMode::set(false);
+        let any = self.active.gather(&group.list, states)?;
+        let stepped = if any { self.rule.step(group, &self.active) } else { Ok(()) };
+        self.active.clear();
+        stepped
+    }
 }
 
 /// An optimizer that follows a rule.
@@ -23,7 +64,13 @@ pub(super) struct ByRule<R, const N: usize> {
     rule: R,
     groups: Vec<Group>,
     states: Vec<[TensorList; N]>,
-    active: Active<N>,
+}
+
+impl<R: ListRule<N>, const N: usize> ByRule<Listed<R, N>, N> {
+    /// An optimizer of list operators, with fresh state.
+    pub(super) fn of_lists(rule: R, groups: Vec<Group>) -> Result<Self> {
+        Self::new(Listed { rule, active: Active::default() }, groups)
+    }
 }
 
 impl<R: Rule<N>, const N: usize> ByRule<R, N> {
@@ -31,7 +78,7 @@ impl<R: Rule<N>, const N: usize> ByRule<R, N> {
     pub(super) fn new(rule: R, groups: Vec<Group>) -> Result<Self> {
         let states = groups.iter().map(|group| fresh_states(&rule, &group.params));
         let states = states.collect::<Result<_>>()?;
-        Ok(Self { rule, groups, states, active: Active::default() })
+        Ok(Self { rule, groups, states })
     }
 }
 
@@ -48,14 +95,8 @@ fn fresh_states<R: Rule<N>, const N: usize>(
 
 impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
     fn step(&mut self) -> Result<()> {
-        let _no_grad = GradMode::set(false);
-        for (group, states) in self.groups.iter().zip(&self.states) {
-            let any = self.active.gather(&group.list, states)?;
-            let stepped = if any { self.rule.step(group, &self.active) } else { Ok(()) };
-            self.active.clear();
-            stepped?;
-        }
-        Ok(())
+        let mut pairs = self.groups.iter().zip(&mut self.states);
+        pairs.try_for_each(|(group, states)| self.rule.step(group, states))
     }
 
     fn groups(&self) -> &[Group] {
@@ -86,6 +127,6 @@ impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
     }
 
     fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
-        load("optimizer", &self.state(), state)
+        self.rule.load(&self.state(), &self.groups, &mut self.states, state)
     }
 }

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
+use super::rule::{ByRule, Rule};
+use super::state::Start;
 use super::{Group, Optimizer, ParamSet};
 use crate::error::Result;
 use crate::named_tensor::{NamedTensor, Problems};
 use crate::registry::Component;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
-use hookrack_torch::optim::{Scratch, SgdHyper, Unscale, sgd_step};
+use hookrack_torch::optim::{Scratch, SgdHyper, sgd_step};
 
 /// Stochastic gradient descent, optionally with momentum; PyTorch's defaults.
 #[derive(Debug, Clone, Settings)]
@@ -43,85 +45,49 @@ impl Component<ParamSet, dyn Optimizer> for SgdSettings {
         if self.nesterov && (self.momentum <= 0.0 || self.dampening != 0.0) {
             return Err(Self::refuse("nesterov needs a momentum above 0 and dampening = 0"));
         }
-        Ok(Box::new(Sgd::new(&self, params)))
+        let Self { lr, momentum, dampening, weight_decay, nesterov, maximize } = self;
+        let hyper = SgdHyper { lr, momentum, dampening, weight_decay, nesterov, maximize };
+        let groups = params.groups(lr, weight_decay, Some(momentum));
+        Ok(Box::new(ByRule::new(Sgd { hyper, scratch: Scratch::default() }, groups)?))
     }
 }
 
-/// The optimizer itself.
+/// The rule: a fused step, with a momentum buffer from the second step on.
 #[derive(Debug)]
-pub struct Sgd {
+struct Sgd {
     hyper: SgdHyper,
-    groups: Vec<Group>,
-    // One per parameter of the group; undefined until the parameter's first step.
-    buffers: Vec<TensorList>,
     scratch: Scratch,
 }
 
-impl Sgd {
-    /// Starts without momentum.
-    pub fn new(settings: &SgdSettings, params: &ParamSet) -> Self {
-        let momentum = Some(settings.momentum);
-        let groups = params.groups(settings.lr, settings.weight_decay, momentum);
-        let hyper = SgdHyper {
-            lr: settings.lr,
-            momentum: settings.momentum,
-            dampening: settings.dampening,
-            weight_decay: settings.weight_decay,
-            nesterov: settings.nesterov,
-            maximize: settings.maximize,
-        };
-        let undefined = |group: &Group| group.params.iter().map(|_| Tensor::new()).collect();
-        let buffers = groups.iter().map(undefined).collect();
-        Self { hyper, groups, buffers, scratch: Scratch::default() }
-    }
-}
-
-impl Optimizer for Sgd {
-    fn step(&mut self) -> Result<()> {
-        for (group, buffers) in self.groups.iter().zip(&mut self.buffers) {
-            let (lr, weight_decay) = (group.lr, group.weight_decay);
-            let momentum = group.momentum.unwrap_or(self.hyper.momentum);
-            let hyper = SgdHyper { lr, momentum, weight_decay, ..self.hyper };
-            sgd_step(&group.list, buffers, &mut self.scratch, &hyper, Unscale::default())?;
-        }
-        Ok(())
+impl Rule<1> for Sgd {
+    fn kinds(&self) -> [(&'static str, Start); 1] {
+        [("momentum_buffer", Start::Late)]
     }
 
-    fn groups(&self) -> &[Group] {
-        &self.groups
+    fn step(&mut self, group: &Group, [buffers]: &mut [TensorList; 1]) -> Result<()> {
+        let (lr, weight_decay) = (group.lr, group.weight_decay);
+        let momentum = group.momentum.unwrap_or(self.hyper.momentum);
+        let hyper = SgdHyper { lr, momentum, weight_decay, ..self.hyper };
+        Ok(sgd_step(&group.list, buffers, &mut self.scratch, &hyper)?)
     }
 
-    fn groups_mut(&mut self) -> &mut [Group] {
-        &mut self.groups
-    }
-
-    fn admit(&mut self) -> Result<()> {
-        for (group, buffers) in self.groups.iter_mut().zip(&mut self.buffers) {
-            buffers.extend(group.admit().iter().map(|_| Tensor::new()));
-        }
-        Ok(())
-    }
-
-    fn state(&self) -> Vec<NamedTensor> {
-        let pairs = self.groups.iter().zip(&self.buffers);
-        pairs
-            .flat_map(|(group, buffers)| group.params.iter().zip(buffers.iter()))
-            .filter(|(_, buffer)| buffer.defined())
-            .map(|(param, buffer)| NamedTensor::new(buffer_name(param), buffer))
-            .collect()
-    }
-
-    /// A parameter without a saved buffer starts anew: it had made no step.
-    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
+    /// A parameter without a saved buffer starts anew: it had not been stepped.
+    fn load(
+        &self,
+        _live: &[NamedTensor],
+        groups: &[Group],
+        states: &mut [[TensorList; 1]],
+        saved: &[NamedTensor],
+    ) -> Result<()> {
         let by_name: HashMap<&str, &Tensor> =
-            state.iter().map(|named| (named.name.as_str(), &named.tensor)).collect();
+            saved.iter().map(|named| (named.name.as_str(), &named.tensor)).collect();
         let mut problems = Problems::default();
         let mut known = Vec::new();
         let mut loaded = Vec::new();
-        for group in &self.groups {
+        for group in groups {
             let mut buffers = TensorList::with_capacity(group.params.len());
             for param in &group.params {
-                let name = buffer_name(param);
+                let name = format!("{}.momentum_buffer", param.name);
                 match by_name.get(name.as_str()) {
                     None => buffers.push(&Tensor::new()),
                     Some(saved) if saved.size() != param.tensor.size() => {
@@ -131,11 +97,11 @@ impl Optimizer for Sgd {
                 }
                 known.push(name);
             }
-            loaded.push(buffers);
+            loaded.push([buffers]);
         }
-        problems.unexpected(state, |name| known.iter().any(|known| known == name));
+        problems.unexpected(saved, |name| known.iter().any(|known| known == name));
         problems.check("optimizer")?;
-        self.buffers = loaded;
+        states.swap_with_slice(&mut loaded);
         Ok(())
     }
 }
@@ -145,10 +111,6 @@ fn copy_like(param: &Tensor, saved: &Tensor) -> Result<Tensor> {
     let mut copy = param.f_empty_like()?;
     copy.f_copy_(saved)?;
     Ok(copy)
-}
-
-fn buffer_name(param: &NamedTensor) -> String {
-    format!("{}.momentum_buffer", param.name)
 }
 
 #[cfg(test)]
@@ -247,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_settings_and_states_are_told() {
+    fn wrong_settings_and_states_are_reported() {
         let params = [param("w", &[1.0_f32])];
         let error = build(&[("nesterov", true.into())], &params).err().unwrap();
         assert!(error.to_string().starts_with("optimizer `SGD`: nesterov needs"));
@@ -255,7 +217,7 @@ mod tests {
         let strange = [param("w.momentum_buffer", &[1.0_f32, 2.0]), param("x", &[1.0_f32])];
         assert_eq!(
             optimizer.load_state(&strange).unwrap_err().to_string(),
-            "the saved optimizer does not match: `w.momentum_buffer` wants [1], found [2], `x` is unexpected"
+            "the saved optimizer does not match: `w.momentum_buffer` expects [1], found [2], `x` is unexpected"
         );
     }
 }

@@ -14,6 +14,8 @@ pub(super) enum Start {
     At(f64),
     /// One number for each parameter: its steps so far.
     Counter,
+    /// Undefined until the parameter's first step.
+    Late,
     /// Not kept: the list stays empty.
     Unused,
 }
@@ -29,6 +31,7 @@ pub(super) fn fresh(params: &[NamedTensor], start: Start) -> Result<TensorList> 
                 let options = (Kind::Float, param.tensor.device());
                 list.push(&Tensor::f_zeros([0; 0], options)?);
             }
+            Start::Late => list.push(&Tensor::new()),
             Start::Unused => {}
         }
     }
@@ -38,8 +41,9 @@ pub(super) fn fresh(params: &[NamedTensor], start: Start) -> Result<TensorList> 
 /// The state of each parameter in turn, named `<param>.<kind>`; handles to the live tensors.
 pub(super) fn named(params: &[NamedTensor], kinds: &[(&str, &TensorList)]) -> Vec<NamedTensor> {
     let of_one = |(index, param): (usize, &NamedTensor)| {
-        let tensors =
-            kinds.iter().filter_map(move |(kind, list)| Some((kind, list.tensor(index)?)));
+        let tensors = kinds.iter().filter_map(move |(kind, list)| {
+            Some((kind, list.tensor(index).filter(Tensor::defined)?))
+        });
         let name = param.name.clone();
         tensors
             .map(move |(kind, tensor)| NamedTensor::new(format!("{name}.{kind}"), tensor))

@@ -270,7 +270,7 @@ fn weights_at_zero_can_leave_it() {
 }
 
 #[test]
-fn wrong_betas_are_told() {
+fn wrong_betas_are_reported() {
     for name in ["Adam", "AdamW", "LAMB", "Lion"] {
         let choice = Choice::new(name, &[("betas", vec![0.9, 1.0].into())]);
         let error = choice.build(OPTIMIZERS, &ParamSet::whole(&start(Kind::Float))).err().unwrap();

@@ -4,6 +4,7 @@ mod no_pipeline;
 
 pub use no_pipeline::NoPipeline;
 
+use super::data::{Rank, Share};
 use super::registry::{Built, ComponentKind, Entry};
 
 /// A run of rows of a batch that goes through the model at once.
@@ -33,17 +34,24 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Adds the micro-batches of `rows` rows from row `start` on to `out`, in order. Their weights are their shares of
-    /// these rows; they differ by at most one row, and a batch with fewer rows than parts has fewer parts.
+    /// Micro-batches of each batch.
+    pub fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// Adds a rank's micro-batches of a batch of `rows` rows to `out`, in order; its own rows begin at `start`. Their weights
+    /// are their shares of all rows; a batch with fewer rows than parts has fewer parts. Returns where its rows end.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
-    pub fn split(&self, start: i64, rows: i64, out: &mut Vec<MicroBatch>) {
-        let parts = i64::try_from(self.parts).unwrap_or(i64::MAX).min(rows);
+    pub fn split(&self, start: i64, rows: i64, rank: Rank, out: &mut Vec<MicroBatch>) -> i64 {
+        let share = Share { rank: rank.rank, world: rank.world, parts: self.parts };
+        let count = usize::try_from(rows).unwrap_or(0);
         let mut start = start;
-        for part in 0..parts {
-            let size = rows / parts + i64::from(part < rows % parts);
+        for range in share.ranges(count).filter(|_| count > 0) {
+            let size = i64::try_from(range.len()).unwrap_or(i64::MAX);
             out.push(MicroBatch { start, rows: size, weight: size as f64 / rows as f64 });
             start += size;
         }
+        start
     }
 }
 
@@ -60,7 +68,7 @@ mod tests {
 
     fn split(accumulation: usize, rows: i64) -> Vec<MicroBatch> {
         let mut out = Vec::new();
-        Schedule { parts: accumulation }.split(0, rows, &mut out);
+        Schedule { parts: accumulation }.split(0, rows, Rank::ONLY, &mut out);
         out
     }
 
@@ -80,9 +88,17 @@ mod tests {
     #[test]
     fn a_second_batch_follows_the_first() {
         let mut parts = split(2, 5);
-        Schedule { parts: 2 }.split(5, 3, &mut parts);
+        Schedule { parts: 2 }.split(5, 3, Rank::ONLY, &mut parts);
         let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
         assert_eq!(rows, [(0, 3), (3, 2), (5, 2), (7, 1)]);
+    }
+
+    #[test]
+    fn a_rank_has_its_rows_of_every_part() {
+        let mut parts = Vec::new();
+        let end = Schedule { parts: 2 }.split(0, 8, Rank { rank: 1, world: 2 }, &mut parts);
+        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows, part.weight)).collect();
+        assert_eq!((rows, end), (vec![(0, 2, 0.25), (2, 2, 0.25)], 4));
     }
 
     #[test]

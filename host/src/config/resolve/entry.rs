@@ -78,6 +78,10 @@ impl<'a> Resolver<'a> {
         let entry = self.provider(type_node.as_str()?, &type_node.origin, table, kind, scope)?;
         let scope = scope.of_type(&entry.name);
         let mut reserved = fixed::reserved_params(kind);
+        // Older than the key of every hook: one that has a parameter of this name keeps it.
+        reserved.retain(|param| {
+            param.name != fixed::RANKS || entry.params.iter().all(|own| own.name != fixed::RANKS)
+        });
         // Beside `every` it is one key too many, and refused as an unknown one.
         if entry.has_cadence() && table.node("every").is_none() {
             reserved.push(fixed::interval());

@@ -1,7 +1,7 @@
 //! `[default_hooks]` and `[[custom_hooks]]`: which hooks run, in what order, under what policy.
 
 use super::Resolver;
-use super::policy::{on_error, reserved_again};
+use super::policy::{on_error, ranks, reserved_again};
 use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
@@ -9,8 +9,8 @@ use crate::config::entries::HookEntry;
 use crate::config::error::ConfigError;
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
-use hookrack_plugin_api::OnError;
 use hookrack_plugin_api::name::nearest;
+use hookrack_plugin_api::{OnError, OnRanks};
 
 /// A hook, its place in the resolved tree, and the roles it fills.
 struct Resolved {
@@ -33,8 +33,12 @@ struct Fallback<'a> {
 }
 
 /// The facts of a hook whose provider states none.
-const PLAIN: HookFacts =
-    HookFacts { default_level: 30, default_on_error: OnError::Abort, default_every: Every::Always };
+const PLAIN: HookFacts = HookFacts {
+    default_level: 30,
+    default_on_error: OnError::Abort,
+    default_every: Every::Always,
+    default_ranks: OnRanks::All,
+};
 
 impl Resolver<'_> {
     /// Default hooks first, then the custom ones in the order of the config.
@@ -111,6 +115,7 @@ impl Resolver<'_> {
         let phases = self.phases(&typed.reserved, scope, Phases::ALL);
         let name = self.name_node(&typed);
         let on_error = on_error(&typed.reserved, facts.default_on_error);
+        let ranks = ranks(&typed.reserved, facts.default_ranks);
         let hook = HookEntry {
             name: name.as_str()?.to_owned(),
             type_name: typed.entry.name.clone(),
@@ -118,6 +123,7 @@ impl Resolver<'_> {
             level: level.as_ref()?.0,
             on_error: OnError::from_name(on_error.as_str()?)?,
             every: every.as_ref()?.0,
+            ranks: OnRanks::from_name(ranks.as_str()?)?,
             phases: phases.as_ref()?.0,
             settings: typed.settings.to_value(),
             is_default: false,
@@ -128,6 +134,9 @@ impl Resolver<'_> {
             [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
             every?.1,
         );
+        if hook.ranks != facts.default_ranks {
+            typed.reserved.push_node(crate::config::fixed::RANKS, ranks);
+        }
         let roles = typed.entry.roles.clone();
         Some(Resolved { hook, table: typed.into_table(), roles })
     }

@@ -1,6 +1,6 @@
 //! Typed to meant: checks a whole file against the catalogue and completes it.
 //!
-//! Every part reports its own mistakes and goes on, so that one run shows them all.
+//! Every part reports its own mistakes and continues, so that one run shows them all.
 
 mod component;
 mod data;
@@ -22,7 +22,7 @@ use super::fixed;
 use super::locate::{Folder, Folders};
 use super::origin::Origin;
 use super::resolved::ResolvedConfig;
-use super::sections::{PluginsSection, RunSection, WeightsSection};
+use super::sections::{DistributedSection, PluginsSection, RunSection, WeightsSection};
 use super::tree::{Item, Node, Table};
 use hookrack_plugin_api::from_value;
 use hookrack_plugin_api::name::nearest;
@@ -87,6 +87,7 @@ impl<'a> Resolver<'a> {
         let lr_scheduler = self.component(&fixed::LR_SCHEDULER);
         let schedule = self.component(&fixed::SCHEDULE);
         let train = self.train();
+        let distributed = self.distributed();
         let data = self.data();
         let plugins = self.plugins();
         let hooks = self.hooks();
@@ -111,6 +112,7 @@ impl<'a> Resolver<'a> {
             lr_scheduler: lr_scheduler?,
             schedule: schedule?,
             train,
+            distributed: distributed?,
             plugins: plugins?,
             hooks,
             metrics,
@@ -175,6 +177,14 @@ impl<'a> Resolver<'a> {
         let run = self.read("run", &table, section.at);
         self.tree.push("run", section.at.clone(), Node::table(table, section.at.clone()));
         run
+    }
+
+    fn distributed(&mut self) -> Option<DistributedSection> {
+        let section = self.section("distributed")?;
+        let table = self.fixed("distributed", &section);
+        let distributed = self.read("distributed", &table, section.at);
+        self.tree.push_node("distributed", Node::table(table, section.at.clone()));
+        distributed
     }
 
     fn run_name(&mut self, node: &Node) {

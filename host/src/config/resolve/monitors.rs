@@ -58,7 +58,7 @@ impl Resolver<'_> {
             }
             let meant = doubt.nearest.map(|meant| format!("; did you mean `{meant}`?"));
             let meant = meant.unwrap_or_default();
-            tracing::warn!("{at}: `{key}`: nothing is known to put `{name}`{meant}");
+            tracing::warn!("{at}: `{key}`: nothing is known to log `{name}`{meant}");
         }
     }
 }

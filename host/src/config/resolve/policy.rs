@@ -1,7 +1,7 @@
 //! The keys that hook and metric entries share: name, level, error policy, cadence, phases.
 
 use hookrack_plugin_api::name::{is_name, is_number};
-use hookrack_plugin_api::{Level, OnError};
+use hookrack_plugin_api::{Level, OnError, OnRanks};
 
 use super::Resolver;
 use super::entry::Typed;
@@ -10,7 +10,7 @@ use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
-use crate::config::fixed::INTERVAL;
+use crate::config::fixed::{INTERVAL, RANKS};
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
@@ -169,6 +169,12 @@ fn phases_node(phases: Phases, origin: &Origin) -> Node {
 /// The error policy, which is the default unless it is written.
 pub(super) fn on_error(reserved: &Table, default: OnError) -> Node {
     let written = reserved.node("on_error").cloned();
+    written.unwrap_or_else(|| Node::str(default.name(), Origin::Default))
+}
+
+/// The ranks that a hook runs on, which are its own unless they are written.
+pub(super) fn ranks(reserved: &Table, default: OnRanks) -> Node {
+    let written = reserved.node(RANKS).cloned();
     written.unwrap_or_else(|| Node::str(default.name(), Origin::Default))
 }
 

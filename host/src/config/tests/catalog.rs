@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hookrack_plugin_api::every::Every;
-use hookrack_plugin_api::{OnError, Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{OnError, OnRanks, Param, ParamType, Presence, Value};
 
 use crate::config::{
     Catalog, CatalogEntry, Companion, DefaultHook, HookFacts, Kind, MetricHook, Source,
@@ -44,6 +44,7 @@ fn hook(name: &str, level: i64, on_error: OnError, params: Vec<Param>) -> Catalo
         default_level: level,
         default_on_error: on_error,
         default_every: Every::Always,
+        default_ranks: OnRanks::All,
     };
     CatalogEntry { hook: Some(facts), ..entry(name, params) }
 }

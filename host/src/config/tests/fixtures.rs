@@ -71,7 +71,7 @@ fn every_bad_config_says_what_is_wrong_where_and_what_to_do() {
     let ran = run("bad_configs", |folder, case| match resolve(folder, case) {
         Ok(_) => Err(format!("{} resolved", case.display())),
         Err(errors) => {
-            // Plugin folders are told by their whole path.
+            // Messages have the absolute paths of plugin folders.
             let said = format!("{errors}\n").replace(&format!("{}/", folder.display()), "");
             expect(&case.with_extension("stderr"), &said)
         }

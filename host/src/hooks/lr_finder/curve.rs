@@ -42,7 +42,7 @@ impl Curve {
         &self.points
     }
 
-    /// Whether the loss is no number any more, or `threshold` times its best.
+    /// Whether the loss is NaN or infinite, or `threshold` times its best.
     pub(super) fn is_diverging(&self, threshold: f64) -> bool {
         let (Some(last), Some(best)) = (self.points.last(), self.best) else {
             return self.points.last().is_some_and(|last| !last.smooth.is_finite());

@@ -5,7 +5,6 @@ mod plot;
 
 use curve::Curve;
 use hookrack_plugin_api::prelude::*;
-use std::path::Path;
 
 /// Learning rate range test: increases the rate at each iteration, records the loss, and ends the run with a
 /// suggestion in `lr_finder.svg` and `lr_finder.json` of the run directory.
@@ -22,7 +21,7 @@ pub(super) struct LrFinder {
     num_iters: u64,
     /// Increase the rate by a factor at each iteration, or by a constant.
     #[param(default)]
-    mode: Mode,
+    mode: Growth,
     /// Stop the test when the smoothed loss exceeds its best by this factor; 0 for never.
     #[param(default = 4.0, min = 0)]
     early_stop_threshold: f64,
@@ -34,7 +33,7 @@ pub(super) struct LrFinder {
 
 /// How the rate grows.
 #[derive(Clone, Copy, Default, Settings)]
-enum Mode {
+enum Growth {
     /// By the same factor each time.
     #[default]
     Exponential,
@@ -44,11 +43,11 @@ enum Mode {
 
 /// The rate of an iteration; the first is 1.
 #[expect(clippy::cast_precision_loss, reason = "a test has far fewer iterations than 2^53")]
-fn rate(mode: Mode, min: f64, max: f64, iter: u64, iters: u64) -> f64 {
+fn rate(mode: Growth, min: f64, max: f64, iter: u64, iters: u64) -> f64 {
     let part = iter.saturating_sub(1) as f64 / iters.saturating_sub(1).max(1) as f64;
     match mode {
-        Mode::Exponential => min * (max / min).powf(part),
-        Mode::Linear => min + (max - min) * part,
+        Growth::Exponential => min * (max / min).powf(part),
+        Growth::Linear => min + (max - min) * part,
     }
 }
 
@@ -60,9 +59,9 @@ impl LrFinder {
     fn finish(&mut self, t: &mut Trainer) -> Result<()> {
         self.done = true;
         let suggestion = self.curve.suggestion();
-        if let Some(dir) = t.run_dir() {
-            write(&dir.join("lr_finder.json"), &self.curve.json())?;
-            write(&dir.join("lr_finder.svg"), &plot::svg(&self.curve, suggestion))?;
+        if t.run_dir().is_some() {
+            t.write_file("lr_finder.json", self.curve.json())?;
+            t.write_file("lr_finder.svg", plot::svg(&self.curve, suggestion))?;
         }
         match suggestion {
             Some(lr) => t.request_stop(&format!(
@@ -71,13 +70,6 @@ impl LrFinder {
             None => t.request_stop("the learning rate test is done: the loss never fell"),
         }
     }
-}
-
-/// A file that is there whole or not at all.
-fn write(path: &Path, text: &str) -> Result<()> {
-    let temporary = path.with_extension("tmp");
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))
 }
 
 #[hook(level = 3, mutates = "lr", reads = "loss")]
@@ -115,11 +107,11 @@ mod tests {
     #[test]
     fn the_rate_goes_from_the_least_to_the_most() {
         let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
-        for mode in [Mode::Exponential, Mode::Linear] {
+        for mode in [Growth::Exponential, Growth::Linear] {
             assert!(close(rate(mode, 1e-6, 1.0, 1, 101), 1e-6));
             assert!(close(rate(mode, 1e-6, 1.0, 101, 101), 1.0));
         }
-        assert!(close(rate(Mode::Exponential, 1e-6, 1.0, 51, 101), 1e-3));
-        assert!(close(rate(Mode::Linear, 1.0, 3.0, 51, 101), 2.0));
+        assert!(close(rate(Growth::Exponential, 1e-6, 1.0, 51, 101), 1e-3));
+        assert!(close(rate(Growth::Linear, 1.0, 3.0, 51, 101), 2.0));
     }
 }

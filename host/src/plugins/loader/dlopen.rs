@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_too_old_dependency_is_told_from_a_missing_one() {
+    fn a_too_old_dependency_is_distinguished_from_a_missing_one() {
         let text = "/lib/libc.so.6: version `GLIBC_2.99' not found (required by /p/libema.so)";
         let expected =
             OpenError::OldDependency { library: "libc.so.6".into(), version: "GLIBC_2.99".into() };

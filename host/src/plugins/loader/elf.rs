@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_elf_file_is_called_by_its_name() {
+    fn a_file_that_is_not_elf_is_identified() {
         for (bytes, name) in [
             (&b"MZ\x90\x00"[..], "a Windows library"),
             (b"\xcf\xfa\xed\xfe", "a macOS library"),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn this_very_executable_is_no_library() {
+    fn an_executable_is_not_a_library() {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(matches!(check(&bytes), Err(ElfError::NotShared { kind: "an executable", .. })));
     }

@@ -9,10 +9,10 @@ pub enum LocateError {
     /// There is nothing under that name.
     #[error("no such file: check the name, and that the library was built and copied there")]
     Missing,
-    /// There is no such folder to look into.
+    /// A folder to search does not exist.
     #[error("no such folder: check `plugins.dirs`")]
     NoFolder,
-    /// What should be a folder is none.
+    /// It is not a folder.
     #[error("not a folder: `plugins.dirs` lists folders, a single library is named by `library`")]
     NotAFolder,
     /// A link points to nothing.

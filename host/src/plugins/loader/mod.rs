@@ -24,8 +24,8 @@ mod library;
 mod locate;
 mod machine;
 mod manifest;
+mod plugin_set;
 mod root;
-mod shelf;
 mod table;
 mod text;
 
@@ -36,8 +36,8 @@ pub use layout::LayoutMismatch;
 pub use library::{HookType, Library, MetricType, Source};
 pub use locate::{LocateError, ReadError};
 pub use manifest::{HookManifest, ManifestError, MetricManifest};
+pub use plugin_set::PluginSet;
 pub use root::RootError;
-pub use shelf::Shelf;
 pub use table::{FlagsError, TableError};
 
 use std::collections::BTreeMap;

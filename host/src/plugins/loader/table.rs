@@ -16,7 +16,7 @@ const MOST_TABLES: usize = 4096;
 /// Why a table cannot be relied on.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// There is no table.
+    /// The table is null.
     #[error("its {table} is null: return the address of a table that lives as long as the process")]
     Null {
         /// Which table.

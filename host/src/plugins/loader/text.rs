@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_none_is_not_read() {
+    fn an_absent_text_is_not_read() {
         let absurd = HrStr { ptr: std::ptr::dangling(), len: usize::MAX };
         let null = HrStr { ptr: std::ptr::null(), len: 3 };
         let bytes = HrStr { ptr: [0xff_u8].as_ptr(), len: 1 };

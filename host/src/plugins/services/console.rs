@@ -1,7 +1,6 @@
 //! The progress line, for plugins.
 
-use super::desk::Desk;
-use crate::context::Context;
+use super::service::{lent, service};
 use hookrack_plugin_api::abi::{ConsoleTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 
@@ -10,24 +9,18 @@ pub(super) static TABLE: ConsoleTable =
     ConsoleTable { header: HrHeader::of::<ConsoleTable>(0), show, redraw };
 
 unsafe extern "C" fn show(host: *mut c_void, names: *const HrStr, count: usize) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the names until this returns.
-    let (desk, names): (_, &[HrStr]) = unsafe {
-        let names = if count == 0 { &[] } else { std::slice::from_raw_parts(names, count) };
-        (Desk::of(host), names)
-    };
-    // SAFETY: as above.
-    let names: Vec<_> = names.iter().map(|name| unsafe { name.to_lossy() }.into_owned()).collect();
-    desk.answer(|context| {
-        context.writers.borrow_mut().show(&names);
-        Ok::<_, String>(())
+    service!(host, |context| {
+        // SAFETY: the caller lends `count` names until this returns.
+        let names = unsafe { lent(names, count).iter().map(|name| name.to_lossy().into_owned()) };
+        context.writers.borrow_mut().show(&names.collect::<Vec<_>>());
+        Ok(())
     })
 }
 
 unsafe extern "C" fn redraw(host: *mut c_void) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context: &Context| {
+    service!(host, |context| {
         let events = context.events.borrow();
         context.writers.borrow_mut().redraw(&events, &context.progress.get());
-        Ok::<_, String>(())
+        Ok(())
     })
 }

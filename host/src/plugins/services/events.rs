@@ -1,8 +1,9 @@
 //! Scalars and metrics for plugins.
 
-use super::desk::Desk;
+use super::endpoint::Endpoint;
+use super::service::service;
 use crate::context::Context;
-use crate::events::Key;
+use crate::events::{Key, Series};
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{
@@ -27,69 +28,53 @@ pub(super) static TABLE: EventTable = EventTable {
 /// The full name of what a hook puts: scoped by phase or by hook, and by what it has entered; or as it is.
 pub(super) fn scoped_name<'a>(
     name: &'a str,
-    desk: &Desk,
+    endpoint: &Endpoint,
     context: &Context,
 ) -> Result<Cow<'a, str>, String> {
     if name.is_empty() {
         return Err("a logged value needs a name".to_owned());
     }
-    let scope = desk.scope();
+    let scope = endpoint.scope();
     Ok(match name.strip_prefix('@') {
-        Some(own) => format!("hook/{}/{scope}{own}", desk.name).into(),
+        Some(own) => format!("hook/{}/{scope}{own}", endpoint.name).into(),
         None if name.contains('/') => name.into(),
         None => format!("{}/{scope}{name}", context.phase().name()).into(),
     })
 }
 
+/// A number about a scalar; none where nothing was put yet.
+pub(super) fn of_series(
+    context: &Context,
+    key: u32,
+    number: impl FnOnce(&Series) -> Option<f64>,
+) -> Option<f64> {
+    context.events.borrow().series(Key(key)).and_then(number)
+}
+
 unsafe extern "C" fn key(host: *mut c_void, name: HrStr, smooth: u32, out: *mut u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the name until this returns.
-    let (desk, name) = unsafe { (Desk::of(host), name.to_lossy()) };
-    desk.answer(|context| {
-        let name = scoped_name(&name, desk, context)?;
-        let key = context.events.borrow_mut().key(&name, smooth != 0);
-        // SAFETY: the caller gives a place for one number.
-        unsafe { out.write(key.0) };
-        Ok::<_, String>(())
+    service!(host, text(name), out(out), |context, endpoint| {
+        let name = scoped_name(&name, endpoint, context)?;
+        Ok(context.events.borrow_mut().key(&name, smooth != 0).0)
     })
 }
 
 unsafe extern "C" fn put(host: *mut c_void, key: u32, value: f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
+    service!(host, |context| {
         context.put(Key(key), value);
-        Ok::<_, String>(())
-    })
-}
-
-/// # Safety
-/// `host` belongs to a handle of ours, `out` is a place for one number.
-pub(super) unsafe fn number(
-    host: *mut c_void,
-    out: *mut f64,
-    body: impl FnOnce(&Context) -> Option<f64>,
-) -> HrStatus {
-    // SAFETY: by the contract.
-    unsafe { Desk::of(host) }.serve(|context| {
-        let Some(value) = body(context) else { return Ok::<_, String>(HrStatus::ABSENT) };
-        // SAFETY: by the contract.
-        unsafe { out.write(value) };
-        Ok(HrStatus::OK)
+        Ok(())
     })
 }
 
 unsafe extern "C" fn latest(host: *mut c_void, key: u32, out: *mut f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it gives a place for one number.
-    unsafe { number(host, out, |context| context.events.borrow().series(Key(key))?.latest()) }
+    service!(host, found(out), |context| Ok(of_series(context, key, Series::latest)))
 }
 
 unsafe extern "C" fn median(host: *mut c_void, key: u32, window: usize, out: *mut f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it gives a place for one number.
-    unsafe { number(host, out, |context| context.events.borrow().series(Key(key))?.median(window)) }
+    service!(host, found(out), |context| Ok(of_series(context, key, |it| it.median(window))))
 }
 
 unsafe extern "C" fn write(host: *mut c_void) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(Context::write_events)
+    service!(host, |context| Ok(context.write_events()?))
 }
 
 unsafe extern "C" fn metric(
@@ -99,13 +84,10 @@ unsafe extern "C" fn metric(
     which: u32,
     out: *mut f64,
 ) -> HrStatus {
-    // SAFETY: the caller lends the name until this returns.
-    let name = unsafe { name.to_lossy() };
-    let body = |context: &Context| {
-        context.metrics.borrow().value(Phase::from_code(phase), &name, which == METRIC_LATEST_STEP)
-    };
-    // SAFETY: the caller's handle is ours; it gives a place for one number.
-    unsafe { number(host, out, body) }
+    service!(host, text(name), found(out), |context| {
+        let (phase, is_step) = (Phase::from_code(phase), which == METRIC_LATEST_STEP);
+        Ok(context.metrics.borrow().value(phase, &name, is_step))
+    })
 }
 
 unsafe extern "C" fn metric_at(
@@ -113,23 +95,16 @@ unsafe extern "C" fn metric_at(
     index: usize,
     out: *mut HrMetricReading,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.serve(|context| {
+    service!(host, found(out), |context| {
         let metrics = context.metrics.borrow();
-        let Some(reading) = metrics.iter().nth(index) else {
-            return Ok::<_, String>(HrStatus::ABSENT);
-        };
-        // SAFETY: the caller gives a place for one reading; a name on the board stays where it is.
-        unsafe {
-            out.write(HrMetricReading {
-                name: HrStr::new(reading.name),
-                phase: reading.phase.code(),
-                better: Better::sign(reading.better),
-                step: reading.step.unwrap_or(f64::NAN),
-                epoch: reading.last.unwrap_or(f64::NAN),
-            });
-        }
-        Ok(HrStatus::OK)
+        Ok(metrics.iter().nth(index).map(|reading| HrMetricReading {
+            // The name of a metric's value stays where it is.
+            name: HrStr::new(reading.name),
+            phase: reading.phase.code(),
+            better: Better::sign(reading.better),
+            step: reading.step.unwrap_or(f64::NAN),
+            epoch: reading.last.unwrap_or(f64::NAN),
+        }))
     })
 }
 
@@ -138,26 +113,19 @@ unsafe extern "C" fn scalar_at(
     index: usize,
     out: *mut HrScalarReading,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.serve(|context| {
+    service!(host, found(out), |context| {
         let events = context.events.borrow();
-        let valued = events
+        let mut valued = events
             .all()
             .enumerate()
             .filter_map(|(key, series)| Some((key, series, series.latest()?)));
-        let Some((key, series, latest)) = valued.into_iter().nth(index) else {
-            return Ok::<_, String>(HrStatus::ABSENT);
-        };
-        // SAFETY: the caller gives a place for one reading; an interned name stays where it is.
-        unsafe {
-            out.write(HrScalarReading {
-                name: HrStr::new(series.name()),
-                key: u32::try_from(key).unwrap_or(u32::MAX),
-                smooth: series.is_smooth().into(),
-                iter: series.step(),
-                latest,
-            });
-        }
-        Ok(HrStatus::OK)
+        Ok(valued.nth(index).map(|(key, series, latest)| HrScalarReading {
+            // An interned name stays where it is.
+            name: HrStr::new(series.name()),
+            key: u32::try_from(key).unwrap_or(u32::MAX),
+            smooth: series.is_smooth().into(),
+            iter: series.step(),
+            latest,
+        }))
     })
 }

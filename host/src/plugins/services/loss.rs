@@ -1,6 +1,6 @@
 //! What is known about the loss beside its value, for plugins.
 
-use super::desk::Desk;
+use super::service::service;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, LossTable};
 use std::ffi::c_void;
 
@@ -8,11 +8,5 @@ use std::ffi::c_void;
 pub(super) static TABLE: LossTable = LossTable { header: HrHeader::of::<LossTable>(0), weight };
 
 unsafe extern "C" fn weight(host: *mut c_void, out: *mut f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
-        let weight = context.loss_weight()?;
-        // SAFETY: the caller gives a place for one number.
-        unsafe { out.write(weight) };
-        Ok::<_, crate::engine::EngineError>(())
-    })
+    service!(host, out(out), |context| Ok(context.loss_weight()?))
 }

@@ -1,6 +1,6 @@
 //! What the learning rate schedule counts, for plugins.
 
-use super::desk::Desk;
+use super::service::service;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, LrTable};
 use std::ffi::c_void;
 
@@ -8,7 +8,5 @@ use std::ffi::c_void;
 pub(super) static TABLE: LrTable = LrTable { header: HrHeader::of::<LrTable>(0), count_by_epoch };
 
 unsafe extern "C" fn count_by_epoch(host: *mut c_void, by_epoch: u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    let desk = unsafe { Desk::of(host) };
-    desk.answer(|context| context.engine.borrow_mut().count_lr_by_epoch(by_epoch != 0))
+    service!(host, |context| Ok(context.engine.borrow_mut().count_lr_by_epoch(by_epoch != 0)?))
 }

@@ -1,6 +1,6 @@
 //! The metrics of the run as objects, for plugins.
 
-use super::desk::Desk;
+use super::service::service;
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::abi::{
     HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable,
@@ -12,22 +12,17 @@ pub(super) static TABLE: MetricTable =
     MetricTable { header: HrHeader::of::<MetricTable>(0), at, compute };
 
 unsafe extern "C" fn at(host: *mut c_void, index: usize, out: *mut HrMetricInfo) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.serve(|context| {
+    service!(host, found(out), |context| {
         let objects = context.metric_objects.borrow();
-        let Some(metric) = objects.get(index) else { return Ok::<_, String>(HrStatus::ABSENT) };
-        let metric = metric.description();
-        // The metric is the run's; its texts do not change.
-        let info = HrMetricInfo {
+        let metric = objects.get(index).map(|metric| metric.description());
+        Ok(metric.map(|metric| HrMetricInfo {
+            // The metric is the run's; its texts do not change.
             name: HrStr::new(&metric.name),
             type_name: HrStr::new(&metric.type_name),
             unit: HrStr::new(&metric.unit),
             phase: metric.phase.code(),
             better: Better::sign(metric.better),
-        };
-        // SAFETY: the caller gives a place for one description.
-        unsafe { out.write(info) };
-        Ok(HrStatus::OK)
+        }))
     })
 }
 
@@ -38,13 +33,10 @@ unsafe extern "C" fn compute(
     sink: *const HrScalarSink,
 ) -> HrStatus {
     let mut values = Vec::new();
-    // SAFETY: the caller's handle is ours.
-    let status = unsafe { Desk::of(host) }.serve(|context| {
+    let status = service!(host, found(&raw mut values), |context| {
         // Nothing of the context stays borrowed while the metric computes.
         let metric = context.metric_objects.borrow().get(index).cloned();
-        let Some(metric) = metric else { return Ok::<_, String>(HrStatus::ABSENT) };
-        values = metric.values(scope)?;
-        Ok(HrStatus::OK)
+        Ok(metric.map(|metric| metric.values(scope)).transpose()?)
     });
     for (suffix, value) in &values {
         // SAFETY: the caller lends the sink until this returns; the suffix lives until its function returns.

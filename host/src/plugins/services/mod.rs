@@ -1,17 +1,18 @@
 //! The host's side of the trainer handle: the C functions that a plugin calls.
 //!
-//! Each instance has a [`Desk`]: it knows the caller, reaches the run's context, and holds error texts in
-//! both directions. Every function starts at the desk, borrows what it needs, and returns before anything else
-//! is called.
+//! Each instance has an [`Endpoint`]: it knows the caller, reaches the run's context, and holds error texts in
+//! both directions. Every function starts at the endpoint (`service!`), borrows what it needs, and returns before
+//! anything else is called.
 
 mod artifacts;
 mod autograd;
 mod checkpoint_names;
 mod checkpoints;
 mod console;
-mod desk;
+mod endpoint;
 mod engine;
 mod events;
+mod files;
 mod history;
 mod layers;
 mod loss;
@@ -25,13 +26,15 @@ mod params;
 mod pass;
 mod precision;
 mod profiler;
+mod ranks;
 mod record;
 mod roles;
 mod rows;
+mod service;
 mod states;
 mod step;
 mod tensors;
 mod trainer;
 
-pub(super) use desk::{Call, Desk};
+pub(super) use endpoint::{Call, Endpoint};
 pub(super) use trainer::handle_for;

@@ -1,7 +1,6 @@
 //! Models beside the one that is trained, for plugins.
 
-use super::desk::Desk;
-use crate::context::Lease;
+use super::service::service;
 use crate::engine::NamedTensor;
 use crate::plugins::wire_value::taken_in;
 use crate::run::named_tensors;
@@ -19,18 +18,14 @@ unsafe extern "C" fn build(
     settings: *const HrValue,
     model: *mut u64,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the tree until this returns.
-    let (desk, settings) = unsafe { (Desk::of(host), taken_in(settings)) };
-    desk.answer(|context| {
-        let (table, weights) = apart(settings?)?;
+    service!(host, out(model), |context| {
+        // SAFETY: the caller lends the tree until this returns.
+        let (table, weights) = apart(unsafe { taken_in(settings) }?)?;
         let weights = weights.map(|path| read(&path)).transpose()?;
-        let engine = context.engine.borrow();
-        let built = engine.second_model(table, weights.as_deref()).map_err(|e| e.to_string())?;
+        let built = context.engine.borrow().second_model(table, weights.as_deref())?;
         let mut models = context.models.borrow_mut();
-        // SAFETY: the caller gives a place for one number.
-        unsafe { model.write(models.len() as u64) };
         models.push(built);
-        Ok::<_, String>(())
+        Ok(models.len() as u64 - 1)
     })
 }
 
@@ -58,18 +53,14 @@ unsafe extern "C" fn forward(
     input: HrTensor,
     output: *mut HrTensor,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
+    service!(host, out(output), |context| {
+        let input = context.tensor(input)?;
         let result = {
-            let (arena, models) = (context.arena.borrow(), context.models.borrow());
+            let models = context.models.borrow();
             let model = usize::try_from(model).ok().and_then(|index| models.get(index));
-            let model = model.ok_or("there is no such model")?;
-            let input = arena.tensor(input).map_err(|e| e.to_string())?;
-            context.engine.borrow().infer_by(model.as_ref(), input).map_err(|e| e.to_string())?
+            let model = model.ok_or("the model does not exist")?;
+            context.engine.borrow().infer_by(model.as_ref(), &input)?
         };
-        let handle = context.arena.borrow_mut().insert(result, Lease::Owned);
-        // SAFETY: the caller gives a place for one handle.
-        unsafe { output.write(handle) };
-        Ok::<_, String>(())
+        Ok(context.hand_over(result))
     })
 }

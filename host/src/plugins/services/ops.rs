@@ -1,7 +1,7 @@
 //! Any operator of libtorch for plugins: handles become tensors, the call is libtorch's own.
 
-use super::desk::Desk;
 use super::rows::Places;
+use super::service::{lent, lent_mut, service};
 use crate::context::{Arena, Context, Lease};
 use crate::torch::{self, Arg, Op, Return, Returns};
 use hookrack_plugin_api::abi::{
@@ -48,24 +48,17 @@ struct Scratch {
 }
 
 pub(super) unsafe extern "C" fn find(host: *mut c_void, name: HrStr, out: *mut HrOp) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the name until this returns.
-    let (desk, name) = unsafe { (Desk::of(host), name.to_lossy()) };
-    desk.answer(|_| {
+    service!(host, text(name), out(out), |_| {
         let mut found = FOUND.write().unwrap_or_else(PoisonError::into_inner);
         let found = found.get_or_insert_default();
-        let op = if let Some(op) = found.names.get(name.as_ref()) {
-            *op
-        } else {
-            let is_foreach = name.starts_with("aten::_foreach_");
-            let op = Op::find(&name)?;
-            found.ops.push(FoundOp { op, name: name.clone().into_owned(), is_foreach });
-            let op = HrOp(found.ops.len() as u64);
-            found.names.insert(name.into_owned(), op);
-            op
-        };
-        // SAFETY: the caller gives a place for one number.
-        unsafe { out.write(op) };
-        Ok::<_, torch::TorchError>(())
+        if let Some(op) = found.names.get(name.as_ref()) {
+            return Ok(*op);
+        }
+        let is_foreach = name.starts_with("aten::_foreach_");
+        found.ops.push(FoundOp { op: Op::find(&name)?, name: name.to_string(), is_foreach });
+        let op = HrOp(found.ops.len() as u64);
+        found.names.insert(name.into_owned(), op);
+        Ok(op)
     })
 }
 
@@ -78,18 +71,10 @@ pub(super) unsafe extern "C" fn call(
     capacity: usize,
     count: *mut usize,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends `arg_count` arguments and `capacity` places until this returns.
-    let (desk, args, results) = unsafe {
-        let args = if arg_count == 0 { &[] } else { std::slice::from_raw_parts(args, arg_count) };
-        let results =
-            if capacity == 0 { &mut [] } else { std::slice::from_raw_parts_mut(results, capacity) };
-        (Desk::of(host), args, results)
-    };
-    desk.answer(|context| {
-        let given = SCRATCH.with_borrow_mut(|scratch| scratch.call(context, op, args, results))?;
-        // SAFETY: the caller gives a place for one number.
-        unsafe { count.write(given) };
-        Ok::<_, String>(())
+    service!(host, out(count), |context| {
+        // SAFETY: the caller lends `arg_count` arguments and `capacity` places until this returns.
+        let (args, results) = unsafe { (lent(args, arg_count), lent_mut(results, capacity)) };
+        Ok(SCRATCH.with_borrow_mut(|scratch| scratch.call(context, op, args, results))?)
     })
 }
 

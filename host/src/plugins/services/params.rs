@@ -1,8 +1,7 @@
 //! Which parameters are trained, and what their groups are stepped with.
 
-use super::desk::Desk;
-use crate::engine::optimizer::Group;
-use crate::engine::{Engine, EngineError};
+use super::service::service;
+use crate::engine::EngineError;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, ParamTable};
 use std::ffi::c_void;
 
@@ -21,44 +20,12 @@ pub(super) static TABLE: ParamTable = ParamTable {
     set_weight_decay,
 };
 
-/// Writes what `body` finds to `out`; ABSENT where it finds nothing.
-///
-/// # Safety
-/// `host` belongs to a handle of ours, `out` is a place for one `T`.
-unsafe fn tell<T>(
-    host: *mut c_void,
-    out: *mut T,
-    body: impl FnOnce(&Engine) -> Result<Option<T>, EngineError>,
-) -> HrStatus {
-    // SAFETY: by the contract.
-    unsafe { Desk::of(host) }.serve(|context| match body(&context.engine.borrow())? {
-        None => Ok::<_, EngineError>(HrStatus::ABSENT),
-        Some(found) => {
-            // SAFETY: by the contract.
-            unsafe { out.write(found) };
-            Ok(HrStatus::OK)
-        }
-    })
-}
-
-/// Changes a group.
-///
-/// # Safety
-/// `host` belongs to a handle of ours.
-unsafe fn change(host: *mut c_void, group: usize, body: impl FnOnce(&mut Group)) -> HrStatus {
-    // SAFETY: by the contract.
-    unsafe { Desk::of(host) }
-        .answer(|context| context.engine.borrow_mut().group_mut(group).map(body))
-}
-
 unsafe extern "C" fn trainable(host: *mut c_void, index: usize, out: *mut u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours, and it gives a place for one number.
-    unsafe {
-        tell(host, out, |engine| {
-            let param = engine.params().get(index).ok_or(EngineError::NoParam { index })?;
-            Ok(Some(u32::from(param.tensor.requires_grad())))
-        })
-    }
+    service!(host, out(out), |context| {
+        let engine = context.engine.borrow();
+        let param = engine.params().get(index).ok_or(EngineError::NoParam { index })?;
+        Ok(param.tensor.requires_grad().into())
+    })
 }
 
 unsafe extern "C" fn set_trainable(
@@ -67,58 +34,53 @@ unsafe extern "C" fn set_trainable(
     trainable: u32,
     out: *mut usize,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the pattern until this returns.
-    let (desk, pattern) = unsafe { (Desk::of(host), pattern.to_lossy()) };
-    desk.answer(|context| {
-        let count = context.engine.borrow_mut().set_trainable(&pattern, trainable != 0)?;
-        // SAFETY: the caller gives a place for one number.
-        unsafe { out.write(count) };
-        Ok::<_, EngineError>(())
+    service!(host, text(pattern), out(out), |context| {
+        Ok(context.engine.borrow_mut().set_trainable(&pattern, trainable != 0)?)
     })
 }
 
 unsafe extern "C" fn group_of(host: *mut c_void, index: usize, out: *mut usize) -> HrStatus {
-    // SAFETY: the caller's handle is ours, and it gives a place for one number.
-    unsafe { tell(host, out, |engine| engine.group_of(index).map(Some)) }
+    service!(host, out(out), |context| Ok(context.engine.borrow().group_of(index)?))
 }
 
 unsafe extern "C" fn group_name(host: *mut c_void, group: usize, out: *mut HrStr) -> HrStatus {
     // A group keeps its name for the run, so it can be lent for as long.
-    // SAFETY: the caller's handle is ours, and it gives a place for one text.
-    unsafe { tell(host, out, |engine| Ok(Some(HrStr::new(&engine.group(group)?.name)))) }
+    service!(host, out(out), |context| {
+        Ok(HrStr::new(&context.engine.borrow().group(group)?.name))
+    })
 }
 
 unsafe extern "C" fn base_lr(host: *mut c_void, group: usize, out: *mut f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours, and it gives a place for one number.
-    unsafe { tell(host, out, |engine| Ok(Some(engine.group(group)?.base_lr))) }
+    service!(host, out(out), |context| Ok(context.engine.borrow().group(group)?.base_lr))
 }
 
 unsafe extern "C" fn set_base_lr(host: *mut c_void, group: usize, value: f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { change(host, group, |group| group.base_lr = value) }
+    service!(host, |context| {
+        context.engine.borrow_mut().group_mut(group)?.base_lr = value;
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn momentum(host: *mut c_void, group: usize, out: *mut f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours, and it gives a place for one number.
-    unsafe { tell(host, out, |engine| Ok(engine.group(group)?.momentum)) }
+    service!(host, found(out), |context| Ok(context.engine.borrow().group(group)?.momentum))
 }
 
 unsafe extern "C" fn set_momentum(host: *mut c_void, group: usize, value: f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
+    service!(host, |context| {
         let mut engine = context.engine.borrow_mut();
         let momentum = engine.group_mut(group)?.momentum.as_mut();
         *momentum.ok_or(EngineError::NoMomentum)? = value;
-        Ok::<_, EngineError>(())
+        Ok(())
     })
 }
 
 unsafe extern "C" fn weight_decay(host: *mut c_void, group: usize, out: *mut f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours, and it gives a place for one number.
-    unsafe { tell(host, out, |engine| Ok(Some(engine.group(group)?.weight_decay))) }
+    service!(host, out(out), |context| Ok(context.engine.borrow().group(group)?.weight_decay))
 }
 
 unsafe extern "C" fn set_weight_decay(host: *mut c_void, group: usize, value: f64) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { change(host, group, |group| group.weight_decay = value) }
+    service!(host, |context| {
+        context.engine.borrow_mut().group_mut(group)?.weight_decay = value;
+        Ok(())
+    })
 }

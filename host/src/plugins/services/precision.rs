@@ -1,6 +1,6 @@
 //! The arithmetic of a run, for plugins.
 
-use super::desk::Desk;
+use super::service::service;
 use crate::engine::{LossScalerSettings, Precision};
 use hookrack_plugin_api::abi::{
     HrHeader, HrStatus, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, PrecisionTable,
@@ -12,19 +12,17 @@ pub(super) static TABLE: PrecisionTable =
     PrecisionTable { header: HrHeader::of::<PrecisionTable>(0), set_precision, set_loss_scaling };
 
 unsafe extern "C" fn set_precision(host: *mut c_void, precision: u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    let desk = unsafe { Desk::of(host) };
-    desk.answer(|context| {
+    service!(host, |context, endpoint| {
         let precision = match precision {
             PRECISION_FP32 => Precision::Fp32,
             PRECISION_BF16 => Precision::Bf16,
             PRECISION_FP16 => Precision::Fp16,
-            _ => return Err(format!("this host does not support precision {precision}")),
+            _ => return Err(format!("this host does not support precision {precision}").into()),
         };
         let mut engine = context.engine.borrow_mut();
         engine.set_precision(precision);
         if let Some(caution) = engine.caution() {
-            tracing::warn!("{}: {caution}", desk.name);
+            tracing::warn!("{}: {caution}", endpoint.name);
         }
         Ok(())
     })
@@ -37,9 +35,8 @@ unsafe extern "C" fn set_loss_scaling(
     backoff: f64,
     interval: u64,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
+    service!(host, |context| {
         let settings = LossScalerSettings { scale, growth, backoff, interval };
-        context.engine.borrow_mut().set_loss_scaling(settings)
+        Ok(context.engine.borrow_mut().set_loss_scaling(settings)?)
     })
 }

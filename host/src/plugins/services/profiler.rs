@@ -1,6 +1,6 @@
 //! Profiles for plugins.
 
-use super::desk::Desk;
+use super::service::service;
 use crate::run::is_inside;
 use crate::torch::profiler::{self, OpCost};
 use hookrack_plugin_api::abi::{HrHeader, HrOpCost, HrStatus, HrStr, ProfilerTable};
@@ -18,31 +18,22 @@ thread_local! {
 }
 
 unsafe extern "C" fn prepare(host: *mut c_void, flags: u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|_| profiler::prepare(flags))
+    service!(host, |_| Ok(profiler::prepare(flags)?))
 }
 
 unsafe extern "C" fn start(host: *mut c_void, flags: u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|_| profiler::start(flags))
+    service!(host, |_| Ok(profiler::start(flags)?))
 }
 
 unsafe extern "C" fn stop(host: *mut c_void, file: HrStr) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the name until this returns.
-    let (desk, file) = unsafe { (Desk::of(host), file.to_lossy()) };
-    desk.answer(|context| {
+    service!(host, text(file), |context| {
         let path = match file.as_ref() {
             "" => Ok(None),
             file => place(context.run_dir.as_deref(), file).map(Some),
         };
         // The profile ends whatever the name is.
-        let (path, refused) = match path {
-            Ok(path) => (path, None),
-            Err(why) => (None, Some(why)),
-        };
-        let costs = profiler::stop(path.as_deref()).map_err(|error| error.to_string())?;
-        LAST.set(costs);
-        refused.map_or(Ok(()), Err)
+        LAST.set(profiler::stop(path.as_ref().ok().and_then(Option::as_deref))?);
+        Ok(path.map(drop)?)
     })
 }
 
@@ -64,18 +55,14 @@ fn place(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
 }
 
 unsafe extern "C" fn op_at(host: *mut c_void, index: usize, out: *mut HrOpCost) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.serve(|_| {
-        LAST.with_borrow(|costs| {
-            let Some(cost) = costs.get(index) else {
-                return Ok::<_, String>(HrStatus::ABSENT);
-            };
-            let OpCost { ref name, calls, self_ns, total_ns, flops } = *cost;
-            // SAFETY: the caller gives a place for one cost; the name stays until the next profile ends.
-            unsafe {
-                out.write(HrOpCost { name: HrStr::new(name), calls, self_ns, total_ns, flops });
-            }
-            Ok(HrStatus::OK)
-        })
-    })
+    service!(host, found(out), |_| LAST.with_borrow(|costs| {
+        // The name stays until the next profile ends.
+        Ok(costs.get(index).map(|OpCost { name, calls, self_ns, total_ns, flops }| HrOpCost {
+            name: HrStr::new(name),
+            calls: *calls,
+            self_ns: *self_ns,
+            total_ns: *total_ns,
+            flops: *flops,
+        }))
+    }))
 }

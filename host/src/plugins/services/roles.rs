@@ -1,7 +1,6 @@
 //! One role run by another hook, and parts of one, for plugins.
 
-use super::desk::Desk;
-use crate::context::Lease;
+use super::service::service;
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, RoleTable};
 use std::ffi::c_void;
@@ -11,17 +10,17 @@ pub(super) static TABLE: RoleTable =
     RoleTable { header: HrHeader::of::<RoleTable>(0), train_forward, criterion_of };
 
 unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
+    service!(host, |context| {
         if context.phase() != Phase::Train {
             let phase = context.phase().name();
             return Err(format!(
-                "train_forward() is available in training only, and this is {phase}"
-            ));
+                "train_forward() is only available in training; the phase is {phase}"
+            )
+            .into());
         }
         // Nothing of the context stays borrowed while the hook is called.
         let role = context.forward_role.borrow().clone();
-        role.ok_or("no hook holds the training forward role")?.run()
+        Ok(role.ok_or("no hook holds the training forward role")?.run()?)
     })
 }
 
@@ -31,17 +30,9 @@ unsafe extern "C" fn criterion_of(
     label: HrTensor,
     loss: *mut HrTensor,
 ) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
-        let value = {
-            let arena = context.arena.borrow();
-            let tensor = |handle| arena.tensor(handle).map_err(|e| e.to_string());
-            let engine = context.engine.borrow();
-            engine.loss(tensor(output)?, tensor(label)?).map_err(|e| e.to_string())?
-        };
-        let handle = context.arena.borrow_mut().insert(value, Lease::Owned);
-        // SAFETY: the caller gives a place for one handle.
-        unsafe { loss.write(handle) };
-        Ok::<_, String>(())
+    service!(host, out(loss), |context| {
+        let (output, label) = (context.tensor(output)?, context.tensor(label)?);
+        let loss = context.engine.borrow().loss(&output, &label)?;
+        Ok(context.hand_over(loss))
     })
 }

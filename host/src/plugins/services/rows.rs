@@ -1,5 +1,6 @@
 //! Places of a row of tensors that have none: operators over lists pass them over.
 
+use super::service::lent;
 use hookrack_plugin_api::abi::{ARG_TENSORS, HrArg, HrTensor};
 
 /// Which places of the rows of a call have a tensor in every row.
@@ -8,16 +9,6 @@ pub(super) struct Places {
     // Empty where all have one: then rows are taken as they are.
     present: Vec<bool>,
     len: usize,
-}
-
-/// # Safety
-/// An argument of this kind lends `len` handles.
-unsafe fn handles(arg: &HrArg) -> &[HrTensor] {
-    match arg.len {
-        0 => &[],
-        // SAFETY: by the contract.
-        len => unsafe { std::slice::from_raw_parts(arg.ptr.cast(), len) },
-    }
 }
 
 impl Places {
@@ -29,8 +20,8 @@ impl Places {
     pub(super) unsafe fn mark(&mut self, args: &[HrArg]) {
         self.clear();
         // SAFETY: by the contract.
-        let rows =
-            args.iter().filter(|arg| arg.kind == ARG_TENSORS).map(|arg| unsafe { handles(arg) });
+        let handles = |arg: &HrArg| unsafe { lent::<HrTensor>(arg.ptr.cast(), arg.len) };
+        let rows = args.iter().filter(|arg| arg.kind == ARG_TENSORS).map(handles);
         let Some(first) = rows.clone().next() else { return };
         if rows.clone().any(|row| row.len() != first.len()) {
             return;

@@ -1,6 +1,6 @@
 //! Values that hooks share by name.
 
-use super::desk::Desk;
+use super::service::service;
 use crate::plugins::wire_value::taken_in;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrValue, StateTable, WireTree};
 use std::cell::RefCell;
@@ -23,38 +23,31 @@ struct Lent {
 }
 
 unsafe extern "C" fn put(host: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends key and tree until this returns.
-    let (desk, key, value) = unsafe { (Desk::of(host), key.to_lossy(), taken_in(value)) };
-    desk.answer(|context| {
-        context.states.borrow_mut().insert(key.into_owned(), value?);
-        Ok::<_, String>(())
+    service!(host, text(key), |context| {
+        // SAFETY: the caller lends the tree until this returns.
+        let value = unsafe { taken_in(value) }?;
+        context.states.borrow_mut().insert(key.into_owned(), value);
+        Ok(())
     })
 }
 
 unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
-    // SAFETY: the caller's handle is ours; it lends the key until this returns.
-    let (desk, key) = unsafe { (Desk::of(host), key.to_lossy()) };
-    let mut lent = ptr::null();
-    desk.answer(|context| {
+    let mut lent: *const HrValue = ptr::null();
+    service!(host, text(key), found(&raw mut lent), |context| {
         let Some(value) = context.states.borrow().get(key.as_ref()).cloned().map(Box::new) else {
-            return Ok::<_, String>(());
+            return Ok(None);
         };
         // SAFETY: the box is kept beside the tree that borrows from it, and is dropped after it.
         let tree = WireTree::new(unsafe { &*ptr::from_ref(value.as_ref()) });
         LENT.set(Some(Lent { tree, _value: value }));
         // The address is taken where the tree now is.
-        lent =
-            LENT.with_borrow(|kept| kept.as_ref().map_or(ptr::null(), |kept| kept.tree.as_ptr()));
-        Ok(())
+        Ok(LENT.with_borrow(|kept| kept.as_ref().map(|kept| kept.tree.as_ptr())))
     });
     lent
 }
 
 unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the key until this returns.
-    let (desk, key) = unsafe { (Desk::of(host), key.to_lossy()) };
-    desk.serve(|context| {
-        let removed = context.states.borrow_mut().remove(key.as_ref());
-        Ok::<_, String>(if removed.is_some() { HrStatus::OK } else { HrStatus::ABSENT })
+    service!(host, text(key), |context| {
+        Ok(context.states.borrow_mut().remove(key.as_ref()).map(drop))
     })
 }

@@ -1,6 +1,6 @@
 //! How a training step is made, for plugins.
 
-use super::desk::Desk;
+use super::service::service;
 use crate::torch::autograd;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, StepTable};
 use std::ffi::c_void;
@@ -10,14 +10,12 @@ pub(super) static TABLE: StepTable =
     StepTable { header: HrHeader::of::<StepTable>(0), set_anomaly_mode, set_accumulation };
 
 unsafe extern "C" fn set_anomaly_mode(host: *mut c_void, on: u32) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|_| autograd::set_anomaly_mode(on != 0))
+    service!(host, |_| Ok(autograd::set_anomaly_mode(on != 0)?))
 }
 
 unsafe extern "C" fn set_accumulation(host: *mut c_void, parts: u64) -> HrStatus {
-    // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.answer(|context| {
+    service!(host, |context| {
         let parts = usize::try_from(parts).unwrap_or(usize::MAX);
-        context.engine.borrow_mut().set_accumulation(parts)
+        Ok(context.engine.borrow_mut().set_accumulation(parts)?)
     })
 }

@@ -1,10 +1,11 @@
 //! The handle itself: log, errors, requests, extensions.
 
-use super::desk::Desk;
+use super::endpoint::Endpoint;
+use super::service::service;
 use super::{
-    artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, history, layers,
-    loss, lr, media, metrics, models, named_tensors, params, pass, precision, profiler, record,
-    roles, states, step, tensors,
+    artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, files, history,
+    layers, loss, lr, media, metrics, models, named_tensors, params, pass, precision, profiler,
+    ranks, record, roles, states, step, tensors,
 };
 use crate::context::Context;
 use hookrack_plugin_api::abi::{
@@ -16,21 +17,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tracing::level_filters::LevelFilter;
 
-/// Creates the desk of an instance and the handle that points to it.
+/// Creates the endpoint of an instance and the handle that points to it.
 pub(in crate::plugins) fn handle_for(
     name: &str,
     may_write: bool,
     context: &Rc<Context>,
-) -> (&'static Desk, &'static TrainerHandle) {
-    let desk = Desk::open(name, may_write, context);
+) -> (&'static Endpoint, &'static TrainerHandle) {
+    let endpoint = Endpoint::open(name, may_write, context);
     // The progress outlives the handle: it is kept alive for the process, as the handle is.
     let progress = context.progress.wire();
     std::mem::forget(Rc::clone(&context.progress));
     let handle = TrainerHandle {
         header: HrHeader::of::<TrainerHandle>(0),
-        host: std::ptr::from_ref(desk).cast_mut().cast(),
+        host: std::ptr::from_ref(endpoint).cast_mut().cast(),
         progress,
-        instance: HrStr::new(&desk.name),
+        instance: HrStr::new(&endpoint.name),
         log_level: log_level(),
         tensors: &raw const tensors::TABLE,
         engine: &raw const engine::TABLE,
@@ -43,7 +44,7 @@ pub(in crate::plugins) fn handle_for(
         request,
         failure,
     };
-    (desk, Box::leak(Box::new(handle)))
+    (endpoint, Box::leak(Box::new(handle)))
 }
 
 /// The most detailed log level in use, at a fixed address.
@@ -72,6 +73,7 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
         offer(&checkpoint_names::TABLE),
         offer(&checkpoints::TABLE),
         offer(&console::TABLE),
+        offer(&files::TABLE),
         offer(&history::TABLE),
         offer(&layers::TABLE),
         offer(&loss::TABLE),
@@ -84,6 +86,7 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
         offer(&pass::TABLE),
         offer(&precision::TABLE),
         offer(&profiler::TABLE),
+        offer(&ranks::TABLE),
         offer(&record::TABLE),
         offer(&roles::TABLE),
         offer(&step::TABLE),
@@ -99,10 +102,10 @@ unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
 
 unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: HrStr) {
     // SAFETY: the caller's handle is ours; it lends both texts until this returns.
-    let (desk, target, message) =
-        unsafe { (Desk::of(host), target.to_lossy(), message.to_lossy()) };
+    let (endpoint, target, message) =
+        unsafe { (Endpoint::of(host), target.to_lossy(), message.to_lossy()) };
     // A library has one way to log for all its hooks; on the training thread, the one being called is speaking.
-    let hook = Desk::calling().unwrap_or(desk).name.as_str();
+    let hook = Endpoint::calling().unwrap_or(endpoint).name.as_str();
     let write = || match level {
         LOG_ERROR => tracing::error!(target: "plugin", "{hook}: {message}"),
         LOG_WARN => tracing::warn!(target: "plugin", "{hook}: {message}"),
@@ -110,48 +113,41 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
         LOG_DEBUG => tracing::debug!(target: "plugin", %target, "{hook}: {message}"),
         _ => tracing::trace!(target: "plugin", %target, "{hook}: {message}"),
     };
-    // Not by way of the desk: any thread may log. There is nobody to tell that a line was lost.
+    // Not by way of the endpoint: any thread may log. There is nobody to tell that a line was lost.
     let _ = catch_unwind(AssertUnwindSafe(write));
 }
 
 unsafe extern "C" fn set_error(host: *mut c_void, message: HrStr) {
     // SAFETY: the caller's handle is ours; it lends the text until this returns.
-    let (desk, message) = unsafe { (Desk::of(host), message.to_lossy()) };
-    desk.guard(|| {
-        desk.set_error(&message);
+    let (endpoint, message) = unsafe { (Endpoint::of(host), message.to_lossy()) };
+    endpoint.guard(|| {
+        endpoint.set_error(&message);
         Ok(HrStatus::OK)
     });
 }
 
 unsafe extern "C" fn last_error(host: *mut c_void) -> HrStr {
     // SAFETY: the caller's handle is ours.
-    unsafe { Desk::of(host) }.refusal()
+    unsafe { Endpoint::of(host) }.refusal()
 }
 
 unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStatus {
-    // SAFETY: the caller's handle is ours; it lends the text until this returns.
-    let (desk, why) = unsafe { (Desk::of(host), why.to_lossy()) };
-    desk.answer(|context| {
+    service!(host, text(why), |context, endpoint| {
         let mut requests = context.requests.borrow_mut();
         match what {
-            REQUEST_STOP => requests.stop(&desk.name, &why),
+            REQUEST_STOP => requests.stop(&endpoint.name, &why),
             REQUEST_VALIDATE => requests.validate = true,
-            REQUEST_SAVE => requests.save(&desk.name),
-            _ => return Err(format!("this host does not support request {what}")),
+            REQUEST_SAVE => requests.save(&endpoint.name),
+            _ => return Err(format!("this host does not support request {what}").into()),
         }
         Ok(())
     })
 }
 
 unsafe extern "C" fn failure(host: *mut c_void) -> HrStr {
-    // SAFETY: the caller's handle is ours.
-    let desk = unsafe { Desk::of(host) };
     let mut text = HrStr::EMPTY;
-    desk.answer(|context| {
-        // The text changes only between points, so it can be lent until the point returns.
-        text = HrStr::new(&context.failure.borrow());
-        Ok::<_, String>(())
-    });
+    // The text changes only between points, so it can be lent until the point returns.
+    service!(host, out(&raw mut text), |context| Ok(HrStr::new(&context.failure.borrow())));
     text
 }
 

@@ -22,8 +22,10 @@ pub struct Checkpoint {
     pub engine: SavedState,
     /// The states of hooks and metrics by instance name.
     pub hooks: BTreeMap<String, SavedState>,
-    /// The state of libtorch's random numbers.
+    /// The state of libtorch's random numbers; of several ranks, that of rank 0.
     pub rng: RngState,
+    /// The states of the other ranks, from rank 1 on.
+    pub rank_rng: Vec<RngState>,
     /// Everything that is not a tensor.
     pub facts: Facts,
 }

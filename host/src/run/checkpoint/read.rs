@@ -6,6 +6,7 @@ use crate::engine::SavedState;
 use crate::events::Sample;
 use crate::run::json_value::from_json;
 use crate::run::{RunDirError, safetensors_file};
+use crate::torch::rng::RngState;
 use serde_json::Value as Json;
 use std::path::Path;
 use tch::Tensor;
@@ -75,6 +76,21 @@ fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<()
     match name.split_once('/') {
         Some(("rng", "cpu")) => to.rng.cpu = Vec::try_from(tensor).map_err(wrong)?,
         Some(("rng", "cuda")) => to.rng.cuda = Some(Vec::try_from(tensor).map_err(wrong)?),
+        Some(("rng", key)) => {
+            let Some((rank, kind)) = key.strip_prefix("rank_").and_then(|key| key.split_once('/'))
+            else {
+                return Ok(());
+            };
+            let bytes = Vec::try_from(tensor).map_err(wrong)?;
+            let index = rank.parse::<usize>().unwrap_or(0).saturating_sub(1);
+            if to.rank_rng.len() <= index {
+                to.rank_rng.resize(index + 1, RngState::default());
+            }
+            match kind {
+                "cpu" => to.rank_rng[index].cpu = bytes,
+                _ => to.rank_rng[index].cuda = Some(bytes),
+            }
+        }
         Some(("engine", key)) => {
             to.engine.tensors.insert(key.to_owned(), tensor);
         }

@@ -88,7 +88,7 @@ pub fn decide(rules: &[Rule], all: &[About]) -> Actions {
     let mut kept: BTreeSet<u64> = rules.iter().flat_map(|rule| rule.keeps(all)).collect();
     kept.extend(all.last().map(|about| about.iter));
     kept.extend(best);
-    // Of a hook that is no longer there nobody can say what it wanted.
+    // A hook that is no longer configured has no rule.
     let is_known =
         |about: &About| about.asked_by.iter().all(|who| rules.iter().any(|r| r.who == *who));
     let gone = all.iter().filter(|about| is_known(about) && !kept.contains(&about.iter));

@@ -109,12 +109,17 @@ fn run_tensors(checkpoint: &Checkpoint) -> Result<Vec<(String, Tensor)>, RunDirE
         why: why.to_string(),
     };
     let mut tensors = Vec::new();
-    let of_cpu = ("rng/cpu", &checkpoint.rng.cpu);
-    let of_cuda = checkpoint.rng.cuda.as_ref().map(|state| ("rng/cuda", state));
-    for (name, state) in [of_cpu].into_iter().chain(of_cuda) {
-        let length = i64::try_from(state.len()).unwrap_or(i64::MAX);
-        let state = Tensor::f_from_data_size(state, &[length], Kind::Uint8);
-        tensors.push((name.to_owned(), state.map_err(|e| wrong(name, e))?));
+    let ranks = checkpoint.rank_rng.iter().enumerate();
+    let ranks = ranks.map(|(index, state)| (format!("rng/rank_{}", index + 1), state));
+    for (name, rng) in [("rng".to_owned(), &checkpoint.rng)].into_iter().chain(ranks) {
+        let cuda = rng.cuda.as_ref().map(|state| ("cuda", state));
+        for (kind, state) in [("cpu", &rng.cpu)].into_iter().chain(cuda) {
+            let name = format!("{name}/{kind}");
+            let length = i64::try_from(state.len()).unwrap_or(i64::MAX);
+            let state = Tensor::f_from_data_size(state, &[length], Kind::Uint8);
+            let state = state.map_err(|e| wrong(&name, e))?;
+            tensors.push((name, state));
+        }
     }
     for (key, tensor) in &checkpoint.engine.tensors {
         tensors.push((format!("engine/{key}"), tensor.shallow_clone()));

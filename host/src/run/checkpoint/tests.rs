@@ -32,6 +32,10 @@ fn checkpoint(iter: u64) -> Checkpoint {
         engine,
         hooks: BTreeMap::from([("EMAIterHook".to_owned(), ema)]),
         rng: RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) },
+        rank_rng: vec![
+            RngState { cpu: vec![7], cuda: None },
+            RngState { cpu: vec![8], cuda: Some(vec![9]) },
+        ],
         facts: Facts { position, events: vec![series], ..Facts::default() },
     }
 }
@@ -52,6 +56,8 @@ fn a_checkpoint_comes_back_as_it_was() {
     assert_eq!(back.facts.position, expected.facts.position);
     assert_eq!(back.model[0].1, expected.model[0].1);
     assert_eq!(back.rng, RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) });
+    let ranks = [(vec![7], None), (vec![8], Some(vec![9]))];
+    assert_eq!(back.rank_rng, ranks.map(|(cpu, cuda)| RngState { cpu, cuda }));
     assert_eq!(back.engine.values["scale"], 65536.0.into());
     let ema = &back.hooks["EMAIterHook"];
     assert_eq!(ema.values["updates"], 7i64.into());
@@ -207,7 +213,7 @@ fn no_random_mutation_is_loaded_and_none_crashes() {
 }
 
 #[test]
-fn a_damaged_latest_is_ignored_and_a_folder_of_damaged_ones_is_no_fresh_start() {
+fn a_damaged_latest_is_ignored_and_a_folder_of_damaged_ones_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     assert!(newest_valid(folder.path()).unwrap().is_none());
     let path = write_one(folder.path(), 10);
@@ -229,7 +235,7 @@ fn an_older_checkpoint_that_was_chosen_hides_the_later_ones() {
 }
 
 #[test]
-fn a_write_that_fails_is_told_and_leaves_the_one_before() {
+fn a_write_that_fails_is_reported_and_leaves_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = write_one(folder.path(), 5);
     let mut background = Background::default();

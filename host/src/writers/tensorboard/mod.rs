@@ -62,13 +62,13 @@ pub(super) fn open(folder: &Path, facts: &RunFacts) -> Result<Box<dyn Writer>, R
     // Before anything is in it: what is not in the ledger belongs to somebody else.
     ledger.add(&path)?;
     let records = RecordFile::new(&path, file)?;
-    let mut board = TensorBoard { folder: folder.to_owned(), records, ledger, step: 0 };
-    board.push(0, What::FileVersion("brain.Event:2".to_owned()));
-    board.push(0, What::Summary(hparams::begin(&facts.config, now())));
+    let mut writer = TensorBoard { folder: folder.to_owned(), records, ledger, step: 0 };
+    writer.push(0, What::FileVersion("brain.Event:2".to_owned()));
+    writer.push(0, What::Summary(hparams::begin(&facts.config, now())));
     let config = text("config", &format!("```toml\n{}\n```", facts.config.trim_end()));
-    board.push(0, What::Summary(Summary { value: vec![config] }));
-    board.records.settle()?;
-    Ok(Box::new(board))
+    writer.push(0, What::Summary(Summary { value: vec![config] }));
+    writer.records.settle()?;
+    Ok(Box::new(writer))
 }
 
 impl TensorBoard {
@@ -249,10 +249,10 @@ mod tests {
         found
     }
 
-    fn write(board: &mut dyn Writer, events: &mut EventStorage, iter: u64) {
+    fn write(writer: &mut dyn Writer, events: &mut EventStorage, iter: u64) {
         let key = events.key("train/loss", false);
         events.put(key, Sample { iter, samples: iter, value: 0.5 });
-        board.write(events, &Progress::default()).unwrap();
+        writer.write(events, &Progress::default()).unwrap();
         events.mark_written();
     }
 
@@ -274,15 +274,15 @@ mod tests {
     fn a_run_that_is_taken_up_again_has_each_step_once_and_says_where_it_went_on() {
         let folder = tempfile::tempdir().unwrap();
         let (mut events, facts) = (EventStorage::default(), RunFacts::default());
-        let mut board = open(folder.path(), &facts).unwrap();
-        (1..=3).for_each(|iter| write(board.as_mut(), &mut events, iter));
-        let mark = board.mark().unwrap();
-        (4..=6).for_each(|iter| write(board.as_mut(), &mut events, iter));
+        let mut writer = open(folder.path(), &facts).unwrap();
+        (1..=3).for_each(|iter| write(writer.as_mut(), &mut events, iter));
+        let mark = writer.mark().unwrap();
+        (4..=6).for_each(|iter| write(writer.as_mut(), &mut events, iter));
         assert_eq!(scalar_steps(folder.path()), [1, 2, 3, 4, 5, 6]);
 
-        let mut board = open(folder.path(), &facts).unwrap();
-        board.rewind(Some(&mark)).unwrap();
-        (4..=5).for_each(|iter| write(board.as_mut(), &mut events, iter));
+        let mut writer = open(folder.path(), &facts).unwrap();
+        writer.rewind(Some(&mark)).unwrap();
+        (4..=5).for_each(|iter| write(writer.as_mut(), &mut events, iter));
         assert_eq!(scalar_steps(folder.path()), [1, 2, 3, 4, 5]);
         let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), 2);
@@ -296,8 +296,8 @@ mod tests {
             1
         );
 
-        let mut board = open(folder.path(), &facts).unwrap();
-        board.rewind(None).unwrap();
+        let mut writer = open(folder.path(), &facts).unwrap();
+        writer.rewind(None).unwrap();
         assert_eq!(scalar_steps(folder.path()), [0i64; 0]);
     }
 }

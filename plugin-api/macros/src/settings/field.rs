@@ -8,8 +8,8 @@ use syn::ext::IdentExt as _;
 use syn::{Error, Expr, ExprLit, Field, Ident, Lit, LitStr, Meta, Path, Result, Type};
 
 /// All that `#[param(…)]` may say.
-const KEYS: [&str; 9] =
-    ["default", "min", "max", "name", "alias", "check", "monitor", "skip", "flatten"];
+const KEYS: [&str; 10] =
+    ["default", "min", "max", "name", "alias", "check", "monitor", "skip", "state", "flatten"];
 
 /// Where a field's value comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,9 @@ pub(super) struct FieldSpec<'a> {
     pub(super) ident: &'a Ident,
     pub(super) place: Place,
     ty: &'a Type,
-    key: String,
+    /// A checkpoint keeps it.
+    pub(super) is_state: bool,
+    pub(super) key: String,
     aliases: Vec<String>,
     doc: String,
     default: Default,
@@ -60,6 +62,10 @@ impl<'a> FieldSpec<'a> {
             check_param(&param)?;
         }
         refuse_undescribed(&field.attrs, &["with", "deserialize_with"])?;
+        if dialect == Dialect::Deserialize && has_word(&param, "state") {
+            let why = "`#[param(state)]` belongs to `#[derive(Settings)]`";
+            return Err(Error::new_spanned(field, why));
+        }
         let serde = match dialect {
             Dialect::Settings => serde_of_param(&param),
             Dialect::Deserialize => entries(&field.attrs, "serde")?,
@@ -77,6 +83,7 @@ impl<'a> FieldSpec<'a> {
             ident,
             place,
             ty: &field.ty,
+            is_state: has_word(&param, "state"),
             key,
             aliases: texts_of(&serde, "alias").collect(),
             doc: doc_line(&field.attrs),
@@ -115,7 +122,7 @@ impl<'a> FieldSpec<'a> {
         }
     }
 
-    /// Has the function of `#[param(check = …)]` look at the value, where there is one.
+    /// Calls the function of `#[param(check = …)]` with the value, if there is one.
     pub(super) fn check(&self) -> Option<TokenStream> {
         let Self { ident, key, .. } = self;
         self.check.as_ref().map(|check| {
@@ -210,18 +217,21 @@ fn check_param(param: &[Meta]) -> Result<()> {
         let name = meta.path().require_ident()?.to_string();
         let wanted = match name.as_str() {
             "name" | "alias" if !is_text => format!("expected {name} = \"key\""),
-            "skip" | "flatten" | "monitor" if !is_word => format!("`{name}` takes no value"),
+            "skip" | "state" | "flatten" | "monitor" if !is_word => {
+                format!("`{name}` takes no value")
+            }
             "min" | "max" | "check" if is_word => format!("expected {name} = …"),
             _ => continue,
         };
         return Err(Error::new_spanned(meta, wanted));
     }
-    for place in ["skip", "flatten"] {
+    for place in ["skip", "state", "flatten"] {
         if let Some(other) = param.iter().find(|meta| !meta.path().is_ident(place))
             && has_word(param, place)
         {
             let why = match place {
-                "skip" => "a skipped field is no setting: it starts as `Default::default()`",
+                "skip" => "a skipped field is not a setting: it starts as `Default::default()`",
+                "state" => "a saved field is not a setting: it starts as `Default::default()`",
                 _ => "a flattened field has no key of its own: say this on its fields",
             };
             return Err(Error::new_spanned(other, why));
@@ -237,6 +247,8 @@ fn serde_of_param(param: &[Meta]) -> Vec<Meta> {
         let path = meta.path();
         if path.is_ident("skip") || path.is_ident("flatten") || path.is_ident("alias") {
             serde.push(meta.clone());
+        } else if path.is_ident("state") {
+            serde.push(Meta::Path(Ident::new("skip", Span::call_site()).into()));
         } else if path.is_ident("name")
             && let Meta::NameValue(pair) = meta
         {

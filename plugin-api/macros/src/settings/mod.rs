@@ -86,18 +86,14 @@ fn derive_struct(
     )?;
     let specs =
         fields.iter().map(|field| FieldSpec::read(field, dialect)).collect::<Result<Vec<_>>>()?;
-    let name = &input.ident;
-    let doc = doc_line(&input.attrs);
+    let (name, doc) = (&input.ident, doc_line(&input.attrs));
     let container = container_attrs(input, &specs, dialect);
     let twin_fields = specs.iter().map(FieldSpec::twin);
     let defaults = specs.iter().filter_map(FieldSpec::default_fn);
     let checks = specs.iter().filter_map(FieldSpec::check);
-    let moved = specs.iter().map(|spec| {
-        let ident = spec.ident;
-        quote!(#ident: twin.#ident)
-    });
+    let moved = specs.iter().map(|FieldSpec { ident, .. }| quote!(#ident: twin.#ident));
     let described = specs.iter().map(FieldSpec::describe);
-    let valued = specs.iter().map(FieldSpec::value);
+    let (valued, saved) = (specs.iter().map(FieldSpec::value), saved_fields(name, &specs));
     Ok(quote! {
         const _: () = {
             use ::hookrack_plugin_api::__private as api;
@@ -143,8 +139,32 @@ fn derive_struct(
                     ::core::option::Option::Some(api::Value::Table(fields))
                 }
             }
+
+            #saved
         };
     })
+}
+
+/// What a checkpoint keeps, where there is such a field.
+fn saved_fields(name: &syn::Ident, specs: &[FieldSpec<'_>]) -> TokenStream {
+    let saved: Vec<_> = specs.iter().filter(|spec| spec.is_state).collect();
+    if saved.is_empty() {
+        return TokenStream::new();
+    }
+    let idents: Vec<_> = saved.iter().map(|spec| spec.ident).collect();
+    let keys: Vec<_> = saved.iter().map(|spec| &spec.key).collect();
+    quote! {
+        impl api::SavedFields for #name {
+            fn save(&self, state: &mut api::StateWriter<'_>) -> api::Result<()> {
+                #(api::StateField::save(&self.#idents, #keys, state)?;)*
+                ::core::result::Result::Ok(())
+            }
+            fn load(&mut self, state: &api::StateReader<'_>) -> api::Result<()> {
+                #(api::StateField::load(&mut self.#idents, #keys, state)?;)*
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
 }
 
 /// What the twin says to serde as a whole. Serde cannot refuse unknown keys beside a flattened field; the host does, by

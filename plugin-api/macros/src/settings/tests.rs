@@ -17,7 +17,7 @@ fn an_unknown_word_in_param_is_named_with_those_that_there_are() {
                 steps: u64,
             }
         )),
-        "unknown key `defualt`: expected default, min, max, name, alias, check, monitor, skip or flatten"
+        "unknown key `defualt`: expected default, min, max, name, alias, check, monitor, skip, state or flatten"
     );
     assert_eq!(
         error(&parse_quote!(
@@ -69,7 +69,7 @@ fn a_skipped_or_flattened_field_takes_nothing_else() {
                 steps: u64,
             }
         )),
-        "a skipped field is no setting: it starts as `Default::default()`"
+        "a skipped field is not a setting: it starts as `Default::default()`"
     );
     assert_eq!(
         error(&parse_quote!(
@@ -112,6 +112,15 @@ fn a_value_of_the_wrong_form_is_refused() {
                 }
             ),
             "`skip` takes no value",
+        ),
+        (
+            parse_quote!(
+                struct Hook {
+                    #[param(state, default = 1)]
+                    n: u64,
+                }
+            ),
+            "a saved field is not a setting: it starts as `Default::default()`",
         ),
         (
             parse_quote!(

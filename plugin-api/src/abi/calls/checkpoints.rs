@@ -18,7 +18,7 @@ impl Host {
         )
     }
 
-    /// Has a checkpoint loaded.
+    /// Loads a checkpoint.
     pub fn load_checkpoint(self, load: &Load<'_>) -> Result<()> {
         let (path, epoch) = (load.path, code(load.epoch));
         call!(
@@ -33,7 +33,7 @@ impl Host {
         call!(self, self.require::<CheckpointNameTable>()?, give(pattern))
     }
 
-    /// Has a checkpoint loaded that is called so.
+    /// Loads a checkpoint by its name.
     pub fn load_checkpoint_named(self, load: &Load<'_>, suffix: &str) -> Result<()> {
         let (path, epoch) = (load.path, code(load.epoch));
         call!(

@@ -14,7 +14,7 @@ impl Host {
         self.check(unsafe { (table.show)(self.raw(), names.as_ptr(), names.len()) })
     }
 
-    /// Has the progress line drawn anew.
+    /// Redraws the progress line.
     pub fn redraw_progress(self) -> Result<()> {
         call!(self, self.require::<ConsoleTable>()?, redraw())
     }

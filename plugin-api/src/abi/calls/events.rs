@@ -27,7 +27,7 @@ impl Host {
         call!(self, self.events(), median(key, window) -> Option(0.0))
     }
 
-    /// Has the writers write.
+    /// Makes the writers write.
     pub fn write_events(self) -> Result<()> {
         call!(self, self.events(), write())
     }

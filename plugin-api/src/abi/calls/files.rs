@@ -1,7 +1,7 @@
 //! Files of the run directory.
 
 use super::Host;
-use crate::abi::{ArtifactTable, HrStr, HrTensor};
+use crate::abi::{ArtifactTable, FileTable, HrStr, HrTensor};
 use crate::error::Result;
 
 impl Host {
@@ -11,6 +11,15 @@ impl Host {
         // SAFETY: the text is lent for the run and copied here.
         let dir = unsafe { (table.run_dir)(self.raw()).to_lossy() };
         (!dir.is_empty()).then(|| dir.into_owned().into())
+    }
+
+    /// Writes bytes to a file of the run directory.
+    pub fn write_file(self, file: &str, bytes: &[u8]) -> Result<()> {
+        let table = self.require::<FileTable>()?;
+        // SAFETY: file and bytes are lent until the call returns.
+        let status =
+            unsafe { (table.write)(self.raw(), HrStr::new(file), bytes.as_ptr(), bytes.len()) };
+        self.check(status)
     }
 
     /// Writes tensors to a file of the run directory.

@@ -6,7 +6,7 @@ use crate::abi::{HrStr, HrTensor, LayerTable};
 use crate::error::Result;
 
 impl Host {
-    /// Has outputs of layers kept; gives the layers' indices.
+    /// Keeps outputs of layers; returns the layers' indices.
     pub fn watch_layers(self, pattern: &str) -> Result<Vec<usize>> {
         let table = self.require::<LayerTable>()?;
         let watch = |indices: &mut [usize]| {

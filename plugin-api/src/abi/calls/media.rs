@@ -27,7 +27,7 @@ impl Host {
         call!(self, self.require::<MediaTable>()?, put_text(name, text))
     }
 
-    /// Has a writer opened.
+    /// Opens a writer.
     pub fn open_writer(self, kind: &str, folder: &str) -> Result<()> {
         call!(self, self.require::<MediaTable>()?, open_writer(kind, folder))
     }

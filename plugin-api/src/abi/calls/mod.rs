@@ -18,6 +18,7 @@ mod params;
 mod pass;
 mod precision;
 mod profiler;
+mod ranks;
 mod record;
 mod roles;
 mod step;

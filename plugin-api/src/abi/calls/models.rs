@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::value::Value;
 
 impl Host {
-    /// Has a model built.
+    /// Builds a model.
     pub fn build_model(self, settings: &Value) -> Result<u64> {
         let (table, tree, mut model) = (self.require::<ModelTable>()?, WireTree::new(settings), 0);
         // SAFETY: the tree is lent until the call returns; the host writes one number.

@@ -6,7 +6,7 @@ use crate::abi::RecordTable;
 use crate::error::Result;
 
 impl Host {
-    /// Has the files take down the scalars of the current iteration.
+    /// Writes the scalars of the current iteration to the files.
     pub fn record_events(self) -> Result<()> {
         call!(self, self.require::<RecordTable>()?, record())
     }

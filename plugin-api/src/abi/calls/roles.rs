@@ -6,7 +6,7 @@ use crate::abi::{HrTensor, RoleTable};
 use crate::error::Result;
 
 impl Host {
-    /// Has the training forward role run.
+    /// Runs the training forward role.
     pub fn train_forward(self) -> Result<()> {
         call!(self, self.require::<RoleTable>()?, train_forward())
     }

@@ -1,10 +1,10 @@
 //! The extensions of the fake host: those that answer, and the list of all.
 
-use super::{Seat, functions, named, noted, table};
+use super::{Caller, functions, layers, named, noted, table};
 use crate::abi::{
-    ArtifactTable, AutogradTable, Extension, HistoryTable, HrHeader, HrMetricInfo, HrScalarPoint,
-    HrScalarSink, HrStatus, HrStr, HrTensor, LayerTable, LossTable, MetricTable, ParamTable,
-    PassTable, RoleTable,
+    ArtifactTable, AutogradTable, Extension, FileTable, HistoryTable, HrHeader, HrMetricInfo,
+    HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor, LossTable, MetricTable, ParamTable,
+    PassTable, RankTable, RoleTable,
 };
 use crate::error::Result;
 use std::ffi::c_void;
@@ -16,9 +16,10 @@ fn offer<T: Extension>(table: &'static T) -> (&'static str, u16, *const c_void) 
 /// The table of an extension that came with the version which the fake host has, or earlier.
 pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *const c_void {
     // SAFETY: a hook calls with the pointer of its handle; it lends the id until this returns.
-    let (seat, id) = unsafe { (Seat::of(host), id.to_lossy()) };
+    let (caller, id) = unsafe { (Caller::of(host), id.to_lossy()) };
     let mut offers = [
         offer(&artifacts::TABLE),
+        offer(&files::TABLE),
         offer(&autograd::TABLE),
         offer(&noted::checkpoint_names::TABLE),
         offer(&noted::checkpoints::TABLE),
@@ -35,35 +36,26 @@ pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *cons
         offer(&pass::TABLE),
         offer(&noted::precision::TABLE),
         offer(&noted::profiler::TABLE),
+        offer(&ranks::TABLE),
         offer(&noted::record::TABLE),
         offer(&roles::TABLE),
         offer(&noted::step::TABLE),
     ]
     .into_iter();
-    let found = offers.find(|(own, since, _)| *own == id && *since <= seat.minor);
+    let found = offers.find(|(own, since, _)| *own == id && *since <= caller.minor);
     found.map_or(std::ptr::null(), |(_, _, table)| table)
 }
 
-/// Whether a name fits a pattern in which `*` is any run of letters.
-fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
-            (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..]))
-        }),
-    }
-}
-
 mod artifacts {
-    use super::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor, Seat, c_void, table};
+    use super::{ArtifactTable, Caller, HrHeader, HrStatus, HrStr, HrTensor, c_void, table};
     table!(ArtifactTable { run_dir, save_tensors });
 
     unsafe extern "C" fn run_dir(host: *mut c_void) -> HrStr {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
+        let caller = unsafe { Caller::of(host) };
         // The path does not change, so it can be lent for the run.
         let path =
-            seat.answer(|world, _| Ok(world.run_dir.as_deref().map_or(HrStr::EMPTY, HrStr::new)));
+            caller.answer(|world, _| Ok(world.run_dir.as_deref().map_or(HrStr::EMPTY, HrStr::new)));
         path.unwrap_or(HrStr::EMPTY)
     }
 
@@ -75,12 +67,12 @@ mod artifacts {
         count: usize,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle; it lends file, names and handles until this returns.
-        let (seat, file, entries) = unsafe {
+        let (caller, file, entries) = unsafe {
             let entry = |at| ((*names.add(at)).to_lossy().into_owned(), *tensors.add(at));
             let entries: Vec<_> = (0..count).map(entry).collect();
-            (Seat::of(host), file.to_lossy().into_owned(), entries)
+            (Caller::of(host), file.to_lossy().into_owned(), entries)
         };
-        let saved = seat.answer(|world, _| {
+        let saved = caller.answer(|world, _| {
             crate::ensure!(world.run_dir.is_some(), "this run has no directory");
             let entry = |(name, handle)| Ok((name, world.tensor(handle)?.copy()));
             let tensors = entries.into_iter().map(entry).collect::<crate::Result<Vec<_>>>()?;
@@ -91,8 +83,32 @@ mod artifacts {
     }
 }
 
+mod files {
+    use super::{Caller, FileTable, HrHeader, HrStatus, HrStr, c_void, table};
+    table!(FileTable { write });
+
+    unsafe extern "C" fn write(
+        host: *mut c_void,
+        file: HrStr,
+        bytes: *const u8,
+        len: usize,
+    ) -> HrStatus {
+        // SAFETY: a hook calls with the pointer of its handle; it lends file and bytes until this returns.
+        let (caller, file, bytes) = unsafe {
+            let bytes = if len == 0 { &[] } else { std::slice::from_raw_parts(bytes, len) };
+            (Caller::of(host), file.to_lossy().into_owned(), bytes)
+        };
+        let written = caller.answer(|world, _| {
+            crate::ensure!(world.run_dir.is_some(), "this run has no directory");
+            world.written.insert(file, bytes.to_vec());
+            Ok(())
+        });
+        written.map_or_else(|status| status, |()| HrStatus::OK)
+    }
+}
+
 mod autograd {
-    use super::{AutogradTable, HrHeader, HrStatus, Result, Seat, c_void, functions, table};
+    use super::{AutogradTable, Caller, HrHeader, HrStatus, Result, c_void, functions, table};
     table!(AutogradTable { set_recording });
     functions! {
         read set_recording(world, _, on: u32) -> u32 {
@@ -103,7 +119,7 @@ mod autograd {
 
 mod history {
     use super::{
-        HistoryTable, HrHeader, HrScalarPoint, HrStatus, Result, Seat, c_void, functions, table,
+        Caller, HistoryTable, HrHeader, HrScalarPoint, HrStatus, Result, c_void, functions, table,
     };
     table!(HistoryTable { mean, global_mean, recent, enter_scope, leave_scope });
 
@@ -122,16 +138,16 @@ mod history {
         find global_mean(world, _, key: u32) -> f64 {
             Ok(mean_of(&world.scalar(key)?.values, usize::MAX))
         }
-        call enter_scope(_, seat, name: String) {
+        call enter_scope(_, caller, name: String) {
             crate::ensure!(
                 !name.is_empty() && !name.contains(['/', '@']),
                 "`{name}` is not a scope: give a word without / and @"
             );
-            seat.scopes.borrow_mut().push(name);
+            caller.scopes.borrow_mut().push(name);
             Ok(())
         }
-        call leave_scope(_, seat) {
-            crate::ensure!(seat.scopes.borrow_mut().pop().is_some(), "there is no scope to leave");
+        call leave_scope(_, caller) {
+            crate::ensure!(caller.scopes.borrow_mut().pop().is_some(), "no scope was entered");
             Ok(())
         }
     }
@@ -144,8 +160,8 @@ mod history {
         count: *mut usize,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
-        let values = seat.answer(|world, _| {
+        let caller = unsafe { Caller::of(host) };
+        let values = caller.answer(|world, _| {
             let values = &world.scalar(key)?.values;
             Ok(values[values.len().saturating_sub(capacity)..].to_vec())
         });
@@ -163,62 +179,8 @@ mod history {
     }
 }
 
-mod layers {
-    use super::{
-        HrHeader, HrStatus, HrStr, HrTensor, LayerTable, Result, Seat, c_void, fits, functions,
-        table,
-    };
-    table!(LayerTable { watch, name, output });
-
-    functions! {
-        find name(world, _, index: usize) -> HrStr {
-            Ok(world.layers.get(index).map(|(name, _)| HrStr::new(name)))
-        }
-        find output(world, _, index: usize) -> HrTensor {
-            // There is one where the model has run in this iteration.
-            let has_run = world.in_slot(crate::abi::SLOT_OUTPUT).is_some();
-            let layer = world.layers.get(index).filter(|_| has_run).map(|(_, output)| output.clone());
-            Ok(layer.map(|output| world.give(output)))
-        }
-    }
-
-    unsafe extern "C" fn watch(
-        host: *mut c_void,
-        pattern: HrStr,
-        indices: *mut usize,
-        capacity: usize,
-        count: *mut usize,
-    ) -> HrStatus {
-        // SAFETY: a hook calls with the pointer of its handle; it lends the pattern until this returns.
-        let (seat, pattern) = unsafe { (Seat::of(host), pattern.to_lossy()) };
-        let found = seat.answer(|world, _| {
-            let names = world.layers.iter().enumerate();
-            let found: Vec<_> = names
-                .filter(|(_, (name, _))| fits(&pattern, name))
-                .map(|(index, _)| index)
-                .collect();
-            crate::ensure!(
-                !found.is_empty(),
-                "no layer matches `{pattern}`: give the model one with FakeTrainer::layer"
-            );
-            Ok(found)
-        });
-        let found = match found {
-            Ok(found) => found,
-            Err(status) => return status,
-        };
-        for (place, index) in found.iter().take(capacity).enumerate() {
-            // SAFETY: a hook gives a row of `capacity` places.
-            unsafe { indices.add(place).write(*index) };
-        }
-        // SAFETY: a hook gives a place for one number.
-        unsafe { count.write(found.len()) };
-        HrStatus::OK
-    }
-}
-
 mod loss {
-    use super::{HrHeader, HrStatus, LossTable, Result, Seat, c_void, functions, table};
+    use super::{Caller, HrHeader, HrStatus, LossTable, Result, c_void, functions, table};
     table!(LossTable { weight });
     functions! {
         read weight(world, _) -> f64 {
@@ -231,7 +193,7 @@ mod loss {
 
 mod metrics {
     use super::{
-        HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable, Result, Seat, c_void,
+        Caller, HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, MetricTable, Result, c_void,
         functions, table,
     };
     table!(MetricTable { at, compute });
@@ -254,8 +216,8 @@ mod metrics {
         sink: *const HrScalarSink,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
-        match seat.answer(|world, _| Ok(world.metrics.get(index).map(|it| it.epoch))) {
+        let caller = unsafe { Caller::of(host) };
+        match caller.answer(|world, _| Ok(world.metrics.get(index).map(|it| it.epoch))) {
             // SAFETY: a hook lends the sink until this returns.
             Ok(Some(value)) => unsafe { ((*sink).put)((*sink).sink, HrStr::EMPTY, value) },
             Ok(None) => HrStatus::ABSENT,
@@ -265,9 +227,8 @@ mod metrics {
 }
 
 mod params {
-    use super::{
-        HrHeader, HrStatus, HrStr, ParamTable, Result, Seat, c_void, fits, functions, table,
-    };
+    use super::layers::fits;
+    use super::{Caller, HrHeader, HrStatus, HrStr, ParamTable, Result, c_void, functions, table};
     table!(ParamTable {
         trainable,
         set_trainable,
@@ -282,14 +243,17 @@ mod params {
     });
 
     fn one(group: usize) -> Result<()> {
-        crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");
+        crate::ensure!(
+            group == 0,
+            "parameter group {group} does not exist: the fake trainer has one"
+        );
         Ok(())
     }
 
     functions! {
         read trainable(world, _, index: usize) -> u32 {
             let param = world.params.get(index);
-            let param = param.ok_or_else(|| crate::Error::new(format!("there is no parameter {index}")))?;
+            let param = param.ok_or_else(|| crate::Error::new(format!("parameter {index} does not exist")))?;
             Ok(param.trainable.into())
         }
         read set_trainable(world, _, pattern: String, trainable: u32) -> usize {
@@ -321,7 +285,9 @@ mod params {
 }
 
 mod pass {
-    use super::{HrHeader, HrStatus, HrTensor, PassTable, Result, Seat, c_void, functions, table};
+    use super::{
+        Caller, HrHeader, HrStatus, HrTensor, PassTable, Result, c_void, functions, table,
+    };
     use crate::testing::tensor::FakeTensor;
     table!(PassTable { begin, next, forward });
 
@@ -343,8 +309,8 @@ mod pass {
         label: *mut HrTensor,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
-        let batch = seat.answer(|world, _| {
+        let caller = unsafe { Caller::of(host) };
+        let batch = caller.answer(|world, _| {
             if world.pass_left == 0 {
                 return Ok(None);
             }
@@ -368,8 +334,39 @@ mod pass {
     }
 }
 
+mod ranks {
+    use super::{
+        Caller, HrHeader, HrStatus, HrTensor, RankTable, Result, c_void, functions, table,
+    };
+    use crate::testing::tensor::FakeTensor;
+    table!(RankTable { all_reduce_numbers, all_reduce, broadcast, all_gather, barrier });
+    functions! {
+        // One process: nothing to do.
+        call all_reduce(world, _, tensor: HrTensor, _reduction: u32) { world.tensor(tensor).map(drop) }
+        call broadcast(world, _, tensor: HrTensor, _root: u32) { world.tensor(tensor).map(drop) }
+        read all_gather(world, _, tensor: HrTensor) -> HrTensor {
+            let only = world.tensor(tensor)?;
+            let shape = [&[1], only.shape()].concat();
+            let stacked = FakeTensor::of(only.dtype(), &only.values(), &shape)?;
+            Ok(world.give(stacked))
+        }
+        call barrier(_, _) { Ok(()) }
+    }
+
+    unsafe extern "C" fn all_reduce_numbers(
+        _host: *mut c_void,
+        _numbers: *mut f64,
+        _count: usize,
+        _reduction: u32,
+    ) -> HrStatus {
+        HrStatus::OK
+    }
+}
+
 mod roles {
-    use super::{HrHeader, HrStatus, HrTensor, Result, RoleTable, Seat, c_void, functions, table};
+    use super::{
+        Caller, HrHeader, HrStatus, HrTensor, Result, RoleTable, c_void, functions, table,
+    };
     table!(RoleTable { train_forward, criterion_of });
 
     functions! {
@@ -382,14 +379,14 @@ mod roles {
 
     unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
-        let ran = seat.answer_free(|| {
+        let caller = unsafe { Caller::of(host) };
+        let ran = caller.answer_free(|| {
             // Nothing stays borrowed while another hook is called.
-            let role = seat.world()?.borrow().forward_role.clone();
+            let role = caller.world()?.borrow().forward_role.clone();
             if let Some(role) = role {
                 return role();
             }
-            let world = seat.world()?;
+            let world = caller.world()?;
             let mut world = world.borrow_mut();
             world.forward()?;
             world.compute_loss()

@@ -5,10 +5,10 @@ use super::super::{
     HrTensor, HrValue, METRIC_EPOCH, METRIC_STEP, MetricBase, MetricExport, TrainerHandle,
     WireTree,
 };
-use super::Seat;
+use super::Caller;
 use crate::error::Result;
-use crate::hook::Hook;
-use crate::metric::Metric;
+use crate::hook::{Hook, HookInfo};
+use crate::metric::{Metric, MetricInfo};
 use crate::point::Point;
 use crate::testing::SavedState;
 use crate::testing::world::Shared;
@@ -27,7 +27,7 @@ type Create =
 struct Object {
     it: *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
-    seat: &'static Seat,
+    caller: &'static Caller,
     handle: &'static TrainerHandle,
 }
 
@@ -40,22 +40,22 @@ impl Object {
         create: Create,
         destroy: unsafe extern "C" fn(*mut c_void),
     ) -> Result<Self> {
-        let (seat, handle) = Seat::open(name, minor, world);
+        let (caller, handle) = Caller::open(name, minor, world);
         let (tree, mut it) = (WireTree::new(settings), std::ptr::null_mut());
         // SAFETY: handle and tree are whole and live until the call returns; there is a place for the instance.
-        seat.calls(None, || unsafe { create(handle, tree.as_ptr(), &raw mut it) })?;
-        Ok(Self { it, destroy, seat, handle })
+        caller.calls(None, || unsafe { create(handle, tree.as_ptr(), &raw mut it) })?;
+        Ok(Self { it, destroy, caller, handle })
     }
 }
 
 impl Drop for Object {
     fn drop(&mut self) {
-        let _ = self.seat.calls(None, || {
+        let _ = self.caller.calls(None, || {
             // SAFETY: made by the table's `create`, and not used again.
             unsafe { (self.destroy)(self.it) };
             HrStatus::OK
         });
-        self.seat.close();
+        self.caller.close();
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct HookInstance {
 }
 
 impl HookInstance {
-    pub(crate) fn new<T: Hook + DeserializeOwned>(
+    pub(crate) fn new<T: Hook + HookInfo + DeserializeOwned>(
         name: &'static str,
         minor: u16,
         world: &Shared,
@@ -78,27 +78,27 @@ impl HookInstance {
     }
 
     pub(crate) fn on_point(&self, point: Point) -> Result<()> {
-        let Object { it, seat, handle, .. } = self.object;
-        if seat.has_panicked.get() {
+        let Object { it, caller, handle, .. } = self.object;
+        if caller.has_panicked.get() {
             return Ok(());
         }
         // SAFETY: the instance is alive; the handle outlives it.
-        seat.calls(Some(point), || unsafe { (self.table.on_point)(it, point.code(), handle) })
+        caller.calls(Some(point), || unsafe { (self.table.on_point)(it, point.code(), handle) })
     }
 
     pub(crate) fn save(&self, world: &Shared) -> Result<SavedState> {
         gather(world, |writer| {
-            let Object { it, seat, .. } = self.object;
+            let Object { it, caller, .. } = self.object;
             // SAFETY: the instance is alive, and the writer until the call returns.
-            seat.calls(None, || unsafe { (self.table.save_state)(it, writer) })
+            caller.calls(None, || unsafe { (self.table.save_state)(it, writer) })
         })
     }
 
     pub(crate) fn load(&self, world: &Shared, saved: &SavedState) -> Result<()> {
         give_back(world, saved, |reader| {
-            let Object { it, seat, .. } = self.object;
+            let Object { it, caller, .. } = self.object;
             // SAFETY: the instance is alive, and the reader until the call returns.
-            seat.calls(None, || unsafe { (self.table.load_state)(it, reader) })
+            caller.calls(None, || unsafe { (self.table.load_state)(it, reader) })
         })
     }
 }
@@ -110,7 +110,7 @@ pub(crate) struct MetricInstance {
 }
 
 impl MetricInstance {
-    pub(crate) fn new<T: Metric + DeserializeOwned>(
+    pub(crate) fn new<T: Metric + MetricInfo + DeserializeOwned>(
         name: &'static str,
         minor: u16,
         world: &Shared,
@@ -122,7 +122,7 @@ impl MetricInstance {
     }
 
     fn calls(&self, body: impl FnOnce(*mut c_void) -> HrStatus) -> Result<()> {
-        self.object.seat.calls(None, || body(self.object.it))
+        self.object.caller.calls(None, || body(self.object.it))
     }
 
     pub(crate) fn update(&self) -> Result<()> {
@@ -176,7 +176,7 @@ struct Sink<'a> {
     state: SavedState,
 }
 
-/// Has `save` fill a writer.
+/// Calls `save` with a writer.
 fn gather(
     world: &Shared,
     save: impl FnOnce(*const HrStateWriter) -> Result<()>,
@@ -219,7 +219,7 @@ struct Source<'a> {
     trees: Vec<WireTree<'a>>,
 }
 
-/// Has `load` read what was saved.
+/// Calls `load` with what was saved.
 fn give_back(
     world: &Shared,
     saved: &SavedState,

@@ -2,6 +2,7 @@
 
 mod extensions;
 mod instance;
+mod layers;
 mod named;
 mod noted;
 mod tables;
@@ -22,11 +23,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 thread_local! {
-    static CALLING: Cell<Option<&'static Seat>> = const { Cell::new(None) };
+    static CALLING: Cell<Option<&'static Caller>> = const { Cell::new(None) };
 }
 
 /// Where the calls of one instance arrive. It lives as long as the process, because a hook may keep its handle.
-pub(crate) struct Seat {
+pub(crate) struct Caller {
     pub(crate) name: String,
     // The newest minor version whose extensions are offered.
     minor: u16,
@@ -41,14 +42,14 @@ pub(crate) struct Seat {
     refusal: RefCell<String>,
 }
 
-impl Seat {
-    /// A seat and the handle that leads to it.
+impl Caller {
+    /// A caller and the handle that leads to it.
     pub(crate) fn open(
         name: &str,
         minor: u16,
         world: &Shared,
     ) -> (&'static Self, &'static TrainerHandle) {
-        let seat: &Self = Box::leak(Box::new(Self {
+        let caller: &Self = Box::leak(Box::new(Self {
             name: name.to_owned(),
             minor,
             world: RefCell::new(Some(Rc::clone(world))),
@@ -60,9 +61,9 @@ impl Seat {
         }));
         let handle = TrainerHandle {
             header: HrHeader { abi_minor: minor, ..HrHeader::of::<TrainerHandle>(0) },
-            host: std::ptr::from_ref(seat).cast_mut().cast(),
+            host: std::ptr::from_ref(caller).cast_mut().cast(),
             progress: Rc::into_raw(Rc::clone(&world.borrow().progress)).cast(),
-            instance: HrStr::new(&seat.name),
+            instance: HrStr::new(&caller.name),
             log_level: &LOG_TRACE,
             tensors: &raw const tables::TENSORS,
             engine: &raw const tables::ENGINE,
@@ -75,14 +76,14 @@ impl Seat {
             request,
             failure,
         };
-        (seat, Box::leak(Box::new(handle)))
+        (caller, Box::leak(Box::new(handle)))
     }
 
-    /// A seat for the test itself, which calls as a hook would.
+    /// A caller for the test itself, which calls as a hook would.
     pub(crate) fn connect(name: &str, minor: u16, world: &Shared) -> (&'static Self, super::Host) {
-        let (seat, handle) = Self::open(name, minor, world);
+        let (caller, handle) = Self::open(name, minor, world);
         // SAFETY: the handle was made just now and lives as long as the process.
-        (seat, unsafe { super::Host::from_raw(handle) })
+        (caller, unsafe { super::Host::from_raw(handle) })
     }
 
     /// Lets go of the world.
@@ -93,7 +94,7 @@ impl Seat {
     /// # Safety
     /// `host` is the pointer of a handle that `open` made.
     unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
-        // SAFETY: such a pointer leads to a seat that was leaked.
+        // SAFETY: such a pointer leads to a caller that was leaked.
         unsafe { &*host.cast::<Self>() }
     }
 
@@ -183,46 +184,46 @@ impl Lent for String {
 }
 
 /// The C functions of a table. `call` answers with a status alone, `read` also writes a value, `find` writes one or
-/// answers ABSENT. The body gets the world and the seat of the caller.
+/// answers ABSENT. The body gets the world and the caller of the caller.
 macro_rules! functions {
-    ($($kind:ident $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
-        $(functions!(@$kind $function($world, $seat $(, $arg: $ty)*) $(-> $out)? $body);)*
+    ($($kind:ident $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
+        $(functions!(@$kind $function($world, $caller $(, $arg: $ty)*) $(-> $out)? $body);)*
     };
-    (@call $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) $body:block) => {
+    (@call $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $body:block) => {
         pub(super) unsafe extern "C" fn $function(
             host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*
         ) -> HrStatus {
             // SAFETY: a hook calls with the pointer of its handle, and lends texts until this returns.
-            let (seat, $($arg,)*) = unsafe {
-                (Seat::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+            let (caller, $($arg,)*) = unsafe {
+                (Caller::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
             };
-            seat.answer(|$world, $seat| -> Result<()> { $body }).map_or_else(|status| status, |()| HrStatus::OK)
+            caller.answer(|$world, $caller| -> Result<()> { $body }).map_or_else(|status| status, |()| HrStatus::OK)
         }
     };
-    (@read $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
+    (@read $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
         pub(super) unsafe extern "C" fn $function(
             host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*, out: *mut $out
         ) -> HrStatus {
             // SAFETY: as for `call`.
-            let (seat, $($arg,)*) = unsafe {
-                (Seat::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+            let (caller, $($arg,)*) = unsafe {
+                (Caller::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
             };
-            match seat.answer(|$world, $seat| -> Result<$out> { $body }) {
+            match caller.answer(|$world, $caller| -> Result<$out> { $body }) {
                 // SAFETY: a hook gives a place for one value.
                 Ok(value) => { unsafe { out.write(value) }; HrStatus::OK }
                 Err(status) => status,
             }
         }
     };
-    (@find $function:ident($world:pat, $seat:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
+    (@find $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
         pub(super) unsafe extern "C" fn $function(
             host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*, out: *mut $out
         ) -> HrStatus {
             // SAFETY: as for `call`.
-            let (seat, $($arg,)*) = unsafe {
-                (Seat::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+            let (caller, $($arg,)*) = unsafe {
+                (Caller::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
             };
-            match seat.answer(|$world, $seat| -> Result<Option<$out>> { $body }) {
+            match caller.answer(|$world, $caller| -> Result<Option<$out>> { $body }) {
                 // SAFETY: a hook gives a place for one value.
                 Ok(Some(value)) => { unsafe { out.write(value) }; HrStatus::OK }
                 Ok(None) => HrStatus::ABSENT,
@@ -245,36 +246,36 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, _target: HrStr, message:
     // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
     let message = unsafe { message.to_lossy() }.into_owned();
     // Only the thread of the test has a trainer; a line of another thread is nobody's.
-    let Some(seat) = CALLING.get() else { return };
+    let Some(caller) = CALLING.get() else { return };
     let _ = host;
-    let _ = seat.answer(|world, seat| {
-        world.logs.push(LogLine { level, hook: seat.name.clone(), message });
+    let _ = caller.answer(|world, caller| {
+        world.logs.push(LogLine { level, hook: caller.name.clone(), message });
         Ok(())
     });
 }
 
 unsafe extern "C" fn set_error(host: *mut c_void, message: HrStr) {
     // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
-    let (seat, message) = unsafe { (Seat::of(host), message.to_lossy()) };
-    message.as_ref().clone_into(&mut seat.error.borrow_mut());
+    let (caller, message) = unsafe { (Caller::of(host), message.to_lossy()) };
+    message.as_ref().clone_into(&mut caller.error.borrow_mut());
 }
 
 unsafe extern "C" fn last_error(host: *mut c_void) -> HrStr {
     // SAFETY: a hook calls with the pointer of its handle.
-    HrStr::new(&unsafe { Seat::of(host) }.refusal.borrow())
+    HrStr::new(&unsafe { Caller::of(host) }.refusal.borrow())
 }
 
 unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStatus {
     // SAFETY: a hook calls with the pointer of its handle, and lends the text until this returns.
-    let (seat, why) = unsafe { (Seat::of(host), why.to_lossy()) };
-    let asked = seat.answer(|world, _| {
+    let (caller, why) = unsafe { (Caller::of(host), why.to_lossy()) };
+    let asked = caller.answer(|world, _| {
         match what {
             REQUEST_STOP => {
                 world.stop.get_or_insert_with(|| why.into_owned());
             }
             REQUEST_VALIDATE => world.wants_validation = true,
             REQUEST_SAVE => world.wants_checkpoint = true,
-            _ => crate::bail!("there is no request {what}"),
+            _ => crate::bail!("unknown request {what}"),
         }
         Ok(())
     });
@@ -283,7 +284,7 @@ unsafe extern "C" fn request(host: *mut c_void, what: u32, why: HrStr) -> HrStat
 
 unsafe extern "C" fn failure(host: *mut c_void) -> HrStr {
     // SAFETY: a hook calls with the pointer of its handle.
-    let seat = unsafe { Seat::of(host) };
+    let caller = unsafe { Caller::of(host) };
     // The text changes between points alone.
-    seat.answer(|world, _| Ok(HrStr::new(&world.failure))).unwrap_or(HrStr::EMPTY)
+    caller.answer(|world, _| Ok(HrStr::new(&world.failure))).unwrap_or(HrStr::EMPTY)
 }

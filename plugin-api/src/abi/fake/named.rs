@@ -1,13 +1,13 @@
 //! Tensors by name and second models of the fake host.
 
-use super::{Seat, functions, table};
+use super::{Caller, functions, table};
 use crate::abi::{HrHeader, HrStatus, HrStr, HrTensor, HrValue, ModelTable, NamedTensorTable};
 use crate::error::{Error, Result};
 use std::ffi::c_void;
 
 pub(super) mod named_tensors {
     use super::{
-        Error, HrHeader, HrStatus, HrStr, HrTensor, NamedTensorTable, Result, Seat, c_void,
+        Caller, Error, HrHeader, HrStatus, HrStr, HrTensor, NamedTensorTable, Result, c_void,
         functions, table,
     };
     table!(NamedTensorTable { load, take, put, tensor, remove });
@@ -15,7 +15,7 @@ pub(super) mod named_tensors {
     functions! {
         read load(world, _, path: String) -> usize {
             let file = world.files.get(&path).ok_or_else(|| {
-                Error::new(format!("there is no file `{path}`: give one with FakeTrainer::tensor_file"))
+                Error::new(format!("no file `{path}`: give one with FakeTrainer::tensor_file"))
             })?;
             world.loaded = file.iter().map(|(name, it)| (name.clone(), Some(it.copy()))).collect();
             Ok(world.loaded.len())
@@ -38,8 +38,8 @@ pub(super) mod named_tensors {
         tensor: *mut HrTensor,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
-        let taken = seat.answer(|world, _| {
+        let caller = unsafe { Caller::of(host) };
+        let taken = caller.answer(|world, _| {
             let Some((_, entry)) = world.loaded.get_mut(index) else { return Ok(None) };
             let Some(taken) = entry.take() else { return Ok(None) };
             let handle = world.give(taken);
@@ -58,8 +58,8 @@ pub(super) mod named_tensors {
 
     unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
-        let (seat, key) = unsafe { (Seat::of(host), key.to_lossy()) };
-        match seat.answer(|world, _| Ok(world.shared.remove(key.as_ref()).is_some())) {
+        let (caller, key) = unsafe { (Caller::of(host), key.to_lossy()) };
+        match caller.answer(|world, _| Ok(world.shared.remove(key.as_ref()).is_some())) {
             Ok(true) => HrStatus::OK,
             Ok(false) => HrStatus::ABSENT,
             Err(status) => status,
@@ -69,12 +69,12 @@ pub(super) mod named_tensors {
 
 pub(super) mod models {
     use super::{
-        Error, HrHeader, HrStatus, HrTensor, HrValue, ModelTable, Result, Seat, c_void, functions,
-        table,
+        Caller, Error, HrHeader, HrStatus, HrTensor, HrValue, ModelTable, Result, c_void,
+        functions, table,
     };
     table!(ModelTable { build, forward });
 
-    const ABSENT: &str = "there is no second model: give one with FakeTrainer::second_model";
+    const ABSENT: &str = "no second model: give one with FakeTrainer::second_model";
 
     functions! {
         read forward(world, _, _model: u64, input: HrTensor) -> HrTensor {
@@ -92,8 +92,8 @@ pub(super) mod models {
         model: *mut u64,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle.
-        let seat = unsafe { Seat::of(host) };
-        let built = seat.answer(|world, _| {
+        let caller = unsafe { Caller::of(host) };
+        let built = caller.answer(|world, _| {
             crate::ensure!(world.second_model.is_some(), "{ABSENT}");
             Ok(())
         });

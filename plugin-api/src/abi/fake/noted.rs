@@ -1,6 +1,6 @@
 //! The extensions for which the fake host has nothing to do: what a hook asks for is written down, to be asserted on.
 
-use super::{Seat, functions, table};
+use super::{Caller, functions, table};
 use crate::abi::{
     CheckpointNameTable, CheckpointTable, ConsoleTable, HrHeader, HrOpCost, HrStatus, HrStr,
     HrTensor, LrTable, MediaTable, PrecisionTable, ProfilerTable, RecordTable, StepTable,
@@ -22,7 +22,7 @@ macro_rules! noted {
 }
 
 pub(super) mod checkpoints {
-    use super::{CheckpointTable, HrHeader, HrStatus, Result, Seat, c_void, functions, table};
+    use super::{Caller, CheckpointTable, HrHeader, HrStatus, Result, c_void, functions, table};
     table!(CheckpointTable { keep, load });
     noted! {
         keep(last: i64, every_epochs: u64, every_iters: u64, metric: String, higher: u32, top: u64)
@@ -32,7 +32,9 @@ pub(super) mod checkpoints {
 }
 
 pub(super) mod checkpoint_names {
-    use super::{CheckpointNameTable, HrHeader, HrStatus, Result, Seat, c_void, functions, table};
+    use super::{
+        Caller, CheckpointNameTable, HrHeader, HrStatus, Result, c_void, functions, table,
+    };
     table!(CheckpointNameTable { give, load });
     noted! {
         give(pattern: String) as "name_checkpoints";
@@ -42,17 +44,19 @@ pub(super) mod checkpoint_names {
 }
 
 pub(super) mod console {
-    use super::{ConsoleTable, HrHeader, HrStatus, HrStr, Result, Seat, c_void, functions, table};
+    use super::{
+        Caller, ConsoleTable, HrHeader, HrStatus, HrStr, Result, c_void, functions, table,
+    };
     table!(ConsoleTable { show, redraw });
     noted! { redraw() as "redraw_progress"; }
 
     unsafe extern "C" fn show(host: *mut c_void, names: *const HrStr, count: usize) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle; it lends the names until this returns.
-        let (seat, names) = unsafe {
+        let (caller, names) = unsafe {
             let name = |at| (*names.add(at)).to_lossy().into_owned();
-            (Seat::of(host), (0..count).map(name).collect::<Vec<_>>())
+            (Caller::of(host), (0..count).map(name).collect::<Vec<_>>())
         };
-        let shown = seat.answer(|world, _| {
+        let shown = caller.answer(|world, _| {
             world.calls.push(format!("show_progress({})", names.join(", ")));
             Ok(())
         });
@@ -61,13 +65,15 @@ pub(super) mod console {
 }
 
 pub(super) mod lr {
-    use super::{HrHeader, HrStatus, LrTable, Result, Seat, c_void, functions, table};
+    use super::{Caller, HrHeader, HrStatus, LrTable, Result, c_void, functions, table};
     table!(LrTable { count_by_epoch });
     noted! { count_by_epoch(by_epoch: u32) as "count_lr_by_epoch"; }
 }
 
 pub(super) mod media {
-    use super::{HrHeader, HrStatus, HrTensor, MediaTable, Result, Seat, c_void, functions, table};
+    use super::{
+        Caller, HrHeader, HrStatus, HrTensor, MediaTable, Result, c_void, functions, table,
+    };
     table!(MediaTable { is_wanted, put_image, put_histogram, put_text, open_writer });
 
     unsafe extern "C" fn is_wanted(_host: *mut c_void) -> u32 {
@@ -75,18 +81,18 @@ pub(super) mod media {
     }
 
     functions! {
-        call put_image(world, seat, name: String, image: HrTensor) {
-            let (name, shape) = (seat.full_name(world, &name), world.tensor(image)?.shape().to_vec());
+        call put_image(world, caller, name: String, image: HrTensor) {
+            let (name, shape) = (caller.full_name(world, &name), world.tensor(image)?.shape().to_vec());
             world.calls.push(format!("put_image({name}, {shape:?})"));
             Ok(())
         }
-        call put_histogram(world, seat, name: String, values: HrTensor, bins: usize) {
-            let (name, shape) = (seat.full_name(world, &name), world.tensor(values)?.shape().to_vec());
+        call put_histogram(world, caller, name: String, values: HrTensor, bins: usize) {
+            let (name, shape) = (caller.full_name(world, &name), world.tensor(values)?.shape().to_vec());
             world.calls.push(format!("put_histogram({name}, {shape:?}, {bins})"));
             Ok(())
         }
-        call put_text(world, seat, name: String, text: String) {
-            let name = seat.full_name(world, &name);
+        call put_text(world, caller, name: String, text: String) {
+            let name = caller.full_name(world, &name);
             world.calls.push(format!("put_text({name}, {text})"));
             Ok(())
         }
@@ -98,7 +104,7 @@ pub(super) mod media {
 }
 
 pub(super) mod precision {
-    use super::{HrHeader, HrStatus, PrecisionTable, Result, Seat, c_void, functions, table};
+    use super::{Caller, HrHeader, HrStatus, PrecisionTable, Result, c_void, functions, table};
     table!(PrecisionTable { set_precision, set_loss_scaling });
     noted! {
         set_precision(precision: u32) as "set_precision";
@@ -108,7 +114,7 @@ pub(super) mod precision {
 
 pub(super) mod profiler {
     use super::{
-        HrHeader, HrOpCost, HrStatus, ProfilerTable, Result, Seat, c_void, functions, table,
+        Caller, HrHeader, HrOpCost, HrStatus, ProfilerTable, Result, c_void, functions, table,
     };
     table!(ProfilerTable { prepare, start, stop, op_at });
     noted! {
@@ -122,13 +128,13 @@ pub(super) mod profiler {
 }
 
 pub(super) mod record {
-    use super::{HrHeader, HrStatus, RecordTable, Result, Seat, c_void, functions, table};
+    use super::{Caller, HrHeader, HrStatus, RecordTable, Result, c_void, functions, table};
     table!(RecordTable { record });
     noted! { record() as "record_events"; }
 }
 
 pub(super) mod step {
-    use super::{HrHeader, HrStatus, Result, Seat, StepTable, c_void, functions, table};
+    use super::{Caller, HrHeader, HrStatus, Result, StepTable, c_void, functions, table};
     table!(StepTable { set_anomaly_mode, set_accumulation });
     noted! {
         set_anomaly_mode(on: u32) as "set_anomaly_mode";

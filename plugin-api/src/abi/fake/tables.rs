@@ -1,6 +1,6 @@
 //! The tables of the handle.
 
-use super::{Seat, functions, tensors};
+use super::{Caller, functions, tensors};
 use crate::abi::{
     EngineTable, EventTable, HrHeader, HrMetricReading, HrScalarReading, HrStatus, HrStr, HrTensor,
     HrValue, METRIC_LATEST_STEP, StateTable, TensorTable, WireTree,
@@ -57,7 +57,7 @@ pub(super) static STATES: StateTable = StateTable {
 };
 
 mod engine {
-    use super::{HrStatus, HrTensor, Result, Seat, c_void, functions};
+    use super::{Caller, HrStatus, HrTensor, Result, c_void, functions};
 
     functions! {
         call forward(world, _) { world.forward() }
@@ -74,11 +74,11 @@ mod engine {
             Ok(())
         }
         read lr(world, _, group: usize) -> f64 {
-            crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");
+            crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
             Ok(world.group.lr)
         }
         call set_lr(world, _, group: usize, lr: f64) {
-            crate::ensure!(group == 0, "there is no group {group}: the fake trainer has one");
+            crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
             world.group.lr = lr;
             world.advance(|progress| progress.lr = lr);
             Ok(())
@@ -92,13 +92,13 @@ mod engine {
 
 mod events {
     use super::{
-        HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP, Phase, Result, Seat,
-        c_void, functions,
+        Caller, HrMetricReading, HrScalarReading, HrStatus, HrStr, METRIC_LATEST_STEP, Phase,
+        Result, c_void, functions,
     };
 
     functions! {
-        read key(world, seat, name: String, smooth: u32) -> u32 {
-            let name = seat.full_name(world, &name);
+        read key(world, caller, name: String, smooth: u32) -> u32 {
+            let name = caller.full_name(world, &name);
             world.scalar_key(name, smooth != 0)
         }
         call put(world, _, key: u32, value: f64) { world.put(key, value) }
@@ -143,7 +143,7 @@ mod events {
 }
 
 mod states {
-    use super::{HrStatus, HrStr, HrValue, Seat, WireTree, c_void};
+    use super::{Caller, HrStatus, HrStr, HrValue, WireTree, c_void};
     use crate::testing::world::World;
     use std::cell::RefCell;
 
@@ -158,10 +158,14 @@ mod states {
         value: *const HrValue,
     ) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle; it lends key and tree until this returns.
-        let (seat, key, value) = unsafe {
-            (Seat::of(host), key.to_lossy().into_owned(), value.as_ref().and_then(|v| v.to_value()))
+        let (caller, key, value) = unsafe {
+            (
+                Caller::of(host),
+                key.to_lossy().into_owned(),
+                value.as_ref().and_then(|v| v.to_value()),
+            )
         };
-        let put = seat.answer(|world, _| {
+        let put = caller.answer(|world, _| {
             let Some(value) = value else { crate::bail!("`{key}` is not a value") };
             remove_from(world, &key);
             world.states.push((key, value));
@@ -172,8 +176,8 @@ mod states {
 
     pub(super) unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
         // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
-        let (seat, key) = unsafe { (Seat::of(host), key.to_lossy()) };
-        let found = seat.answer(|world, _| {
+        let (caller, key) = unsafe { (Caller::of(host), key.to_lossy()) };
+        let found = caller.answer(|world, _| {
             Ok(world.states.iter().find(|(own, _)| *own == key).map(|(_, value)| value.clone()))
         });
         let Ok(Some(value)) = found else { return std::ptr::null() };
@@ -185,8 +189,8 @@ mod states {
 
     pub(super) unsafe extern "C" fn remove(host: *mut c_void, key: HrStr) -> HrStatus {
         // SAFETY: a hook calls with the pointer of its handle; it lends the key until this returns.
-        let (seat, key) = unsafe { (Seat::of(host), key.to_lossy()) };
-        match seat.answer(|world, _| Ok(remove_from(world, &key))) {
+        let (caller, key) = unsafe { (Caller::of(host), key.to_lossy()) };
+        match caller.answer(|world, _| Ok(remove_from(world, &key))) {
             Ok(true) => HrStatus::OK,
             Ok(false) => HrStatus::ABSENT,
             Err(status) => status,

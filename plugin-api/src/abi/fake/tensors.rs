@@ -1,6 +1,6 @@
 //! Tensors and operators.
 
-use super::{Seat, functions};
+use super::{Caller, functions};
 use crate::abi::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
     ARG_TEXT, DLTensor, HrArg, HrOp, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
@@ -16,13 +16,13 @@ use std::sync::Mutex;
 
 functions! {
     find slot(world, _, slot: u32) -> HrTensor { Ok(world.slot(slot)) }
-    call set_slot(world, seat, slot: u32, tensor: HrTensor) {
+    call set_slot(world, caller, slot: u32, tensor: HrTensor) {
         match slot {
             SLOT_OUTPUT | SLOT_LOSS => {
-                crate::ensure!(seat.is_in_role(), "only a role may set output and loss");
+                crate::ensure!(caller.is_in_role(), "only a role may set output and loss");
             }
             SLOT_INPUT | SLOT_LABEL => {
-                let point = seat.point.get().map_or("", Point::name);
+                let point = caller.point.get().map_or("", Point::name);
                 let before = point.starts_with("before_") && point.ends_with("_iter");
                 crate::ensure!(before, "the batch can be changed at before_iter and its like");
             }
@@ -80,12 +80,12 @@ fn name_of(op: HrOp) -> Result<String> {
 
 pub(super) unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTensor, count: usize) {
     // SAFETY: a hook calls with the pointer of its handle, and lends the handles until this returns.
-    let (seat, handles): (_, &[HrTensor]) = unsafe {
+    let (caller, handles): (_, &[HrTensor]) = unsafe {
         let handles = if count == 0 { &[] } else { std::slice::from_raw_parts(tensors, count) };
-        (Seat::of(host), handles)
+        (Caller::of(host), handles)
     };
     // A hook that is dropped after the trainer has nothing left to release.
-    let _ = seat.answer(|world, _| {
+    let _ = caller.answer(|world, _| {
         world.release(handles);
         Ok(())
     });
@@ -97,8 +97,8 @@ pub(super) unsafe extern "C" fn from_view(
     out: *mut HrTensor,
 ) -> HrStatus {
     // SAFETY: a hook calls with the pointer of its handle; it lends the view until this returns.
-    let (seat, view) = unsafe { (Seat::of(host), &*view) };
-    let made = seat.answer(|world, _| {
+    let (caller, view) = unsafe { (Caller::of(host), &*view) };
+    let made = caller.answer(|world, _| {
         let tensor = FakeTensor::of(view.dtype, &numbers(view)?, view.sizes())?;
         Ok(world.give(tensor))
     });
@@ -138,11 +138,11 @@ pub(super) unsafe extern "C" fn op_call(
     count: *mut usize,
 ) -> HrStatus {
     // SAFETY: a hook calls with the pointer of its handle, and lends the arguments until this returns.
-    let (seat, args): (_, &[HrArg]) = unsafe {
+    let (caller, args): (_, &[HrArg]) = unsafe {
         let args = if arg_count == 0 { &[] } else { std::slice::from_raw_parts(args, arg_count) };
-        (Seat::of(host), args)
+        (Caller::of(host), args)
     };
-    let made = seat.answer(|world, _| {
+    let made = caller.answer(|world, _| {
         // SAFETY: the arguments are lent until this returns.
         let args = args.iter().map(|arg| unsafe { taken(world, arg) });
         let args = args.collect::<Result<Vec<_>>>()?;

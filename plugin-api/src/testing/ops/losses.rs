@@ -28,7 +28,7 @@ fn scalar(like: &FakeTensor, number: f64) -> Result<Vec<FakeValue>> {
 /// The mean of `-log p` of each row's class; the label -100 does not count.
 fn negative_log_likelihood(logs: &FakeTensor, target: &FakeTensor) -> Result<Vec<FakeValue>> {
     let [.., classes] = logs.shape() else { crate::bail!("the output has no classes") };
-    crate::ensure!(logs.shape().len() <= 2, "the fake trainer takes rows of classes alone");
+    crate::ensure!(logs.shape().len() <= 2, "the fake trainer only takes rows of class scores");
     let classes = usize::try_from(*classes)?.max(1);
     let (logs_of, labels) = (logs.values(), target.values());
     let rows: Vec<_> = logs_of.chunks(classes).collect();
@@ -61,6 +61,15 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
         let output = a.tensor(0)?;
         let logs = rows(output, -1, output.dtype(), log_softmax)?;
         negative_log_likelihood(&logs, a.tensor(1)?)
+    }),
+    ("kl_div", |a| {
+        let (output, target) = (a.tensor(0)?, a.tensor(1)?);
+        crate::ensure!(
+            a.int_or(2, 1)? == 2 && a.flag(3)?,
+            "the fake trainer sums and takes logarithms"
+        );
+        let pairs = output.values().into_iter().zip(target.expanded(output.shape())?.values());
+        scalar(output, pairs.map(|(x, y)| y.exp() * (y - x)).sum())
     }),
     ("nll_loss", |a| negative_log_likelihood(a.tensor(0)?, a.tensor(1)?)),
 ];

@@ -191,8 +191,14 @@ pub(crate) fn call(name: &str, args: &[FakeValue]) -> Result<Vec<FakeValue>> {
         }
         let own = args.tensor(0)?;
         let Some(FakeValue::Tensor(result)) = results.first() else {
-            crate::bail!("{name} gave no tensor");
+            crate::bail!("{name} did not return a tensor");
         };
+        let (is, becomes) = (own.dtype(), result.dtype());
+        let converts = ["copy", "fill"].contains(&parsed.base);
+        crate::ensure!(
+            converts || is.code == 2 || becomes.code != 2,
+            "{name}: the result, of {becomes}, cannot be stored as {is}"
+        );
         own.assign(result).map_err(|error| named(name, &error))?;
         Ok(vec![FakeValue::Tensor(own.clone())])
     };

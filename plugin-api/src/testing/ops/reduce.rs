@@ -77,6 +77,7 @@ fn variance(numbers: &[f64], correction: f64) -> f64 {
     squares / (numbers.len() as f64 - correction)
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a test's tensors are small")]
 fn norm(ord: f64) -> impl Fn(&[f64]) -> f64 {
     move |numbers| {
         let sizes = numbers.iter().map(|x| x.abs());
@@ -84,6 +85,8 @@ fn norm(ord: f64) -> impl Fn(&[f64]) -> f64 {
             sizes.fold(0.0, f64::max)
         } else if ord == f64::NEG_INFINITY {
             sizes.fold(f64::INFINITY, f64::min)
+        } else if ord == 0.0 {
+            sizes.filter(|x| *x != 0.0).count() as f64
         } else {
             sizes.map(|x| x.powf(ord)).sum::<f64>().powf(ord.recip())
         }
@@ -109,6 +112,8 @@ fn extreme(args: &OpArgs<'_>, greatest: bool) -> Result<Vec<FakeValue>> {
     if let FakeValue::Tensor(_) = args.get(1) {
         crate::bail!("use maximum or minimum for pairs of numbers");
     }
+    let is_empty = args.is_absent(1) && count(args.tensor(0)?.shape()) == 0;
+    crate::ensure!(!is_empty, "max and min of an empty tensor are not defined");
     let values = along(args, None, value)?;
     if args.is_absent(1) {
         return Ok(values);
@@ -192,7 +197,11 @@ fn mapped_rows(
 pub(super) const OPS: &[(&str, Implementation)] = &[
     ("sum", |a| along(a, Some(whole_of(a.tensor(0)?)), |row| row.iter().sum())),
     ("prod", |a| along(a, Some(whole_of(a.tensor(0)?)), |row| row.iter().product())),
-    ("mean", |a| along(a, Some(float_of(a.tensor(0)?)), mean)),
+    ("mean", |a| {
+        let dtype = a.tensor(0)?.dtype();
+        crate::ensure!(dtype.code == 2, "mean needs floats, not {dtype}");
+        along(a, None, mean)
+    }),
     ("std", |a| along(a, None, |row| variance(row, 1.0).sqrt())),
     ("var", |a| along(a, None, |row| variance(row, 1.0))),
     ("all", |a| along(a, Some(BOOL), |row| f64::from(row.iter().all(|x| *x != 0.0)))),
@@ -236,7 +245,14 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
     }),
     ("topk", |a| {
         let (dim, largest) = (a.int_or(2, -1)?, a.is_absent(3) || a.flag(3)?);
-        order(a.tensor(0)?, dim, Some(a.int(1)?), largest)
+        let (tensor, k) = (a.tensor(0)?, a.int(1)?);
+        let sizes = tensor.shape();
+        let size = if sizes.is_empty() { 1 } else { sizes[dim_of(dim, sizes.len())?] };
+        crate::ensure!(
+            (0..=size).contains(&k),
+            "there are {size} numbers along the dimension, not {k}"
+        );
+        order(tensor, dim, Some(k), largest)
     }),
     ("sort", |a| order(a.tensor(0)?, a.int_or(1, -1)?, None, a.flag(2)?)),
     ("numel", |a| {

@@ -8,7 +8,10 @@ use crate::testing::tensor::{FakeTensor, INT64, count};
 /// A dimension as an index; a negative one counts from the last.
 pub(super) fn dim_of(dim: i64, rank: usize) -> Result<usize> {
     let dims = i64::try_from(rank)?.max(1);
-    crate::ensure!((-dims..dims).contains(&dim), "there is no dimension {dim} among {rank}");
+    crate::ensure!(
+        (-dims..dims).contains(&dim),
+        "dimension {dim} is out of range for {rank} dimensions"
+    );
     Ok(usize::try_from(if dim < 0 { dim + dims } else { dim })?)
 }
 
@@ -47,7 +50,7 @@ pub(super) fn reshaped(tensor: &FakeTensor, shape: &[i64]) -> Result<FakeTensor>
     let shape: Vec<_> = shape.iter().map(|size| if *size == -1 { rest } else { *size }).collect();
     crate::ensure!(
         shape.iter().product::<i64>() == all,
-        "shape {:?} does not become {shape:?}",
+        "shape {:?} cannot be viewed as {shape:?}",
         tensor.shape()
     );
     if !tensor.is_in_order() {
@@ -90,7 +93,10 @@ fn selected(tensor: &FakeTensor, dim: i64, index: i64) -> Result<FakeTensor> {
     let at = dim_of(dim, tensor.shape().len())?;
     let size = *tensor.shape().get(at).unwrap_or(&0);
     let place = if index < 0 { index + size } else { index };
-    crate::ensure!((0..size).contains(&place), "there is no place {index} among {size}");
+    crate::ensure!(
+        (0..size).contains(&place),
+        "index {index} is out of range for a dimension of size {size}"
+    );
     let part = sliced(tensor, dim, place, place + 1, 1)?;
     let (mut shape, mut strides) = (part.shape().to_vec(), part.strides().to_vec());
     shape.remove(at);
@@ -114,7 +120,7 @@ fn unsqueezed(tensor: &FakeTensor, dim: i64) -> Result<FakeTensor> {
 
 /// Tensors one after the other along a dimension that they have.
 fn joined(tensors: &[FakeTensor], dim: i64) -> Result<FakeTensor> {
-    let Some(first) = tensors.first() else { crate::bail!("there are no tensors to join") };
+    let Some(first) = tensors.first() else { crate::bail!("no tensors to concatenate") };
     let at = dim_of(dim, first.shape().len())?;
     let mut rows = Vec::new();
     let mut shape = moved(first, at, 0).shape().to_vec();
@@ -124,7 +130,7 @@ fn joined(tensors: &[FakeTensor], dim: i64) -> Result<FakeTensor> {
         let part = if fits { moved(tensor, at, 0) } else { tensor.clone() };
         crate::ensure!(
             fits && part.shape()[1..] == shape[1..],
-            "shapes {:?} and {:?} do not join along dimension {dim}",
+            "shapes {:?} and {:?} cannot be concatenated along dimension {dim}",
             first.shape(),
             tensor.shape()
         );
@@ -177,12 +183,12 @@ fn matmul(left: &FakeTensor, right: &FakeTensor) -> Result<FakeTensor> {
     let ([batch @ .., rows, inner], [other_batch @ .., other_inner, columns]) =
         (left.shape(), right.shape())
     else {
-        crate::bail!("a tensor without dimensions has no product of matrices");
+        crate::bail!("matmul needs at least one dimension");
     };
     let shapes = (left.shape(), right.shape());
     crate::ensure!(
         inner == other_inner,
-        "shapes {:?} and {:?} do not multiply",
+        "shapes {:?} and {:?} cannot be multiplied",
         shapes.0,
         shapes.1
     );

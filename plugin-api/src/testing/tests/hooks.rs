@@ -195,6 +195,75 @@ fn an_older_host_says_which_extension_it_lacks_and_which_version_has_it() {
     assert_eq!(t.calls(), ["set_accumulation(4)"]);
 }
 
+/// Puts the iteration at which it is called.
+#[derive(Settings)]
+struct Sparse {}
+
+#[hook(every = "3it")]
+impl Hook for Sparse {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        t.put_scalar("called/run", 0.0)
+    }
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        t.put_scalar("called/epoch", f64::from(u32::try_from(t.epoch())?))
+    }
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        t.put_scalar("called/iter", f64::from(u32::try_from(t.iter())?))
+    }
+    fn after_val_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        t.put_scalar("called/val", f64::from(u32::try_from(t.inner_iter())?))
+    }
+}
+
+fn called(settings: Value) -> Result<[Vec<f64>; 4]> {
+    let mut t = FakeTrainer::new().val_iters(4).hook::<Sparse>(settings)?;
+    t.fit(2, 4)?;
+    Ok(["run", "epoch", "iter", "val"].map(|pace| t.scalar_values(&format!("called/{pace}"))))
+}
+
+#[test]
+fn a_hook_is_called_as_often_as_its_cadence_or_the_settings_say() {
+    let own = called(settings! {}).unwrap();
+    assert_eq!(own, [vec![0.0], vec![1.0, 2.0], vec![3.0, 6.0], vec![3.0, 3.0]]);
+    let interval = called(settings! { interval = 4 }).unwrap();
+    assert_eq!(interval, [vec![0.0], vec![1.0, 2.0], vec![4.0, 8.0], vec![4.0, 4.0]]);
+    let every = called(settings! { every = "2ep" }).unwrap();
+    let second = vec![5.0, 6.0, 7.0, 8.0];
+    assert_eq!(every, [vec![0.0], vec![2.0], second, vec![1.0, 2.0, 3.0, 4.0]]);
+    for (settings, word) in [(settings! { every = "3" }, "10it"), (settings! { interval = 0 }, "1")]
+    {
+        let error = called(settings).unwrap_err().to_string();
+        assert!(error.starts_with("hook `Sparse`: ") && error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_point_that_is_fired_alone_honours_the_cadence_too() {
+    let mut t = FakeTrainer::new().hook::<Sparse>(settings! {}).unwrap();
+    for iter in [2, 3, 4] {
+        t.at(1, iter).fire(Point::AfterTrainIter).unwrap();
+    }
+    assert_eq!(t.scalar_values("called/iter"), [3.0]);
+}
+
+#[test]
+fn a_role_that_a_cadence_would_skip_is_refused_as_in_the_host() {
+    #[derive(Settings)]
+    struct Steps {}
+    #[hook]
+    impl Hook for Steps {
+        fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+            t.optimizer_step()
+        }
+    }
+    FakeTrainer::new().hook::<Steps>(settings! { every = "1it" }).unwrap();
+    let refused = FakeTrainer::new().hook::<Steps>(settings! { every = "2it" }).err().unwrap();
+    assert_eq!(
+        refused.to_string(),
+        "hook `Steps`: `every` would skip the role on_optimizer_step, which every step needs"
+    );
+}
+
 #[test]
 fn every_extension_is_offered_and_layers_have_outputs_after_a_forward_pass() {
     let mut t = FakeTrainer::new().layer("fc1", [1.0, 2.0]).layer("fc2", [3.0]);
@@ -202,10 +271,19 @@ fn every_extension_is_offered_and_layers_have_outputs_after_a_forward_pass() {
     assert_eq!(missing.map(|it| it.id).collect::<Vec<_>>(), [""; 0]);
     let watched = t.with(|t| t.watch_layers("fc*")).unwrap();
     let error = t.with(|t| t.layer_output(&watched[0]).err()).unwrap().to_string();
-    assert_eq!(error, "layer `fc1` has given no output in this iteration");
+    assert_eq!(error, "layer `fc1` has no output in this iteration");
     t.fire(Point::OnTrainForward).unwrap();
     let read = |t: &mut Trainer| t.layer_output(&watched[0])?.to_vec::<f32>();
     assert_eq!(t.with(read).unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn a_written_file_can_be_asserted_on_and_needs_a_run_directory() {
+    let mut t = FakeTrainer::new().run_dir("/runs/one");
+    t.with(|t| t.write_file("curves/roc.json", "{}")).unwrap();
+    assert_eq!(t.written_file("curves/roc.json").as_deref(), Some(&b"{}"[..]));
+    let error = FakeTrainer::new().with(|t| t.write_file("a.txt", [1])).unwrap_err().to_string();
+    assert_eq!(error, "this run has no directory");
 }
 
 #[test]
@@ -231,5 +309,5 @@ fn a_file_is_loaded_a_tensor_is_shared_and_a_second_model_runs() {
     });
     assert_eq!(model_output.unwrap(), [0.5, 0.5]);
     let error = t.with(|t| t.load_tensors("other")).err().unwrap().to_string();
-    assert_eq!(error, "there is no file `other`: give one with FakeTrainer::tensor_file");
+    assert_eq!(error, "no file `other`: give one with FakeTrainer::tensor_file");
 }

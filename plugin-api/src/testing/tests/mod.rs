@@ -1,5 +1,6 @@
 //! Tests of the fake trainer: operators, hooks, runs.
 
+mod conveniences;
 mod hooks;
 mod operators;
 mod runs;

@@ -1,4 +1,4 @@
-//! The operators of the fake trainer, against what libtorch gives.
+//! The operators of the fake trainer, against what libtorch gives. `tests/suite/author_api.rs` compares all of them with it.
 
 use crate::testing::ops::{call, is_known};
 use crate::testing::{FakeTensor, FakeTrainer, FakeValue};
@@ -47,7 +47,7 @@ fn elementwise_operators_broadcast_and_promote_as_libtorch_does() {
     assert_eq!(wide.dtype().to_string(), "float64");
     let error = call("aten::add.Tensor", &[matrix().into(), FakeTensor::from([1.0, 2.0]).into()]);
     let error = error.unwrap_err().to_string();
-    assert_eq!(error, "aten::add.Tensor: shapes [2, 3] and [2] do not fit together");
+    assert_eq!(error, "aten::add.Tensor: shapes [2, 3] and [2] cannot be broadcast");
 }
 
 #[test]

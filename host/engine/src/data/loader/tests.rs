@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::super::{Slot, Target, size};
+use super::super::{SampleBuffer, Target, size};
 use super::*;
 
 /// Its samples are their own numbers.
@@ -23,14 +23,14 @@ impl Dataset for Count {
     fn spec(&self) -> DataSpec {
         DataSpec { input: vec![1], target: Target::Classes(1_000_000) }
     }
-    fn read(&self, index: usize, slot: &mut Slot<'_>) -> Result<()> {
+    fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()> {
         assert_ne!(index, self.worse, "a sample that panics");
         if index == self.bad {
             return Err(EngineError::Data("a sample that cannot be read".into()));
         }
         self.reads.fetch_add(1, Ordering::Relaxed);
-        slot.floats([0.5]);
-        slot.class(size(index));
+        sample.floats([0.5]);
+        sample.class(size(index));
         Ok(())
     }
 }
@@ -137,7 +137,7 @@ fn an_endless_loader_makes_the_next_epoch_while_this_one_ends() {
 }
 
 #[test]
-fn what_a_thread_cannot_read_is_told_when_its_turn_comes() {
+fn what_a_thread_cannot_read_is_reported_when_its_turn_comes() {
     let none = usize::MAX;
     let cases =
         [(50, none, "data: a sample that cannot be read"), (none, 50, "a sample that panics")];

@@ -132,6 +132,11 @@ impl Chain {
         scale.copied().unwrap_or(Scale::NONE).of(paint.value)
     }
 
+    /// Whether samples of a batch are mixed with each other.
+    pub(in crate::data) fn mixes_rows(&self) -> bool {
+        self.mixes(&mut Prng::new(&[0])).next().is_some()
+    }
+
     /// The shares that each sample keeps in the mixes of a batch, in order.
     pub(in crate::data) fn mixes<'a>(
         &'a self,

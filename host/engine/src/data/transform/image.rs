@@ -19,7 +19,7 @@ impl Frame {
         }
     }
 
-    /// Any shape: a row of features has a channel for each, what is no picture has one for all.
+    /// Any shape: a row of features has a channel for each, anything else that is not a picture has one for all.
     pub(super) fn of(shape: &[i64]) -> Self {
         let image = Self::of_image(shape);
         image.unwrap_or_else(|| {
@@ -44,7 +44,7 @@ pub(super) fn frame(shape: &[i64]) -> Result<Frame, String> {
     })
 }
 
-/// The error for samples that are no numbers.
+/// The error for samples that are not numbers.
 pub(super) fn no_tokens(spec: &super::DataSpec) -> Result<(), String> {
     if spec.has_tokens() {
         Err("samples are tokens, which cannot be transformed".into())

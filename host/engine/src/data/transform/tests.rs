@@ -252,7 +252,7 @@ fn mixed_labels_are_shares_that_add_up_to_one() {
 }
 
 #[test]
-fn transforms_that_do_not_fit_are_told_with_their_number() {
+fn transforms_that_do_not_fit_are_reported_with_their_number() {
     let error = |transforms: &[(&str, Settings<'_>)], input: &[i64]| {
         chain(transforms, input).map(|_| ()).unwrap_err()
     };

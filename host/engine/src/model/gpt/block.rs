@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
 use crate::model::layer::{Activation, Attention, LayerNorm};
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode, dropped};
 
 /// The deviation that GPT-2's weights begin with.
@@ -31,11 +31,17 @@ struct Projection {
 }
 
 impl Projection {
-    fn new(roster: &mut Roster, path: &str, sides: [i64; 2], std: f64, bias: bool) -> Result<Self> {
+    fn new(
+        builder: &mut ParamBuilder,
+        path: &str,
+        sides: [i64; 2],
+        std: f64,
+        bias: bool,
+    ) -> Result<Self> {
         let fans = Fans { into: sides[0], out: sides[1] };
-        let weight = roster.weight(format!("{path}.weight"), &sides, fans, Draw::Normal(std))?;
-        let bias = bias.then(|| roster.bias(format!("{path}.bias"), sides[1], fans, Draw::Zeros));
-        Ok(Self { weight, bias: bias.transpose()?, output: roster.layer(path) })
+        let weight = builder.weight(format!("{path}.weight"), &sides, fans, Draw::Normal(std))?;
+        let bias = bias.then(|| builder.bias(format!("{path}.bias"), sides[1], fans, Draw::Zeros));
+        Ok(Self { weight, bias: bias.transpose()?, output: builder.layer(path) })
     }
 
     fn forward(&self, input: &Tensor) -> Result<Tensor> {
@@ -67,26 +73,26 @@ struct Outputs {
 }
 
 impl Block {
-    pub(super) fn new(roster: &mut Roster, path: &str, shape: &Shape) -> Result<Self> {
+    pub(super) fn new(builder: &mut ParamBuilder, path: &str, shape: &Shape) -> Result<Self> {
         let &Shape { layers, heads, width, dropout, bias } = shape;
         // What is added to the residual path begins smaller the more is added, as in GPT-2.
         let small = STD / root(2 * layers);
-        let norm = |roster: &mut Roster, name: &str| {
-            LayerNorm::new(roster, &format!("{path}.{name}"), &[width], bias)
+        let norm = |builder: &mut ParamBuilder, name: &str| {
+            LayerNorm::new(builder, &format!("{path}.{name}"), &[width], bias)
         };
-        let project = |roster: &mut Roster, name: &str, sides, std| {
-            Projection::new(roster, &format!("{path}.{name}"), sides, std, bias)
+        let project = |builder: &mut ParamBuilder, name: &str, sides, std| {
+            Projection::new(builder, &format!("{path}.{name}"), sides, std, bias)
         };
-        let mut output = |name: &str| roster.layer(&format!("{path}{name}"));
+        let mut output = |name: &str| builder.layer(&format!("{path}{name}"));
         let outputs = Outputs { block: output(""), attn: output(".attn"), mlp: output(".mlp") };
         Ok(Self {
             outputs,
-            ln_1: norm(roster, "ln_1")?,
-            attn_in: project(roster, "attn.c_attn", [width, 3 * width], STD)?,
-            attn_out: project(roster, "attn.c_proj", [width, width], small)?,
-            ln_2: norm(roster, "ln_2")?,
-            mlp_in: project(roster, "mlp.c_fc", [width, 4 * width], STD)?,
-            mlp_out: project(roster, "mlp.c_proj", [4 * width, width], small)?,
+            ln_1: norm(builder, "ln_1")?,
+            attn_in: project(builder, "attn.c_attn", [width, 3 * width], STD)?,
+            attn_out: project(builder, "attn.c_proj", [width, width], small)?,
+            ln_2: norm(builder, "ln_2")?,
+            mlp_in: project(builder, "mlp.c_fc", [width, 4 * width], STD)?,
+            mlp_out: project(builder, "mlp.c_proj", [4 * width, width], small)?,
             attention: Attention { heads, causal: true },
             dropout,
         })

@@ -8,7 +8,7 @@ use tch::Tensor;
 use self::block::{Block, STD, Shape};
 use super::init::Init;
 use super::layer::{Embedding, LayerNorm};
-use super::roster::{Anatomy, Roster};
+use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{LayerOutput, Mode, Model, ModelContext, check_tokens, dropped};
 use crate::data::Target;
 use crate::error::Result;
@@ -108,39 +108,39 @@ struct Gpt {
     head: Option<Embedding>,
     scores: LayerOutput,
     dropout: f64,
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 impl Gpt {
     fn new(settings: &GptSettings, sides: Sides, context: &ModelContext) -> Result<Self> {
-        let (Sides { places, vocab }, mut roster) =
-            (sides, Roster::new(context.device, settings.init.clone()));
+        let (Sides { places, vocab }, mut builder) =
+            (sides, ParamBuilder::new(context.device, settings.init.clone()));
         let GptSettings { layers, heads, width, dropout, bias, .. } = *settings;
         let shape = Shape { layers, heads, width, dropout, bias };
-        let tokens = Embedding::new(&mut roster, "transformer.wte", vocab, width, STD)?;
-        let rows = Embedding::new(&mut roster, "transformer.wpe", places, width, STD)?;
+        let tokens = Embedding::new(&mut builder, "transformer.wte", vocab, width, STD)?;
+        let rows = Embedding::new(&mut builder, "transformer.wpe", places, width, STD)?;
         let blocks = (0..layers)
-            .map(|i| Block::new(&mut roster, &format!("transformer.h.{i}"), &shape))
+            .map(|i| Block::new(&mut builder, &format!("transformer.h.{i}"), &shape))
             .collect::<Result<_>>()?;
-        let norm = LayerNorm::new(&mut roster, "transformer.ln_f", &[width], bias)?;
+        let norm = LayerNorm::new(&mut builder, "transformer.ln_f", &[width], bias)?;
         let own_head = !settings.tied;
-        let head = own_head.then(|| Embedding::new(&mut roster, "lm_head", vocab, width, STD));
+        let head = own_head.then(|| Embedding::new(&mut builder, "lm_head", vocab, width, STD));
         Ok(Self {
             tokens,
             places: rows,
             blocks,
             norm,
             head: head.transpose()?,
-            scores: roster.layer("lm_head"),
+            scores: builder.layer("lm_head"),
             dropout,
-            anatomy: roster.finish(&[places], &[places, vocab]),
+            info: builder.finish(&[places], &[places, vocab]),
         })
     }
 }
 
 impl Model for Gpt {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        let row = check_tokens("model `GPT`", input, self.anatomy.input_shape[0])?;
+        let row = check_tokens("model `GPT`", input, self.info.input_shape[0])?;
         let places = self.places.first(row)?;
         let mut x = dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)?;
         for block in &self.blocks {
@@ -150,8 +150,8 @@ impl Model for Gpt {
         Ok(self.scores.keep(head.scores(&self.norm.forward(&x)?)?))
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn what_does_not_fit_is_reported() {
         let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, Value)]| gpt(settings).err().unwrap().to_string();
         let wanted = "model `GPT`: width = 8 is not a multiple of heads = 3";

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::Mode;
 use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 use hookrack_torch::shape;
 
 /// What is done with queries, keys and values.
@@ -56,7 +56,7 @@ pub struct SelfAttention {
 impl SelfAttention {
     /// Draws the values as PyTorch does; `heads` divides `width`.
     pub fn new(
-        roster: &mut Roster,
+        builder: &mut ParamBuilder,
         path: &str,
         width: i64,
         attention: Attention,
@@ -69,10 +69,10 @@ impl SelfAttention {
         let name = |name: &str| format!("{path}.{name}");
         let sides = [3 * width, width];
         Ok(Self {
-            in_weight: roster.weight(name("in_proj_weight"), &sides, fans_in, wide)?,
-            in_bias: roster.bias(name("in_proj_bias"), 3 * width, fans_in, Draw::Zeros)?,
-            out_weight: roster.weight(name("out_proj.weight"), &[width; 2], fans_out, narrow)?,
-            out_bias: roster.bias(name("out_proj.bias"), width, fans_out, Draw::Zeros)?,
+            in_weight: builder.weight(name("in_proj_weight"), &sides, fans_in, wide)?,
+            in_bias: builder.bias(name("in_proj_bias"), 3 * width, fans_in, Draw::Zeros)?,
+            out_weight: builder.weight(name("out_proj.weight"), &[width; 2], fans_out, narrow)?,
+            out_bias: builder.bias(name("out_proj.bias"), width, fans_out, Draw::Zeros)?,
             attention,
             dropout,
         })

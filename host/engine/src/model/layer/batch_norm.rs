@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use crate::error::{EngineError, Result};
 use crate::model::draw::Draw;
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode};
 use hookrack_torch::shape;
 
@@ -26,24 +26,29 @@ pub struct BatchNorm {
 
 impl BatchNorm {
     /// Begins with a weight of 1 and statistics of mean 0 and variance 1.
-    pub fn new(roster: &mut Roster, path: &str, channels: i64) -> Result<Self> {
-        Self::weighing(roster, path, channels, Draw::Ones)
+    pub fn new(builder: &mut ParamBuilder, path: &str, channels: i64) -> Result<Self> {
+        Self::weighing(builder, path, channels, Draw::Ones)
     }
 
     /// Begins with a weight of 0: what comes before it counts for nothing at first.
-    pub fn silent(roster: &mut Roster, path: &str, channels: i64) -> Result<Self> {
-        Self::weighing(roster, path, channels, Draw::Zeros)
+    pub fn silent(builder: &mut ParamBuilder, path: &str, channels: i64) -> Result<Self> {
+        Self::weighing(builder, path, channels, Draw::Zeros)
     }
 
-    fn weighing(roster: &mut Roster, path: &str, channels: i64, weight: Draw) -> Result<Self> {
+    fn weighing(
+        builder: &mut ParamBuilder,
+        path: &str,
+        channels: i64,
+        weight: Draw,
+    ) -> Result<Self> {
         let (name, shape) = (|name: &str| format!("{path}.{name}"), [channels]);
         Ok(Self {
-            output: roster.layer(path),
-            weight: roster.param(name("weight"), &shape, weight)?,
-            bias: roster.param(name("bias"), &shape, Draw::Zeros)?,
-            running_mean: roster.buffer(name("running_mean"), &shape, Draw::Zeros)?,
-            running_var: roster.buffer(name("running_var"), &shape, Draw::Ones)?,
-            num_batches_tracked: roster.counter(name("num_batches_tracked"))?,
+            output: builder.layer(path),
+            weight: builder.param(name("weight"), &shape, weight)?,
+            bias: builder.param(name("bias"), &shape, Draw::Zeros)?,
+            running_mean: builder.buffer(name("running_mean"), &shape, Draw::Zeros)?,
+            running_var: builder.buffer(name("running_var"), &shape, Draw::Ones)?,
+            num_batches_tracked: builder.counter(name("num_batches_tracked"))?,
         })
     }
 
@@ -102,9 +107,9 @@ mod tests {
 
     #[test]
     fn training_moves_the_statistics_and_asking_does_not() {
-        let mut roster = Roster::new(Device::Cpu, Init::default());
-        let norm = BatchNorm::new(&mut roster, "bn1", 1).unwrap();
-        let buffers = roster.finish(&[], &[]).buffers;
+        let mut builder = ParamBuilder::new(Device::Cpu, Init::default());
+        let norm = BatchNorm::new(&mut builder, "bn1", 1).unwrap();
+        let buffers = builder.finish(&[], &[]).buffers;
         let names: Vec<_> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
         assert_eq!(names, ["bn1.running_mean", "bn1.running_var", "bn1.num_batches_tracked"]);
         let input = Tensor::from_slice(&[1.0_f32, 2.0, 3.0]).view([3, 1]);
@@ -119,8 +124,8 @@ mod tests {
 
     #[test]
     fn one_number_per_channel_is_refused_in_training_alone() {
-        let mut roster = Roster::new(Device::Cpu, Init::default());
-        let norm = BatchNorm::new(&mut roster, "bn1", 2).unwrap();
+        let mut builder = ParamBuilder::new(Device::Cpu, Init::default());
+        let norm = BatchNorm::new(&mut builder, "bn1", 2).unwrap();
         let input = Tensor::zeros([1, 2, 1, 1], (Kind::Float, Device::Cpu));
         assert!(norm.forward(&input, Mode::Eval).is_ok());
         let error = norm.forward(&input, Mode::Train).unwrap_err().to_string();

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::init::Fans;
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 
 /// A table with a row for each token; the weight is `[tokens, width]`.
 #[derive(Debug)]
@@ -17,10 +17,16 @@ pub struct Embedding {
 
 impl Embedding {
     /// Draws the rows normally with deviation `std`; PyTorch's own is 1.
-    pub fn new(roster: &mut Roster, path: &str, tokens: i64, width: i64, std: f64) -> Result<Self> {
+    pub fn new(
+        builder: &mut ParamBuilder,
+        path: &str,
+        tokens: i64,
+        width: i64,
+        std: f64,
+    ) -> Result<Self> {
         let (name, fans) = (format!("{path}.weight"), Fans { into: tokens, out: width });
-        let weight = roster.weight(name, &[tokens, width], fans, Draw::Normal(std))?;
-        Ok(Self { weight, output: roster.layer(path) })
+        let weight = builder.weight(name, &[tokens, width], fans, Draw::Normal(std))?;
+        Ok(Self { weight, output: builder.layer(path) })
     }
 
     /// The rows of a batch of tokens.

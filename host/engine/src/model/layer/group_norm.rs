@@ -5,7 +5,7 @@ use tch::Tensor;
 use crate::error::Result;
 use crate::model::LayerOutput;
 use crate::model::draw::Draw;
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 
 const EPS: f64 = 1e-5;
 
@@ -20,12 +20,12 @@ pub struct GroupNorm {
 
 impl GroupNorm {
     /// `groups` divides `channels`; begins with a weight of 1 and a bias of 0.
-    pub fn new(roster: &mut Roster, path: &str, channels: i64, groups: i64) -> Result<Self> {
+    pub fn new(builder: &mut ParamBuilder, path: &str, channels: i64, groups: i64) -> Result<Self> {
         Ok(Self {
             groups,
-            output: roster.layer(path),
-            weight: roster.param(format!("{path}.weight"), &[channels], Draw::Ones)?,
-            bias: roster.param(format!("{path}.bias"), &[channels], Draw::Zeros)?,
+            output: builder.layer(path),
+            weight: builder.param(format!("{path}.weight"), &[channels], Draw::Ones)?,
+            bias: builder.param(format!("{path}.bias"), &[channels], Draw::Zeros)?,
         })
     }
 

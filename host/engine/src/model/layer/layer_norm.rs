@@ -5,7 +5,7 @@ use tch::Tensor;
 use crate::error::Result;
 use crate::model::LayerOutput;
 use crate::model::draw::Draw;
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 
 const EPS: f64 = 1e-5;
 
@@ -20,10 +20,10 @@ pub struct LayerNorm {
 
 impl LayerNorm {
     /// A norm over last sides of this shape; begins with a weight of 1 and a bias of 0.
-    pub fn new(roster: &mut Roster, path: &str, shape: &[i64], bias: bool) -> Result<Self> {
-        let output = roster.layer(path);
-        let weight = roster.param(format!("{path}.weight"), shape, Draw::Ones)?;
-        let bias = bias.then(|| roster.param(format!("{path}.bias"), shape, Draw::Zeros));
+    pub fn new(builder: &mut ParamBuilder, path: &str, shape: &[i64], bias: bool) -> Result<Self> {
+        let output = builder.layer(path);
+        let weight = builder.param(format!("{path}.weight"), shape, Draw::Ones)?;
+        let bias = bias.then(|| builder.param(format!("{path}.bias"), shape, Draw::Zeros));
         Ok(Self { shape: shape.to_vec(), weight, bias: bias.transpose()?, output })
     }
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 
 /// `y = x Wᵀ + b`, with the weight as `[outputs, inputs]`.
 #[derive(Debug)]
@@ -18,22 +18,22 @@ pub struct Linear {
 
 impl Linear {
     /// Draws the values as `torch.nn.Linear` does: uniform within ±1/√inputs, the weight first.
-    pub fn new(roster: &mut Roster, path: &str, inputs: i64, outputs: i64) -> Result<Self> {
-        Self::with_bias(roster, path, inputs, outputs, true)
+    pub fn new(builder: &mut ParamBuilder, path: &str, inputs: i64, outputs: i64) -> Result<Self> {
+        Self::with_bias(builder, path, inputs, outputs, true)
     }
 
     /// The same, with a bias or without.
     pub fn with_bias(
-        roster: &mut Roster,
+        builder: &mut ParamBuilder,
         path: &str,
         inputs: i64,
         outputs: i64,
         bias: bool,
     ) -> Result<Self> {
-        let output = roster.layer(path);
+        let output = builder.layer(path);
         let (own, fans) = (Draw::Uniform(1.0 / root(inputs)), Fans { into: inputs, out: outputs });
-        let weight = roster.weight(format!("{path}.weight"), &[outputs, inputs], fans, own)?;
-        let bias = bias.then(|| roster.bias(format!("{path}.bias"), outputs, fans, own));
+        let weight = builder.weight(format!("{path}.weight"), &[outputs, inputs], fans, own)?;
+        let bias = bias.then(|| builder.bias(format!("{path}.bias"), outputs, fans, own));
         Ok(Self { weight, bias: bias.transpose()?, output })
     }
 
@@ -52,9 +52,9 @@ mod tests {
     use tch::Device;
 
     fn params(path: &str, inputs: i64, outputs: i64) -> Vec<NamedTensor> {
-        let mut roster = Roster::new(Device::Cpu, Init::default());
-        Linear::new(&mut roster, path, inputs, outputs).unwrap();
-        roster.finish(&[], &[]).params
+        let mut builder = ParamBuilder::new(Device::Cpu, Init::default());
+        Linear::new(&mut builder, path, inputs, outputs).unwrap();
+        builder.finish(&[], &[]).params
     }
 
     #[test]

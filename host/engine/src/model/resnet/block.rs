@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use crate::error::Result;
 use crate::model::layer::{BatchNorm, Conv2d, Kernel};
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode};
 
 /// Where a block stands and what it is.
@@ -52,18 +52,18 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(super) fn new(roster: &mut Roster, place: &Place) -> Result<Self> {
+    pub(super) fn new(builder: &mut ParamBuilder, place: &Place) -> Result<Self> {
         let (path, kernels) = (&place.path, place.kernels());
-        let output = roster.layer(path);
+        let output = builder.layer(path);
         let mut layers = Vec::with_capacity(kernels.len());
         for (i, kernel) in kernels.iter().enumerate() {
-            let conv = Conv2d::kaiming(roster, &format!("{path}.conv{}", i + 1), *kernel)?;
+            let conv = Conv2d::kaiming(builder, &format!("{path}.conv{}", i + 1), *kernel)?;
             let silent = place.silent && i + 1 == kernels.len();
             let norm = if silent { BatchNorm::silent } else { BatchNorm::new };
-            layers.push((conv, norm(roster, &format!("{path}.bn{}", i + 1), kernel.outputs)?));
+            layers.push((conv, norm(builder, &format!("{path}.bn{}", i + 1), kernel.outputs)?));
         }
         let changed = place.stride > 1 || place.inputs != place.outputs();
-        let downsample = changed.then(|| downsample(roster, place)).transpose()?;
+        let downsample = changed.then(|| downsample(builder, place)).transpose()?;
         Ok(Self { layers, downsample, output })
     }
 
@@ -91,11 +91,14 @@ impl Block {
 }
 
 /// What gives the input the shape of the output.
-fn downsample(roster: &mut Roster, place: &Place) -> Result<(LayerOutput, Conv2d, BatchNorm)> {
+fn downsample(
+    builder: &mut ParamBuilder,
+    place: &Place,
+) -> Result<(LayerOutput, Conv2d, BatchNorm)> {
     let (path, kernel) =
         (&place.path, Kernel::same(place.inputs, place.outputs(), 1, place.stride));
-    let output = roster.layer(&format!("{path}.downsample"));
-    let conv = Conv2d::kaiming(roster, &format!("{path}.downsample.0"), kernel)?;
-    let norm = BatchNorm::new(roster, &format!("{path}.downsample.1"), kernel.outputs)?;
+    let output = builder.layer(&format!("{path}.downsample"));
+    let conv = Conv2d::kaiming(builder, &format!("{path}.downsample.0"), kernel)?;
+    let norm = BatchNorm::new(builder, &format!("{path}.downsample.1"), kernel.outputs)?;
     Ok((output, conv, norm))
 }

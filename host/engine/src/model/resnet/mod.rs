@@ -8,7 +8,7 @@ use tch::Tensor;
 use self::block::{Block, Place};
 use super::init::Init;
 use super::layer::{BatchNorm, Conv2d, Kernel, Linear};
-use super::roster::{Anatomy, Roster};
+use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{LayerOutput, Mode, Model, ModelContext, check_batch};
 use crate::error::Result;
 use crate::registry::Component;
@@ -67,17 +67,17 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
         self.init.check().map_err(Self::refuse)?;
         let (counts, bottleneck) = blocks(self.depth)
             .ok_or_else(|| Self::refuse(format!("depth = {}: must be 18, 34 or 50", self.depth)))?;
-        let mut roster = Roster::new(context.device, self.init.clone());
+        let mut builder = ParamBuilder::new(context.device, self.init.clone());
         let side = if self.stem == Stem::Cifar { 3 } else { 7 };
         let stride = if self.stem == Stem::Cifar { 1 } else { 2 };
         let first = Kernel::same(image[0], self.width, side, stride);
-        let conv = Conv2d::kaiming(&mut roster, "conv1", first)?;
-        let norm = BatchNorm::new(&mut roster, "bn1", self.width)?;
-        let relu = roster.layer("relu");
-        let maxpool = (self.stem == Stem::Imagenet).then(|| roster.layer("maxpool"));
+        let conv = Conv2d::kaiming(&mut builder, "conv1", first)?;
+        let norm = BatchNorm::new(&mut builder, "bn1", self.width)?;
+        let relu = builder.layer("relu");
+        let maxpool = (self.stem == Stem::Imagenet).then(|| builder.layer("maxpool"));
         let (mut groups, mut inputs) = (Vec::new(), self.width);
         for (group, &count) in counts.iter().enumerate() {
-            let output = roster.layer(&format!("layer{}", group + 1));
+            let output = builder.layer(&format!("layer{}", group + 1));
             let mut blocks = Vec::with_capacity(count);
             for index in 0..count {
                 let place = Place {
@@ -89,15 +89,14 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
                     silent: self.zero_init_residual,
                 };
                 inputs = place.outputs();
-                blocks.push(Block::new(&mut roster, &place)?);
+                blocks.push(Block::new(&mut builder, &place)?);
             }
             groups.push((output, blocks));
         }
-        let avgpool = roster.layer("avgpool");
-        let linear = Linear::new(&mut roster, "fc", inputs, outputs)?;
-        let (plain, anatomy) =
-            (Plain { relu, maxpool, avgpool }, roster.finish(&image, &[outputs]));
-        Ok(Box::new(ResNet { conv, norm, plain, groups, linear, anatomy }))
+        let avgpool = builder.layer("avgpool");
+        let linear = Linear::new(&mut builder, "fc", inputs, outputs)?;
+        let (plain, info) = (Plain { relu, maxpool, avgpool }, builder.finish(&image, &[outputs]));
+        Ok(Box::new(ResNet { conv, norm, plain, groups, linear, info }))
     }
 }
 
@@ -109,7 +108,7 @@ struct ResNet {
     plain: Plain,
     groups: Vec<(LayerOutput, Vec<Block>)>,
     linear: Linear,
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 /// Outputs of the layers without tensors; a pooling is there only for large images.
@@ -122,7 +121,7 @@ struct Plain {
 
 impl Model for ResNet {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        check_batch("model `ResNet`", input, &self.anatomy.input_shape)?;
+        check_batch("model `ResNet`", input, &self.info.input_shape)?;
         let normed = self.norm.forward(&self.conv.forward(input)?, mode)?;
         let mut x = self.plain.relu.keep(self.norm.rectified(normed)?);
         if let Some(output) = &self.plain.maxpool {
@@ -136,8 +135,8 @@ impl Model for ResNet {
         self.linear.forward(&pooled.f_flatten(1, -1)?)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 }
 
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_be_is_told() {
+    fn what_it_cannot_be_is_reported() {
         let text = |input: &[i64], settings: &[(&str, Value)]| match resnet(input, settings) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("accepted"),

@@ -65,7 +65,7 @@ impl Component<Site, Plan> for ConvLayer {
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         let (kernel, shape) = self.kernel(site).map_err(Self::refuse)?;
         let path = site.path.clone();
-        Ok(Plan::new(site.flow.shaped(shape), move |roster| Conv2d::new(roster, &path, kernel)))
+        Ok(Plan::new(site.flow.shaped(shape), move |builder| Conv2d::new(builder, &path, kernel)))
     }
 }
 

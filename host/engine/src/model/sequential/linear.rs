@@ -43,8 +43,8 @@ impl Component<Site, Plan> for LinearLayer {
             *last = outputs;
         }
         let path = site.path.clone();
-        Ok(Plan::new(site.flow.shaped(shape), move |roster| {
-            Linear::with_bias(roster, &path, inputs, outputs, self.bias)
+        Ok(Plan::new(site.flow.shaped(shape), move |builder| {
+            Linear::with_bias(builder, &path, inputs, outputs, self.bias)
         }))
     }
 }

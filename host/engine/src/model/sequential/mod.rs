@@ -14,7 +14,7 @@ use tch::Tensor;
 
 use self::plan::{Flow, Layer, Plan, Site, chain};
 use super::init::Init;
-use super::roster::{Anatomy, Roster};
+use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{Mode, Model, ModelContext, check_batch, check_tokens};
 use crate::data::{DataSpec, Target};
 use crate::error::{EngineError, Result};
@@ -71,12 +71,12 @@ impl Component<ModelContext, dyn Model> for SequentialSettings {
                 format!("the last layer gives shape {output:?}, but the data needs {wanted:?}");
             return Err(EngineError::Layer { path, name, why });
         }
-        let mut roster = Roster::new(context.device, self.init);
-        let layers = plan.make(&mut roster)?;
+        let mut builder = ParamBuilder::new(context.device, self.init);
+        let layers = plan.make(&mut builder)?;
         Ok(Box::new(Sequential {
             layers,
             takes_tokens: tokens.is_some(),
-            anatomy: roster.finish(input, &output),
+            info: builder.finish(input, &output),
         }))
     }
 }
@@ -100,12 +100,12 @@ fn wanted(data: &DataSpec) -> Vec<i64> {
 struct Sequential {
     layers: Box<dyn Layer>,
     takes_tokens: bool,
-    anatomy: Anatomy,
+    info: ModelInfo,
 }
 
 impl Model for Sequential {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        match self.anatomy.input_shape.as_slice() {
+        match self.info.input_shape.as_slice() {
             [longest] if self.takes_tokens => {
                 check_tokens("model `Sequential`", input, *longest)?;
             }
@@ -114,8 +114,8 @@ impl Model for Sequential {
         self.layers.forward(input, mode)
     }
 
-    fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    fn info(&self) -> &ModelInfo {
+        &self.info
     }
 }
 

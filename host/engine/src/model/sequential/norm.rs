@@ -59,13 +59,13 @@ impl Component<Site, Plan> for NormLayer {
         }
         Ok(match self.kind {
             NormKind::Batch => {
-                Plan::new(output, move |roster| BatchNorm::new(roster, &path, channels))
+                Plan::new(output, move |builder| BatchNorm::new(builder, &path, channels))
             }
             NormKind::Layer => {
-                Plan::new(output, move |roster| LayerNorm::new(roster, &path, &last, true))
+                Plan::new(output, move |builder| LayerNorm::new(builder, &path, &last, true))
             }
             NormKind::Group => {
-                Plan::new(output, move |roster| GroupNorm::new(roster, &path, channels, groups))
+                Plan::new(output, move |builder| GroupNorm::new(builder, &path, channels, groups))
             }
         })
     }

@@ -5,7 +5,7 @@ use tch::Tensor;
 
 use super::LAYERS;
 use crate::error::{EngineError, Result};
-use crate::model::roster::Roster;
+use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode};
 use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
@@ -33,7 +33,7 @@ impl Flow {
         Self { shape: shape.into(), tokens: None, outputs: self.outputs }
     }
 
-    /// The shape of numbers; tokens are none.
+    /// The shape of numbers; `None` for tokens.
     pub(super) fn numbers(&self) -> Check<&[i64]> {
         match self.tokens {
             None => Ok(&self.shape),
@@ -82,7 +82,7 @@ pub struct Site {
     pub(super) flow: Flow,
 }
 
-type Make = Box<dyn FnOnce(&mut Roster) -> Result<Box<dyn Layer>>>;
+type Make = Box<dyn FnOnce(&mut ParamBuilder) -> Result<Box<dyn Layer>>>;
 
 /// A layer whose shapes are known, yet to be made.
 pub struct Plan {
@@ -95,15 +95,15 @@ impl Plan {
     #[expect(clippy::unnecessary_box_returns, reason = "what a component builds is boxed")]
     pub(super) fn new<L: Layer + 'static>(
         output: Flow,
-        make: impl FnOnce(&mut Roster) -> Result<L> + 'static,
+        make: impl FnOnce(&mut ParamBuilder) -> Result<L> + 'static,
     ) -> Box<Self> {
-        let make = |roster: &mut Roster| Ok(Box::new(make(roster)?) as Box<dyn Layer>);
+        let make = |builder: &mut ParamBuilder| Ok(Box::new(make(builder)?) as Box<dyn Layer>);
         Box::new(Self { output, make: Box::new(make) })
     }
 
     /// Makes the tensors.
-    pub(super) fn make(self, roster: &mut Roster) -> Result<Box<dyn Layer>> {
-        (self.make)(roster)
+    pub(super) fn make(self, builder: &mut ParamBuilder) -> Result<Box<dyn Layer>> {
+        (self.make)(builder)
     }
 }
 
@@ -130,10 +130,10 @@ pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Pla
         flow = plan.output.clone();
         plans.push((site.path, plan));
     }
-    Ok(Plan::new(flow, |roster| {
+    Ok(Plan::new(flow, |builder| {
         let layers = plans.into_iter().map(|(path, plan)| {
-            let output = roster.layer(&path);
-            Ok((output, plan.make(roster)?))
+            let output = builder.layer(&path);
+            Ok((output, plan.make(builder)?))
         });
         Ok(Chain(layers.collect::<Result<_>>()?))
     }))

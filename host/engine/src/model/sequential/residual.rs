@@ -32,13 +32,13 @@ impl Component<Site, Plan> for ResidualLayer {
         let (before, after) = (&site.flow.shape, &inner.output.shape);
         let around = around(before, after, self.projection).map_err(Self::refuse)?;
         let path = format!("{}.projection", site.path);
-        Ok(Plan::new(inner.output.clone(), move |roster| {
-            let inner = inner.make(roster)?;
+        Ok(Plan::new(inner.output.clone(), move |builder| {
+            let inner = inner.make(builder)?;
             let around: Option<Box<dyn Layer>> = match around {
                 Around::Straight => None,
-                Around::Conv(kernel) => Some(Box::new(Conv2d::new(roster, &path, kernel)?)),
+                Around::Conv(kernel) => Some(Box::new(Conv2d::new(builder, &path, kernel)?)),
                 Around::Linear([inputs, outputs]) => {
-                    Some(Box::new(Linear::with_bias(roster, &path, inputs, outputs, false)?))
+                    Some(Box::new(Linear::with_bias(builder, &path, inputs, outputs, false)?))
                 }
             };
             Ok(Residual { inner, around })

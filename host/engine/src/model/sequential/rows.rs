@@ -28,8 +28,8 @@ impl Component<Site, Plan> for EmbeddingLayer {
         };
         let shape: Vec<i64> = [found.as_slice(), &[self.width]].concat();
         let path = site.path.clone();
-        Ok(Plan::new(site.flow.shaped(shape), move |roster| {
-            Embedding::new(roster, &path, tokens, self.width, 1.0)
+        Ok(Plan::new(site.flow.shaped(shape), move |builder| {
+            Embedding::new(builder, &path, tokens, self.width, 1.0)
         }))
     }
 }
@@ -50,8 +50,8 @@ impl Component<Site, Plan> for PositionalLayer {
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         let [places, width] = site.flow.rows().map_err(Self::refuse)?;
         let path = site.path.clone();
-        Ok(Plan::new(site.flow.clone(), move |roster| {
-            Ok(Positional(Embedding::new(roster, &path, places, width, 0.02)?))
+        Ok(Plan::new(site.flow.clone(), move |builder| {
+            Ok(Positional(Embedding::new(builder, &path, places, width, 0.02)?))
         }))
     }
 }
@@ -92,8 +92,8 @@ impl Component<Site, Plan> for AttentionLayer {
             return Err(Self::refuse(why));
         }
         let path = site.path.clone();
-        Ok(Plan::new(site.flow.clone(), move |roster| {
-            SelfAttention::new(roster, &path, width, Attention { heads, causal }, dropout)
+        Ok(Plan::new(site.flow.clone(), move |builder| {
+            SelfAttention::new(builder, &path, width, Attention { heads, causal }, dropout)
         }))
     }
 }

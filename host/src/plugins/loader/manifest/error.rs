@@ -45,7 +45,7 @@ pub enum ManifestError {
         /// The name in it.
         says: String,
     },
-    /// There is no such point.
+    /// An unknown point.
     #[error(
         "the manifest of {subject} lists an unknown point `{point}`: did you mean `{nearest}`?"
     )]
@@ -57,7 +57,7 @@ pub enum ManifestError {
         /// The point with the nearest name.
         nearest: &'static str,
     },
-    /// There is no such word.
+    /// An unknown word.
     #[error("the manifest of {subject} has {key} = `{says}`: expected {expected}")]
     Word {
         /// Whose.

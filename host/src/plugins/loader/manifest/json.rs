@@ -20,6 +20,8 @@ pub(super) struct HookJson {
     #[serde(default)]
     pub(super) every: String,
     #[serde(default)]
+    pub(super) ranks: String,
+    #[serde(default)]
     pub(super) state: bool,
     #[serde(default)]
     pub(super) mutates: Vec<String>,

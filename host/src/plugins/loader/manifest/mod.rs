@@ -10,7 +10,7 @@ pub(super) use subject::Subject;
 
 use hookrack_plugin_api::Better;
 use hookrack_plugin_api::every::Every;
-use hookrack_plugin_api::{Level, OnError, Param, Point};
+use hookrack_plugin_api::{Level, OnError, OnRanks, Param, Point};
 use json::{HookJson, MetricJson};
 use param::ParamJson;
 
@@ -31,6 +31,8 @@ pub struct HookManifest {
     pub level: Level,
     /// How often it runs when the config does not say.
     pub every: Every,
+    /// The ranks that it runs on when the config does not say.
+    pub ranks: OnRanks,
     /// Whether it saves state.
     pub has_state: bool,
     /// What it changes: `params`, `grads`, `lr`, `output`, `loss`; empty for an observer.
@@ -78,6 +80,7 @@ impl HookManifest {
         let every = of.word("every", &json.every, "a cadence such as 10it or 2ep", |text| {
             Every::parse(text).ok()
         })?;
+        let ranks = of.word("ranks", &json.ranks, "all or main", OnRanks::from_name)?;
         let has = |word: &str| json.writes.iter().any(|written| written == word);
         let names = json.writes.iter().any(|word| word.contains('/') || word.starts_with('@'));
         let names_scalars = names || !(json.writes.is_empty() || has("events"));
@@ -91,6 +94,7 @@ impl HookManifest {
             unknown_points,
             level: json.level.0,
             every: every.unwrap_or(Every::Always),
+            ranks: ranks.unwrap_or_default(),
             has_state: json.state,
             mutates: something(json.mutates),
             reads: something(json.reads),

@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for TypeVisitor {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "\"bool\", \"int\", \"float\", \"string\", \"path\", \"monitor\", \"any\", {\"one_of\": […]}, {\"list\": …} or {\"table\": […]}",
+            "\"bool\", \"int\", \"float\", \"string\", \"path\", \"monitor\", \"model\", \"any\", {\"one_of\": […]}, {\"list\": …} or {\"table\": […]}",
         )
     }
 
@@ -102,6 +102,7 @@ impl<'de> Visitor<'de> for TypeVisitor {
             "string" => ParamType::Str,
             "path" => ParamType::Path,
             "monitor" => ParamType::Monitor,
+            "model" => ParamType::Model,
             _ => ParamType::Any,
         }))
     }

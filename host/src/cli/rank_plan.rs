@@ -1,0 +1,246 @@
+//! `hookrack plan --ranks`: what each of several ranks would do, found without starting one.
+
+use crate::config::{ConfigErrors, ResolvedConfig};
+use crate::engine::data::Share;
+use crate::engine::{EngineError, NamedTensor};
+use crate::torch::TensorList;
+use crate::torch::dist::bucket_bytes;
+use crate::train::{Parts, iters_in_epoch, reducer_options};
+use serde_json::{Value as Json, json};
+
+/// What a run on several ranks comes to.
+pub(super) struct RankPlan {
+    ranks: usize,
+    batch: usize,
+    batches_per_iteration: u64,
+    micro_batches: usize,
+    iterations: u64,
+    samples: usize,
+    /// Ranks that follow each other and take the same shares.
+    shares: Vec<RankShare>,
+    /// Bytes of gradients that are reduced at once, in the order of the backward pass.
+    buckets: Vec<usize>,
+    memory: Memory,
+}
+
+/// What some ranks take of the data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct RankShare {
+    first: usize,
+    last: usize,
+    of_batch: usize,
+    of_last_batch: usize,
+    of_epoch: usize,
+}
+
+/// Bytes on each rank, whatever their number.
+struct Memory {
+    parameters: usize,
+    buffers: usize,
+    gradients: usize,
+    optimizer: usize,
+}
+
+impl RankPlan {
+    /// The plan of a run on `ranks` ranks.
+    pub(super) fn new(
+        config: &ResolvedConfig,
+        parts: &Parts,
+        ranks: usize,
+    ) -> Result<Self, ConfigErrors> {
+        let train = &parts.loaders.train;
+        let batch = *config.data.train.loading.batch_size;
+        let batches = usize::try_from(train.batches()).unwrap_or(usize::MAX);
+        let samples = train.dataset().len().min(batches.saturating_mul(batch));
+        let last_batch = samples - batches.saturating_sub(1) * batch;
+        let of_rank = |rank| {
+            let share = Share { rank, ..train.share() };
+            let (of_batch, of_last_batch) = (share.rows(batch), share.rows(last_batch));
+            let of_epoch = batches.saturating_sub(1) * of_batch + of_last_batch;
+            RankShare { first: rank, last: rank, of_batch, of_last_batch, of_epoch }
+        };
+        let refused =
+            |error: EngineError| config.refuse("model", error.to_string(), "train on one rank");
+        let engine = &parts.engine;
+        let trained: Vec<_> =
+            engine.params().iter().filter(|param| param.tensor.requires_grad()).collect();
+        Ok(Self {
+            ranks,
+            batch,
+            batches_per_iteration: config.train.accumulate_grad_batches.max(1),
+            micro_batches: config.train.accumulation,
+            iterations: iters_in_epoch(config, train),
+            samples,
+            shares: together((0..ranks).map(of_rank)),
+            buckets: buckets(&trained, config).map_err(refused)?,
+            memory: Memory {
+                parameters: bytes_of(engine.params()),
+                buffers: bytes_of(engine.buffers()),
+                gradients: bytes_of(trained),
+                optimizer: bytes_of(&engine.optimizer_state()),
+            },
+        })
+    }
+
+    /// Bytes that each rank sends, and receives, in an iteration: a ring passes each number on twice, except once around.
+    fn wire_bytes(&self) -> usize {
+        let bytes: usize = self.buckets.iter().sum();
+        2 * (self.ranks - 1) * bytes / self.ranks
+    }
+
+    /// For a person.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Self { ranks, batch, iterations, samples, .. } = self;
+        let (ranks, iterations) = (count(*ranks as u64, "rank"), count(*iterations, "iteration"));
+        let head = ["RANKS", "SAMPLES/BATCH", "IN LAST BATCH", "SAMPLES/EPOCH"];
+        let row = |[name, batch, last, epoch]: [&str; 4]| {
+            format!("{name:<12} {batch:>14} {last:>14} {epoch:>14}")
+        };
+        let shares = self.shares.iter().map(|share| {
+            let numbers = [share.of_batch, share.of_last_batch, share.of_epoch];
+            let [batch, last, epoch] = numbers.map(|number| number.to_string());
+            row([&share.name(), &batch, &last, &epoch])
+        });
+        let mut lines = vec![
+            format!("batches of {batch}, shared by {ranks}"),
+            format!("{samples} samples in {iterations} per epoch{}", self.accumulation()),
+            String::new(),
+            row(head),
+        ];
+        lines.extend(shares);
+        let wire = size(self.wire_bytes());
+        lines.extend([
+            String::new(),
+            self.gradients(),
+            format!("traffic: {wire} sent by each rank per iteration (ring all-reduce)"),
+            self.memory.line(),
+        ]);
+        lines
+    }
+
+    /// The buckets of gradients, the first few of many.
+    fn gradients(&self) -> String {
+        const SHOWN: usize = 8;
+        let total = size(self.buckets.iter().sum());
+        let said = format!("gradients: {total} in {}", count(self.buckets.len() as u64, "bucket"));
+        let sizes: Vec<_> = self.buckets.iter().take(SHOWN).map(|&bytes| size(bytes)).collect();
+        match self.buckets.len().saturating_sub(SHOWN) {
+            _ if sizes.len() == 1 => said,
+            0 => format!("{said}: {}", sizes.join(", ")),
+            more => format!("{said}: {}, and {more} more", sizes.join(", ")),
+        }
+    }
+
+    fn accumulation(&self) -> String {
+        let Self { batches_per_iteration: batches, micro_batches: micros, .. } = self;
+        let batches = (*batches > 1).then(|| format!(", {batches} batches each"));
+        let micros = (*micros > 1).then(|| format!(", each batch in {micros} micro-batches"));
+        batches.into_iter().chain(micros).collect()
+    }
+
+    /// For a program.
+    pub(super) fn json(&self) -> Json {
+        let share = |share: &RankShare| {
+            json!({
+                "first_rank": share.first,
+                "last_rank": share.last,
+                "samples_per_batch": share.of_batch,
+                "samples_in_last_batch": share.of_last_batch,
+                "samples_per_epoch": share.of_epoch,
+            })
+        };
+        let Memory { parameters, buffers, gradients, optimizer } = self.memory;
+        json!({
+            "ranks": self.ranks,
+            "batch_size": self.batch,
+            "batches_per_iteration": self.batches_per_iteration,
+            "micro_batches": self.micro_batches,
+            "iterations_per_epoch": self.iterations,
+            "samples_per_epoch": self.samples,
+            "shares": self.shares.iter().map(share).collect::<Vec<_>>(),
+            "bucket_bytes": self.buckets,
+            "wire_bytes_per_iteration": self.wire_bytes(),
+            "memory_bytes": {
+                "parameters": parameters,
+                "buffers": buffers,
+                "gradients": gradients,
+                "optimizer": optimizer,
+            },
+        })
+    }
+}
+
+impl Memory {
+    fn line(&self) -> String {
+        let Self { parameters, buffers, gradients, optimizer } = *self;
+        let total = size(parameters + buffers + gradients + optimizer);
+        let [parameters, buffers, gradients, optimizer] =
+            [parameters, buffers, gradients, optimizer].map(size);
+        format!(
+            "memory per rank: {total}, without activations and data: parameters {parameters}, buffers {buffers}, \
+             gradients {gradients}, optimizer {optimizer}"
+        )
+    }
+}
+
+impl RankShare {
+    fn name(self) -> String {
+        if self.first == self.last {
+            self.first.to_string()
+        } else {
+            format!("{}-{}", self.first, self.last)
+        }
+    }
+}
+
+/// Joins ranks that take the same.
+fn together(shares: impl Iterator<Item = RankShare>) -> Vec<RankShare> {
+    let mut all: Vec<RankShare> = Vec::new();
+    for share in shares {
+        match all.last_mut() {
+            Some(before)
+                if (RankShare { first: before.first, last: before.last, ..share }) == *before =>
+            {
+                before.last = share.last;
+            }
+            _ => all.push(share),
+        }
+    }
+    all
+}
+
+/// The reducer's buckets once it has seen a backward pass: gradients in the order in which they come, which is about the reverse of
+/// the parameters.
+fn buckets(trained: &[&NamedTensor], config: &ResolvedConfig) -> Result<Vec<usize>, EngineError> {
+    let mut list = TensorList::with_capacity(trained.len());
+    trained.iter().rev().for_each(|param| list.push(&param.tensor));
+    // In the order in which those of a forward pass would be sent: the other way round.
+    let mut bytes = bucket_bytes(&list, reducer_options(&config.distributed).buckets)?;
+    bytes.reverse();
+    Ok(bytes)
+}
+
+fn bytes_of<'a>(tensors: impl IntoIterator<Item = &'a NamedTensor>) -> usize {
+    let bytes =
+        |named: &NamedTensor| named.tensor.numel() * named.tensor.kind().elt_size_in_bytes();
+    tensors.into_iter().map(bytes).sum()
+}
+
+fn count(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
+/// A number of bytes in the largest unit that it has one of.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn size(bytes: usize) -> String {
+    const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
+    let mut shown = (bytes as f64, "B");
+    for unit in UNITS {
+        if shown.0 < 1024.0 {
+            break;
+        }
+        shown = (shown.0 / 1024.0, unit);
+    }
+    if shown.1 == "B" { format!("{bytes} B") } else { format!("{:.1} {}", shown.0, shown.1) }
+}

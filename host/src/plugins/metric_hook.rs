@@ -1,0 +1,216 @@
+//! Runs a metric as a hook: reset at the start of a pass, updated after each batch, read at the end.
+//!
+//! It has an object per phase, so that a validation in the middle of an epoch does not disturb the sums of training.
+
+use super::metric_object::MetricObject;
+use super::services::Endpoint;
+use super::state_scope::{read_under, write_under};
+use crate::context::{Context, LiveMetric};
+use crate::world::World;
+use hookrack_plugin_api::abi::{
+    HrHeader, HrScalarSink, HrStateReader, HrStateWriter, HrStatus, HrStr, METRIC_EPOCH,
+    METRIC_STEP, TrainerHandle,
+};
+use hookrack_plugin_api::{Phase, Point};
+use std::ffi::c_void;
+use std::rc::Rc;
+
+/// The points at which a metric is called in a phase: reset, update, compute.
+pub fn points_of(phase: Phase) -> [Point; 3] {
+    match phase {
+        Phase::Train => [Point::BeforeTrainEpoch, Point::AfterTrainIter, Point::AfterTrainEpoch],
+        Phase::Val => [Point::BeforeValEpoch, Point::AfterValIter, Point::AfterValEpoch],
+        Phase::Test => [Point::BeforeTestEpoch, Point::AfterTestIter, Point::AfterTestEpoch],
+        Phase::Pred => [Point::BeforePredEpoch, Point::AfterPredIter, Point::AfterPredEpoch],
+    }
+}
+
+/// A live metric, with an object for each phase.
+pub(super) struct MetricHook {
+    objects: Vec<Rc<MetricObject>>,
+    // For training on several ranks: what a single iteration gives.
+    iteration: Option<MetricObject>,
+    context: Rc<Context>,
+}
+
+/// Where the values of one `compute` go.
+struct Reading<'a> {
+    context: &'a Context,
+    object: &'a MetricObject,
+    is_step: bool,
+}
+
+impl MetricHook {
+    pub(super) fn new(context: &Rc<Context>) -> Self {
+        Self { objects: Vec::new(), iteration: None, context: Rc::clone(context) }
+    }
+
+    /// Takes the object of a phase; hooks find it in the context from now on.
+    pub(super) fn add(&mut self, object: MetricObject) {
+        let object = Rc::new(object);
+        self.context.metric_objects.borrow_mut().push(Rc::clone(&object) as Rc<dyn LiveMetric>);
+        self.objects.push(object);
+    }
+
+    /// Takes a second object of the training phase, for iterations over several ranks.
+    pub(super) fn add_iteration(&mut self, object: MetricObject) {
+        self.iteration = Some(object);
+    }
+
+    /// Does what a metric does at a point.
+    pub(super) fn on_point(&mut self, code: u32, handle: &TrainerHandle) -> HrStatus {
+        let phase = self.context.phase();
+        let Some(object) = self.objects.iter().find(|object| object.description.phase == phase)
+        else {
+            return HrStatus::OK;
+        };
+        let [reset, update, compute] = points_of(phase).map(Point::code);
+        match code {
+            code if code == reset => object.reset(),
+            code if code == update => match (self.context.world.get(), &self.iteration) {
+                (Some(world), Some(iteration)) if phase == Phase::Train => {
+                    self.update_together(object, iteration, world, handle)
+                }
+                _ => first_failure(&[
+                    // SAFETY: the object was made by this table's `create`; the handle outlives it.
+                    &|| object.call(|table, it| unsafe { (table.update)(it, handle) }),
+                    &|| self.read(object, METRIC_STEP, true),
+                ]),
+            },
+            code if code == compute => first_failure(&[&|| self.merge_ranks(object), &|| {
+                self.read(object, METRIC_EPOCH, false)
+            }]),
+            _ => HrStatus::OK,
+        }
+    }
+
+    /// Updates with an iteration over all ranks: its value, and the sums so far, are those of one process.
+    fn update_together(
+        &self,
+        object: &MetricObject,
+        iteration: &MetricObject,
+        world: &World,
+        handle: &TrainerHandle,
+    ) -> HrStatus {
+        let exchange = || {
+            let states = iteration.states(&self.context, world)?;
+            iteration.endpoint.check(iteration.reset())?;
+            iteration.merge(&self.context, &states)?;
+            object.merge(&self.context, &states)
+        };
+        first_failure(&[
+            &|| iteration.reset(),
+            // SAFETY: the object was made by this table's `create`; the handle outlives it.
+            &|| iteration.call(|table, it| unsafe { (table.update)(it, handle) }),
+            &|| object.status_of(exchange()),
+            &|| self.read(iteration, METRIC_EPOCH, true),
+        ])
+    }
+
+    /// Makes what every rank has gathered in an evaluation what all have gathered.
+    fn merge_ranks(&self, object: &MetricObject) -> HrStatus {
+        let Some(world) = self.context.world.get() else { return HrStatus::OK };
+        if object.description.phase == Phase::Train && self.iteration.is_some() {
+            return HrStatus::OK;
+        }
+        let merged = object.states(&self.context, world).and_then(|states| {
+            object.endpoint.check(object.reset())?;
+            object.merge(&self.context, &states)
+        });
+        object.status_of(merged)
+    }
+
+    fn read(&self, object: &MetricObject, scope: u32, is_step: bool) -> HrStatus {
+        let reading = Reading { context: &self.context, object, is_step };
+        let sink = HrScalarSink {
+            header: HrHeader::of::<HrScalarSink>(0),
+            sink: (&raw const reading).cast_mut().cast(),
+            put,
+        };
+        // SAFETY: the object is alive; sink and reading live until the call returns.
+        object.call(|table, it| unsafe { (table.compute)(it, scope, &raw const sink) })
+    }
+
+    /// Saves the state of each object, under its phase where there are several.
+    pub(super) fn save_state(&self, writer: &HrStateWriter) -> HrStatus {
+        let save = |object: &MetricObject, writer| {
+            // SAFETY: the object is alive, and the writer until the call returns.
+            object.call(|table, it| unsafe { (table.save_state)(it, writer) })
+        };
+        match self.objects.as_slice() {
+            [only] => save(only, writer),
+            several => first_failure_of(several, |object| {
+                write_under(writer, object.description.phase.name(), |writer| save(object, writer))
+            }),
+        }
+    }
+
+    /// Takes back what [`Self::save_state`] gave.
+    pub(super) fn load_state(&mut self, reader: &HrStateReader) -> HrStatus {
+        let load = |object: &MetricObject, reader| {
+            // SAFETY: the object is alive, and the reader until the call returns.
+            object.call(|table, it| unsafe { (table.load_state)(it, reader) })
+        };
+        match self.objects.as_slice() {
+            [only] => load(only, reader),
+            several => first_failure_of(several, |object| {
+                read_under(reader, object.description.phase.name(), |reader| load(object, reader))
+            }),
+        }
+    }
+}
+
+impl Drop for MetricHook {
+    fn drop(&mut self) {
+        let is_own = |one: &Rc<dyn LiveMetric>| {
+            self.objects.iter().any(|own| std::ptr::addr_eq(Rc::as_ptr(own), Rc::as_ptr(one)))
+        };
+        // With its place here an object loses all but the spec's own hold: it ends with the spec.
+        self.context.metric_objects.borrow_mut().retain(|one| !is_own(one));
+    }
+}
+
+/// Stops at the first error.
+fn first_failure(steps: &[&dyn Fn() -> HrStatus]) -> HrStatus {
+    first_failure_of(steps, |step| step())
+}
+
+fn first_failure_of<T>(all: &[T], call: impl Fn(&T) -> HrStatus) -> HrStatus {
+    all.iter().map(call).find(|status| *status != HrStatus::OK).unwrap_or(HrStatus::OK)
+}
+
+unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus {
+    // SAFETY: `read` made the sink, and waits; the metric lends the suffix until this returns.
+    let (reading, suffix) = unsafe { (&*sink.cast::<Reading<'_>>(), suffix.to_lossy()) };
+    Endpoint::guard_calling(|| {
+        reading.put(&suffix, value);
+        Ok(HrStatus::OK)
+    })
+}
+
+impl Reading<'_> {
+    fn put(&self, suffix: &str, value: f64) {
+        let Self { context, object, is_step } = *self;
+        let metrics = &mut context.metrics.borrow_mut();
+        let index = {
+            let events = &mut context.events.borrow_mut();
+            metrics.register(
+                object.description.phase,
+                &object.description.name,
+                suffix,
+                object.description.better,
+                events,
+            )
+        };
+        let key = if is_step {
+            let key = metrics.put_step(index, value);
+            // Of an evaluation only the whole counts.
+            (object.description.phase == Phase::Train).then_some(key)
+        } else {
+            Some(metrics.put_epoch(index, value, context.progress.get().epoch))
+        };
+        if let Some(key) = key {
+            context.put(key, value);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Where an instance's calls arrive.
+
+use super::service::{Answer, Refusal};
+use crate::context::Context;
+use crate::torch::autograd;
+use hookrack_plugin_api::abi::{HrStatus, HrStr};
+use hookrack_plugin_api::{Point, panics};
+use std::cell::{Cell, Ref, RefCell};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+thread_local! {
+    static CALLING: Cell<Option<&'static Endpoint>> = const { Cell::new(None) };
+}
+
+/// A call to an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plugins) enum Call {
+    /// There is none.
+    None,
+    /// It is being made, saved, restored or ended.
+    Life,
+    /// It is being called at a point.
+    Point(Point),
+}
+
+/// Where an instance's calls arrive.
+pub(in crate::plugins) struct Endpoint {
+    /// The instance's name.
+    pub(super) name: String,
+    /// Whether its manifest says that it mutates.
+    pub(super) may_write: bool,
+    // Whether the other ranks do not have this instance.
+    on_main_only: Cell<bool>,
+    // The call to the instance that is under way.
+    call: Cell<Call>,
+    // Where each scope that it has entered begins, and all of them as they stand before a name: `head/first/`.
+    scopes: RefCell<(Vec<usize>, String)>,
+    // Whether gradients were recorded before the call under way changed that; `None` where it has not.
+    recorded: Cell<Option<bool>>,
+    // Gone once the instance is: a call after that is refused.
+    context: RefCell<Option<Rc<Context>>>,
+    // What the plugin said about its failure.
+    error: RefCell<String>,
+    // What the host said about a refused call; lent to the plugin until its next call.
+    refusal: RefCell<String>,
+}
+
+impl Endpoint {
+    /// An endpoint for an instance. It lives as long as the process, because a plugin may keep its handle.
+    pub(in crate::plugins) fn open(
+        name: &str,
+        may_write: bool,
+        context: &Rc<Context>,
+    ) -> &'static Self {
+        Box::leak(Box::new(Self::new(name, may_write, Some(context.clone()))))
+    }
+
+    fn new(name: &str, may_write: bool, context: Option<Rc<Context>>) -> Self {
+        Self {
+            name: name.to_owned(),
+            may_write,
+            on_main_only: Cell::new(false),
+            call: Cell::new(Call::None),
+            scopes: RefCell::default(),
+            recorded: Cell::new(None),
+            context: RefCell::new(context),
+            error: RefCell::default(),
+            refusal: RefCell::default(),
+        }
+    }
+
+    /// The endpoint behind a handle.
+    ///
+    /// # Safety
+    /// `host` is the pointer of a handle that `handle_for` made.
+    pub(in crate::plugins) unsafe fn of<'a>(host: *mut c_void) -> &'a Self {
+        // SAFETY: such a pointer leads to an endpoint that was leaked.
+        unsafe { &*host.cast::<Self>() }
+    }
+
+    /// Makes a call to this endpoint's instance. What it logs meanwhile goes under its name, and what was said in an earlier
+    /// call is forgotten.
+    #[inline]
+    pub(in crate::plugins) fn during<T>(&'static self, call: Call, body: impl FnOnce() -> T) -> T {
+        let before = (CALLING.replace(Some(self)), self.call.replace(call));
+        self.error.borrow_mut().clear();
+        self.refusal.borrow_mut().clear();
+        let result = body();
+        CALLING.set(before.0);
+        self.call.set(before.1);
+        if let Some(recorded) = self.recorded.take() {
+            autograd::set_recording(recorded);
+        }
+        result
+    }
+
+    /// The endpoint of the instance that this thread is calling.
+    pub(in crate::plugins) fn calling() -> Option<&'static Self> {
+        CALLING.get()
+    }
+
+    /// Whether the instance is being called.
+    pub(in crate::plugins) fn is_called(&self) -> bool {
+        self.call.get() != Call::None
+    }
+
+    /// Whether the other ranks do not have this instance.
+    pub(super) fn is_on_main_only(&self) -> bool {
+        self.on_main_only.get()
+    }
+
+    /// Notes that the other ranks do not have this instance.
+    pub(in crate::plugins) fn stay_on_main(&self) {
+        self.on_main_only.set(true);
+    }
+
+    /// The point that the instance is being called at.
+    pub(super) fn point(&self) -> Option<Point> {
+        match self.call.get() {
+            Call::Point(point) => Some(point),
+            Call::None | Call::Life => None,
+        }
+    }
+
+    /// Sets whether gradients are recorded until the current call returns, and returns the previous mode.
+    pub(super) fn set_recording(&self, on: bool) -> bool {
+        let was = autograd::set_recording(on);
+        if self.recorded.get().is_none() {
+            self.recorded.set(Some(was));
+        }
+        was
+    }
+
+    /// The instance's name.
+    pub(in crate::plugins) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What stands before the names that the instance gives.
+    pub(super) fn scope(&self) -> Ref<'_, str> {
+        Ref::map(self.scopes.borrow(), |(_, prefix)| prefix.as_str())
+    }
+
+    /// Enters a scope of names.
+    pub(super) fn enter_scope(&self, name: &str) {
+        let (starts, prefix) = &mut *self.scopes.borrow_mut();
+        starts.push(prefix.len());
+        prefix.push_str(name);
+        prefix.push('/');
+    }
+
+    /// Leaves the scope that was entered last; false where there is none.
+    pub(super) fn leave_scope(&self) -> bool {
+        let (starts, prefix) = &mut *self.scopes.borrow_mut();
+        let start = starts.pop();
+        prefix.truncate(start.unwrap_or(0));
+        start.is_some()
+    }
+
+    /// Lets go of the run.
+    pub(in crate::plugins) fn close(&self) {
+        self.context.borrow_mut().take();
+    }
+
+    /// What the plugin said about its last failure; where it said nothing, what the host last refused it.
+    pub(in crate::plugins) fn take_error(&self) -> String {
+        let error = std::mem::take(&mut *self.error.borrow_mut());
+        let refusal = self.refusal.borrow();
+        match (error.is_empty(), refusal.is_empty()) {
+            (false, _) => error,
+            (true, false) => format!("{refusal} (the hook gave no reason)"),
+            (true, true) => "it gave no reason".to_owned(),
+        }
+    }
+
+    /// A status of the plugin's as a result.
+    pub(in crate::plugins) fn check(&self, status: HrStatus) -> Result<(), String> {
+        if status == HrStatus::OK { Ok(()) } else { Err(self.take_error()) }
+    }
+
+    /// Takes the plugin's words about its failure.
+    pub(in crate::plugins) fn set_error(&self, message: &str) {
+        message.clone_into(&mut self.error.borrow_mut());
+    }
+
+    /// The host's words about the last refused call.
+    pub(in crate::plugins) fn refusal(&self) -> HrStr {
+        HrStr::new(&self.refusal.borrow())
+    }
+
+    /// Answers a call: an error becomes a status, its text waits for `last_error`.
+    pub(super) fn answer<A: Answer>(
+        &self,
+        body: impl FnOnce(&Context) -> Result<A, Refusal>,
+    ) -> HrStatus {
+        self.guard(|| {
+            let context = self.context.borrow();
+            let context = context.as_ref().ok_or("the run that this handle belongs to is over")?;
+            body(context).map(Answer::status).map_err(Refusal::into_text)
+        })
+    }
+
+    /// Answers a call that does not need the run. A panic in the host is returned as an error: it must not leave
+    /// a C function.
+    pub(in crate::plugins) fn guard(
+        &self,
+        body: impl FnOnce() -> Result<HrStatus, String>,
+    ) -> HrStatus {
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(status)) => status,
+            Ok(Err(why)) => self.refuse(why),
+            Err(payload) => {
+                let words = panics::describe(payload.as_ref());
+                self.refuse(format!("the host {words}: a bug in hookrack, please report it"))
+            }
+        }
+    }
+
+    /// As [`Self::guard`] on behalf of the instance that is being called, for functions that are not given a handle.
+    pub(in crate::plugins) fn guard_calling(
+        body: impl FnOnce() -> Result<HrStatus, String>,
+    ) -> HrStatus {
+        match Self::calling() {
+            Some(endpoint) => endpoint.guard(body),
+            None => catch_unwind(AssertUnwindSafe(body))
+                .map_or(HrStatus::ERROR, |answer| answer.unwrap_or(HrStatus::ERROR)),
+        }
+    }
+
+    fn refuse(&self, why: String) -> HrStatus {
+        *self.refusal.borrow_mut() = why;
+        HrStatus::ERROR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(name: &str) -> &'static Endpoint {
+        Box::leak(Box::new(Endpoint::new(name, false, None)))
+    }
+
+    #[test]
+    fn a_panic_of_the_host_is_the_error_of_the_hook_that_called() {
+        let endpoint = endpoint("hook");
+        let status = endpoint.during(Call::Life, || endpoint.guard(|| panic!("index 7 of 3")));
+        assert_eq!(status, HrStatus::ERROR);
+        let said = endpoint.take_error();
+        assert!(said.contains("the host panicked") && said.contains("index 7 of 3"), "{said}");
+        let status =
+            endpoint.during(Call::Life, || Endpoint::guard_calling(|| panic!("in a sink")));
+        assert_eq!(status, HrStatus::ERROR);
+        assert!(endpoint.take_error().contains("in a sink"));
+    }
+
+    #[test]
+    fn the_error_of_one_call_does_not_explain_a_failure_of_the_next() {
+        let endpoint = endpoint("hook");
+        endpoint.during(Call::Life, || endpoint.guard(|| Err("no such tensor".to_owned())));
+        assert!(endpoint.take_error().starts_with("no such tensor"));
+        endpoint.during(Call::Life, || {});
+        assert_eq!(endpoint.take_error(), "it gave no reason");
+    }
+
+    #[test]
+    fn a_call_within_a_call_speaks_for_itself_and_gives_the_word_back() {
+        let (outer, inner) = (endpoint("outer"), endpoint("inner"));
+        let calling = || Endpoint::calling().map(Endpoint::name);
+        outer.during(Call::Point(Point::OnOptimizerStep), || {
+            inner.during(Call::Life, || assert_eq!(calling(), Some("inner")));
+            assert_eq!((calling(), outer.point()), (Some("outer"), Some(Point::OnOptimizerStep)));
+            assert!(outer.is_called() && !inner.is_called());
+        });
+        assert_eq!((calling(), outer.is_called()), (None, false));
+    }
+}

@@ -1,0 +1,141 @@
+//! Collectives, for plugins.
+
+use super::endpoint::Endpoint;
+use super::service::{Refusal, lent_mut, service};
+use crate::context::{Context, Lease};
+use crate::torch::TorchError;
+use crate::torch::autograd::GradMode;
+use crate::torch::dist::{Group, Reduction};
+use hookrack_plugin_api::Point;
+use hookrack_plugin_api::abi::{
+    HrHeader, HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable,
+};
+use std::ffi::c_void;
+use tch::Tensor;
+
+/// The host's table of collectives.
+pub(super) static TABLE: RankTable = RankTable {
+    header: HrHeader::of::<RankTable>(0),
+    all_reduce_numbers,
+    all_reduce,
+    broadcast,
+    all_gather,
+    barrier,
+};
+
+/// Runs a collective where all ranks are. A single process has nothing to do.
+fn together(
+    endpoint: &Endpoint,
+    context: &Context,
+    act: impl FnOnce(&Group) -> Result<(), TorchError>,
+) -> Result<(), Refusal> {
+    let Some(world) = context.world.get() else { return Ok(()) };
+    check_place(endpoint)?;
+    let _mode = GradMode::set(false);
+    let done = world.for_hooks(act);
+    done.map_err(|error| {
+        let text = if error.is_of_peers() { world.name_failure(&error) } else { error.to_string() };
+        text.into()
+    })
+}
+
+/// Refuses where another rank may never arrive.
+fn check_place(endpoint: &Endpoint) -> Result<(), Refusal> {
+    use Point as P;
+    if endpoint.is_on_main_only() {
+        return Err("a collective in a hook that runs on the main rank only: the other ranks would not arrive; give the hook \
+                    ranks = \"all\""
+            .into());
+    }
+    match endpoint.point() {
+        Some(
+            point @ (P::BeforeEvalIter
+            | P::BeforeValIter
+            | P::BeforeTestIter
+            | P::BeforePredIter
+            | P::OnValForward
+            | P::OnPredForward
+            | P::AfterValIter
+            | P::AfterTestIter
+            | P::AfterEvalIter
+            | P::AfterPredIter),
+        ) => Err(format!(
+            "a collective at {point}: a rank may have one batch less than another; gather at the end of the epoch"
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+fn reduction(code: u32) -> Result<Reduction, Refusal> {
+    match code {
+        REDUCE_SUM => Ok(Reduction::Sum),
+        REDUCE_MAX => Ok(Reduction::Max),
+        REDUCE_MIN => Ok(Reduction::Min),
+        other => Err(format!("{other} is not a reduction").into()),
+    }
+}
+
+fn tensor_of(context: &Context, tensor: HrTensor) -> Result<Tensor, Refusal> {
+    Ok(context.arena.borrow().tensor(tensor)?.shallow_clone())
+}
+
+unsafe extern "C" fn all_reduce_numbers(
+    host: *mut c_void,
+    numbers: *mut f64,
+    count: usize,
+    code: u32,
+) -> HrStatus {
+    service!(host, |context, endpoint| {
+        let reduction = reduction(code)?;
+        // SAFETY: the caller lends so many numbers until this returns, and reads them afterwards.
+        let numbers = unsafe { lent_mut(numbers, count) };
+        together(endpoint, context, |group| {
+            let tensor = Tensor::f_from_slice(numbers)?;
+            group.all_reduce(&tensor, reduction)?;
+            Ok(tensor.f_copy_data(numbers, count)?)
+        })
+    })
+}
+
+unsafe extern "C" fn all_reduce(host: *mut c_void, tensor: HrTensor, code: u32) -> HrStatus {
+    service!(host, |context, endpoint| {
+        let (reduction, tensor) = (reduction(code)?, tensor_of(context, tensor)?);
+        together(endpoint, context, |group| group.all_reduce(&tensor, reduction))
+    })
+}
+
+unsafe extern "C" fn broadcast(host: *mut c_void, tensor: HrTensor, root: u32) -> HrStatus {
+    service!(host, |context, endpoint| {
+        let world = context.progress.get().world;
+        if root >= world {
+            return Err(format!("rank {root} does not exist: the run has {world}").into());
+        }
+        let tensor = tensor_of(context, tensor)?;
+        together(endpoint, context, |group| group.broadcast(&tensor, root as usize))
+    })
+}
+
+unsafe extern "C" fn all_gather(
+    host: *mut c_void,
+    tensor: HrTensor,
+    out: *mut HrTensor,
+) -> HrStatus {
+    service!(host, out(out), |context, endpoint| {
+        let tensor = tensor_of(context, tensor)?;
+        let mut gathered = None;
+        together(endpoint, context, |group| {
+            gathered = Some(group.all_gather(&tensor)?);
+            Ok(())
+        })?;
+        let gathered = match gathered {
+            Some(gathered) => gathered,
+            None => Tensor::f_stack(&[tensor.f_detach()?], 0)?,
+        };
+        Ok(context.arena.borrow_mut().insert(gathered, Lease::Owned))
+    })
+}
+
+unsafe extern "C" fn barrier(host: *mut c_void) -> HrStatus {
+    service!(host, |context, endpoint| together(endpoint, context, Group::barrier))
+}

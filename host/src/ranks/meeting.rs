@@ -1,0 +1,64 @@
+//! Where the ranks meet, if the launcher does not say: a host and a port that each rank finds by itself.
+
+use super::variables::Variables;
+use super::{RanksError, Source, node_list};
+use std::net::Ipv4Addr;
+
+/// The port without a job to derive it from: torchrun's.
+pub(super) const DEFAULT_PORT: u16 = 29500;
+
+/// The ranks of a launcher that tells no address.
+pub(super) struct Meeting<'a> {
+    pub(super) source: Source,
+    pub(super) world: usize,
+    pub(super) local_world: usize,
+    /// What the ranks of this job have in common and those of others do not.
+    pub(super) job: Option<&'a str>,
+}
+
+impl Meeting<'_> {
+    /// The address of rank 0: the one that is set, this machine, or the first one of SLURM's list.
+    pub(super) fn address(&self, variables: &Variables<'_>) -> Result<String, RanksError> {
+        if let Some(address) = variables.text("MASTER_ADDR") {
+            return Ok(address);
+        }
+        if self.local_world == self.world {
+            return Ok(Ipv4Addr::LOCALHOST.to_string());
+        }
+        let (from, world) = (self.source, self.world);
+        let nodes = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"];
+        // The list of the step by which an `mpirun` starts its helpers may lack this machine.
+        let nodes = if from == Source::Slurm { &nodes[..] } else { &nodes[1..] };
+        let (variable, list) =
+            variables.first(nodes).ok_or(RanksError::NoAddress { from, world })?;
+        node_list::first(&list).map_err(|why| RanksError::List { variable, value: list, why })
+    }
+
+    /// The port: the one that is set, or one derived from the job, so that two jobs of a machine have two.
+    pub(super) fn port(&self, variables: &Variables<'_>) -> Result<u16, RanksError> {
+        let port = variables.number("MASTER_PORT")?;
+        Ok(port.unwrap_or_else(|| self.job.map_or(DEFAULT_PORT, derived)))
+    }
+}
+
+/// A port below those that the system gives to clients.
+fn derived(job: &str) -> u16 {
+    // FNV-1a: the same on every machine and in every build.
+    let hash = job.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    15_000 + u16::try_from(hash % 15_000).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn jobs_have_ports_of_their_own_below_the_ephemeral_ones() {
+        let ports: BTreeSet<u16> = (0..100).map(|job| derived(&format!("{job}.0"))).collect();
+        assert!(ports.len() > 95, "{ports:?}");
+        assert!(ports.iter().all(|port| (15_000..30_000).contains(port)));
+    }
+}

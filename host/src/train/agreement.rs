@@ -1,0 +1,118 @@
+//! What the ranks of a run agree on at its boundaries: whether to stop, save or validate, and which signal came. No rank then waits for
+//! one that has left.
+
+use super::error::TrainError;
+use super::fit::{Result, Trainer};
+use super::interrupt::Signal;
+use crate::engine::EngineError;
+use crate::torch::TorchError;
+use crate::world::World;
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+
+/// What the hooks of a rank have requested.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    stop: Option<(String, String)>,
+    savers: Vec<String>,
+    validate: bool,
+}
+
+impl Trainer {
+    fn world(&self) -> Option<Rc<World>> {
+        self.context.world.get().map(Rc::clone)
+    }
+
+    /// The signal that ends the run: of several ranks, once all know of it.
+    pub(super) fn signal(&self) -> Option<Signal> {
+        if self.context.world.get().is_some() { self.agreed } else { self.interrupt.received() }
+    }
+
+    /// Makes the requests and signals of any rank those of all.
+    pub(super) fn agree(&mut self) -> Result<()> {
+        let Some(world) = self.world() else { return Ok(()) };
+        self.heed_limits();
+        let asked = self.asked();
+        let flags = [asked.stop.is_some(), !asked.savers.is_empty(), asked.validate].map(i64::from);
+        let [stop, save, validate] = flags;
+        let signal = self.interrupt.received().map_or(0, Signal::code);
+        let agreed = world.agree([signal, stop, -stop, save, -save, validate, -validate]);
+        let [signal, most @ ..] = self.collective(agreed)?;
+        self.agreed = Signal::from_code(signal);
+        let is_same = most.chunks(2).all(|pair| pair[0] == -pair[1]);
+        if is_same { Ok(()) } else { self.merge_requests(&world, &asked) }
+    }
+
+    /// Makes a signal that came to any rank one of all.
+    pub(super) fn agree_on_signals(&mut self) -> Result<()> {
+        let Some(world) = self.world() else { return Ok(()) };
+        let agreed = world.agree([self.interrupt.received().map_or(0, Signal::code)]);
+        let [signal] = self.collective(agreed)?;
+        self.agreed = Signal::from_code(signal);
+        Ok(())
+    }
+
+    fn asked(&self) -> Asked {
+        let requests = self.context.requests.borrow();
+        Asked {
+            stop: requests.stopped().map(|stop| (stop.who.clone(), stop.why.clone())),
+            savers: requests.savers().to_vec(),
+            validate: requests.validate,
+        }
+    }
+
+    fn merge_requests(&mut self, world: &World, asked: &Asked) -> Result<()> {
+        let own = serde_json::to_vec(asked).unwrap_or_default();
+        let all = self.collective(world.exchange(&own))?;
+        let mut requests = self.context.requests.borrow_mut();
+        for (rank, bytes) in all.iter().enumerate() {
+            let Ok(asked) = serde_json::from_slice::<Asked>(bytes) else { continue };
+            if let Some((who, why)) = asked.stop {
+                let why = if rank == world.ranks().rank {
+                    why
+                } else {
+                    format!("{why} (on rank {rank})")
+                };
+                requests.stop(&who, &why);
+            }
+            asked.savers.iter().for_each(|who| requests.save(who));
+            requests.validate |= asked.validate;
+        }
+        Ok(())
+    }
+
+    /// Adds the position to an error of a collective.
+    fn collective<T>(&self, result: std::result::Result<T, TorchError>) -> Result<T> {
+        self.locate(result.map_err(EngineError::from))
+    }
+
+    /// Finds out whether another rank is to blame for an error, and tells the others of one that is this rank's own. This rank
+    /// leaves them: whoever waits for it fails now, not at the timeout.
+    pub(super) fn blame(&mut self, error: TrainError) -> TrainError {
+        let Some(world) = self.world() else { return error };
+        let of_torch = match &error {
+            TrainError::Step { why: EngineError::Torch(why), .. } => Some(why.clone()),
+            // A role passes on what the engine said.
+            TrainError::Hook(error) if error.point.is_role() => {
+                Some(TorchError::new(&error.message))
+            }
+            _ => None,
+        };
+        let error = if let Some(why) = of_torch.filter(TorchError::is_of_peers) {
+            TrainError::Rank(world.name_failure(&why))
+        } else {
+            world.tell_failure(&error.to_string());
+            error
+        };
+        self.context.engine.borrow_mut().part();
+        world.part();
+        error
+    }
+
+    /// Ends the run with the others, or without them.
+    pub(super) fn part(&mut self, is_well: bool) {
+        let Some(world) = self.world() else { return };
+        self.context.engine.borrow_mut().part();
+        if is_well { world.finish() } else { world.leave() }
+    }
+}

@@ -1,0 +1,120 @@
+//! The places in the loop where requested validations and checkpoints happen.
+
+use super::brackets::first_failure;
+use super::capture::pairs;
+use super::fit::{Result, Trainer};
+use super::loaders::Split;
+use crate::run::checkpoint::Snapshot;
+use crate::run::{RunDir, safetensors_file};
+use hookrack_plugin_api::Point as P;
+
+impl Trainer {
+    /// Validates, if requested and if there is validation data. One that a signal cuts short stays requested:
+    /// the resumed run repeats it.
+    pub(super) fn validate_if_asked(&mut self) -> Result<()> {
+        let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
+        if asked && self.loaders.val.is_some() {
+            let is_whole = self.pass(Split::Val)?;
+            self.context.requests.borrow_mut().validate = !is_whole;
+        }
+        Ok(())
+    }
+
+    /// Validates after an iteration, if requested. In the last one of an epoch it waits for the end of the epoch:
+    /// where a validation is due by iteration and by epoch at once, it is one.
+    pub(super) fn validate_within_epoch(&mut self) -> Result<()> {
+        if self.closes_epoch() { Ok(()) } else { self.validate_if_asked() }
+    }
+
+    /// Writes a checkpoint, if requested and if the run has a directory; fails if the previous one could not be written.
+    pub(super) fn save_if_asked(&mut self) -> Result<()> {
+        self.background.poll()?;
+        self.reserve_memory()?;
+        self.heed_save_at();
+        let requests = self.context.requests.borrow();
+        // A validation that is still asked for comes first. After one that was cut short the run ends, and saves what is
+        // still to be done.
+        let due = !requests.savers().is_empty() && !requests.validate;
+        drop(requests);
+        if due {
+            self.save()?;
+        }
+        self.look();
+        Ok(())
+    }
+
+    /// Allocates memory for the first copy of model, optimizer and hooks' tensors in advance, if a hook writes checkpoints.
+    /// Hooks are not asked what they will save: it is at most what they keep.
+    fn reserve_memory(&mut self) -> Result<()> {
+        let is_wanted = self.run.is_some()
+            && self.keeps_checkpoints
+            && !self.context.requests.borrow().rules().is_empty();
+        let arena = self.context.arena.borrow();
+        if !is_wanted || !self.background.wants_reserve(arena.owned_len()) {
+            return Ok(());
+        }
+        let engine = self.context.engine.borrow();
+        let sizes = vec![
+            safetensors_file::size(&pairs(engine.model_state()))?,
+            safetensors_file::size(&pairs(engine.optimizer_state()))?,
+            safetensors_file::room_for(arena.owned()),
+        ];
+        self.background.reserve(arena.owned_len(), sizes);
+        Ok(())
+    }
+
+    /// A run that ends early writes a checkpoint, unless it has just written one.
+    pub(super) fn save_when_cut_short(&mut self) -> Result<()> {
+        let iter = self.context.progress.get().iter;
+        let is_saved = iter == 0 || self.saved_at == Some(iter);
+        if self.is_stopping() && !is_saved { self.save() } else { Ok(()) }
+    }
+
+    /// Waits for a checkpoint that is still being written. The first error of the run is never masked.
+    pub(super) fn finish_saving(&mut self, outcome: Result<()>) -> Result<()> {
+        first_failure(outcome, self.background.wait())
+    }
+
+    /// Writes no checkpoint from now on. Hooks still save their state, and the points around it still fire.
+    pub fn keep_no_checkpoints(&mut self) {
+        self.keeps_checkpoints = false;
+    }
+
+    /// Takes a copy of everything, which a thread writes in the background. The step waits for the copy only, and
+    /// for the checkpoint before where that is not written yet.
+    fn save(&mut self) -> Result<()> {
+        let rng = self.random_states()?;
+        let Some(folder) = self.run.as_ref().map(RunDir::checkpoints) else {
+            return self.leave_saving_to_main();
+        };
+        self.fire(P::BeforeSaveCheckpoint)?;
+        self.background.wait()?;
+        // What waits to be written is in no checkpoint; where the writers stand is.
+        self.context.write_media()?;
+        let checkpoint = self.capture(rng)?;
+        let iter = checkpoint.facts.position.iter;
+        let asked_by = self.context.requests.borrow_mut().take_savers(iter);
+        self.saved_at = Some(iter);
+        if !self.keeps_checkpoints {
+            return self.fire(P::AfterSaveCheckpoint);
+        }
+        let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
+        let rules = self.context.requests.borrow().rules().to_vec();
+        let files = self.context.writers.borrow().files()?;
+        self.background.begin(&folder, snapshot, rules, files)?;
+        self.fire(P::AfterSaveCheckpoint)
+    }
+
+    /// Rank 0 writes; the hooks of the others hear of it. A run without a directory writes none.
+    fn leave_saving_to_main(&mut self) -> Result<()> {
+        if self.context.world.get().is_none() {
+            self.context.requests.borrow_mut().take_savers(0);
+            return Ok(());
+        }
+        self.fire(P::BeforeSaveCheckpoint)?;
+        let iter = self.context.progress.get().iter;
+        self.context.requests.borrow_mut().take_savers(iter);
+        self.saved_at = Some(iter);
+        self.fire(P::AfterSaveCheckpoint)
+    }
+}

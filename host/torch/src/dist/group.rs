@@ -1,0 +1,223 @@
+//! A process group: ranks that call the same collectives in the same order.
+
+use std::ffi::c_int;
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use tch::{Kind, Tensor};
+
+use super::store::{Store, millis};
+use super::{c_string, ffi, take_bytes};
+use crate::error::check;
+use crate::{Result, TorchError};
+
+/// What carries the tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// TCP, for tensors on the CPU.
+    Gloo,
+    /// NVIDIA's library, for tensors on CUDA devices; those on the CPU go by Gloo. Untested: no machine had one.
+    Nccl,
+}
+
+/// How the tensors of all ranks become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their sum.
+    Sum,
+    /// Their element-wise maximum.
+    Max,
+    /// Their element-wise minimum.
+    Min,
+}
+
+/// A process group. Every rank must call the same collectives in the same order; one that does not arrive within the
+/// timeout fails the call on all others, and the group with it.
+#[derive(Debug)]
+pub struct Group {
+    raw: NonNull<ffi::RawGroup>,
+    rank: usize,
+    world: usize,
+}
+
+// SAFETY: owned alone; libtorch's process groups are not bound to a thread.
+unsafe impl Send for Group {}
+
+impl Group {
+    /// Joins the group of this name. All ranks meet in the store; `host` is the address by which others reach this one
+    /// (empty: that of the machine's own name).
+    ///
+    /// # Errors
+    /// Not all ranks come within the timeout, or the address is not one of this machine.
+    pub fn join(
+        store: &Store,
+        (rank, world): (usize, usize),
+        name: &str,
+        host: &str,
+        backend: Backend,
+        timeout: Duration,
+    ) -> Result<Self> {
+        let below = store.below(name)?;
+        let (name, host) = (c_string(name)?, c_string(host)?);
+        let mut raw = ptr::null_mut();
+        // SAFETY: store and texts live through the call; `raw` is written on success.
+        unsafe {
+            check(ffi::hrt_group_new(
+                below.as_raw(),
+                number(rank)?,
+                number(world)?,
+                name.as_ptr(),
+                host.as_ptr(),
+                backend == Backend::Nccl,
+                millis(timeout),
+                &raw mut raw,
+            ))?;
+        }
+        let raw = NonNull::new(raw)
+            .ok_or_else(|| TorchError::new("a group was made but not handed over"))?;
+        Ok(Self { raw, rank, world })
+    }
+
+    /// The number of this process.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of processes.
+    pub fn world(&self) -> usize {
+        self.world
+    }
+
+    /// Replaces `tensor` by the reduction over all ranks, in the background: it must not be touched before
+    /// [`Pending::wait`].
+    ///
+    /// # Errors
+    /// The group has failed before.
+    pub fn all_reduce_start(&self, tensor: &Tensor, reduction: Reduction) -> Result<Pending> {
+        let op = match reduction {
+            Reduction::Sum => 0,
+            Reduction::Max => 1,
+            Reduction::Min => 2,
+        };
+        let mut raw = ptr::null_mut();
+        // SAFETY: group and tensor live through the call; libtorch holds the tensor until the work is done.
+        unsafe {
+            check(ffi::hrt_all_reduce_start(self.raw.as_ptr(), tensor.as_ptr(), op, &raw mut raw))?;
+        }
+        Ok(Pending { raw: NonNull::new(raw) })
+    }
+
+    /// Replaces `tensor` by the reduction over all ranks.
+    ///
+    /// # Errors
+    /// A rank is gone, or does not come within the timeout.
+    pub fn all_reduce(&self, tensor: &Tensor, reduction: Reduction) -> Result<()> {
+        self.all_reduce_start(tensor, reduction)?.wait()
+    }
+
+    /// Replaces `tensor` by that of rank `root`.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    pub fn broadcast(&self, tensor: &Tensor, root: usize) -> Result<()> {
+        // SAFETY: group and tensor live through the call, which waits.
+        unsafe { check(ffi::hrt_broadcast(self.raw.as_ptr(), tensor.as_ptr(), number(root)?)) }
+    }
+
+    /// The tensors of all ranks, which have the same shape, stacked in a new first dimension in the order of ranks.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    pub fn all_gather(&self, tensor: &Tensor) -> Result<Tensor> {
+        let mut shape = tensor.size();
+        shape.insert(0, i64::try_from(self.world).unwrap_or(i64::MAX));
+        // libtorch concatenates in the first dimension.
+        let own = tensor.f_contiguous()?.f_view([-1])?;
+        let room = [own.size1()? * shape[0]];
+        let out = Tensor::f_empty(room, (own.kind(), own.device()))?;
+        // SAFETY: group and tensors live through the call, which waits.
+        unsafe { check(ffi::hrt_all_gather(self.raw.as_ptr(), out.as_ptr(), own.as_ptr()))? };
+        Ok(out.f_view(shape.as_slice())?)
+    }
+
+    /// The bytes of every rank, in the order of ranks; they may differ in length.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    pub fn all_gather_bytes(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+        let lengths: Vec<i64> =
+            Vec::try_from(self.all_gather(&Tensor::from_slice(&[length]))?.f_flatten(0, -1)?)?;
+        let longest = lengths.iter().copied().max().unwrap_or(0).max(1);
+        let padded = Tensor::f_zeros([longest], (Kind::Uint8, tch::Device::Cpu))?;
+        padded.f_narrow(0, 0, length)?.f_copy_(&Tensor::f_from_slice(bytes)?)?;
+        let rows = self.all_gather(&padded)?;
+        let row = |(rank, length): (usize, &i64)| -> Result<Vec<u8>> {
+            let rank = i64::try_from(rank).unwrap_or(i64::MAX);
+            Ok(Vec::try_from(rows.f_select(0, rank)?.f_narrow(0, 0, *length)?)?)
+        };
+        lengths.iter().enumerate().map(row).collect()
+    }
+
+    /// Waits until every rank is here.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    pub fn barrier(&self) -> Result<()> {
+        // SAFETY: the group lives through the call.
+        unsafe { check(ffi::hrt_barrier(self.raw.as_ptr())) }
+    }
+
+    pub(super) fn as_raw(&self) -> *mut ffi::RawGroup {
+        self.raw.as_ptr()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // SAFETY: owned alone, and not freed before.
+        unsafe { ffi::hrt_group_free(self.raw.as_ptr()) };
+    }
+}
+
+/// A collective that runs in the background.
+#[derive(Debug)]
+#[must_use = "the tensor has its value after `wait`"]
+pub struct Pending {
+    raw: Option<NonNull<ffi::RawWork>>,
+}
+
+impl Pending {
+    /// Waits until it is done.
+    ///
+    /// # Errors
+    /// A rank is gone, or does not come within the timeout.
+    pub fn wait(mut self) -> Result<()> {
+        // SAFETY: not waited for before: it is taken out.
+        self.raw.take().map_or(Ok(()), |raw| unsafe { check(ffi::hrt_work_wait(raw.as_ptr())) })
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(raw) = self.raw.take() {
+            // SAFETY: not waited for, so still held.
+            unsafe { ffi::hrt_work_free(raw.as_ptr()) };
+        }
+    }
+}
+
+/// The last collectives of this process and how far each came, as JSON: libtorch's flight recorder.
+///
+/// # Errors
+/// libtorch has none.
+pub fn flight_record() -> Result<Vec<u8>> {
+    let mut record = Vec::new();
+    // SAFETY: `record` is what `take_bytes` expects.
+    unsafe { check(ffi::hrt_flight_record(take_bytes, (&raw mut record).cast()))? };
+    Ok(record)
+}
+
+fn number(count: usize) -> Result<c_int> {
+    c_int::try_from(count).map_err(|_| TorchError::new(&format!("{count} ranks are too many")))
+}

@@ -1,0 +1,31 @@
+//! Several processes: libtorch's own c10d. A [`Store`] for notes, a [`Group`] for collectives, a [`Reducer`] for gradients.
+
+mod ffi;
+mod group;
+mod reducer;
+mod store;
+
+pub use group::{Backend, Group, Pending, Reduction, flight_record};
+pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
+pub use store::{Address, Store};
+
+use std::ffi::{CString, c_void};
+
+use crate::{Result, TorchError};
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| TorchError::new(&format!("{text:?} holds a zero byte")))
+}
+
+/// Copies bytes that the shim lends into the vector behind `taker`.
+unsafe extern "C" fn take_bytes(taker: *mut c_void, bytes: *const u8, length: usize) {
+    // SAFETY: the taker is the vector that the call was given, borrowed alone until the call returns.
+    let out = unsafe { &mut *taker.cast::<Vec<u8>>() };
+    if length > 0 {
+        // SAFETY: the shim lends so many bytes until this returns.
+        out.extend_from_slice(unsafe { std::slice::from_raw_parts(bytes, length) });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Two ranks are two threads here: libtorch does not mind.
+
+use super::*;
+use crate::TensorList;
+use crate::autograd;
+use std::net::TcpListener;
+use std::time::Duration;
+use tch::{Device, Kind, Tensor};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Runs `body` on two ranks, and returns what each gave.
+fn on_two_ranks<T: Send>(body: impl Fn(Store, Group) -> T + Sync) -> [T; 2] {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let rank = |rank: usize| {
+        let address = Address { host: "127.0.0.1", port };
+        let store = Store::connect(address, rank == 0, TIMEOUT).unwrap();
+        let group =
+            Group::join(&store, (rank, 2), "test", "127.0.0.1", Backend::Gloo, TIMEOUT).unwrap();
+        body(store, group)
+    };
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| rank(1));
+        [rank(0), second.join().unwrap()]
+    })
+}
+
+fn number(rank: usize) -> f64 {
+    f64::from(u32::try_from(rank).unwrap())
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    Vec::try_from(tensor.to_kind(Kind::Double).flatten(0, -1)).unwrap()
+}
+
+#[test]
+fn the_store_carries_bytes_from_rank_to_rank() {
+    let got = on_two_ranks(|store, group| {
+        store
+            .set(&format!("name/{}", group.rank()), &[7, u8::try_from(group.rank()).unwrap(), 0])
+            .unwrap();
+        assert_eq!(store.get("nobody set this").unwrap(), None);
+        let other = store.wait_for(&format!("name/{}", 1 - group.rank()), TIMEOUT).unwrap();
+        group.barrier().unwrap();
+        other
+    });
+    assert_eq!(got, [vec![7, 1, 0], vec![7, 0, 0]]);
+}
+
+#[test]
+fn a_key_that_nobody_sets_is_an_error_after_the_timeout() {
+    on_two_ranks(|store, group| {
+        assert!(store.wait_for("missing", Duration::from_millis(50)).is_err());
+        group.barrier().unwrap();
+    });
+}
+
+#[test]
+fn collectives_give_every_rank_the_same() {
+    let got = on_two_ranks(|_, group| {
+        let own = number(group.rank());
+        let reduced = |reduction| {
+            let tensor = Tensor::from_slice(&[own, 10.0 - own]);
+            group.all_reduce(&tensor, reduction).unwrap();
+            numbers(&tensor)
+        };
+        let (sum, max, min) =
+            (reduced(Reduction::Sum), reduced(Reduction::Max), reduced(Reduction::Min));
+        let sent = Tensor::from_slice(&[own]);
+        group.broadcast(&sent, 1).unwrap();
+        let gathered = numbers(&group.all_gather(&Tensor::from_slice(&[own, own])).unwrap());
+        let bytes = group.all_gather_bytes(&vec![9; group.rank() * 3]).unwrap();
+        (sum, max, min, numbers(&sent), gathered, bytes)
+    });
+    let want = (
+        vec![1.0, 19.0],
+        vec![1.0, 10.0],
+        vec![0.0, 9.0],
+        vec![1.0],
+        vec![0.0, 0.0, 1.0, 1.0],
+        vec![vec![], vec![9, 9, 9]],
+    );
+    assert_eq!(got, [want.clone(), want]);
+}
+
+/// Gradients of `weight * mean((x w)^2)` summed over two ranks.
+fn reduced_gradients(half: bool, passes: usize) -> [Vec<f64>; 2] {
+    on_two_ranks(|_, group| {
+        let weight = Tensor::ones([3], (Kind::Double, Device::Cpu)).set_requires_grad(true);
+        let options = ReducerOptions { half, ..ReducerOptions::default() };
+        let reducer = Reducer::new(&[("w", &weight)], &group, options).unwrap();
+        let input = Tensor::from_slice(&[1.0, 2.0, 3.0]) * (number(group.rank()) + 1.0);
+        for pass in 0..passes {
+            let is_last = pass + 1 == passes;
+            if is_last {
+                reducer.before_forward().unwrap();
+            }
+            let loss = (&input * &weight).sum(Kind::Double);
+            if is_last {
+                reducer.before_backward(&loss).unwrap();
+            }
+            autograd::backward(&loss).unwrap();
+        }
+        assert_eq!(reducer.first_unused(), None);
+        numbers(&weight.grad())
+    })
+}
+
+#[test]
+fn gradients_are_summed_over_ranks_not_averaged() {
+    let want = vec![3.0, 6.0, 9.0];
+    assert_eq!(reduced_gradients(false, 1), [want.clone(), want]);
+}
+
+#[test]
+fn passes_before_the_last_add_up_before_anything_is_sent() {
+    let want = vec![9.0, 18.0, 27.0];
+    assert_eq!(reduced_gradients(false, 3), [want.clone(), want]);
+}
+
+#[test]
+fn half_precision_sends_what_half_precision_holds() {
+    // Small whole numbers are exact in half precision.
+    let want = vec![3.0, 6.0, 9.0];
+    assert_eq!(reduced_gradients(true, 1), [want.clone(), want]);
+}
+
+#[test]
+fn a_parameter_without_a_gradient_is_found() {
+    let found = on_two_ranks(|_, group| {
+        let param = || Tensor::ones([2], (Kind::Float, Device::Cpu)).set_requires_grad(true);
+        let (used, unused) = (param(), param());
+        let params = [("used", &used), ("unused", &unused)];
+        let reducer = Reducer::new(&params, &group, ReducerOptions::default()).unwrap();
+        reducer.before_forward().unwrap();
+        let loss = used.sum(Kind::Float);
+        reducer.before_backward(&loss).unwrap();
+        autograd::backward(&loss).unwrap();
+        let found = reducer.first_unused();
+        group.barrier().unwrap();
+        found
+    });
+    assert_eq!(found, [Some(1), Some(1)]);
+}
+
+#[test]
+fn buckets_are_sent_from_the_last_parameter_on() {
+    let mut params = TensorList::with_capacity(3);
+    for len in [100, 200, 300] {
+        params.push(&Tensor::zeros([len], (Kind::Float, Device::Cpu)));
+    }
+    let small = BucketSizes { first: 1, cap: 1 };
+    assert_eq!(bucket_bytes(&params, small).unwrap(), [1200, 800, 400]);
+    assert_eq!(bucket_bytes(&params, BucketSizes::default()).unwrap(), [2400]);
+}
+
+#[test]
+fn a_rank_that_left_fails_the_collective_of_the_other() {
+    let failed = on_two_ranks(|_, group| {
+        if group.rank() == 1 {
+            return true;
+        }
+        group.all_reduce(&Tensor::from_slice(&[1.0]), Reduction::Sum).is_err()
+    });
+    assert_eq!(failed, [true, true]);
+}

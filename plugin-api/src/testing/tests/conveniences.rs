@@ -1,0 +1,164 @@
+//! What saves an author lines: fields that are state, settings that are models and layers, a loss of one's own, random numbers.
+
+use crate::prelude::*;
+use crate::settings;
+use crate::testing::FakeTrainer;
+
+/// Keeps one of everything that a field may be.
+#[derive(Settings)]
+struct Keeper {
+    /// A setting is not state.
+    #[param(default = 1.0)]
+    rate: f64,
+    #[param(state)]
+    steps: u64,
+    #[param(state)]
+    best: Option<f64>,
+    #[param(state)]
+    names: Vec<String>,
+    #[param(state)]
+    first: Option<Tensor>,
+    #[param(state)]
+    copies: TensorList,
+    #[param(skip)]
+    forgotten: u64,
+}
+
+#[hook]
+impl Hook for Keeper {
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.copies.init(&t.params())
+    }
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        self.steps += 1;
+        self.forgotten += 1;
+        self.names.push(format!("step {}", t.iter()));
+        if self.first.is_none() {
+            self.first = Some(t.full(&[2], self.rate)?);
+            self.best = (t.iter() > 1).then_some(0.5);
+        }
+        t.put_scalar("forgotten", f64::from(u32::try_from(self.forgotten)?))
+    }
+}
+
+fn keeper() -> FakeTrainer {
+    FakeTrainer::new().param("w", [1.0, 2.0]).hook::<Keeper>(settings! { rate = 3.0 }).unwrap()
+}
+
+#[test]
+fn fields_that_are_state_are_saved_and_come_back_and_others_begin_anew() {
+    let mut t = keeper();
+    t.fit(1, 2).unwrap();
+    let saved = t.checkpoint().unwrap().clone();
+    let state = &saved.states["Keeper"];
+    assert_eq!(state.value("steps"), Some(&Value::Int(2)));
+    assert_eq!(state.value("names"), Some(&Value::from(vec!["step 1", "step 2"])));
+    assert_eq!(state.value("best"), None, "an absent value is not saved");
+    assert_eq!((state.value("rate"), state.value("forgotten")), (None, None));
+    assert_eq!(state.tensor("first").unwrap().values(), [3.0, 3.0]);
+    assert_eq!(state.tensor("copies.0").unwrap().values(), [1.0, 2.0]);
+
+    let mut resumed = keeper();
+    resumed.set_weights("w", [9.0, 9.0]).unwrap();
+    resumed.resume(&saved).unwrap();
+    resumed.fit(2, 2).unwrap();
+    let state = resumed.checkpoint().unwrap().states["Keeper"].clone();
+    assert_eq!(state.value("steps"), Some(&Value::Int(4)));
+    assert_eq!(state.tensor("copies.0").unwrap().values(), [1.0, 2.0], "those of the checkpoint");
+    assert_eq!(resumed.scalar_values("forgotten"), [1.0, 2.0]);
+}
+
+#[test]
+fn a_checkpoint_without_a_field_is_an_error_that_names_it() {
+    let mut t = keeper();
+    t.fit(1, 1).unwrap();
+    let mut saved = t.checkpoint().unwrap().clone();
+    saved.states.get_mut("Keeper").unwrap().values.retain(|(key, _)| key != "steps");
+    let error = keeper().resume(&saved).unwrap_err().to_string();
+    assert_eq!(error, "hook `Keeper` at load_state: no `steps` was saved");
+}
+
+#[test]
+fn a_hook_has_state_where_a_field_or_a_method_says_so() {
+    use crate::HookInfo as _;
+    #[derive(Settings)]
+    struct Plain {}
+    #[hook]
+    impl Hook for Plain {}
+    const { assert!(Keeper::HAS_STATE && !Plain::HAS_STATE) };
+}
+
+/// A loss of its own, beside a second model and layers.
+#[derive(Settings)]
+struct Together {
+    teacher: SecondModel,
+    #[param(default = "fc*")]
+    layers: Layers,
+}
+
+#[hook(mutates = "output, loss")]
+impl Hook for Together {
+    fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+        let early = self.teacher.forward(&t.zeros(&[1])?).err().map(|error| error.to_string());
+        ensure!(early.is_some_and(|said| said.contains("call `build` in on_attach")), "not built");
+        self.layers.watch(t)?;
+        self.teacher.build(t)
+    }
+    fn on_iter_forward(&mut self, t: &mut Trainer) -> Result<()> {
+        let wanted = self.teacher.forward(&t.input()?)?;
+        t.forward_with_loss(|output, label| ((output - label)? + wanted)?.mean())
+    }
+    fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
+        for layer in &self.layers {
+            t.put_scalar(
+                &format!("layer/{}", layer.name()),
+                t.layer_output(layer)?.sum()?.item()?,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_model_and_layers_are_settings_and_prediction_needs_no_label() {
+    let mut t = FakeTrainer::new()
+        .input([4.0])
+        .label([1.0])
+        .layer("fc1", [1.0, 2.0])
+        .layer("conv", [5.0])
+        .second_model(|input| Ok(input.map(|x| 10.0 * x)))
+        .hook::<Together>(settings! { teacher = Value::Table(Vec::new()) })
+        .unwrap();
+    t.train_iter().unwrap();
+    // 4 - 1 + 40
+    t.fire(Point::OnTrainForward).unwrap();
+    assert_eq!(t.current_loss(), Some(43.0));
+    assert_eq!((t.scalar("layer/fc1"), t.scalar("layer/conv")), (Some(3.0), None));
+    t.predict(1).unwrap();
+}
+
+#[test]
+fn random_numbers_are_in_their_range_and_a_beta_without_one_is_refused() {
+    let mut t = FakeTrainer::new();
+    for shape in [0.05, 0.5, 1.0, 8.0] {
+        let drawn = t.with(|t| t.beta(shape, 2.0)).unwrap();
+        assert!((0.0..=1.0).contains(&drawn), "{drawn}");
+    }
+    assert!((0.0..1.0).contains(&t.with(|t| t.random()).unwrap()));
+    let error = t.with(|t| t.beta(0.0, 1.0)).unwrap_err().to_string();
+    assert_eq!(error, "Beta(0, 1): both must be above 0");
+}
+
+#[test]
+fn dimensions_from_one_on_and_tensors_that_are_there() {
+    let mut t = FakeTrainer::new().param("a", [1.0]).param("b", [1.0]).grad("b", [2.0]);
+    t.fire(Point::OnTrainForward).unwrap();
+    t.fire(Point::OnIterBackward).unwrap();
+    t.with(|t| -> Result<()> {
+        assert_eq!(t.zeros(&[2, 3, 4])?.dims(1)?, [1, 2]);
+        assert_eq!(t.zeros(&[2])?.dims(1)?, [0; 0]);
+        assert_eq!((t.grads().len(), t.grads().present().count()), (2, 1));
+        Ok(())
+    })
+    .unwrap();
+}
