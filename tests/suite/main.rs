@@ -40,6 +40,7 @@ mod metric_objects;
 mod mishaps;
 mod models;
 mod module_map;
+mod numeric;
 mod order;
 mod outside;
 mod patience;

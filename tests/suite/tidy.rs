@@ -70,30 +70,6 @@ fn tests_wait_for_other_programs_with_patience_that_ends() {
 }
 
 #[test]
-fn suite_modules_with_a_tolerance_run_as_on_other_cpus() {
-    let listed = read(Path::new("tests/suite/numeric.txt"));
-    let listed: Vec<_> = listed.lines().collect();
-    assert!(listed.is_sorted(), "tests/suite/numeric.txt must be sorted");
-    // A module in a folder is listed by the folder's name.
-    let module = |file: PathBuf| {
-        let name = Path::new(file.strip_prefix("tests/suite").ok()?.iter().next()?);
-        Some((name.file_stem()?.to_str()?.to_owned(), read(&file)))
-    };
-    let modules: Vec<_> = sources().into_iter().filter_map(module).collect();
-    let is_module = |name: &&str| modules.iter().any(|(module, _)| module == name);
-    let stale = listed.iter().filter(|name| !is_module(name)).map(|name| (*name).to_owned());
-    none(&stale.collect::<Vec<_>>(), "in tests/suite/numeric.txt, but not in tests/suite");
-    let missing = modules.into_iter().filter_map(|(name, text)| {
-        let compares = ["1e-", ".abs()", "to_bits"].iter().any(|mark| text.contains(mark));
-        (compares && name != "tidy" && !listed.contains(&name.as_str())).then_some(name)
-    });
-    none(
-        &missing.collect::<Vec<_>>(),
-        "modules that compare numbers and are not in tests/suite/numeric.txt",
-    );
-}
-
-#[test]
 fn no_source_file_is_longer_than_a_reader_bears() {
     let files = sources().into_iter().filter(|file| !is_test_or_generated(file));
     let long = files.filter_map(|file| {

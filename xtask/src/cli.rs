@@ -123,7 +123,7 @@ pub(crate) struct Run {
 Every test program runs even if one fails; the summary at the end names each failure.
 
 With --cpus the tests that compare computed numbers run once per setting: instructions that libtorch
-must not use, and numbers of threads. These are the unit tests and the modules of the suite listed in
+must not use, and numbers of threads. These are the unit tests and the tests of the suite listed in
 tests/suite/numeric.txt. Settings that this CPU does not support are skipped and listed.
 
 Examples:

@@ -29,7 +29,7 @@ pub(crate) fn test(workspace: &Workspace, args: &Test) -> Result<(), TaskError> 
 
 const WORKSPACE: [&str; 2] = ["--workspace", "--exclude=xtask"];
 
-/// xtask computes nothing, and most of the suite compares no numbers.
+/// xtask computes nothing, and most of the suite compares no numbers that libtorch computes.
 fn on_every_cpu(workspace: &Workspace, args: &Test, tally: &mut Tally) {
     let flags = cpus::flags();
     for cpu in &CPUS {
@@ -45,13 +45,13 @@ fn on_every_cpu(workspace: &Workspace, args: &Test, tally: &mut Tally) {
     }
 }
 
-/// The unit tests, then the numeric modules of the suite; or whatever the filters select.
+/// The unit tests, then the numeric tests of the suite; or whatever the filters select.
 fn numeric_tests(workspace: &Workspace, args: &Test) -> Vec<(&'static str, Command)> {
     if args.lib || !args.filters.is_empty() {
         return vec![("", cargo_test(workspace, &WORKSPACE, args))];
     }
     let units = Test { lib: true, ..Test::default() };
-    let suite = Test { filters: cpus::numeric_modules().collect(), ..Test::default() };
+    let suite = Test { filters: cpus::numeric_tests().collect(), ..Test::default() };
     let in_suite = [&WORKSPACE[..], &["--test=suite"]].concat();
     vec![
         (": unit tests", cargo_test(workspace, &WORKSPACE, &units)),

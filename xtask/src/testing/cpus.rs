@@ -36,12 +36,12 @@ pub(crate) const CPUS: [Cpu; 11] = [
     Cpu { variables: &[("OMP_NUM_THREADS", "2"), ("MKL_NUM_THREADS", "2")], needs: &[] },
 ];
 
-/// The modules of `tests/suite` that compare computed numbers; a test in `tests/suite/tidy.rs` finds missing ones.
+/// The tests of `tests/suite` that compare numbers; a test in `tests/suite/numeric.rs` finds missing ones.
 const NUMERIC: &str = include_str!("../../../tests/suite/numeric.txt");
 
-/// A filter for each module of the suite that compares computed numbers.
-pub(crate) fn numeric_modules() -> impl Iterator<Item = String> {
-    NUMERIC.lines().map(|module| format!("{module}::"))
+/// The names of the suite's tests whose numbers a CPU has a part in.
+pub(crate) fn numeric_tests() -> impl Iterator<Item = String> {
+    NUMERIC.lines().filter(|line| !line.starts_with(['#', '-'])).map(str::to_owned)
 }
 
 impl Cpu {
@@ -84,6 +84,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn the_tests_of_the_suite_are_named_one_by_one() {
+        let names: Vec<_> = numeric_tests().collect();
+        assert!(names.len() > 40, "{names:?}");
+        let is_name =
+            |name: &String| name.split("::").all(|part| !part.is_empty()) && name.contains("::");
+        assert!(names.iter().all(is_name), "{names:?}");
+    }
 
     #[test]
     fn every_setting_is_different() {
