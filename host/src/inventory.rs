@@ -9,7 +9,9 @@ use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
 use crate::metrics::{COMPANIONS, METRIC_HOOKS, METRICS};
-use crate::plugins::{self, HookManifest, HookType, Library, LoadError, MetricType, PluginSet};
+use crate::plugins::{
+    Description, HookManifest, HookType, LoadError, MetricManifest, MetricType, PluginSet,
+};
 use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
 
@@ -38,18 +40,13 @@ impl Inventory {
     /// # Errors
     /// A built-in table is broken.
     pub fn of(folders: &PluginFolders, named: &[PathBuf]) -> Result<Self, InventoryError> {
-        let mut plugin_set = PluginSet::scan(&folders.dirs);
+        let PluginFolders { dirs, search } = folders;
         let is_in =
             |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.parent() == Some(dir));
         // One that lies in one of the folders comes with it.
-        let elsewhere = |path: &&PathBuf| {
-            !is_in(&folders.dirs, path.as_path()) && !is_in(&folders.search, path.as_path())
-        };
-        for path in named.iter().filter(elsewhere) {
-            plugin_set.add(path);
-        }
-        plugin_set.search(&folders.search);
-        Self::of_shelf(plugin_set)
+        let elsewhere = |path: &&PathBuf| !is_in(dirs, path) && !is_in(search, path);
+        let named: Vec<_> = named.iter().filter(elsewhere).cloned().collect();
+        Self::of_shelf(PluginSet::take(dirs, &named, search))
     }
 
     fn of_shelf(plugin_set: PluginSet) -> Result<Self, InventoryError> {
@@ -71,15 +68,15 @@ impl Inventory {
         add_all(catalog, Kind::Transform, data::transform::TRANSFORMS)?;
         add_all(catalog, Kind::Schedule, schedule::SCHEDULES)?;
         for hook in &self.hooks {
-            catalog.add(Kind::Hook, hook_entry(hook, 0))?;
+            catalog.add(Kind::Hook, hook_entry(&hook.manifest, Source::BuiltIn, 0))?;
         }
         for metric in &self.metrics {
-            catalog.add(Kind::Metric, metric_entry(metric, 0))?;
+            catalog.add(Kind::Metric, metric_entry(&metric.manifest, Source::BuiltIn, 0))?;
         }
         // A library that offers what no config could name is set aside with its reason, like one that would not load.
-        for (library, rank) in self.plugin_set.ranked() {
-            if let Err(reason) = add_library(catalog, &library, rank) {
-                catalog.remove(&Source::Library(library.path.clone()));
+        for library in self.plugin_set.libraries.clone() {
+            if let Err(reason) = add_library(catalog, &library.about, library.rank) {
+                catalog.remove(&Source::Library(library.about.path.clone()));
                 self.plugin_set.refuse(&library, &reason.to_string());
             }
         }
@@ -98,25 +95,46 @@ impl Inventory {
         Ok(())
     }
 
-    /// Every hook type, built in and of the libraries.
-    pub fn hooks(&self) -> impl Iterator<Item = &HookType> {
-        self.hooks.iter().chain(self.plugin_set.hook_types())
+    /// Every hook, built in and of the libraries.
+    pub fn hooks(&self) -> impl Iterator<Item = (&HookManifest, Source)> {
+        let built_in = self.hooks.iter().map(|hook| (&*hook.manifest, Source::BuiltIn));
+        built_in.chain(self.plugin_set.hooks().map(|(hook, of)| (&**hook, source(of))))
     }
 
-    /// Every metric type, built in and of the libraries.
-    pub fn metrics(&self) -> impl Iterator<Item = &MetricType> {
-        self.metrics.iter().chain(self.plugin_set.metric_types())
+    /// Every metric, built in and of the libraries.
+    pub fn metrics(&self) -> impl Iterator<Item = (&MetricManifest, Source)> {
+        let built_in = self.metrics.iter().map(|metric| (&*metric.manifest, Source::BuiltIn));
+        built_in.chain(self.plugin_set.metrics().map(|(metric, of)| (&**metric, source(of))))
     }
 
-    /// The hook type that a resolved entry means.
-    pub fn hook(&self, name: &str, library: Option<&Path>) -> Option<&HookType> {
-        self.hooks().find(|hook| hook.name() == name && source(&hook.source).library() == library)
+    /// The hook type that a resolved entry means. Its library is loaded now.
+    ///
+    /// # Errors
+    /// The library does not load.
+    pub fn hook(&self, name: &str, library: Option<&Path>) -> Result<Option<HookType>, LoadError> {
+        let is_meant = |hook: &&HookType| hook.name() == name;
+        let Some(path) = library else {
+            return Ok(self.hooks.iter().find(is_meant).cloned());
+        };
+        let Some(file) = self.plugin_set.library(path) else { return Ok(None) };
+        Ok(file.load()?.hooks.iter().find(is_meant).cloned())
     }
 
-    /// The metric type that a resolved entry means.
-    pub fn metric(&self, name: &str, library: Option<&Path>) -> Option<&MetricType> {
-        self.metrics()
-            .find(|metric| metric.name() == name && source(&metric.source).library() == library)
+    /// The metric type that a resolved entry means. Its library is loaded now.
+    ///
+    /// # Errors
+    /// The library does not load.
+    pub fn metric(
+        &self,
+        name: &str,
+        library: Option<&Path>,
+    ) -> Result<Option<MetricType>, LoadError> {
+        let is_meant = |metric: &&MetricType| metric.name() == name;
+        let Some(path) = library else {
+            return Ok(self.metrics.iter().find(is_meant).cloned());
+        };
+        let Some(file) = self.plugin_set.library(path) else { return Ok(None) };
+        Ok(file.load()?.metrics.iter().find(is_meant).cloned())
     }
 }
 
@@ -131,12 +149,12 @@ pub enum InventoryError {
     Catalog(#[from] CatalogError),
 }
 
-fn add_library(catalog: &mut Catalog, library: &Library, rank: usize) -> Result<(), CatalogError> {
-    for hook in &library.hooks {
-        catalog.add(Kind::Hook, hook_entry(hook, rank))?;
+fn add_library(catalog: &mut Catalog, of: &Description, rank: usize) -> Result<(), CatalogError> {
+    for hook in &of.hooks {
+        catalog.add(Kind::Hook, hook_entry(hook, source(of), rank))?;
     }
-    for metric in &library.metrics {
-        catalog.add(Kind::Metric, metric_entry(metric, rank))?;
+    for metric in &of.metrics {
+        catalog.add(Kind::Metric, metric_entry(metric, source(of), rank))?;
     }
     Ok(())
 }
@@ -168,11 +186,8 @@ fn add_all<C: ?Sized, B: ?Sized>(
     })
 }
 
-fn source(source: &plugins::Source) -> Source {
-    match source {
-        plugins::Source::BuiltIn => Source::BuiltIn,
-        plugins::Source::Library(path) => Source::Library(path.to_path_buf()),
-    }
+fn source(of: &Description) -> Source {
+    Source::Library(of.path.clone())
 }
 
 /// Observers are switched off when they fail; what changes training ends the run.
@@ -186,8 +201,7 @@ fn default_policy(manifest: &HookManifest) -> OnError {
     }
 }
 
-fn hook_entry(hook: &HookType, rank: usize) -> CatalogEntry {
-    let manifest = &hook.manifest;
+fn hook_entry(manifest: &HookManifest, source: Source, rank: usize) -> CatalogEntry {
     let facts = HookFacts {
         default_level: manifest.level.0,
         default_on_error: default_policy(manifest),
@@ -201,30 +215,29 @@ fn hook_entry(hook: &HookType, rank: usize) -> CatalogEntry {
         doc: manifest.doc.clone(),
         params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
-        source: source(&hook.source),
+        scalars: scalars(manifest, &source),
+        source,
         rank,
         hook: Some(facts),
         roles: roles.map(|role: &Point| role.name().to_owned()).collect(),
-        scalars: scalars(hook),
     }
 }
 
 /// What a hook puts, where it says so. Those that are built in say all of it.
-fn scalars(hook: &HookType) -> Option<Vec<String>> {
-    let is_known = hook.manifest.names_scalars || hook.source == plugins::Source::BuiltIn;
-    let names = hook.manifest.writes.iter().filter(|word| word.contains('/'));
+fn scalars(manifest: &HookManifest, source: &Source) -> Option<Vec<String>> {
+    let is_known = manifest.names_scalars || *source == Source::BuiltIn;
+    let names = manifest.writes.iter().filter(|word| word.contains('/'));
     is_known.then(|| names.cloned().collect())
 }
 
-fn metric_entry(metric: &MetricType, rank: usize) -> CatalogEntry {
-    let manifest = &metric.manifest;
+fn metric_entry(manifest: &MetricManifest, source: Source, rank: usize) -> CatalogEntry {
     CatalogEntry {
         name: manifest.name.clone(),
         aliases: manifest.aliases.clone(),
         doc: manifest.doc.clone(),
         params: manifest.params.clone().unwrap_or_default(),
         is_open: manifest.params.is_none(),
-        source: source(&metric.source),
+        source,
         rank,
         hook: None,
         roles: Vec::new(),

@@ -81,6 +81,7 @@ impl Job {
         }
         let config = file.resolve(&inventory.catalog)?;
         let members = members(&config, &inventory)?;
+        inventory.plugin_set.release();
         let specs: Vec<_> = members.iter().map(|member| member.spec.clone()).collect();
         let plan = Plan::new(&specs)?;
         Ok(Self { config, inventory, members, plan })
@@ -136,7 +137,7 @@ impl Job {
 fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>, JobError> {
     let mut members = Vec::new();
     for entry in &config.hooks {
-        let hook = inventory.hook(&entry.type_name, entry.library.as_deref());
+        let hook = inventory.hook(&entry.type_name, entry.library.as_deref())?;
         let hook = hook.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
         let spec = HookSpec {
             name: entry.name.clone(),
@@ -151,14 +152,10 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             reads: hook.manifest.reads.clone(),
             writes: hook.manifest.writes.clone(),
         };
-        members.push(Member {
-            spec,
-            settings: entry.settings.clone(),
-            maker: Maker::Hook(hook.clone()),
-        });
+        members.push(Member { spec, settings: entry.settings.clone(), maker: Maker::Hook(hook) });
     }
     for entry in &config.metrics {
-        let metric = inventory.metric(&entry.type_name, entry.library.as_deref());
+        let metric = inventory.metric(&entry.type_name, entry.library.as_deref())?;
         let metric = metric.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
         let spec = HookSpec {
             name: entry.name.clone(),
@@ -177,7 +174,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         members.push(Member {
             spec,
             settings: entry.settings.clone(),
-            maker: Maker::Metric(metric.clone(), entry.phases),
+            maker: Maker::Metric(metric, entry.phases),
         });
     }
     Ok(members)

@@ -1,7 +1,7 @@
 //! Where a run comes from: program, libraries, config, data, hooks. Kept in `run.json` and in every checkpoint.
 
 use crate::job::{Job, Maker, Member};
-use crate::plugins::Library;
+use crate::plugins::PluginFile;
 use crate::run::checkpoint::Provenance;
 use crate::run::{data_files, to_json};
 use serde_json::{Value as Json, json};
@@ -25,17 +25,18 @@ pub fn provenance(job: &Job) -> Provenance {
 
 /// The libraries that the run uses.
 pub fn libraries(job: &Job) -> Vec<Json> {
-    let used = |library: &&Arc<Library>| {
-        let path = Some(library.path.as_path());
+    let used = |library: &&Arc<PluginFile>| {
+        let path = Some(library.about.path.as_path());
         job.members.iter().any(|member| member.spec.library.as_deref() == path)
     };
-    let describe = |library: &Arc<Library>| {
+    let describe = |library: &Arc<PluginFile>| {
+        let about = &library.about;
         json!({
-            "path": library.path,
-            "sha256": library.sha256,
-            "name": library.name,
-            "version": library.version,
-            "abi": format!("{}.{}", library.abi.0, library.abi.1),
+            "path": about.path,
+            "sha256": about.sha256,
+            "name": about.facts.name,
+            "version": about.facts.version,
+            "abi": about.abi(),
         })
     };
     job.inventory.plugin_set.libraries.iter().filter(used).map(describe).collect()

@@ -83,16 +83,18 @@ fn points_go_by_orcas_names_too() {
 fn a_c_library_shows_what_it_offers() {
     let (_dir, file) = compiled("good");
     let library = open(&file).unwrap();
-    assert_eq!(library.path, file.canonicalize().unwrap());
-    assert_eq!((&*library.name, &*library.version, &*library.built_with), ("quiet", "0.1.0", "cc"));
+    let about = &library.about;
+    assert_eq!(about.path, file.canonicalize().unwrap());
+    let facts = &about.facts;
+    assert_eq!((&*facts.name, &*facts.version, &*facts.built_with), ("quiet", "0.1.0", "cc"));
     assert_eq!(
-        (library.abi, library.sha256.len(), library.metrics.len()),
+        (facts.abi, about.sha256.len(), library.metrics.len()),
         ((ABI_MAJOR, ABI_MINOR), 64, 0)
     );
     let [hook] = library.hooks.as_slice() else { panic!("{library:?}") };
     assert_eq!((hook.name(), hook.manifest.level), ("Quiet", Level::LOW));
     assert_eq!(hook.manifest.points, [Point::BeforeRun]);
-    assert_eq!(hook.source, Source::Library(library.path.as_path().into()));
+    assert_eq!(hook.source, Source::Library(about.path.as_path().into()));
 }
 
 #[test]
@@ -106,7 +108,8 @@ fn a_rust_library_shows_what_it_offers() {
     assert_eq!((&*param.name, &param.ty, param.min), ("enough", &ParamType::Int, Some(0.0)));
     assert_eq!(param.presence, Presence::Default(0_i64.into()));
     assert_eq!(library.metrics[0].manifest.unit, "%");
-    assert!(library.built_with.starts_with("hookrack-plugin-api "), "{}", library.built_with);
+    let built_with = &library.about.facts.built_with;
+    assert!(built_with.starts_with("hookrack-plugin-api "), "{built_with}");
 }
 
 #[test]
@@ -123,7 +126,7 @@ fn a_newer_minor_version_of_a_c_plugin_loads() {
     let (_dir, file) = compiled("newer_minor");
     let library = open(&file).unwrap();
     let manifest = &library.hooks[0].manifest;
-    assert_eq!((library.abi, manifest.points.len()), ((ABI_MAJOR, ABI_MINOR + 1), 1));
+    assert_eq!((library.about.facts.abi, manifest.points.len()), ((ABI_MAJOR, ABI_MINOR + 1), 1));
     assert_eq!(
         (manifest.unknown_points.join(" "), manifest.on_error),
         ("after_merge".to_owned(), None)
@@ -298,7 +301,7 @@ fn one_path_is_one_library_and_a_copy_is_another() {
     let first = open(&file).unwrap();
     assert!(Arc::ptr_eq(&first, &open(&link).unwrap()));
     let second = open(&copy).unwrap();
-    assert_eq!(first.sha256, second.sha256);
+    assert_eq!(first.about.sha256, second.about.sha256);
     assert!(!std::ptr::eq(first.hooks[0].table, second.hooks[0].table));
 }
 
@@ -308,7 +311,7 @@ fn a_relative_path_is_meant_from_the_working_directory() {
     let file = dir.path().join("libhere.so");
     compile_c("good", &file, &["-shared"]);
     let relative = Path::new(dir.path().file_name().unwrap()).join("libhere.so");
-    assert!(open(&relative).unwrap().path.is_absolute());
+    assert!(open(&relative).unwrap().about.path.is_absolute());
 }
 
 #[test]
@@ -323,10 +326,11 @@ fn one_bad_file_does_not_stop_the_others_and_stays_listed() {
     let twice = [dir.path().to_owned(), dir.path().to_owned(), dir.path().join("none")];
     let plugin_set = PluginSet::scan(&twice);
 
-    let names: Vec<_> = plugin_set.libraries.iter().map(|library| library.file_name()).collect();
+    let names: Vec<_> =
+        plugin_set.libraries.iter().map(|library| library.about.file_name()).collect();
     assert_eq!(names, ["libb.so", "libc.so"]);
-    assert_eq!(plugin_set.hooks("Quiet").len(), 2);
-    assert_eq!((plugin_set.hooks("Loud").len(), plugin_set.metrics("Quiet").len()), (0, 0));
+    let hooks: Vec<_> = plugin_set.hooks().map(|(hook, _)| hook.name.as_str()).collect();
+    assert_eq!((hooks.as_slice(), plugin_set.metrics().count()), (&["Quiet", "Quiet"][..], 0));
     for wanted in ["b", "libb", "libb.so", dir.path().join("libb.so").to_str().unwrap()] {
         assert_eq!(plugin_set.named(wanted).len(), 1, "{wanted}");
     }

@@ -66,6 +66,7 @@ mod swa;
 mod tensorboard;
 mod tidy;
 mod torchscript;
+mod trust;
 mod validation;
 mod weights;
 mod workbench;

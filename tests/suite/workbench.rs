@@ -5,7 +5,6 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -126,10 +125,11 @@ impl Bench {
 
     /// A folder with plugins and nothing else.
     pub(crate) fn bare() -> Self {
-        let bench = Self { dir: TempDir::new().unwrap() };
+        // Beside what cargo built, so that libraries can be linked into it.
+        let bench = Self { dir: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
         fs::create_dir(bench.path("plugins")).unwrap();
         for name in ["libfaulty.so", "libgallery.so", "librecorder.so"] {
-            symlink(library(name), bench.path("plugins").join(name)).unwrap();
+            fs::hard_link(library(name), bench.path("plugins").join(name)).unwrap();
         }
         bench.add_bundled("plugins");
         bench
@@ -139,9 +139,9 @@ impl Bench {
     pub(crate) fn add_bundled(&self, folder: &str) {
         for name in BUNDLED {
             let file = format!("lib{name}.so");
-            symlink(library(&file), self.path(folder).join(file)).unwrap();
+            fs::hard_link(library(&file), self.path(folder).join(file)).unwrap();
         }
-        symlink(grad_norm_c(), self.path(folder).join("libgrad_norm_c.so")).unwrap();
+        fs::hard_link(grad_norm_c(), self.path(folder).join("libgrad_norm_c.so")).unwrap();
     }
 
     /// A path in the folder.
@@ -186,13 +186,18 @@ impl Bench {
     }
 }
 
+/// The cache folder of all tests: each library is probed once.
+pub(crate) fn cache() -> &'static Path {
+    Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"))
+}
+
 /// Runs the program in a folder.
 pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {
     let mut command = Command::new(program());
     // Cargo's path for its own tests must not be what libtorch is found by.
     command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
-    // Nor must the plugins of whoever runs the tests.
-    command.env_remove("HOOKRACK_PLUGINS");
+    // Nor must the plugins of whoever runs the tests, and what is known about those of the tests is not theirs.
+    command.env_remove("HOOKRACK_PLUGINS").env("XDG_CACHE_HOME", cache());
     Ran::of(&mut command)
 }
 

@@ -1,9 +1,10 @@
 //! Every hook and metric as one Markdown page, from the manifests that `inspect` prints: `docs/hooks.md` is made by it.
 
+use crate::config::Source;
 use crate::config::reference::{self, cell, quoted, toml};
 use crate::inventory::Inventory;
 use crate::metrics::{COMPANIONS, METRIC_HOOKS};
-use crate::plugins::{HookManifest, HookType, MetricManifest, MetricType, Source};
+use crate::plugins::{HookManifest, MetricManifest};
 use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Better, OnRanks, Param, ParamType, Presence};
 use std::fmt::Write as _;
@@ -21,23 +22,23 @@ Lower levels run first. An entry may also say `name`, `level`, `every`, `phase`,
 pub(super) fn markdown(inventory: &Inventory) -> String {
     let (mut hooks, mut metrics): (Vec<_>, Vec<_>) =
         (inventory.hooks().collect(), inventory.metrics().collect());
-    hooks.sort_by_key(|hook| hook.name().to_lowercase());
-    metrics.sort_by_key(|metric| metric.name().to_lowercase());
+    hooks.sort_by_key(|(hook, _)| hook.name.to_lowercase());
+    metrics.sort_by_key(|(metric, _)| metric.name.to_lowercase());
     let mut out = HEAD.to_owned();
-    index(&mut out, "Hooks", hooks.iter().map(|hook| (hook.name(), hook.manifest.doc.as_str())));
+    index(&mut out, "Hooks", hooks.iter().map(|(hook, _)| (hook.name.as_str(), hook.doc.as_str())));
     index(
         &mut out,
         "Metrics",
-        metrics.iter().map(|metric| (metric.name(), metric.manifest.doc.as_str())),
+        metrics.iter().map(|(metric, _)| (metric.name.as_str(), metric.doc.as_str())),
     );
     out.push_str("\n# Hooks\n");
-    for hook in &hooks {
-        hook_section(&mut out, hook);
+    for (hook, source) in &hooks {
+        hook_section(&mut out, hook, source);
     }
     metric_hooks(&mut out);
     out.push_str("\n# Metrics\n");
-    for metric in &metrics {
-        metric_section(&mut out, metric);
+    for (metric, source) in &metrics {
+        metric_section(&mut out, metric, source);
     }
     out
 }
@@ -49,19 +50,19 @@ fn index<'a>(out: &mut String, title: &str, rows: impl Iterator<Item = (&'a str,
     }
 }
 
-fn hook_section(out: &mut String, hook: &HookType) {
-    let HookManifest { name, aliases, doc, points, level, .. } = hook.manifest.as_ref();
+fn hook_section(out: &mut String, hook: &HookManifest, source: &Source) {
+    let HookManifest { name, aliases, doc, points, level, .. } = hook;
     _ = write!(out, "\n## {name}\n\n{doc}\n\n");
     if !aliases.is_empty() {
         _ = writeln!(out, "- also named {}", quoted(aliases));
     }
-    provenance(out, &hook.source);
+    provenance(out, source);
     _ = writeln!(out, "- level {level}");
-    if hook.manifest.every != Every::Always {
+    if hook.every != Every::Always {
         _ = writeln!(
             out,
             "- every `{}` unless `every` says otherwise; `interval = 5` is 5 of the same unit",
-            hook.manifest.every
+            hook.every
         );
     }
     let points: Vec<_> = points.iter().map(|point| point.name().to_owned()).collect();
@@ -73,9 +74,9 @@ fn hook_section(out: &mut String, hook: &HookType) {
             "- brings the metric [`{metric}`](#{anchor}) with it, as an entry of `[[custom_hooks]]`"
         );
     }
-    facts(out, &hook.manifest);
-    params(out, hook.manifest.params.as_deref());
-    snippet(out, "custom_hooks", name, &hook.source, hook.manifest.params.as_deref());
+    facts(out, hook);
+    params(out, hook.params.as_deref());
+    snippet(out, "custom_hooks", name, source, hook.params.as_deref());
 }
 
 fn facts(out: &mut String, manifest: &HookManifest) {
@@ -96,14 +97,13 @@ fn facts(out: &mut String, manifest: &HookManifest) {
     }
 }
 
-fn metric_section(out: &mut String, metric: &MetricType) {
-    let MetricManifest { name, aliases, doc, better, unit, params: settings, .. } =
-        metric.manifest.as_ref();
+fn metric_section(out: &mut String, metric: &MetricManifest, source: &Source) {
+    let MetricManifest { name, aliases, doc, better, unit, params: settings, .. } = metric;
     _ = write!(out, "\n## {name}\n\n{doc}\n\n");
     if !aliases.is_empty() {
         _ = writeln!(out, "- also named {}", quoted(aliases));
     }
-    provenance(out, &metric.source);
+    provenance(out, source);
     match better {
         Some(Better::Higher) => out.push_str("- higher is better\n"),
         Some(Better::Lower) => out.push_str("- lower is better\n"),
@@ -113,7 +113,7 @@ fn metric_section(out: &mut String, metric: &MetricType) {
         _ = writeln!(out, "- in {unit}");
     }
     params(out, settings.as_deref());
-    snippet(out, "metrics", name, &metric.source, settings.as_deref());
+    snippet(out, "metrics", name, source, settings.as_deref());
 }
 
 /// The names that stand for a metric among the hooks.
@@ -142,10 +142,7 @@ fn provenance(out: &mut String, source: &Source) {
 }
 
 fn library(source: &Source) -> Option<String> {
-    match source {
-        Source::BuiltIn => None,
-        Source::Library(path) => Some(path.file_name()?.to_string_lossy().into_owned()),
-    }
+    Some(source.library()?.file_name()?.to_string_lossy().into_owned())
 }
 
 fn params(out: &mut String, params: Option<&[Param]>) {

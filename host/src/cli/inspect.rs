@@ -3,7 +3,7 @@
 use super::exit::Failure;
 use super::run_state::RunState;
 use crate::config::reference;
-use crate::plugins::{self, HookManifest, Library, MetricManifest};
+use crate::plugins::{Description, HookManifest, MetricManifest, PluginFile};
 use crate::run::{RunDirError, checkpoint};
 use clap::Args;
 use hookrack_plugin_api::every::Every;
@@ -28,8 +28,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
         inspect_folder(&args.path)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let library = plugins::open(&args.path)?;
-    print_library(&library);
+    print_library(&PluginFile::open(&args.path)?.about);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,17 +50,17 @@ fn inspect_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn print_library(library: &Library) {
-    say!("{} {}", library.name, library.version);
+fn print_library(library: &Description) {
+    say!("{} {}", library.facts.name, library.facts.version);
     say!("  file        {}", library.path.display());
     say!("  sha256      {}", library.sha256);
-    say!("  ABI         {}.{}", library.abi.0, library.abi.1);
-    say!("  built with  {}", library.built_with);
+    say!("  ABI         {}", library.abi());
+    say!("  built with  {}", library.facts.built_with);
     for hook in &library.hooks {
-        print_hook(&hook.manifest);
+        print_hook(hook);
     }
     for metric in &library.metrics {
-        print_metric(&metric.manifest);
+        print_metric(metric);
     }
 }
 

@@ -43,6 +43,7 @@ mod logging;
 mod new_plugin;
 mod plan;
 mod plot_lr;
+mod plugin_json;
 mod plugins;
 mod predict;
 mod rank_plan;
@@ -136,6 +137,9 @@ impl ConfigSource {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
+    if crate::plugins::probe::serve_if_asked() {
+        return ExitCode::SUCCESS;
+    }
     if !crate::launch::tether() {
         return exit::abandoned();
     }

@@ -4,7 +4,7 @@ use super::exit::Failure;
 use crate::config::PluginFolders;
 use crate::installation;
 use crate::inventory::Inventory;
-use crate::plugins::{Library, PluginSet};
+use crate::plugins::{Description, PluginSet, probe};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,16 +15,29 @@ use std::process::ExitCode;
 Examples:
   hookrack plugins
   hookrack plugins --dir plugins --dir ~/my-plugins
+  hookrack plugins --retry                       probe again what was quarantined
+  hookrack plugins --json
   hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
     /// Folder to search instead of ./plugins, HOOKRACK_PLUGINS and the installation's folder (repeatable)
     #[arg(long, value_name = "DIR")]
     dir: Vec<PathBuf>,
 
+    /// Probe every library again, also those that crashed or hung the last time
+    #[arg(long)]
+    retry: bool,
+
+    /// Print one JSON object for each file: state, reason, name, version, ABI, sha256, hooks, metrics
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+
     /// Print every hook and metric, built in or from these folders, as a Markdown page
     #[arg(long)]
     markdown: bool,
 }
+
+/// The digits of a sha256 that tell two libraries apart at a glance.
+const SHORT: usize = 12;
 
 pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
     if let Some(missing) = args.dir.iter().find(|dir| !dir.is_dir()) {
@@ -38,9 +51,16 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
         let dirs = args.dir.iter().filter_map(|dir| std::path::absolute(dir).ok()).collect();
         PluginFolders { dirs, search: Vec::new() }
     };
+    if args.retry {
+        probe::forget_all();
+    }
     let inventory = Inventory::of(&folders, &[]).map_err(Failure::usage)?;
     if args.markdown {
         say!("{}", super::catalogue::markdown(&inventory).trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.json {
+        say!("{:#}", super::plugin_json::files(&inventory.plugin_set));
         return Ok(ExitCode::SUCCESS);
     }
     list(&folders, &inventory.plugin_set);
@@ -61,7 +81,7 @@ fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
     for dir in folders.dirs.iter().chain(&folders.search) {
         say!("{}{}", dir.display(), if dir.is_dir() { ":" } else { ": no such folder" });
         for (path, library) in plugin_set.found_in(dir) {
-            library_lines(path, library);
+            library_lines(path, &library.about);
         }
         for (path, error) in plugin_set.failed.iter().filter(|(path, _)| path.parent() == Some(dir))
         {
@@ -77,14 +97,14 @@ fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
     }
 }
 
-fn library_lines(path: &Path, library: &Library) {
-    let Library { name, version, abi, .. } = library;
-    say!("{}  {name} {version}, ABI {}.{}", file_name(path), abi.0, abi.1);
+fn library_lines(path: &Path, library: &Description) {
+    let (facts, abi, sha256) = (&library.facts, library.abi(), &library.sha256[..SHORT]);
+    say!("{}  {} {}, ABI {abi}, sha256 {sha256}…", file_name(path), facts.name, facts.version);
     for hook in &library.hooks {
-        say!("  hook    {:<24} {}", hook.name(), hook.manifest.doc);
+        say!("  hook    {:<24} {}", hook.name, hook.doc);
     }
     for metric in &library.metrics {
-        say!("  metric  {:<24} {}", metric.name(), metric.manifest.doc);
+        say!("  metric  {:<24} {}", metric.name, metric.doc);
     }
 }
 

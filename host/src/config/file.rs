@@ -81,6 +81,12 @@ impl ConfigFile {
     /// The folders to look for plugin libraries in.
     pub fn plugin_folders(&self) -> Result<PluginFolders, ConfigErrors> {
         let Folders { dirs, search } = self.folders()?;
+        for folder in dirs.iter().filter(|folder| folder.is_of_current) {
+            let path = folder.path.display();
+            tracing::info!(
+                "plugins are taken from the current directory, {path}: none are beside the config"
+            );
+        }
         let present = |folders: Vec<Folder>| {
             folders.into_iter().filter(|folder| folder.exists).map(|folder| folder.path).collect()
         };

@@ -18,6 +18,8 @@ pub(super) struct Folder {
     pub(super) origin: Origin,
     /// Whether it is there.
     pub(super) exists: bool,
+    /// Whether it is that of the current directory, because there is none beside the config.
+    pub(super) is_of_current: bool,
 }
 
 /// The folders in which libraries are looked for, absolute.
@@ -69,7 +71,7 @@ pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<Folder>
 pub(super) fn search(written: Option<&Node>, machine: &[PathBuf]) -> Vec<Folder> {
     let folder = |path: PathBuf, origin: &Origin| {
         let exists = path.is_dir();
-        Folder { path, origin: origin.clone(), exists }
+        Folder { path, origin: origin.clone(), exists, is_of_current: false }
     };
     let Some(nodes) = written.and_then(Node::as_list) else {
         return machine.iter().map(|path| folder(path.clone(), &Origin::Default)).collect();
@@ -89,13 +91,15 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, Conf
     let beside = at.document().map_or(current, |document| &document.dir);
     let mut candidates = vec![clean(&beside.join(written)), clean(&current.join(written))];
     candidates.dedup();
-    if let Some(path) = candidates.iter().find(|dir| dir.is_dir()).cloned() {
-        return Ok(Folder { path, origin: at, exists: true });
+    if let Some(index) = candidates.iter().position(|dir| dir.is_dir()) {
+        let (path, is_of_current) = (candidates.swap_remove(index), index > 0);
+        return Ok(Folder { path, origin: at, exists: true, is_of_current });
     }
     let dir = written.to_owned();
     match &at {
         Origin::Default => {
-            Ok(Folder { path: clean(&current.join(written)), origin: at, exists: false })
+            let path = clean(&current.join(written));
+            Ok(Folder { path, origin: at, exists: false, is_of_current: false })
         }
         Origin::Written { .. } if candidates.iter().any(|path| path.exists()) => {
             Err(ConfigError::PluginDirNotFolder { at, dir })

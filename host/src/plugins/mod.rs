@@ -12,6 +12,8 @@ pub mod loader;
 mod merge;
 mod metric_hook;
 mod metric_object;
+mod plugin_set;
+pub mod probe;
 mod services;
 mod state_io;
 mod state_scope;
@@ -20,7 +22,9 @@ mod wire_value;
 pub use forward_role::ForwardHolder;
 pub use instance::{Instance, StateFailure};
 pub use loader::{
-    HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, PluginSet, Source, open,
+    Description, HookManifest, HookType, Library, LoadError, MetricManifest, MetricType, Source,
+    open,
 };
 pub use metric_hook::points_of;
+pub use plugin_set::{PluginFile, PluginSet};
 pub use state_io::{gather, give_back};

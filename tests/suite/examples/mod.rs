@@ -8,7 +8,7 @@ mod lines;
 use crate::workbench::{Bench, library};
 use linear::{FEATURES, Linear, SAMPLES, initial};
 use std::fmt::Write as _;
-use std::os::unix::fs::symlink;
+use std::fs;
 
 /// A config with one linear layer, all samples in each batch, and plain steps of 0.5.
 fn config(more: &str) -> String {
@@ -68,7 +68,7 @@ fn add_examples(bench: &Bench) {
         "sam",
     ] {
         let file = format!("lib{name}.so");
-        symlink(library(&file), bench.path("plugins").join(file)).unwrap();
+        fs::hard_link(library(&file), bench.path("plugins").join(file)).unwrap();
     }
 }
 

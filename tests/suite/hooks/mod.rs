@@ -54,7 +54,7 @@ fn own_lines(run: &RunFolder) -> Vec<String> {
 fn every_built_in_hook_lives_through_a_run_with_its_defaults() {
     for table in HOOKS {
         let hook = HookType::built_in(table).unwrap();
-        for name in hook.names() {
+        for name in hook.manifest.names() {
             // A first run has no checkpoint to load: `keeping` has tests of that.
             let is_loader = name == "LoadCheckpointHook";
             if is_loader || DEFAULT_HOOKS.iter().any(|(_, default, _)| *default == name) {

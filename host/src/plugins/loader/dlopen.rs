@@ -1,9 +1,11 @@
 //! Mapping a library into the process, for good.
 
+use super::image::Image;
+use super::sealed;
 use super::text::one_line;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, IntoRawFd as _};
 
 /// Why the system's loader refused a library.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,6 +16,15 @@ pub enum OpenError {
     )]
     MissingDependency {
         /// The missing library.
+        library: String,
+    },
+    /// A library that it is linked to lies beside it, where it is not looked for.
+    #[error(
+        "needs {library}, which lies beside it but is not searched for there, because a plugin is loaded from memory: \
+         put the folder into LD_LIBRARY_PATH, or link {library} statically"
+    )]
+    DependencyBeside {
+        /// The library.
         library: String,
     },
     /// A library that it is linked to is there, but too old.
@@ -32,6 +43,12 @@ pub enum OpenError {
         /// The symbol.
         symbol: String,
     },
+    /// There is no memory for a copy of it, or the kernel has no files in memory.
+    #[error("cannot be copied into memory: {reason}")]
+    NoCopy {
+        /// The system's reason.
+        reason: String,
+    },
     /// Anything else that the system's loader says.
     #[error("the system's loader rejected it: {reason}")]
     Refused {
@@ -43,13 +60,24 @@ pub enum OpenError {
 /// A mapped library. Dropping it does not unmap it: tables and functions of it are in use until the process ends.
 pub(super) struct Opened(ManuallyDrop<Library>);
 
-/// Maps `file`, an absolute path, and resolves every symbol of it: a missing one is an error here, where it would be
-/// the end of the process at the first call otherwise.
-pub(super) fn open(file: &Path) -> Result<Opened, OpenError> {
+/// Maps the bytes of `image`, from a sealed copy, and resolves every symbol of it: a missing one is an error here,
+/// where it would be the end of the process at the first call otherwise. What happens to the file does not matter.
+/// `prepare` is called between copying and mapping.
+pub(super) fn open(
+    image: &Image,
+    prepare: impl FnOnce(BorrowedFd<'_>),
+) -> Result<Opened, OpenError> {
+    let copy = sealed::copy(image.file_name(), &image.bytes)
+        .map_err(|cause| OpenError::NoCopy { reason: cause.to_string() })?;
+    prepare(copy.as_fd());
+    let path = format!("/proc/self/fd/{}", copy.as_raw_fd());
     // SAFETY: this runs the library's initialisers. Whoever lists a library trusts its code; that its file is
     // whole was checked.
-    let opened = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
-    opened.map(|library| Opened(ManuallyDrop::new(library))).map_err(|error| explain(&error))
+    let opened = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
+    let library = opened.map_err(|error| explain(&error, &path, image))?;
+    // Stays open: the system's loader knows a library by its path, and would take the next one of this number for it.
+    let _ = copy.into_raw_fd();
+    Ok(Opened(ManuallyDrop::new(library)))
 }
 
 impl Opened {
@@ -65,10 +93,16 @@ impl Opened {
     }
 }
 
-fn explain(error: &libloading::Error) -> OpenError {
-    match error {
-        libloading::Error::DlOpen { source } => explain_text(&source.to_string()),
-        other => OpenError::Refused { reason: one_line(&other.to_string()) },
+fn explain(error: &libloading::Error, path: &str, image: &Image) -> OpenError {
+    let libloading::Error::DlOpen { source } = error else {
+        return OpenError::Refused { reason: one_line(&error.to_string()) };
+    };
+    let text = source.to_string().replace(path, &image.path.to_string_lossy());
+    match explain_text(&text) {
+        OpenError::MissingDependency { library } if image.folder().join(&library).exists() => {
+            OpenError::DependencyBeside { library }
+        }
+        error => error,
     }
 }
 

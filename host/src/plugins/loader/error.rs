@@ -3,8 +3,10 @@
 use super::Source;
 use super::dlopen::OpenError;
 use super::elf::ElfError;
+use super::image::Image;
 use super::locate::{LocateError, ReadError};
 use super::manifest::ManifestError;
+use super::place::PlaceError;
 use super::root::RootError;
 use super::table::{FlagsError, TableError};
 use std::fmt;
@@ -15,6 +17,8 @@ use std::path::Path;
 pub struct LoadError {
     /// What was refused.
     pub origin: Source,
+    /// The sha256 of the file, if it was read.
+    pub sha256: Option<String>,
     /// Why.
     pub reason: Refusal,
 }
@@ -29,40 +33,67 @@ pub struct LoadError {
 pub enum Refusal {
     Locate(#[from] LocateError),
     Read(#[from] ReadError),
+    Place(#[from] PlaceError),
     Elf(#[from] ElfError),
     Dlopen(#[from] OpenError),
     Root(#[from] RootError),
     Header(#[from] TableError),
     Flags(#[from] FlagsError),
     Manifests(#[from] ManifestError),
+    /// What a probe found, in its words.
+    #[error("{reason}")]
+    Probe {
+        /// The step that refused in the probe.
+        step: String,
+        reason: String,
+    },
+    /// It ended or hung a probe.
+    #[error(
+        "in quarantine: {0}; build it again, or run `hookrack plugins --retry` once the cause is gone"
+    )]
+    Quarantined(String),
+    /// It said something else about itself in the probe than it does in the host.
+    #[error(
+        "describes itself otherwise than when it was probed: its manifests must not depend on where it runs \
+         (`hookrack plugins --retry` probes it again)"
+    )]
+    Fickle,
     #[error("{0}")]
     Unusable(String),
 }
 
 impl Refusal {
     /// The step that refused.
-    pub fn step(&self) -> &'static str {
+    pub fn step(&self) -> &str {
         match self {
             Self::Locate(_) => "locate",
             Self::Read(_) => "read",
+            Self::Place(_) => "place",
             Self::Elf(_) => "elf",
             Self::Dlopen(_) => "dlopen",
             Self::Root(_) => "root",
             Self::Header(_) => "header",
             Self::Flags(_) => "flags",
             Self::Manifests(_) => "manifests",
+            Self::Probe { step, .. } => step,
+            Self::Quarantined(_) | Self::Fickle => "probe",
             Self::Unusable(_) => "catalogue",
         }
     }
 }
 
 impl LoadError {
-    pub(super) fn of_library(path: &Path, reason: Refusal) -> Self {
-        Self { origin: Source::Library(path.into()), reason }
+    pub(in super::super) fn of_library(path: &Path, reason: Refusal) -> Self {
+        Self { origin: Source::Library(path.into()), sha256: None, reason }
+    }
+
+    pub(in super::super) fn of_image(path: &Path, image: &Image, reason: Refusal) -> Self {
+        let sha256 = Some(image.sha256.clone());
+        Self { origin: Source::Library(path.into()), sha256, reason }
     }
 
     pub(super) fn of_built_in(reason: Refusal) -> Self {
-        Self { origin: Source::BuiltIn, reason }
+        Self { origin: Source::BuiltIn, sha256: None, reason }
     }
 }
 

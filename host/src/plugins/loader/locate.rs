@@ -1,7 +1,12 @@
 //! From a path as written to the bytes of a file.
 
-use std::io;
+use std::fs::{Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+/// More than any library has; a file is read whole.
+const LARGEST: u64 = 4 << 30;
 
 /// Why a path cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +43,12 @@ pub enum ReadError {
     /// It is a pipe, a socket or a device.
     #[error("is a pipe, a socket or a device, not a library file")]
     NotAFile,
+    /// It is absurdly large.
+    #[error("has {size} bytes, more than any library: give the .so that the build produced")]
+    TooLarge {
+        /// Its size.
+        size: u64,
+    },
     /// The user that runs the host may not read it.
     #[error("is not readable by this user: check its permissions (chmod a+r)")]
     Forbidden,
@@ -59,7 +70,10 @@ pub(super) fn locate(path: &Path) -> Result<PathBuf, LocateError> {
 }
 
 /// The entries of a folder.
-pub(super) fn folder(dir: &Path) -> Result<impl Iterator<Item = PathBuf>, LocateError> {
+///
+/// # Errors
+/// It is not there, not a folder, or may not be read.
+pub fn folder(dir: &Path) -> Result<impl Iterator<Item = PathBuf>, LocateError> {
     let entries = std::fs::read_dir(dir).map_err(|cause| match cause.kind() {
         io::ErrorKind::NotFound => LocateError::NoFolder,
         io::ErrorKind::NotADirectory => LocateError::NotAFolder,
@@ -68,17 +82,30 @@ pub(super) fn folder(dir: &Path) -> Result<impl Iterator<Item = PathBuf>, Locate
     Ok(entries.filter_map(Result::ok).map(|entry| entry.path()))
 }
 
-/// All bytes of a regular file.
-pub(super) fn read(file: &Path) -> Result<Vec<u8>, ReadError> {
-    // Looked at before it is opened: opening a pipe would wait for a writer.
-    let kind = file.metadata().map_err(ReadError::from)?.file_type();
+/// All bytes of a regular file, and what the system says about the very file that they are from.
+pub(super) fn read(file: &Path) -> Result<(Vec<u8>, Metadata), ReadError> {
+    check_kind(&file.metadata()?)?;
+    // Opening a pipe that took the file's place meanwhile must not wait for a writer.
+    let no_waiting = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let mut opened = OpenOptions::new().read(true).custom_flags(no_waiting).open(file)?;
+    let meta = opened.metadata()?;
+    check_kind(&meta)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
+    opened.read_to_end(&mut bytes)?;
+    Ok((bytes, meta))
+}
+
+fn check_kind(meta: &Metadata) -> Result<(), ReadError> {
+    let (kind, size) = (meta.file_type(), meta.len());
     if kind.is_dir() {
-        return Err(ReadError::Folder);
+        Err(ReadError::Folder)
+    } else if !kind.is_file() {
+        Err(ReadError::NotAFile)
+    } else if size > LARGEST {
+        Err(ReadError::TooLarge { size })
+    } else {
+        Ok(())
     }
-    if !kind.is_file() {
-        return Err(ReadError::NotAFile);
-    }
-    std::fs::read(file).map_err(ReadError::from)
 }
 
 impl From<io::Error> for ReadError {

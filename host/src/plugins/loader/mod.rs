@@ -2,79 +2,111 @@
 //!
 //! ```text
 //! locate     the path, absolute and without links
-//! read       a readable, regular file
+//! read       a readable, regular file; its bytes are read once, and all that follows is about these
+//! place      nobody else could have put it there or can change it
 //! elf        a whole ELF shared library for this machine; a truncated one would end the process in dlopen
 //! digest     its sha256
-//! dlopen     mapped, every symbol resolved; from here on it stays for the life of the process
+//! dlopen     mapped from a sealed copy in memory, every symbol resolved; it stays for the life of the process
 //! root       its table, by the Rust symbol or by the C one
 //! header     the table is a hookrack table of this major version
 //! flags      its panics can be caught
 //! manifests  what each hook and metric says about itself
 //! catalogue  a config can name all of it; the inventory asks this, once it has all libraries
 //! ```
-//! A step is a function with an error of its own, and knows nothing of the others: a check that has to come before
-//! dlopen (a lock file, a signature, a trial in another process) is one more line in `load`.
+//! A step is a function with an error of its own, and knows nothing of the others. Up to `digest` nothing of the library
+//! runs: that is [`image`]. From `dlopen` on its code does: that is [`map`], in the host, or [`try_out`], in a probe.
 
+mod description;
 mod digest;
 mod dlopen;
 mod elf;
 mod error;
+mod image;
 mod layout;
 mod library;
 mod locate;
 mod machine;
 mod manifest;
-mod plugin_set;
+mod place;
 mod root;
+mod sealed;
 mod table;
 mod text;
 
+pub use description::{Description, Facts, TypeFacts};
 pub use dlopen::OpenError;
 pub use elf::ElfError;
 pub use error::{LoadError, Refusal, VersionMismatch};
+pub use image::Image;
 pub use layout::LayoutMismatch;
 pub use library::{HookType, Library, MetricType, Source};
-pub use locate::{LocateError, ReadError};
+pub use locate::{LocateError, ReadError, folder};
 pub use manifest::{HookManifest, ManifestError, MetricManifest};
-pub use plugin_set::PluginSet;
+pub use place::{Fault, PlaceError};
 pub use root::RootError;
 pub use table::{FlagsError, TableError};
 
+use dlopen::Opened;
 use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What this process has loaded, by canonical path. The system's loader keeps the first library of a path too, so
-/// that reading a file again which has changed since would only tell a sha256 that is not the loaded one's.
-static LOADED: Mutex<BTreeMap<PathBuf, Arc<Library>>> = Mutex::new(BTreeMap::new());
+/// What this process has mapped, by path without links and sha256.
+static MAPPED: Mutex<BTreeMap<(PathBuf, String), Arc<Library>>> = Mutex::new(BTreeMap::new());
 
-/// Loads a library, or returns the one loaded from this path before.
+/// Loads a library, or returns the one loaded from this path before, if it is still the same file.
 ///
 /// The library's initialisers run in here, and it is never unloaded.
 ///
 /// # Errors
 /// The step that refused it, in one line.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
+    map(&image(path, None)?)
+}
+
+/// The steps before the library runs. With `folders`, without links, a link that leads out of them is refused.
+///
+/// # Errors
+/// The step that refused it, in one line.
+pub fn image(path: &Path, folders: Option<&[PathBuf]>) -> Result<Image, LoadError> {
     let refused = |reason| LoadError::of_library(path, reason);
     let file = locate::locate(path).map_err(|error| refused(error.into()))?;
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(library) = loaded.get(&file) {
+    place::check_link(path).map_err(|error| refused(error.into()))?;
+    Image::read(file, folders).map_err(refused)
+}
+
+/// The steps in which the library runs; it stays mapped.
+///
+/// # Errors
+/// The step that refused it, in one line.
+pub fn map(image: &Image) -> Result<Arc<Library>, LoadError> {
+    let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (image.path.clone(), image.sha256.clone());
+    if let Some(library) = mapped.get(&key) {
         return Ok(Arc::clone(library));
     }
-    let library = Arc::new(load(&file).map_err(refused)?);
-    tracing::debug!(library = %file.display(), sha256 = library.sha256, "loaded");
-    loaded.insert(file, Arc::clone(&library));
+    let library = try_out(image, |_| {});
+    let library = library.map_err(|why| LoadError::of_image(&image.path, image, why))?;
+    let library = Arc::new(library);
+    tracing::debug!(library = %image.path.display(), sha256 = image.sha256, "loaded");
+    mapped.insert(key, Arc::clone(&library));
     Ok(library)
 }
 
-/// The steps, in order.
-fn load(file: &Path) -> Result<Library, Refusal> {
-    let bytes = locate::read(file)?;
-    elf::check(&bytes)?;
-    let sha256 = digest::sha256(&bytes);
-    let opened = dlopen::open(file)?;
-    let root = root::find(&opened)?;
+/// As [`map`], for a process that ends right after. `prepare` is called once the sealed copy is there, just before the
+/// library's code runs.
+pub(super) fn try_out(
+    image: &Image,
+    prepare: impl FnOnce(BorrowedFd<'_>),
+) -> Result<Library, Refusal> {
+    let opened = dlopen::open(image, prepare)?;
+    describe(&opened, image)
+}
+
+fn describe(opened: &Opened, image: &Image) -> Result<Library, Refusal> {
+    let root = root::find(opened)?;
     let plugin = table::plugin(root)?;
     table::check_flags(plugin)?;
-    Library::of_table(plugin, file, sha256)
+    Library::of_table(plugin, image)
 }

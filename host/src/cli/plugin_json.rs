@@ -1,0 +1,53 @@
+//! `hookrack plugins --json`: one object for each file of the plugin folders.
+
+use crate::plugins::loader::Refusal;
+use crate::plugins::{LoadError, PluginFile, PluginSet};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+/// Every file that was found, in the order of the search: those that can be loaded, then the others.
+pub(super) fn files(set: &PluginSet) -> Json {
+    let ready = set.found().map(|(path, library)| ready(path, library));
+    let failed = set.failed.iter().map(|(path, error)| failed(path, error));
+    let shadowed = set.shadowed.iter().map(|(path, first)| {
+        let reason = format!("{} comes first", first.display());
+        json!({ "file": file_name(path), "path": path, "state": "shadowed", "reason": reason })
+    });
+    ready.chain(failed).chain(shadowed).collect()
+}
+
+fn ready(path: &Path, library: &PluginFile) -> Json {
+    let about = &library.about;
+    let hooks: Vec<_> = about.hooks.iter().map(|hook| &hook.name).collect();
+    let metrics: Vec<_> = about.metrics.iter().map(|metric| &metric.name).collect();
+    json!({
+        "file": file_name(path),
+        "path": path,
+        "state": "ready",
+        "name": about.facts.name,
+        "version": about.facts.version,
+        "abi": about.abi(),
+        "sha256": about.sha256,
+        "hooks": hooks,
+        "metrics": metrics,
+    })
+}
+
+fn failed(path: &Path, error: &LoadError) -> Json {
+    let state = match error.reason {
+        Refusal::Quarantined(_) => "quarantined",
+        _ => "refused",
+    };
+    json!({
+        "file": file_name(path),
+        "path": path,
+        "state": state,
+        "step": error.reason.step(),
+        "reason": error.reason.to_string(),
+        "sha256": error.sha256,
+    })
+}
+
+fn file_name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}

@@ -1,0 +1,186 @@
+//! What a library says about itself. It is known without mapping the library where a probe or the index has told it.
+
+use super::error::Refusal;
+use super::image::Image;
+use super::manifest::{HookManifest, ManifestError, MetricManifest, Subject};
+use super::table::Table;
+use super::text::{lent, one_line};
+use hookrack_plugin_api::abi::{ABI_MINOR, HookBase, HrHeader, HrPlugin, HrStr, MetricBase};
+use hookrack_plugin_api::name::{is_name, is_number};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a library says about itself, in its own words: what a probe reports and the index keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What built it.
+    pub built_with: String,
+    /// The major and minor version of the ABI that it was built against.
+    pub abi: (u16, u16),
+    /// Its hooks, in its own order.
+    pub hooks: Vec<TypeFacts>,
+    /// Its metrics, in its own order.
+    pub metrics: Vec<TypeFacts>,
+}
+
+/// A hook or metric, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeFacts {
+    /// The name in its table.
+    pub name: String,
+    /// The minor version of the ABI in its table.
+    pub abi_minor: u16,
+    /// Its manifest, JSON.
+    pub manifest: String,
+}
+
+/// A library and what it offers, read from its facts. It need not be mapped.
+#[derive(Debug)]
+pub struct Description {
+    /// The file, as an absolute path without links.
+    pub path: PathBuf,
+    /// The sha256 of the file, in hex.
+    pub sha256: String,
+    /// What it says about itself.
+    pub facts: Facts,
+    /// Its hooks, in its own order.
+    pub hooks: Vec<Arc<HookManifest>>,
+    /// Its metrics, in its own order.
+    pub metrics: Vec<Arc<MetricManifest>>,
+}
+
+impl Description {
+    /// Reads and checks every manifest.
+    pub(in super::super) fn new(image: &Image, facts: Facts) -> Result<Self, Refusal> {
+        let hooks = facts.hooks.iter().map(|of| HookManifest::of_facts(of).map(Arc::new));
+        let metrics = facts.metrics.iter().map(|of| MetricManifest::of_facts(of).map(Arc::new));
+        let (hooks, metrics) =
+            (hooks.collect::<Result<Vec<_>, _>>()?, metrics.collect::<Result<Vec<_>, _>>()?);
+        check_distinct("hook", hooks.iter().flat_map(|hook| hook.names()))?;
+        check_distinct("metric", metrics.iter().flat_map(|metric| metric.names()))?;
+        let (path, sha256) = (image.path.clone(), image.sha256.clone());
+        Ok(Self { path, sha256, facts, hooks, metrics })
+    }
+
+    /// The name of its file.
+    pub fn file_name(&self) -> std::borrow::Cow<'_, str> {
+        self.path.file_name().unwrap_or_default().to_string_lossy()
+    }
+
+    /// The version of the ABI that it was built against.
+    pub fn abi(&self) -> String {
+        format!("{}.{}", self.facts.abi.0, self.facts.abi.1)
+    }
+}
+
+impl Facts {
+    /// Asks a library whose tables were checked.
+    pub(super) fn of(
+        plugin: &HrPlugin,
+        hooks: &[&'static HookBase],
+        metrics: &[&'static MetricBase],
+    ) -> Result<Self, ManifestError> {
+        Ok(Self {
+            name: label(plugin.name),
+            version: label(plugin.version),
+            built_with: label(plugin.built_with),
+            abi: (plugin.header.abi_major, plugin.header.abi_minor),
+            hooks: hooks.iter().map(|table| TypeFacts::of_hook(table)).collect::<Result<_, _>>()?,
+            metrics: metrics
+                .iter()
+                .map(|table| TypeFacts::of_metric(table))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl TypeFacts {
+    pub(super) fn of_hook(table: &'static HookBase) -> Result<Self, ManifestError> {
+        Self::of::<HookBase>(table.name, table.header, table.manifest)
+    }
+
+    pub(super) fn of_metric(table: &'static MetricBase) -> Result<Self, ManifestError> {
+        Self::of::<MetricBase>(table.name, table.header, table.manifest)
+    }
+
+    fn of<T: Table>(
+        name: HrStr,
+        header: HrHeader,
+        manifest: unsafe extern "C" fn() -> HrStr,
+    ) -> Result<Self, ManifestError> {
+        let name = type_name(T::KIND, name)?.to_owned();
+        // SAFETY: the function takes nothing, may be called on any thread, and lends its text for the process.
+        let Some(text) = (unsafe { lent(manifest()) }) else {
+            let subject = format!("{} `{name}`", T::KIND);
+            return Err(ManifestError::NotText { subject });
+        };
+        Ok(Self { name, abi_minor: header.abi_minor, manifest: text.to_owned() })
+    }
+
+    /// Whose manifest it is. One that is newer than the host may use words that the host does not know.
+    fn subject(&self, kind: &'static str) -> Subject<'_> {
+        Subject { kind, name: &self.name, newer: self.abi_minor > ABI_MINOR }
+    }
+}
+
+macro_rules! manifest_of_facts {
+    ($manifest:ident, $table:ty) => {
+        impl $manifest {
+            pub(super) fn of_facts(facts: &TypeFacts) -> Result<Self, ManifestError> {
+                let kind = <$table as Table>::KIND;
+                let manifest = Self::parse(&facts.manifest, &facts.subject(kind))?;
+                manifest.names().try_for_each(|name| check_name(kind, name))?;
+                Ok(manifest)
+            }
+
+            /// Every `type` by which a config may name it.
+            pub fn names(&self) -> impl Iterator<Item = &str> {
+                std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
+            }
+        }
+    };
+}
+manifest_of_facts!(HookManifest, HookBase);
+manifest_of_facts!(MetricManifest, MetricBase);
+
+/// A text about the library, for display. An invalid one does not prevent loading.
+fn label(text: HrStr) -> String {
+    // SAFETY: the texts of a library's table are lent for the process.
+    one_line(unsafe { lent(text) }.unwrap_or_default())
+}
+
+/// The name of a hook or metric, by which a config finds it.
+fn type_name(kind: &str, name: HrStr) -> Result<&'static str, ManifestError> {
+    // SAFETY: the name of a table is lent for the process.
+    match unsafe { lent(name) } {
+        Some(name) if !name.is_empty() && !name.contains(char::is_control) => Ok(name),
+        _ => Err(ManifestError::Unnamed { subject: format!("a {kind} of it") }),
+    }
+}
+
+/// An instance is named like its type where the config does not say otherwise, so both follow one rule.
+fn check_name(kind: &str, name: &str) -> Result<(), ManifestError> {
+    if is_name(name) && !is_number(name) {
+        return Ok(());
+    }
+    Err(ManifestError::BadName { subject: format!("a {kind} of it"), name: one_line(name) })
+}
+
+fn check_distinct<'a>(
+    kind: &'static str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<(), ManifestError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            let subject = Subject { kind, name, newer: false }.to_string();
+            return Err(ManifestError::Twice { subject });
+        }
+    }
+    Ok(())
+}

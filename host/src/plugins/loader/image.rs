@@ -1,0 +1,51 @@
+//! The bytes of a library file, read once: all that is checked, hashed, signed, probed and mapped is these.
+
+use super::elf;
+use super::error::Refusal;
+use super::place::Trusted;
+use super::{digest, locate, place};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// A library file as it was read.
+pub struct Image {
+    /// The file, as an absolute path without links.
+    pub path: PathBuf,
+    /// The sha256 of its bytes, in hex.
+    pub sha256: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Image {
+    /// Reads a file that only its owner, this user or root could have put there, and that is a library for this
+    /// machine.
+    ///
+    /// `file` is without links. One that was found in a folder must not have left the folders by a link.
+    pub(super) fn read(file: PathBuf, folders: Option<&[PathBuf]>) -> Result<Self, Refusal> {
+        if let Some(folders) = folders {
+            place::check_inside(&file, folders)?;
+        }
+        let (bytes, meta) = locate::read(&file)?;
+        place::check(&file, &meta, &Trusted::here())?;
+        elf::check(&bytes)?;
+        let sha256 = digest::sha256(&bytes);
+        Ok(Self { path: file, sha256, bytes })
+    }
+
+    /// The name of the file.
+    pub fn file_name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
+    }
+
+    /// The folder of the file.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} bytes)", self.path.display(), self.bytes.len())
+    }
+}

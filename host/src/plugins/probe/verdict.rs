@@ -1,0 +1,40 @@
+//! What became of a library in a probe.
+
+use super::super::loader::{Facts, Refusal};
+use serde::{Deserialize, Serialize};
+
+/// What became of a library in a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It loads, and says this.
+    Accepted(Facts),
+    /// A step of the loader refused it.
+    Refused {
+        /// The step.
+        step: String,
+        /// The message.
+        reason: String,
+    },
+    /// It ended or hung the probe.
+    Quarantined {
+        /// How.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// Whether it is the same on every machine, and tomorrow: what the system's loader says depends on the libraries that
+    /// are installed.
+    pub(super) fn is_lasting(&self) -> bool {
+        !matches!(self, Self::Refused { step, .. } if step == "dlopen")
+    }
+
+    pub(super) fn into_result(self) -> Result<Facts, Refusal> {
+        match self {
+            Self::Accepted(facts) => Ok(facts),
+            Self::Refused { step, reason } => Err(Refusal::Probe { step, reason }),
+            Self::Quarantined { reason } => Err(Refusal::Quarantined(reason)),
+        }
+    }
+}
