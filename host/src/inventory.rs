@@ -9,6 +9,7 @@ use crate::engine::registry::Entry;
 use crate::engine::{data, loss, lr, model, optimizer, schedule};
 use crate::hooks::{DEFAULT_HOOKS, HOOKS};
 use crate::metrics::{COMPANIONS, METRIC_HOOKS, METRICS};
+use crate::plugins::trust::Trust;
 use crate::plugins::{
     Description, HookManifest, HookType, LoadError, MetricManifest, MetricType, PluginSet,
 };
@@ -40,13 +41,25 @@ impl Inventory {
     /// # Errors
     /// A built-in table is broken.
     pub fn of(folders: &PluginFolders, named: &[PathBuf]) -> Result<Self, InventoryError> {
-        let PluginFolders { dirs, search } = folders;
+        Self::with(folders, named, &Trust::new(&folders.trust))
+    }
+
+    /// As [`Self::of`], with other demands on the libraries than those of the config.
+    ///
+    /// # Errors
+    /// A built-in table is broken.
+    pub fn with(
+        folders: &PluginFolders,
+        named: &[PathBuf],
+        trust: &Trust,
+    ) -> Result<Self, InventoryError> {
+        let PluginFolders { dirs, search, .. } = folders;
         let is_in =
             |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.parent() == Some(dir));
         // One that lies in one of the folders comes with it.
         let elsewhere = |path: &&PathBuf| !is_in(dirs, path) && !is_in(search, path);
         let named: Vec<_> = named.iter().filter(elsewhere).cloned().collect();
-        Self::of_shelf(PluginSet::take(dirs, &named, search))
+        Self::of_shelf(PluginSet::take(dirs, &named, search, trust))
     }
 
     fn of_shelf(plugin_set: PluginSet) -> Result<Self, InventoryError> {

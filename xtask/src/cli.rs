@@ -46,6 +46,8 @@ Examples:
     Ci,
     /// Build, then kill and resume runs at random moments, and compare each with one that was left alone
     Soak(Soak),
+    /// Build, then offer damaged copies of a plugin to the host
+    Mutate(Mutate),
     /// Build for release and pack a folder and a `.tar.gz` that run on another machine
     Dist(Dist),
     /// Build for release, then run the benchmarks
@@ -184,6 +186,14 @@ pub(crate) struct Soak {
     /// Another seed kills at other moments
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// `cargo xtask mutate`
+#[derive(Debug, Args)]
+pub(crate) struct Mutate {
+    /// How many copies: files cut at every boundary, then exchanged parts and flipped bits
+    #[arg(long, default_value_t = 2000)]
+    pub(crate) count: u64,
 }
 
 /// `cargo xtask dist`

@@ -3,6 +3,7 @@
 use super::exit::Failure;
 use super::run_state::RunState;
 use crate::config::reference;
+use crate::plugins::trust::Trust;
 use crate::plugins::{Description, HookManifest, MetricManifest, PluginFile};
 use crate::run::{RunDirError, checkpoint};
 use clap::Args;
@@ -28,7 +29,8 @@ pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
         inspect_folder(&args.path)?;
         return Ok(ExitCode::SUCCESS);
     }
-    print_library(&PluginFile::open(&args.path)?.about);
+    let trust = Trust::new(&super::plugins::own_trust());
+    print_library(&PluginFile::open(&args.path, &trust)?.about);
     Ok(ExitCode::SUCCESS)
 }
 

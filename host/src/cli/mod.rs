@@ -38,7 +38,9 @@ mod fast_dev_run;
 mod from_checkpoint;
 mod inspect;
 mod inspect_checkpoint;
+mod keys;
 mod launch;
+mod lock;
 mod logging;
 mod new_plugin;
 mod plan;
@@ -110,6 +112,9 @@ enum Command {
     Config(config::ConfigArgs),
     Plugins(plugins::PluginsArgs),
     Inspect(inspect::InspectArgs),
+    Lock(lock::LockArgs),
+    Sign(keys::SignArgs),
+    Keygen(keys::KeygenArgs),
     NewPlugin(new_plugin::NewPluginArgs),
     Sdk(sdk::SdkArgs),
     Report(report::ReportArgs),
@@ -199,6 +204,9 @@ fn run(command: Command, log: &logging::LogFile) -> Result<ExitCode, Failure> {
         Command::Config(args) => config::run(&args),
         Command::Plugins(args) => plugins::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Lock(args) => lock::run(&args),
+        Command::Sign(args) => keys::sign(&args),
+        Command::Keygen(args) => keys::keygen(&args),
         Command::NewPlugin(args) => new_plugin::run(&args),
         Command::Sdk(args) => sdk::run(&args),
         Command::Report(args) => report::run(&args),

@@ -1,10 +1,10 @@
 //! `hookrack plugins`: what is in the plugin folders, and what would not load.
 
 use super::exit::Failure;
-use crate::config::PluginFolders;
+use crate::config::{ConfigFile, PluginFolders, PluginTrust, TrustPolicy};
 use crate::installation;
 use crate::inventory::Inventory;
-use crate::plugins::{Description, PluginSet, probe};
+use crate::plugins::{PluginFile, PluginSet, probe};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
         usual_folders()
     } else {
         let dirs = args.dir.iter().filter_map(|dir| std::path::absolute(dir).ok()).collect();
-        PluginFolders { dirs, search: Vec::new() }
+        PluginFolders { dirs, search: Vec::new(), trust: own_trust() }
     };
     if args.retry {
         probe::forget_all();
@@ -73,7 +73,15 @@ pub(super) fn usual_folders() -> PluginFolders {
     PluginFolders {
         dirs: own.into_iter().filter(|dir| dir.is_dir()).collect(),
         search: installation::plugin_folders(),
+        trust: own_trust(),
     }
+}
+
+/// What a config without `[plugins]` in the current directory asks of libraries.
+pub(super) fn own_trust() -> PluginTrust {
+    let lock = std::path::absolute(ConfigFile::LOCK).unwrap_or_default();
+    let policy = if lock.exists() { TrustPolicy::Warn } else { TrustPolicy::Off };
+    PluginTrust { policy, lock, ..PluginTrust::default() }
 }
 
 /// Folder by folder, in the order in which they are searched.
@@ -81,7 +89,7 @@ fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
     for dir in folders.dirs.iter().chain(&folders.search) {
         say!("{}{}", dir.display(), if dir.is_dir() { ":" } else { ": no such folder" });
         for (path, library) in plugin_set.found_in(dir) {
-            library_lines(path, &library.about);
+            library_lines(path, library);
         }
         for (path, error) in plugin_set.failed.iter().filter(|(path, _)| path.parent() == Some(dir))
         {
@@ -97,9 +105,21 @@ fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
     }
 }
 
-fn library_lines(path: &Path, library: &Description) {
+fn library_lines(path: &Path, file: &PluginFile) {
+    let library = &file.about;
     let (facts, abi, sha256) = (&library.facts, library.abi(), &library.sha256[..SHORT]);
-    say!("{}  {} {}, ABI {abi}, sha256 {sha256}…", file_name(path), facts.name, facts.version);
+    let standing = match (file.standing.locked, &file.standing.signer) {
+        (false, None) => String::new(),
+        (true, None) => ", locked".to_owned(),
+        (false, Some(key)) => format!(", signed by {key}"),
+        (true, Some(key)) => format!(", locked, signed by {key}"),
+    };
+    say!(
+        "{}  {} {}, ABI {abi}, sha256 {sha256}…{standing}",
+        file_name(path),
+        facts.name,
+        facts.version
+    );
     for hook in &library.hooks {
         say!("  hook    {:<24} {}", hook.name, hook.doc);
     }

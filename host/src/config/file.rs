@@ -14,8 +14,10 @@ use super::overrides;
 use super::read::{physical, reason};
 use super::resolve;
 use super::resolved::ResolvedConfig;
+use super::sections::{FolderPolicy, PluginsSection, TrustPolicy};
 use super::tree::{Node, Table};
 use crate::installation;
+use hookrack_plugin_api::from_value;
 
 /// A config as typed. Nothing in it is checked against a description yet.
 #[derive(Clone, Debug)]
@@ -38,9 +40,27 @@ pub struct PluginFolders {
     pub dirs: Vec<PathBuf>,
     /// Those that are searched for what the others do not have, one after the other.
     pub search: Vec<PathBuf>,
+    /// What is asked of their libraries.
+    pub trust: PluginTrust,
+}
+
+/// What a config asks of libraries before they run.
+#[derive(Clone, Debug, Default)]
+pub struct PluginTrust {
+    /// What happens to a library that nobody stands for.
+    pub policy: TrustPolicy,
+    /// The same for single folders.
+    pub folders: Vec<FolderPolicy>,
+    /// The lock file, which need not exist.
+    pub lock: PathBuf,
+    /// Files with the keys whose signatures count.
+    pub trusted_keys: Vec<PathBuf>,
 }
 
 impl ConfigFile {
+    /// The name of the lock file beside a config that names no other.
+    pub const LOCK: &str = "plugins.lock";
+
     /// Reads a file, its bases and the overrides (`train.batch_size=32`) of the command line. Plugins are searched for in
     /// the folders of this machine too, unless the config says where.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ConfigErrors> {
@@ -80,7 +100,9 @@ impl ConfigFile {
 
     /// The folders to look for plugin libraries in.
     pub fn plugin_folders(&self) -> Result<PluginFolders, ConfigErrors> {
-        let Folders { dirs, search } = self.folders()?;
+        let folders = self.folders()?;
+        let trust = self.trust(&folders)?;
+        let Folders { dirs, search, .. } = folders;
         for folder in dirs.iter().filter(|folder| folder.is_of_current) {
             let path = folder.path.display();
             tracing::info!(
@@ -90,7 +112,25 @@ impl ConfigFile {
         let present = |folders: Vec<Folder>| {
             folders.into_iter().filter(|folder| folder.exists).map(|folder| folder.path).collect()
         };
-        Ok(PluginFolders { dirs: present(dirs), search: present(search) })
+        Ok(PluginFolders { dirs: present(dirs), search: present(search), trust })
+    }
+
+    fn trust(&self, folders: &Folders) -> Result<PluginTrust, ConfigErrors> {
+        let section: Result<PluginsSection, _> = from_value(folders.section().to_value());
+        let section = section.map_err(|why| ConfigError::Refused {
+            at: self.origin.clone(),
+            key: "plugins".to_owned(),
+            why: why.to_string(),
+            help: "`hookrack config --schema` prints what each key takes".to_owned(),
+        })?;
+        let lock = section.lock.unwrap_or_else(|| self.default_lock());
+        let (policy, folders) = (*section.policy, section.folders);
+        Ok(PluginTrust { policy, folders, lock, trusted_keys: section.trusted_keys })
+    }
+
+    fn default_lock(&self) -> PathBuf {
+        let beside = self.origin.document().map_or(&self.current, |document| &document.dir);
+        beside.join(Self::LOCK)
     }
 
     fn folders(&self) -> Result<Folders, ConfigErrors> {
@@ -132,6 +172,7 @@ impl ConfigFile {
         let plugins = checker.table(table, at, &fixed::plugins_params(), &scope);
         let dirs = plugins.node("dirs").map(|dirs| locate::plugin_dirs(dirs, checker));
         let search = locate::search(plugins.node("search"), &self.search);
-        Folders { dirs: dirs.unwrap_or_default(), search }
+        let trust = locate::trust(&plugins, &self.default_lock(), checker);
+        Folders { dirs: dirs.unwrap_or_default(), search, trust }
     }
 }

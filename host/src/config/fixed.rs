@@ -76,13 +76,25 @@ pub(super) fn section_params(key: &str) -> Option<Vec<Param>> {
     }
 }
 
-/// `dirs` is looked for in two places, so it stays as written until then.
+/// A folder is looked for in two places, so it stays as written until then.
 pub(super) fn plugins_params() -> Vec<Param> {
     let mut params = PluginsSection::params();
-    for param in params.iter_mut().filter(|param| param.name == "dirs") {
-        param.ty = ParamType::List(Box::new(ParamType::Str));
+    for param in &mut params {
+        match &mut param.ty {
+            ty if param.name == "dirs" => *ty = ParamType::List(Box::new(ParamType::Str)),
+            ParamType::List(entry) => dir_as_written(entry),
+            _ => {}
+        }
     }
     params
+}
+
+fn dir_as_written(entry: &mut ParamType) {
+    if let ParamType::Table(fields) = entry {
+        for field in fields.iter_mut().filter(|field| field.name == "dir") {
+            field.ty = ParamType::Str;
+        }
+    }
 }
 
 fn optimizer_params() -> Vec<Param> {

@@ -6,7 +6,7 @@ use super::check::{Checker, has_variable};
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
 use super::read::{clean, shorten};
-use super::tree::{Item, Node};
+use super::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
 
 /// A folder in which libraries are looked for.
@@ -29,6 +29,8 @@ pub(super) struct Folders {
     pub(super) dirs: Vec<Folder>,
     /// Those of `plugins.search`.
     pub(super) search: Vec<Folder>,
+    /// The keys of `[plugins]` about which libraries may run, complete.
+    pub(super) trust: Table,
 }
 
 impl Folders {
@@ -40,6 +42,23 @@ impl Folders {
     /// Those that are there.
     pub(super) fn present(&self) -> Vec<PathBuf> {
         self.all().filter(|folder| folder.exists).map(|folder| folder.path.clone()).collect()
+    }
+
+    /// `[plugins]`, complete. Folders of `dirs` that nobody named and that are not there are left out: one that is
+    /// written must exist.
+    pub(super) fn section(&self) -> Table {
+        let mut table = Table::default();
+        let dirs: Vec<&Folder> = self.dirs.iter().filter(|folder| folder.exists).collect();
+        for (key, folders) in [("dirs", dirs), ("search", self.search.iter().collect())] {
+            let node = |folder: &Folder| {
+                Node::str(folder.path.display().to_string(), folder.origin.clone())
+            };
+            let at = folders.first().map_or(Origin::Default, |folder| folder.origin.clone());
+            let item = Item::List(folders.into_iter().map(node).collect());
+            table.push_node(key, Node { item, origin: at });
+        }
+        table.entries.extend(self.trust.entries.iter().cloned());
+        table
     }
 
     /// What a message says about where was searched.
@@ -77,6 +96,52 @@ pub(super) fn search(written: Option<&Node>, machine: &[PathBuf]) -> Vec<Folder>
         return machine.iter().map(|path| folder(path.clone(), &Origin::Default)).collect();
     };
     nodes.iter().filter_map(|node| Some(folder(node.as_str()?.into(), &node.origin))).collect()
+}
+
+/// The keys of a checked `[plugins]` about which libraries may run. A lock file is named where there is one, so that the
+/// resolved config, which lies elsewhere, means the same file.
+pub(super) fn trust(plugins: &Table, default_lock: &Path, checker: &mut Checker<'_>) -> Table {
+    let mut table = Table::default();
+    let lock = plugins.node("lock").cloned().or_else(|| {
+        let path = default_lock.display().to_string();
+        default_lock.exists().then(|| Node::str(path, Origin::Default))
+    });
+    let keys = plugins.node("trusted_keys").cloned().unwrap_or_else(no_entries);
+    let has_keys = keys.as_list().is_some_and(|keys| !keys.is_empty());
+    let usual = if lock.is_some() || has_keys { "warn" } else { "off" };
+    let policy = plugins.node("policy").cloned();
+    table.push_node("policy", policy.unwrap_or_else(|| Node::str(usual, Origin::Default)));
+    let mut folders = plugins.node("folders").cloned().unwrap_or_else(no_entries);
+    if let Item::List(entries) = &mut folders.item {
+        for entry in entries {
+            place_folder(entry, checker);
+        }
+    }
+    table.push_node("folders", folders);
+    if let Some(lock) = lock {
+        table.push_node("lock", lock);
+    }
+    table.push_node("trusted_keys", keys);
+    table
+}
+
+fn no_entries() -> Node {
+    Node { item: Item::List(Vec::new()), origin: Origin::Default }
+}
+
+/// Makes the `dir` of an entry of `plugins.folders` absolute.
+fn place_folder(entry: &mut Node, checker: &mut Checker<'_>) {
+    let Item::Table(table) = &mut entry.item else { return };
+    for field in table.entries.iter_mut().filter(|field| field.key == "dir") {
+        let Some(written) = field.node.as_str() else { continue };
+        match plugin_dir(written, &field.node.origin, checker.current) {
+            Ok(folder) => {
+                let path = folder.path.display().to_string();
+                field.node = Node::str(path, field.node.origin.clone());
+            }
+            Err(error) => checker.errors.push(error),
+        }
+    }
 }
 
 fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, ConfigError> {

@@ -41,12 +41,13 @@ pub use catalog::{
 pub use entries::{HookEntry, MetricEntry};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::SettingOrigin;
-pub use file::{ConfigFile, PluginFolders};
+pub use file::{ConfigFile, PluginFolders, PluginTrust};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{DataSection, DataSplit, ResolvedConfig};
 pub use scalars::{Doubt, Scalars};
 pub use sections::{
-    Device, DistributedSection, ExecutionMode, Filled, GroupEntry, Loading, ParamGroups,
-    PluginsSection, RenameEntry, RunSection, TrainSection, WeightsSection,
+    Device, DistributedSection, ExecutionMode, Filled, FolderPolicy, GroupEntry, Loading,
+    ParamGroups, PluginsSection, RenameEntry, RunSection, TrainSection, TrustPolicy,
+    WeightsSection,
 };

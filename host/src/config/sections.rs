@@ -183,6 +183,38 @@ pub struct PluginsSection {
     pub dirs: Vec<PathBuf>,
     /// Folders searched after `dirs`; missing ones are skipped. Default: those of `HOOKRACK_PLUGINS`, then `plugins` next to the program's own folder.
     pub search: Filled<Vec<PathBuf>>,
+    /// What happens to a library that is neither in the lock file nor signed by a trusted key: `off` loads it, `warn` loads it with a warning, `require` refuses it. Default: `warn` if there is a lock file or a trusted key, else `off`.
+    pub policy: Filled<TrustPolicy>,
+    /// Policies of single folders of `dirs` and `search`, in place of `policy`.
+    #[param(default = Vec::new())]
+    pub folders: Vec<FolderPolicy>,
+    /// The lock file, written by `hookrack lock`. Default: `plugins.lock` beside the config file.
+    pub lock: Option<PathBuf>,
+    /// Files with public keys of minisign; the signature `LIBRARY.minisig` by any of them counts.
+    #[param(default = Vec::new())]
+    pub trusted_keys: Vec<PathBuf>,
+}
+
+/// One of `[[plugins.folders]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct FolderPolicy {
+    /// The folder, found as those of `dirs` are.
+    pub dir: PathBuf,
+    /// Its policy.
+    pub policy: TrustPolicy,
+}
+
+/// What happens to a library that nobody stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustPolicy {
+    /// It is loaded.
+    #[default]
+    Off,
+    /// It is loaded, with a warning.
+    Warn,
+    /// It is refused.
+    Require,
 }
 
 /// How a model runs.

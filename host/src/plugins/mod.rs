@@ -17,6 +17,7 @@ pub mod probe;
 mod services;
 mod state_io;
 mod state_scope;
+pub mod trust;
 mod wire_value;
 
 pub use forward_role::ForwardHolder;

@@ -5,6 +5,7 @@ use super::loader::{
     self, Description, HookManifest, Image, Library, LoadError, MetricManifest, Refusal,
 };
 use super::probe;
+use super::trust::{Standing, Trust};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +28,8 @@ pub struct PluginSet {
 pub struct PluginFile {
     /// What it says about itself.
     pub about: Description,
+    /// Who stands for it.
+    pub standing: Standing,
     /// How late its folder is searched: 0 for one that was asked for.
     pub rank: usize,
     /// Its bytes, until it is known whether they are needed.
@@ -38,12 +41,12 @@ impl PluginFile {
     ///
     /// # Errors
     /// The step that refused it, in one line.
-    pub fn open(path: &Path) -> Result<Self, LoadError> {
-        let image = loader::image(path, None)?;
+    pub fn open(path: &Path, trust: &Trust) -> Result<Self, LoadError> {
+        let (image, standing) = trusted(path, None, trust)?;
         let facts = probe::facts(&[&image]).into_iter().next().unwrap_or(Err(Refusal::Fickle));
         let about = facts.and_then(|facts| Description::new(&image, facts));
         let about = about.map_err(|reason| LoadError::of_image(path, &image, reason))?;
-        Ok(Self { about, rank: 0, image: Mutex::new(Some(image)) })
+        Ok(Self { about, standing, rank: 0, image: Mutex::new(Some(image)) })
     }
 
     /// Maps the bytes that were read, for the life of the process.
@@ -65,12 +68,12 @@ impl PluginFile {
 struct Candidate {
     path: PathBuf,
     rank: usize,
-    image: Result<Image, LoadError>,
+    image: Result<(Image, Standing), LoadError>,
 }
 
 /// Finds files, folder by folder.
-#[derive(Default)]
-struct Search {
+struct Search<'a> {
+    trust: &'a Trust,
     candidates: Vec<Candidate>,
     shadowed: Vec<(PathBuf, PathBuf)>,
     /// The folders so far, without links.
@@ -81,13 +84,15 @@ impl PluginSet {
     /// Describes every `*.so` of the folders, in the order of the folders and of the names. A bad file does not stop the
     /// others.
     pub fn scan(dirs: &[PathBuf]) -> Self {
-        Self::take(dirs, &[], &[])
+        Self::take(dirs, &[], &[], &Trust::off())
     }
 
     /// As [`Self::scan`], then the files in `named`, wherever they are, then what the folders in `search` have under
     /// names that are not there yet: the first folder wins. Those folders need not exist.
-    pub fn take(dirs: &[PathBuf], named: &[PathBuf], search: &[PathBuf]) -> Self {
-        let mut found = Search::default();
+    /// Nothing of a library that `trust` refuses runs anywhere.
+    pub fn take(dirs: &[PathBuf], named: &[PathBuf], search: &[PathBuf], trust: &Trust) -> Self {
+        let mut found =
+            Search { trust, candidates: Vec::new(), shadowed: Vec::new(), folders: Vec::new() };
         let present: Vec<_> = search.iter().filter(|dir| dir.is_dir()).cloned().collect();
         let links = |dir: &PathBuf| dir.canonicalize().ok();
         let allowed: Vec<_> = dirs.iter().chain(&present).filter_map(links).collect();
@@ -112,17 +117,17 @@ impl PluginSet {
     }
 
     /// Asks the index, and a probe about what that does not know.
-    fn describe(search: Search) -> Self {
-        let images: Vec<&Image> =
-            search.candidates.iter().filter_map(|file| file.image.as_ref().ok()).collect();
+    fn describe(search: Search<'_>) -> Self {
+        let read = search.candidates.iter().filter_map(|file| file.image.as_ref().ok());
+        let images: Vec<&Image> = read.map(|(image, _)| image).collect();
         let mut facts = probe::facts(&images).into_iter();
         let mut set = Self { shadowed: search.shadowed, ..Self::default() };
         for Candidate { path, rank, image } in search.candidates {
-            let described = image.and_then(|image| {
+            let described = image.and_then(|(image, standing)| {
                 let facts = facts.next().unwrap_or(Err(Refusal::Fickle));
                 let about = facts.and_then(|facts| Description::new(&image, facts));
                 let about = about.map_err(|reason| LoadError::of_image(&path, &image, reason))?;
-                Ok(PluginFile { about, rank, image: Mutex::new(Some(image)) })
+                Ok(PluginFile { about, standing, rank, image: Mutex::new(Some(image)) })
             });
             match described {
                 Ok(file) => set.add(path, file),
@@ -214,7 +219,7 @@ impl PluginSet {
     }
 }
 
-impl Search {
+impl Search<'_> {
     /// The libraries of a folder, unless it was searched before.
     fn look_into(&mut self, dir: &Path) -> Vec<PathBuf> {
         match candidates(dir) {
@@ -238,8 +243,24 @@ impl Search {
     }
 
     fn add(&mut self, path: PathBuf, rank: usize, allowed: Option<&[PathBuf]>) {
-        let image = loader::image(&path, allowed);
+        let image = trusted(&path, allowed, self.trust);
         self.candidates.push(Candidate { path, rank, image });
+    }
+}
+
+/// The steps before anything of the library runs.
+fn trusted(
+    path: &Path,
+    folders: Option<&[PathBuf]>,
+    trust: &Trust,
+) -> Result<(Image, Standing), LoadError> {
+    let image = loader::image(path, folders)?;
+    match trust.check(&image) {
+        Ok(standing) => Ok((image, standing)),
+        Err(why) => {
+            let reason = Refusal::Untrusted(why.to_string());
+            Err(LoadError::of_image(path, &image, reason))
+        }
     }
 }
 
@@ -281,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_searched_need_not_be_there() {
-        let plugin_set = PluginSet::take(&[], &[], &["/no/such/folder".into()]);
+        let plugin_set = PluginSet::take(&[], &[], &["/no/such/folder".into()], &Trust::off());
         assert!(plugin_set.failed.is_empty() && plugin_set.libraries.is_empty());
     }
 

@@ -5,6 +5,7 @@ mod build;
 mod ci;
 mod data;
 mod lightning;
+mod mutate;
 mod run;
 mod soak;
 mod test;
@@ -27,6 +28,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
         Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
+        Command::Mutate(args) => mutate::mutate(&workspace, args.count),
         Command::Dist(args) => match args.only_try {
             Some(archive) => dist::try_archive(&workspace, &archive),
             None => dist::dist(&workspace, args.out),

@@ -19,11 +19,11 @@ use super::check::{Checker, Scope};
 use super::error::{ConfigError, ConfigErrors};
 use super::file::ConfigFile;
 use super::fixed;
-use super::locate::{Folder, Folders};
+use super::locate::Folders;
 use super::origin::Origin;
 use super::resolved::ResolvedConfig;
 use super::sections::{DistributedSection, PluginsSection, RunSection, WeightsSection};
-use super::tree::{Item, Node, Table};
+use super::tree::{Node, Table};
 use hookrack_plugin_api::from_value;
 use hookrack_plugin_api::name::nearest;
 use hookrack_plugin_api::name::{is_name, is_name_char};
@@ -194,18 +194,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Folders of `dirs` that nobody named and that are not there are left out: one that is written must exist.
     fn plugins(&mut self) -> Option<PluginsSection> {
-        let Folders { dirs, search } = &self.folders;
-        let dirs: Vec<&Folder> = dirs.iter().filter(|folder| folder.exists).collect();
-        let search: Vec<&Folder> = search.iter().collect();
-        let mut table = Table::default();
-        for (key, folders) in [("dirs", &dirs), ("search", &search)] {
-            let node = |folder: &&Folder| {
-                Node::str(folder.path.display().to_string(), folder.origin.clone())
-            };
-            let item = Item::List(folders.iter().map(node).collect());
-            table.push_node(key, Node { item, origin: self.folders_origin(key) });
+        let mut table = self.folders.section();
+        for key in ["dirs", "search"] {
+            let origin = self.folders_origin(key);
+            let entry = table.entries.iter_mut().find(|entry| entry.key == key);
+            entry.into_iter().for_each(|entry| entry.node.origin = origin.clone());
         }
         let section = self.read("plugins", &table, &self.folders_origin("dirs"));
         self.tree.push_node("plugins", Node::table(table, Origin::Default));

@@ -18,7 +18,7 @@ pub struct LoadError {
     /// What was refused.
     pub origin: Source,
     /// The sha256 of the file, if it was read.
-    pub sha256: Option<String>,
+    pub sha256: Option<Box<str>>,
     /// Why.
     pub reason: Refusal,
 }
@@ -40,6 +40,9 @@ pub enum Refusal {
     Header(#[from] TableError),
     Flags(#[from] FlagsError),
     Manifests(#[from] ManifestError),
+    /// Nobody stands for it, or it is not what somebody stood for.
+    #[error("{0}")]
+    Untrusted(String),
     /// What a probe found, in its words.
     #[error("{reason}")]
     Probe {
@@ -75,6 +78,7 @@ impl Refusal {
             Self::Header(_) => "header",
             Self::Flags(_) => "flags",
             Self::Manifests(_) => "manifests",
+            Self::Untrusted(_) => "trust",
             Self::Probe { step, .. } => step,
             Self::Quarantined(_) | Self::Fickle => "probe",
             Self::Unusable(_) => "catalogue",
@@ -88,7 +92,7 @@ impl LoadError {
     }
 
     pub(in super::super) fn of_image(path: &Path, image: &Image, reason: Refusal) -> Self {
-        let sha256 = Some(image.sha256.clone());
+        let sha256 = Some(image.sha256.as_str().into());
         Self { origin: Source::Library(path.into()), sha256, reason }
     }
 

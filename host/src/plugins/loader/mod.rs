@@ -42,7 +42,7 @@ pub use layout::LayoutMismatch;
 pub use library::{HookType, Library, MetricType, Source};
 pub use locate::{LocateError, ReadError, folder};
 pub use manifest::{HookManifest, ManifestError, MetricManifest};
-pub use place::{Fault, PlaceError};
+pub use place::{Fault, PlaceError, check_place};
 pub use root::RootError;
 pub use table::{FlagsError, TableError};
 

@@ -121,6 +121,18 @@ pub(super) fn check(file: &Path, meta: &Metadata, trusted: &Trusted) -> Result<(
     check_folder(file.parent().unwrap_or(file), trusted)
 }
 
+/// Checks any file that the host relies on.
+///
+/// # Errors
+/// Others could have put it there or can change it.
+pub fn check_place(file: &Path) -> Result<(), PlaceError> {
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    match file.metadata() {
+        Ok(meta) => check(&file, &meta, &Trusted::here()),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Checks a folder, and that nobody can put another in its place.
 pub(super) fn check_folder(folder: &Path, trusted: &Trusted) -> Result<(), PlaceError> {
     for (above, dir) in folder.ancestors().enumerate() {

@@ -112,7 +112,7 @@ fn forbidden() -> BTreeMap<i64, Vec<SeccompRule>> {
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         rules.insert(call, when(0, SeccompCmpOp::Ne, own));
     }
-    let thread = libc::CLONE_THREAD as u64;
+    let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
     rules.insert(libc::SYS_clone, when(0, SeccompCmpOp::MaskedEq(thread), 0));
     rules.insert(libc::SYS_openat, opening_to_write(2));
     #[cfg(target_arch = "x86_64")]
@@ -129,7 +129,8 @@ fn when(argument: u8, operation: SeccompCmpOp, value: u64) -> Vec<SeccompRule> {
 
 fn opening_to_write(flags: u8) -> Vec<SeccompRule> {
     let [access, write, both, create] =
-        [libc::O_ACCMODE, libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT].map(|flag| flag as u64);
+        [libc::O_ACCMODE, libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT]
+            .map(|flag| u64::from(flag.cast_unsigned()));
     let cases = [(access, write), (access, both), (create, create)];
     cases.into_iter().flat_map(|(mask, is)| when(flags, SeccompCmpOp::MaskedEq(mask), is)).collect()
 }

@@ -1,0 +1,103 @@
+//! `hookrack keygen` and `hookrack sign`: signatures of libraries, in the format of minisign.
+
+use super::exit::Failure;
+use crate::plugins::trust::{key_id, signature_path};
+use clap::Args;
+use minisign::{KeyPair, SecretKey, SecretKeyBox};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Make a pair of keys to sign plugins with, in the format of minisign
+#[derive(Args)]
+#[command(after_help = help!("\
+Examples:
+  hookrack keygen team                  team.pub to hand out, team.key to keep; asks for a password
+  hookrack keygen ci --no-password      for a machine that signs by itself"))]
+pub(super) struct KeygenArgs {
+    /// The name of the files, without .pub and .key
+    name: PathBuf,
+
+    /// Store the secret key without a password
+    #[arg(long)]
+    no_password: bool,
+}
+
+/// Sign plugin libraries: writes LIBRARY.minisig beside each
+#[derive(Args)]
+#[command(after_help = help!("\
+Examples:
+  hookrack sign --key team.key plugins/*.so
+
+`minisign -S -s team.key -m LIBRARY` does the same."))]
+pub(super) struct SignArgs {
+    /// The secret key
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+
+    /// The libraries
+    #[arg(required = true)]
+    libraries: Vec<PathBuf>,
+}
+
+pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, Failure> {
+    let pair = if args.no_password {
+        KeyPair::generate_unencrypted_keypair()
+    } else {
+        KeyPair::generate_encrypted_keypair(None)
+    };
+    let pair = pair.map_err(Failure::usage)?;
+    let (public, secret) = (with_end(&args.name, "pub"), with_end(&args.name, "key"));
+    let text = pair.sk.to_box(None).map_err(Failure::usage)?.into_string();
+    write_new(&secret, 0o600, &text)?;
+    let text = pair.pk.to_box().map_err(Failure::usage)?.into_string();
+    write_new(&public, 0o644, &text)?;
+    say!("key {}", key_id(pair.pk.keynum()));
+    say!("  {}  to hand out: add it to `plugins.trusted_keys`", public.display());
+    say!("  {}  to keep secret: sign with `hookrack sign --key`", secret.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, Failure> {
+    let key = secret_key(&args.key)?;
+    for library in &args.libraries {
+        let bytes = fs::read(library).map_err(|error| unreadable(library, &error))?;
+        let name = library.file_name().unwrap_or_default().to_string_lossy();
+        let signed = minisign::sign(None, &key, io::Cursor::new(bytes), Some(&name), None);
+        let signature = signature_path(library);
+        let text = signed.map_err(Failure::usage)?.into_string();
+        fs::write(&signature, text)
+            .map_err(|error| Failure::could_not_write(&signature, &error))?;
+        say!("{}  signed by {}", signature.display(), key_id(key.keynum()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let boxed = || SecretKeyBox::from_string(&text);
+    let plain = boxed().and_then(SecretKeyBox::into_unencrypted_secret_key);
+    // One with a password asks for it at the terminal.
+    let key = plain.or_else(|_| boxed()?.into_secret_key(None));
+    key.map_err(|error| Failure::usage(format!("{} cannot be used: {error}", path.display())))
+}
+
+fn with_end(name: &Path, end: &str) -> PathBuf {
+    let mut path = name.as_os_str().to_owned();
+    path.push(".");
+    path.push(end);
+    path.into()
+}
+
+/// A key that is there already is never replaced.
+fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
+    let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::could_not_write(path, &error))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot read {}: {error}", path.display()))
+}

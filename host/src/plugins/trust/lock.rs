@@ -1,0 +1,194 @@
+//! `plugins.lock`: the sha256 of each library that was looked at and found good, for each kind of machine.
+
+use super::super::loader::{Description, Image};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The kind of machine that this host is built for.
+pub const TARGET: &str = {
+    if cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
+        "x86_64-unknown-linux-gnu"
+    } else if cfg!(all(target_arch = "aarch64", target_env = "gnu")) {
+        "aarch64-unknown-linux-gnu"
+    } else if cfg!(target_arch = "x86_64") {
+        "x86_64-unknown-linux-musl"
+    } else if cfg!(target_arch = "aarch64") {
+        "aarch64-unknown-linux-musl"
+    } else {
+        "other"
+    }
+};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+const HEAD: &str = "\
+# The plugin libraries that this project runs with. Written by `hookrack lock`; keep it in version control.
+# A target has its own entries; those of others stay when this one is locked again.
+";
+
+/// A lock file, or an empty one where there is none.
+#[derive(Clone, Debug)]
+pub struct LockFile {
+    /// Where it is, or will be.
+    pub path: PathBuf,
+    entries: Vec<Locked>,
+}
+
+/// A library in a lock file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Locked {
+    /// The name of its file.
+    file: String,
+    /// The kind of machine.
+    target: String,
+    /// The sha256 of the file.
+    sha256: String,
+    /// The library's own name.
+    name: String,
+    /// Its version.
+    version: String,
+    /// The version of the ABI.
+    abi: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    version: u32,
+    #[serde(default, rename = "library")]
+    libraries: Vec<Locked>,
+}
+
+/// Why a lock file does not stand for a library.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LockError {
+    /// It has another sha256 for it.
+    #[error(
+        "has sha256 {found}, but {} has {expected} for {file} on {TARGET}: it was rebuilt or changed; \
+         check it, then run `hookrack lock` again",
+        .lock.display()
+    )]
+    Changed {
+        /// The lock file.
+        lock: PathBuf,
+        /// The library's file name.
+        file: String,
+        /// What the lock file has.
+        expected: String,
+        /// What the file has.
+        found: String,
+    },
+    /// It cannot be read.
+    #[error("the lock file {} cannot be read: {why}", .lock.display())]
+    Unreadable {
+        /// The lock file.
+        lock: PathBuf,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// What a lock file says about a library.
+pub(super) enum Finding {
+    Same,
+    Unknown,
+    Other(LockError),
+}
+
+/// What became of a library's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not there.
+    Added,
+    /// It had another sha256.
+    Replaced,
+    /// It was as it is.
+    Kept,
+}
+
+impl LockFile {
+    /// Reads a lock file. One that is not there is empty.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not a lock file.
+    pub fn read(path: &Path) -> Result<Self, LockError> {
+        let unreadable = |why: String| LockError::Unreadable { lock: path.to_owned(), why };
+        let path = path.to_owned();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { path, entries: Vec::new() });
+            }
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        let parsed: Text = toml::from_str(&text)
+            .map_err(|error| unreadable(error.message().replace('\n', " ")))?;
+        if parsed.version != VERSION {
+            let why = format!("its version is {}, this host knows {VERSION}", parsed.version);
+            return Err(unreadable(why));
+        }
+        Ok(Self { path, entries: parsed.libraries })
+    }
+
+    pub(super) fn find(&self, image: &Image) -> Finding {
+        let file = image.file_name().to_string_lossy();
+        let here = |entry: &&Locked| entry.file == file && entry.target == TARGET;
+        match self.entries.iter().find(here) {
+            None => Finding::Unknown,
+            Some(entry) if entry.sha256 == image.sha256 => Finding::Same,
+            Some(entry) => Finding::Other(LockError::Changed {
+                lock: self.path.clone(),
+                file: file.into_owned(),
+                expected: entry.sha256.clone(),
+                found: image.sha256.clone(),
+            }),
+        }
+    }
+
+    /// Enters a library for this kind of machine, in the place of an entry that it had.
+    pub fn enter(&mut self, about: &Description) -> Change {
+        let entry = Locked {
+            file: about.file_name().into_owned(),
+            target: TARGET.to_owned(),
+            sha256: about.sha256.clone(),
+            name: about.facts.name.clone(),
+            version: about.facts.version.clone(),
+            abi: about.abi(),
+        };
+        let same = |known: &&mut Locked| known.file == entry.file && known.target == entry.target;
+        match self.entries.iter_mut().find(same) {
+            Some(known) if *known == entry => Change::Kept,
+            Some(known) => {
+                *known = entry;
+                Change::Replaced
+            }
+            None => {
+                self.entries.push(entry);
+                Change::Added
+            }
+        }
+    }
+
+    /// Writes the file, completely or not at all.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&mut self) -> io::Result<()> {
+        self.entries.sort_by(|a, b| (&a.file, &a.target).cmp(&(&b.file, &b.target)));
+        let text = Text { version: VERSION, libraries: self.entries.clone() };
+        let text = toml::to_string(&text).map_err(io::Error::other)?;
+        let folder =
+            self.path.parent().filter(|dir| *dir != Path::new("")).unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .tempfile_in(folder)?;
+        file.write_all(HEAD.as_bytes())?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}

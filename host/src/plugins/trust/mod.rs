@@ -1,0 +1,216 @@
+//! Which libraries may run: those that a lock file lists or a trusted key has signed, as far as a policy asks for it.
+//!
+//! Everything here is decided on the bytes of a library, before any code of it runs, and at every start: nothing of it
+//! is cached.
+
+mod lock;
+mod signature;
+mod system;
+
+pub use lock::{Change, LockError, LockFile, TARGET};
+pub use signature::{KeyError, PublicKeys, SignatureError, key_id, signature_path};
+pub use system::SystemError;
+
+use super::loader::Image;
+use crate::config::{FolderPolicy, PluginTrust, TrustPolicy};
+use lock::Finding;
+use std::path::{Path, PathBuf};
+use system::SystemPolicy;
+
+/// What a config and the machine ask of libraries.
+#[derive(Debug)]
+pub struct Trust {
+    policy: TrustPolicy,
+    folders: Vec<FolderPolicy>,
+    /// The strictest policy of the machine, and where it is written.
+    least: Option<(TrustPolicy, PathBuf)>,
+    /// The only folders that the machine allows, and where that is written.
+    only: Vec<(PathBuf, Vec<PathBuf>)>,
+    lock: Option<Result<LockFile, LockError>>,
+    keys: Result<PublicKeys, KeyError>,
+    system: Result<(), SystemError>,
+}
+
+/// What is known about who stands for a library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether the lock file lists it.
+    pub locked: bool,
+    /// The id of the trusted key that signed it.
+    pub signer: Option<String>,
+}
+
+/// Why a library may not run.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// Nobody stands for it.
+    #[error(
+        "is neither in {} nor signed by a trusted key, and {by} requires one of the two: \
+         check it, then run `hookrack lock` or `hookrack sign`",
+        .lock.display()
+    )]
+    Unverified {
+        /// The lock file.
+        lock: PathBuf,
+        /// Who requires it.
+        by: String,
+    },
+    /// It is not the file that was locked.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Its signature is of no use.
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
+    /// A trusted key is not a key.
+    #[error("{0}")]
+    Key(String),
+    /// The machine's policy allows other folders only.
+    #[error(
+        "is outside the folders that {} allows ({}): move it there, or ask whoever runs this machine",
+        .policy.display(), .folders.join(", ")
+    )]
+    Elsewhere {
+        /// The policy file.
+        policy: PathBuf,
+        /// The folders.
+        folders: Vec<String>,
+    },
+    /// The machine's policy cannot be read, so nothing is allowed.
+    #[error("{0}; no plugin is loaded until that is repaired")]
+    System(String),
+}
+
+impl Trust {
+    /// What the config asks for, tightened by the files of the machine.
+    pub fn new(config: &PluginTrust) -> Self {
+        let mut trust = Self {
+            policy: config.policy,
+            folders: config.folders.clone(),
+            least: None,
+            only: Vec::new(),
+            lock: None,
+            keys: Ok(PublicKeys::default()),
+            system: Ok(()),
+        };
+        let (mut lock, mut keys) = (config.lock.clone(), config.trusted_keys.clone());
+        for file in system::files() {
+            match SystemPolicy::read(&file) {
+                Ok(None) => {}
+                Ok(Some(policy)) => trust.tighten(file, policy, &mut lock, &mut keys),
+                Err(error) => trust.system = Err(error),
+            }
+        }
+        if trust.is_asking() {
+            trust.lock = Some(LockFile::read(&lock));
+            trust.keys = PublicKeys::read(&keys);
+        }
+        trust
+    }
+
+    /// No demands beyond those of the place of a file: for a command that only looks.
+    pub fn off() -> Self {
+        Self {
+            policy: TrustPolicy::Off,
+            folders: Vec::new(),
+            least: None,
+            only: Vec::new(),
+            lock: None,
+            keys: Ok(PublicKeys::default()),
+            system: Ok(()),
+        }
+    }
+
+    fn tighten(
+        &mut self,
+        file: PathBuf,
+        policy: SystemPolicy,
+        lock: &mut PathBuf,
+        keys: &mut Vec<PathBuf>,
+    ) {
+        if let Some(own) = policy.lock {
+            *lock = own;
+        }
+        if let Some(own) = policy.trusted_keys {
+            *keys = own;
+        }
+        if let Some(folders) = policy.folders {
+            self.only.push((file.clone(), folders));
+        }
+        if self.least.as_ref().is_none_or(|(least, _)| *least < policy.policy) {
+            self.least = Some((policy.policy, file));
+        }
+    }
+
+    fn is_asking(&self) -> bool {
+        let all = self.folders.iter().map(|folder| &folder.policy).chain([&self.policy]);
+        let all = all.chain(self.least.iter().map(|(policy, _)| policy));
+        all.into_iter().any(|policy| *policy != TrustPolicy::Off)
+    }
+
+    /// The policy for a library, and who says so.
+    fn policy(&self, image: &Image) -> (TrustPolicy, String) {
+        let inside = |folder: &Path| {
+            folder.canonicalize().is_ok_and(|folder| image.path.starts_with(folder))
+        };
+        let own = self.folders.iter().filter(|folder| inside(&folder.dir));
+        let own = own.map(|folder| folder.policy).max().unwrap_or(self.policy);
+        match &self.least {
+            Some((least, file)) if *least > own => (*least, file.display().to_string()),
+            _ => (own, "the config".to_owned()),
+        }
+    }
+
+    /// Whether a library may run, and who stands for it. Under `warn` it may, with a warning.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(&self, image: &Image) -> Result<Standing, TrustError> {
+        if let Err(error) = &self.system {
+            return Err(TrustError::System(error.to_string()));
+        }
+        self.check_folder(image)?;
+        let (policy, by) = self.policy(image);
+        if policy == TrustPolicy::Off {
+            return Ok(Standing::default());
+        }
+        match self.verify(image, by) {
+            Err(error) if policy == TrustPolicy::Warn => {
+                tracing::warn!("{}: {error}; it is loaded all the same", image.path.display());
+                Ok(Standing::default())
+            }
+            other => other,
+        }
+    }
+
+    fn check_folder(&self, image: &Image) -> Result<(), TrustError> {
+        for (policy, folders) in &self.only {
+            let inside = |folder: &PathBuf| {
+                folder.canonicalize().is_ok_and(|folder| image.path.starts_with(folder))
+            };
+            if !folders.iter().any(inside) {
+                let folders = folders.iter().map(|folder| folder.display().to_string()).collect();
+                return Err(TrustError::Elsewhere { policy: policy.clone(), folders });
+            }
+        }
+        Ok(())
+    }
+
+    /// A lock file that lists another sha256, or a signature that does not hold, is an error even where the other would do.
+    fn verify(&self, image: &Image, by: String) -> Result<Standing, TrustError> {
+        let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
+        let signer = keys.signer(image)?;
+        let lock = match &self.lock {
+            None => return Err(TrustError::Unverified { lock: PathBuf::new(), by }),
+            Some(lock) => lock.as_ref().map_err(|error| TrustError::Lock(error.clone()))?,
+        };
+        let locked = match lock.find(image) {
+            Finding::Same => true,
+            Finding::Unknown => false,
+            Finding::Other(error) => return Err(error.into()),
+        };
+        if !locked && signer.is_none() {
+            return Err(TrustError::Unverified { lock: lock.path.clone(), by });
+        }
+        Ok(Standing { locked, signer })
+    }
+}

@@ -1,0 +1,124 @@
+//! Detached signatures in the format of minisign: `libema.so.minisig` beside `libema.so`.
+
+use super::super::loader::Image;
+use minisign::{PublicKey, PublicKeyBox, SignatureBox};
+use std::ffi::OsString;
+use std::io::{self, Cursor};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+/// What the name of a signature has after that of its file.
+const SIGNATURE_SUFFIX: &str = ".minisig";
+
+/// The keys whose signatures count.
+#[derive(Debug, Default)]
+pub struct PublicKeys(Vec<PublicKey>);
+
+/// A trusted key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the trusted key {} cannot be used: {why}", .file.display())]
+pub struct KeyError {
+    file: PathBuf,
+    why: String,
+}
+
+/// Why a signature does not stand for a library.
+#[derive(Debug, thiserror::Error)]
+pub enum SignatureError {
+    /// Nobody trusts the key.
+    #[error(
+        "{} was made by key {key}, which is not trusted (trusted: {trusted}): \
+         add the key to `plugins.trusted_keys`, or remove the signature",
+        .signature.display()
+    )]
+    UnknownKey {
+        /// The signature's file.
+        signature: PathBuf,
+        /// The id of the key.
+        key: String,
+        /// The ids of the trusted keys.
+        trusted: String,
+    },
+    /// It is not a signature of these bytes.
+    #[error(
+        "{} by key {key} does not fit the file: one of the two was changed since; sign it again",
+        .signature.display()
+    )]
+    Mismatch {
+        /// The signature's file.
+        signature: PathBuf,
+        /// The id of the key.
+        key: String,
+    },
+    /// It is not a signature.
+    #[error("{} is not a signature of minisign: {why}", .signature.display())]
+    Unreadable {
+        /// The signature's file.
+        signature: PathBuf,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// The id of a key as minisign prints it.
+pub fn key_id(number: &[u8]) -> String {
+    number.iter().rev().map(|byte| format!("{byte:02X}")).collect()
+}
+
+impl PublicKeys {
+    /// Reads the files of public keys.
+    ///
+    /// # Errors
+    /// One of them has no key.
+    pub fn read(files: &[PathBuf]) -> Result<Self, KeyError> {
+        let read = |file: &PathBuf| {
+            let refused =
+                |why: &dyn fmt::Display| KeyError { file: file.clone(), why: why.to_string() };
+            let text = fs::read_to_string(file).map_err(|why| refused(&why))?;
+            let boxed = PublicKeyBox::from_string(&text);
+            boxed.and_then(PublicKeyBox::into_public_key).map_err(|why| refused(&why))
+        };
+        files.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The id of the trusted key that signed a library; nothing where it has no signature or no key is trusted.
+    pub(super) fn signer(&self, image: &Image) -> Result<Option<String>, SignatureError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let path = signature_path(&image.path);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let why = error.to_string();
+                return Err(SignatureError::Unreadable { signature: path, why });
+            }
+        };
+        let signature = match SignatureBox::from_string(&text) {
+            Ok(signature) => signature,
+            Err(error) => {
+                let why = error.to_string();
+                return Err(SignatureError::Unreadable { signature: path, why });
+            }
+        };
+        let key = key_id(signature.keynum());
+        let Some(trusted) = self.0.iter().find(|known| known.keynum() == signature.keynum()) else {
+            let ids: Vec<_> = self.0.iter().map(|known| key_id(known.keynum())).collect();
+            let trusted = ids.join(", ");
+            return Err(SignatureError::UnknownKey { signature: path, key, trusted });
+        };
+        let bytes = Cursor::new(&image.bytes);
+        match minisign::verify(trusted, &signature, bytes, true, false, false) {
+            Ok(()) => Ok(Some(key)),
+            Err(_) => Err(SignatureError::Mismatch { signature: path, key }),
+        }
+    }
+}
+
+/// Where the signature of a file is.
+pub fn signature_path(file: &Path) -> PathBuf {
+    let mut path = OsString::from(file);
+    path.push(SIGNATURE_SUFFIX);
+    path.into()
+}

@@ -1,0 +1,66 @@
+//! What the machine asks of plugins, whatever a config says: `/etc/hookrack/policy.toml`, and `etc/policy.toml` of the
+//! installation that the program belongs to. Where both are there, both hold.
+
+use super::super::loader;
+use crate::config::TrustPolicy;
+use serde::Deserialize;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const MACHINE: &str = "/etc/hookrack/policy.toml";
+
+/// A policy file. It can only tighten what a config says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SystemPolicy {
+    /// The least that holds for every library.
+    #[serde(default = "off")]
+    pub(super) policy: TrustPolicy,
+    /// The only lock file that counts.
+    pub(super) lock: Option<PathBuf>,
+    /// The only keys that count.
+    pub(super) trusted_keys: Option<Vec<PathBuf>>,
+    /// The only folders that libraries are loaded from.
+    pub(super) folders: Option<Vec<PathBuf>>,
+}
+
+fn off() -> TrustPolicy {
+    TrustPolicy::Off
+}
+
+/// A policy file that cannot be followed. Nothing is loaded then: what it would have forbidden is not known.
+#[derive(Debug, thiserror::Error)]
+#[error("the policy file {} {why}", .file.display())]
+pub struct SystemError {
+    file: PathBuf,
+    why: String,
+}
+
+/// The files, whether they are there or not.
+pub(super) fn files() -> Vec<PathBuf> {
+    let program = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
+    let installed = program.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let installed = installed.map(|root| root.join("etc/policy.toml"));
+    [PathBuf::from(MACHINE)].into_iter().chain(installed).collect()
+}
+
+impl SystemPolicy {
+    /// Reads a policy file; `None` where there is none.
+    pub(super) fn read(file: &Path) -> Result<Option<Self>, SystemError> {
+        let refused = |why: String| SystemError { file: file.to_owned(), why };
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refused(format!("cannot be read: {error}"))),
+        };
+        loader::check_place(file).map_err(|error| refused(error.to_string()))?;
+        let policy: Self = toml::from_str(&text)
+            .map_err(|error| refused(format!("is invalid: {}", error.message())))?;
+        let relative = policy.lock.iter().chain(policy.folders.iter().flatten());
+        let relative = relative.chain(policy.trusted_keys.iter().flatten());
+        if let Some(path) = relative.into_iter().find(|path| path.is_relative()) {
+            return Err(refused(format!("has a relative path, {}", path.display())));
+        }
+        Ok(Some(policy))
+    }
+}

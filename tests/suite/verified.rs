@@ -1,0 +1,176 @@
+//! Lock files, signatures and policies: which libraries may run, and what is said about those that may not.
+
+use crate::workbench::{Bench, Ran, TINY, cache, program};
+use crate::workshop::compile_c;
+use std::fs;
+use std::process::Command;
+
+const QUIET: &str = "[[custom_hooks]]\ntype = \"Quiet\"\n";
+
+/// A bench with one library, `plugins/libx.so`, a config that uses it, and `plugins` as keys of `[plugins]`.
+fn bench(plugins: &str) -> Bench {
+    let bench = Bench::bare();
+    fs::remove_dir_all(bench.path("plugins")).unwrap();
+    fs::create_dir(bench.path("plugins")).unwrap();
+    compile_c("good", &bench.path("plugins/libx.so"), &["-shared"]);
+    configure(&bench, plugins);
+    bench
+}
+
+fn configure(bench: &Bench, plugins: &str) {
+    let dirs = "dirs = [\"plugins\"]";
+    let config = TINY.replace(dirs, &format!("{dirs}\n{plugins}"));
+    bench.write("config.toml", &format!("{config}{QUIET}"));
+}
+
+fn change_library(bench: &Bench) {
+    fs::remove_file(bench.path("plugins/libx.so")).unwrap();
+    compile_c("good", &bench.path("plugins/libx.so"), &["-shared", "-O1"]);
+}
+
+#[test]
+fn under_require_only_what_is_locked_runs() {
+    let bench = bench("policy = \"require\"");
+    let lock = bench.path("plugins.lock");
+    bench.run(["check", "config.toml"]).expect(2).says(&["unknown hook `Quiet`"]).says(&[
+        "libx.so: is neither in ",
+        "plugins.lock nor signed by a trusted key, and the config requires one of the two: ",
+    ]);
+    bench.run(["lock", "config.toml"]).expect(0).prints(&["libx.so  quiet 0.1.0, ", "added"]);
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(0);
+    assert_eq!(run.record()["plugins"][0]["locked"], true);
+    // The resolved config means the same file, wherever it lies.
+    let resolved = bench.run(["config", "config.toml", "--toml"]);
+    let named = format!("lock = \"{}\"", lock.canonicalize().unwrap().display());
+    resolved.expect(0).prints(&["policy = \"require\"", &named]);
+
+    change_library(&bench);
+    bench.run(["check", "config.toml"]).expect(2).says(&[
+        "libx.so: has sha256 ",
+        "for libx.so on ",
+        "it was rebuilt or changed; check it, then run `hookrack lock` again",
+    ]);
+    bench.run(["lock", "config.toml"]).expect(0).prints(&["changed"]);
+    bench.run(["check", "config.toml"]).expect(0);
+    bench.run(["lock", "config.toml"]).expect(0).prints(&["as before"]);
+}
+
+#[test]
+fn a_lock_keeps_the_entries_of_other_machines_and_libraries() {
+    let bench = bench("");
+    let other = "version = 1\n[[library]]\nfile = \"libx.so\"\ntarget = \"sparc-sun-solaris\"\nsha256 = \"00\"\n\
+                 name = \"x\"\nversion = \"1\"\nabi = \"1.0\"\n";
+    bench.write("plugins.lock", other);
+    bench.run(["lock", "config.toml"]).expect(0);
+    let lock = bench.read("plugins.lock");
+    assert!(
+        lock.contains("sparc-sun-solaris") && lock.matches("[[library]]").count() == 2,
+        "{lock}"
+    );
+    bench.write("plugins.lock", "version = 9\n");
+    bench.run(["lock", "config.toml"]).expect(2).says(&["its version is 9, this host knows 1"]);
+}
+
+#[test]
+fn a_lock_file_alone_warns_of_a_change() {
+    let bench = bench("");
+    bench.run(["lock", "config.toml"]).expect(0);
+    let ran = bench.run(["check", "config.toml"]);
+    assert!(!ran.expect(0).stderr.contains("sha256"), "{}", ran.stderr);
+    change_library(&bench);
+    let ran = bench.run(["check", "config.toml"]);
+    ran.expect(0).says(&["libx.so: has sha256 ", "it is loaded all the same"]);
+    configure(&bench, "policy = \"off\"");
+    assert!(!bench.run(["check", "config.toml"]).expect(0).stderr.contains("sha256"));
+}
+
+#[test]
+fn a_folder_has_a_policy_of_its_own() {
+    let bench =
+        bench("policy = \"require\"\n[[plugins.folders]]\ndir = \"plugins\"\npolicy = \"off\"");
+    bench.run(["check", "config.toml"]).expect(0);
+    configure(&bench, "[[plugins.folders]]\ndir = \"plugins\"\npolicy = \"require\"");
+    bench.run(["check", "config.toml"]).expect(2).says(&["libx.so: is neither in "]);
+    configure(&bench, "[[plugins.folders]]\ndir = \"nowhere\"\npolicy = \"require\"");
+    bench.run(["check", "config.toml"]).expect(2).says(&["nowhere"]);
+}
+
+#[test]
+fn a_signature_by_a_trusted_key_stands_for_a_library() {
+    let bench = bench("policy = \"require\"\ntrusted_keys = [\"old.pub\", \"team.pub\"]");
+    for name in ["old", "team", "stranger"] {
+        bench.run(["keygen", name, "--no-password"]).expect(0).prints(&["key ", ".pub"]);
+    }
+    bench.run(["keygen", "team", "--no-password"]).expect(6).says(&["team.key"]);
+    let sign = |key: &str| bench.run(["sign", "--key", key, "plugins/libx.so"]);
+    let signed = sign("team.key").expect(0).stdout.trim_end().to_owned();
+    let key = signed.rsplit(' ').next().unwrap();
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(0);
+    assert_eq!(run.record()["plugins"][0]["signer"], key);
+
+    sign("stranger.key").expect(0);
+    bench.run(["check", "config.toml"]).expect(2).says(&[
+        "libx.so.minisig was made by key ",
+        "not trusted",
+        key,
+    ]);
+    sign("team.key").expect(0);
+    change_library(&bench);
+    let said = format!("libx.so.minisig by key {key} does not fit the file");
+    bench.run(["check", "config.toml"]).expect(2).says(&[&said]);
+    bench.write("plugins/libx.so.minisig", "nothing\n");
+    bench.run(["check", "config.toml"]).expect(2).says(&["libx.so.minisig is not a signature"]);
+    bench.write("team.pub", "nothing\n");
+    bench
+        .run(["check", "config.toml"])
+        .expect(2)
+        .says(&["the trusted key ", "team.pub cannot be used"]);
+}
+
+/// An installation with a policy file, in a bench.
+fn installed(bench: &Bench, policy: &str, args: &[&str]) -> Ran {
+    fs::create_dir_all(bench.path("opt/bin")).unwrap();
+    fs::create_dir_all(bench.path("opt/etc")).unwrap();
+    if !bench.path("opt/bin/hookrack").exists() {
+        fs::copy(program(), bench.path("opt/bin/hookrack")).unwrap();
+    }
+    bench.write("opt/etc/policy.toml", policy);
+    let mut command = Command::new(bench.path("opt/bin/hookrack"));
+    command.args(args).current_dir(bench.path(".")).env("XDG_CACHE_HOME", cache());
+    Ran::of(command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS"))
+}
+
+#[test]
+fn a_config_cannot_loosen_the_policy_of_the_machine() {
+    let bench = bench("policy = \"off\"");
+    let check = |policy: &str| installed(&bench, policy, &["check", "config.toml"]);
+    check("").expect(0);
+    check("policy = \"require\"").expect(2).says(&["opt/etc/policy.toml requires one of the two"]);
+    check("policy = \"warn\"").expect(0).says(&["it is loaded all the same"]);
+    // Its own lock file counts, that of the config does not.
+    let own = format!("policy = \"require\"\nlock = \"{}\"\n", bench.path("own.lock").display());
+    installed(&bench, "", &["lock", "config.toml"]).expect(0);
+    check("policy = \"require\"").expect(0);
+    check(&own).expect(2).says(&["own.lock"]);
+    fs::copy(bench.path("plugins.lock"), bench.path("own.lock")).unwrap();
+    check(&own).expect(0);
+    let elsewhere = format!("folders = [\"{}\"]", bench.path("opt").display());
+    check(&elsewhere)
+        .expect(2)
+        .says(&["libx.so: is outside the folders that ", "policy.toml allows"]);
+}
+
+#[test]
+fn a_policy_of_the_machine_that_cannot_be_followed_allows_nothing() {
+    let bench = bench("");
+    for (policy, why) in [
+        ("polcy = \"require\"", "is invalid: "),
+        ("lock = \"here.lock\"", "has a relative path, here.lock"),
+        ("policy = ", "is invalid: "),
+    ] {
+        let ran = installed(&bench, policy, &["check", "config.toml"]);
+        ran.expect(2).says(&[why, "no plugin is loaded until that is repaired"]);
+    }
+}
