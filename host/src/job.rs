@@ -7,7 +7,7 @@ use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
 use hookrack_plugin_api::{Level, OnRanks, Value};
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use thiserror::Error;
 
@@ -76,10 +76,14 @@ impl Job {
         if let Some(at) = failed.iter().position(|(path, _)| named.contains(path)) {
             return Err(failed.swap_remove(at).1.into());
         }
-        for (_, error) in failed {
-            tracing::warn!("{error}; continuing without it");
-        }
-        let config = file.resolve(&inventory.catalog)?;
+        // A policy that keeps a library out is news only where the config cannot do without it.
+        let (untrusted, broken): (Vec<_>, Vec<_>) =
+            failed.iter().partition(|(_, error)| error.reason.is_untrusted());
+        let tell =
+            |(_, error): &(PathBuf, LoadError)| tracing::warn!("{error}; continuing without it");
+        broken.into_iter().for_each(tell);
+        let config = file.resolve(&inventory.catalog);
+        let config = config.inspect_err(|_| untrusted.into_iter().for_each(tell))?;
         let members = members(&config, &inventory)?;
         inventory.plugin_set.release();
         let specs: Vec<_> = members.iter().map(|member| member.spec.clone()).collect();

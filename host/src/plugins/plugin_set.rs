@@ -56,6 +56,9 @@ impl PluginFile {
     pub fn load(&self) -> Result<Arc<Library>, LoadError> {
         let image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(image) = image.as_ref() else { return loader::open(&self.about.path) };
+        if let Some(warning) = &self.standing.warning {
+            tracing::warn!("{warning}");
+        }
         let library = loader::map(image)?;
         if library.about.facts != self.about.facts {
             return Err(LoadError::of_library(&self.about.path, Refusal::Fickle));

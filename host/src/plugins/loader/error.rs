@@ -66,6 +66,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Whether a policy keeps the library out.
+    pub fn is_untrusted(&self) -> bool {
+        matches!(self, Self::Untrusted(_))
+    }
+
     /// The step that refused.
     pub fn step(&self) -> &str {
         match self {

@@ -38,6 +38,8 @@ pub struct Standing {
     pub locked: bool,
     /// The id of the trusted key that signed it.
     pub signer: Option<String>,
+    /// What is said when it is loaded all the same.
+    pub warning: Option<String>,
 }
 
 /// Why a library may not run.
@@ -175,8 +177,9 @@ impl Trust {
         }
         match self.verify(image, by) {
             Err(error) if policy == TrustPolicy::Warn => {
-                tracing::warn!("{}: {error}; it is loaded all the same", image.path.display());
-                Ok(Standing::default())
+                let path = image.path.display();
+                let warning = Some(format!("{path}: {error}; it is loaded all the same"));
+                Ok(Standing { warning, ..Standing::default() })
             }
             other => other,
         }
@@ -211,6 +214,6 @@ impl Trust {
         if !locked && signer.is_none() {
             return Err(TrustError::Unverified { lock: lock.path.clone(), by });
         }
-        Ok(Standing { locked, signer })
+        Ok(Standing { locked, signer, warning: None })
     }
 }
