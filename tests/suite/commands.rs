@@ -46,7 +46,7 @@ fn one_bad_file_does_not_stop_the_other_plugins_and_is_listed_with_its_reason() 
     let bench = Bench::new("");
     bench.write("plugins/libbroken.so", "not a library");
     let ran = bench.run(["plugins"]);
-    let ema = format!("libema.so  ema 0.1.0, ABI {ABI_MAJOR}.{ABI_MINOR}\n");
+    let ema = format!("libema.so  ema 0.1.0, ABI {ABI_MAJOR}.{ABI_MINOR}, sha256 ");
     ran.expect(0).prints(&[&ema, "  hook    EMAIterHook", "  metric  TopK"]);
     let line = ran.stdout.lines().find(|line| line.starts_with("libbroken.so")).unwrap();
     assert!(
