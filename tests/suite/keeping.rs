@@ -84,13 +84,13 @@ fn a_hook_loads_weights_for_fine_tuning_or_a_whole_checkpoint() {
 }
 
 /// The Python that has torch and safetensors, if any: `HOOKRACK_PYTHON`, else `python3`.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let program = std::env::var("HOOKRACK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let found = output(Command::new(&program).args(["-c", "import torch, safetensors"])).ok()?;
     found.status.success().then_some(program)
 }
 
-fn run_python(bench: &Bench, program: &str, script: &str) -> String {
+pub(crate) fn run_python(bench: &Bench, program: &str, script: &str) -> String {
     let mut python = Command::new(program);
     let ran = output(python.args(["-c", script]).current_dir(bench.path("."))).unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));

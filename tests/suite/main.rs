@@ -61,6 +61,7 @@ mod seed_parameters;
 mod seed_rows;
 mod seed_table;
 mod seeds;
+mod sharding;
 mod soak;
 mod stdio;
 mod swa;

@@ -32,7 +32,7 @@ fn hookrack(bench: &Bench, args: &[&str]) -> Command {
 }
 
 /// Trains on so many ranks.
-fn launched(bench: &Bench, ranks: usize, run: &str, more: &[&str]) -> Ran {
+pub(crate) fn launched(bench: &Bench, ranks: usize, run: &str, more: &[&str]) -> Ran {
     let ranks = ranks.to_string();
     let all =
         [&["launch", "-n", &ranks, "--", "train", "config.toml", "--run-dir", run], SHARED, more];
@@ -157,6 +157,12 @@ fn ends(bench: &Bench, ranks: [Child; 2]) -> ([Option<i32>; 2], String) {
 fn both(bench: &Bench, timeout: &str, more_of_rank_1: &[&str]) -> [Child; 2] {
     let port = free_port();
     [rank(bench, 0, port, timeout, &[]), rank(bench, 1, port, timeout, more_of_rank_1)]
+}
+
+/// Both ranks of `run`, started without a launcher and with the same options.
+pub(crate) fn two_ranks(bench: &Bench, timeout: &str, more: &[&str]) -> [Child; 2] {
+    let port = free_port();
+    [0, 1].map(|number| rank(bench, number, port, timeout, more))
 }
 
 #[test]

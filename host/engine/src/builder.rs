@@ -3,7 +3,7 @@
 use tch::Device;
 
 use super::clip::ClipLimits;
-use super::data::DataSpec;
+use super::data::{DataSpec, Rank};
 use super::device;
 use super::engine::Engine;
 use super::error::{EngineError, Result};
@@ -38,6 +38,7 @@ pub struct EngineBuilder {
     loss_scaler: LossScalerSettings,
     seed: u64,
     horizon: Horizon,
+    shard: Rank,
 }
 
 /// How a part is made: by a name that configs know, or by the caller.
@@ -92,6 +93,7 @@ pub(super) struct Parts {
     pub loss_scaler: LossScalerSettings,
     pub device: Device,
     pub data: DataSpec,
+    pub shard: Rank,
 }
 
 impl Default for EngineBuilder {
@@ -112,6 +114,7 @@ impl Default for EngineBuilder {
             loss_scaler: LossScalerSettings::default(),
             seed: 0,
             horizon: Horizon { iters: 1, epochs: 1 },
+            shard: Rank::ONLY,
         }
     }
 }
@@ -273,6 +276,14 @@ impl EngineBuilder {
         self
     }
 
+    /// Keeps only this rank's share of the optimizer's state. The engine must then [`join`](Engine::join) the others: each steps its
+    /// share of the parameters.
+    #[must_use]
+    pub fn shard_optimizer(mut self, rank: Rank) -> Self {
+        self.shard = rank;
+        self
+    }
+
     /// Seeds libtorch and builds every part for data of this kind.
     ///
     /// # Errors
@@ -291,7 +302,7 @@ impl EngineBuilder {
         };
         let criterion = self.loss.map(|loss| loss.build(LOSSES, data)).transpose()?;
         trainable::freeze(model.params(), &self.freeze)?;
-        let grouped = ParamSet::new(model.params(), self.groups)?;
+        let grouped = ParamSet::new(model.params(), self.groups)?.sharded(self.shard);
         let optimizer =
             self.optimizer.ok_or(EngineError::NoPart { kind: ComponentKind::Optimizer })?;
         let optimizer = optimizer.build(OPTIMIZERS, &grouped)?;
@@ -312,6 +323,7 @@ impl EngineBuilder {
             loss_scaler: self.loss_scaler,
             device: self.device,
             data: data.clone(),
+            shard: self.shard,
         }))
     }
 }

@@ -10,6 +10,7 @@ use super::engine::{Engine, rows_of};
 use super::error::{EngineError, Result};
 use super::loss_scaler::Aside;
 use super::named_tensor::NamedTensor;
+use super::param_gather::ParamGather;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::dist::{Group, Reducer, ReducerOptions, Reduction};
 
@@ -20,6 +21,8 @@ pub struct DataParallel {
     options: ReducerOptions,
     // Made for the parameters that are trained, and anew when these change.
     reducer: RefCell<Option<Reducer>>,
+    // Made for the parameters that the optimizer knows, where it is sharded.
+    gather: RefCell<Option<ParamGather>>,
     // Whether the gradients of this iteration are sums over all ranks already.
     is_reduced: Cell<bool>,
 }
@@ -27,12 +30,14 @@ pub struct DataParallel {
 impl DataParallel {
     /// Trains with the other ranks of a group.
     pub fn new(group: Group, options: ReducerOptions) -> Self {
-        Self { group, options, reducer: RefCell::new(None), is_reduced: Cell::new(false) }
+        let (reducer, gather) = (RefCell::new(None), RefCell::new(None));
+        Self { group, options, reducer, gather, is_reduced: Cell::new(false) }
     }
 
     /// Begins anew: other parameters are trained from here on.
     pub(super) fn reset(&self) {
         self.reducer.replace(None);
+        self.gather.replace(None);
     }
 
     fn prepare(&self, params: &[NamedTensor], act: impl Fn(&Reducer) -> Result<()>) -> Result<()> {
@@ -92,6 +97,20 @@ impl Engine {
     pub fn rank(&self) -> Rank {
         let of = |it: &DataParallel| Rank { rank: it.group.rank(), world: it.group.world() };
         self.parallel.as_ref().map_or(Rank::ONLY, of)
+    }
+
+    /// Gives all ranks the parameters that each has stepped its share of; nothing where the optimizer is not sharded.
+    pub(super) fn gather_params(&self) -> Result<()> {
+        let Some(parallel) = self.parallel.as_ref().filter(|_| self.shard().world > 1) else {
+            return Ok(());
+        };
+        let _mode = GradMode::set(false);
+        let mut gather = parallel.gather.borrow_mut();
+        if gather.is_none() {
+            let (groups, cap) = (self.optimizer().groups(), parallel.options.buckets.cap);
+            *gather = Some(ParamGather::new(groups, self.shard().rank, cap, self.device())?);
+        }
+        gather.as_ref().map_or(Ok(()), |gather| gather.run(&parallel.group))
     }
 
     /// Gives all ranks the buffers of rank 0: running statistics are made of each rank's own rows.

@@ -6,15 +6,16 @@ use tch::{Device, Tensor};
 
 use super::builder::{EngineBuilder, Parts};
 use super::clip::GradClip;
-use super::data::DataSpec;
+use super::data::{DataSpec, Rank};
 use super::data_parallel::{DataParallel, Pass};
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
-use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
+use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling, WithoutScaler};
 use super::lr::{Horizon, LrSchedule};
 use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::Optimizer;
+use super::piece::{Piece, SavedTensors};
 use super::precision::Precision;
 use super::registry::{Build as _, Choice};
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
@@ -41,6 +42,7 @@ pub struct Engine {
     lr_position: u64,
     pub(super) told_at: Option<u64>,
     pub(super) parallel: Option<DataParallel>,
+    shard: Rank,
 }
 
 impl std::fmt::Debug for Engine {
@@ -79,6 +81,7 @@ impl Engine {
             lr_position: 0,
             told_at: None,
             parallel: None,
+            shard: parts.shard,
         };
         engine.set_precision(precision);
         engine.set_lr_position(0);
@@ -221,7 +224,16 @@ impl Engine {
     /// Changes every parameter that has a gradient. Does nothing where loss scaling found that a gradient is
     /// not finite.
     pub fn optimizer_step(&mut self) -> Result<()> {
-        if self.is_step_skipped() { Ok(()) } else { self.optimizer.step() }
+        if self.is_step_skipped() {
+            return Ok(());
+        }
+        self.optimizer.step()?;
+        self.gather_params()
+    }
+
+    /// Whose share of the optimizer's state this process keeps; one process has all of it.
+    pub fn shard(&self) -> Rank {
+        self.shard
     }
 
     fn is_step_skipped(&self) -> bool {
@@ -281,18 +293,17 @@ impl Engine {
         &self.schedule
     }
 
-    /// The state of the optimizer and of loss scaling, to save.
-    pub fn optimizer_state(&self) -> Vec<NamedTensor> {
-        let scaler = self.loss_scaler.iter().flat_map(LossScaler::state);
+    /// What this process saves of the state of the optimizer and of loss scaling. Where it is sharded, the ranks together save all.
+    pub fn optimizer_state(&self) -> Vec<Piece> {
+        let scaler = self.loss_scaler.iter().filter(|_| self.shard.rank == 0);
+        let scaler = scaler.flat_map(LossScaler::state).map(Piece::from);
         self.optimizer.state().into_iter().chain(scaler).collect()
     }
 
-    /// Puts back what [`optimizer_state`](Self::optimizer_state) gave, in a run of whatever precision.
-    pub fn load_optimizer_state(&mut self, state: &[NamedTensor]) -> Result<()> {
-        let (scaler, optimizer): (Vec<_>, Vec<_>) =
-            state.iter().cloned().partition(|named| LossScaler::owns(&named.name));
-        self.optimizer.load_state(&optimizer)?;
-        self.loss_scaler.as_mut().map_or(Ok(()), |own| own.load_state(&scaler))
+    /// Puts back what [`optimizer_state`](Self::optimizer_state) gave, in a run of whatever precision and number of ranks.
+    pub fn load_optimizer_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
+        self.optimizer.load_state(&WithoutScaler(state))?;
+        self.loss_scaler.as_mut().map_or(Ok(()), |own| own.load_state(state))
     }
 
     /// Parameters and buffers, to save; handles to the live tensors.
@@ -301,8 +312,9 @@ impl Engine {
     }
 
     /// Puts parameters and buffers back. Nothing changes unless all of it fits.
-    pub fn load_model_state(&mut self, state: &[NamedTensor]) -> Result<()> {
-        named_tensor::load("model", &self.model_state(), state)
+    pub fn load_model_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
+        let own: Vec<_> = self.model_state().into_iter().map(Piece::from).collect();
+        named_tensor::load("model", &own, state)
     }
 }
 

@@ -138,6 +138,14 @@ pub enum EngineError {
         /// The names that differ.
         why: String,
     },
+    /// A saved tensor that fits and cannot be read.
+    #[error("the saved `{name}` could not be read: {why}")]
+    Unreadable {
+        /// Which one.
+        name: String,
+        /// What was wrong.
+        why: String,
+    },
     /// Weights from elsewhere whose names cannot be put into the model's.
     #[error("weights: {0}")]
     Weights(String),

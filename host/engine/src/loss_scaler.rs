@@ -5,10 +5,13 @@
 
 // The settings are one struct for the config, for hooks and for the engine.
 pub use hookrack_plugin_api::LossScaling as LossScalerSettings;
+use std::ops::Range;
+
 use tch::{Kind, Tensor};
 
 use super::error::{EngineError, Result};
 use super::named_tensor::NamedTensor;
+use super::piece::SavedTensors;
 use hookrack_torch::{TensorList, amp, autograd};
 
 /// What loss scaling did in an iteration.
@@ -120,10 +123,14 @@ impl LossScaler {
 
     /// Takes back what [`state`](Self::state) gave. A state without it, that of a run in another precision,
     /// leaves the scaler as it is.
-    pub fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
-        let number = |name: &str| {
-            let found = state.iter().find(|named| named.name == name);
-            found.map(|named| named.tensor.f_double_value(&[])).transpose()
+    pub fn load_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
+        let number = |name: &str| -> Result<Option<f64>> {
+            if state.shape(name).is_none() {
+                return Ok(None);
+            }
+            let unreadable = |why| EngineError::Unreadable { name: name.to_owned(), why };
+            let found = state.elements(name, 0..1).map_err(unreadable)?;
+            Ok(Some(found.f_double_value(&[0])?))
         };
         let found = (number(SCALE)?, number(GOOD_STEPS)?, number(SKIPPED_STEPS)?);
         if let (Some(scale), Some(good_steps), Some(skipped_steps)) = found {
@@ -136,6 +143,23 @@ impl LossScaler {
     /// Whether a saved tensor is a loss scaler's, of whatever precision the run is.
     pub fn owns(name: &str) -> bool {
         [SCALE, GOOD_STEPS, SKIPPED_STEPS].contains(&name)
+    }
+}
+
+/// The optimizer's part of a saved state, which has the loss scaler's too.
+pub(super) struct WithoutScaler<'a>(pub &'a dyn SavedTensors);
+
+impl SavedTensors for WithoutScaler<'_> {
+    fn names(&self) -> Vec<&str> {
+        self.0.names().into_iter().filter(|name| !LossScaler::owns(name)).collect()
+    }
+
+    fn shape(&self, name: &str) -> Option<Vec<i64>> {
+        self.0.shape(name)
+    }
+
+    fn elements(&self, name: &str, range: Range<usize>) -> std::result::Result<Tensor, String> {
+        self.0.elements(name, range)
     }
 }
 
@@ -187,6 +211,7 @@ fn whole(count: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::piece::InMemory;
     use hookrack_torch::autograd::GradMode;
     use hookrack_torch::rounding;
 
@@ -245,12 +270,12 @@ mod tests {
             scaler.update(found_inf).unwrap();
         }
         let mut other = LossScaler::new(LossScalerSettings::default());
-        other.load_state(&scaler.state()).unwrap();
+        other.load_state(&InMemory::new(&scaler.state())).unwrap();
         let seen =
             |scaler: &LossScaler| (scaler.scale.to_bits(), scaler.good_steps, scaler.skipped_steps);
         assert_eq!(seen(&other), seen(&scaler));
         assert_eq!(seen(&other), (32768.0_f32.to_bits(), 2, 1));
-        other.load_state(&[]).unwrap();
+        other.load_state(&InMemory::new(&[])).unwrap();
         assert_eq!(seen(&other), seen(&scaler));
         assert!(scaler.state().iter().all(|named| LossScaler::owns(&named.name)));
     }

@@ -1,12 +1,13 @@
 //! A tensor with the name under which it is saved, and loading one set of them into another.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use tch::Tensor;
 
 use super::error::{EngineError, Result};
+use super::piece::{Piece, SavedTensors};
+use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
-use hookrack_torch::{TensorList, foreach};
 
 /// A tensor and its name. A clone shares the memory.
 #[derive(Debug)]
@@ -35,25 +36,26 @@ pub fn tensor_list(named: &[NamedTensor]) -> TensorList {
     named.iter().map(|named| &named.tensor).collect()
 }
 
-/// Copies the values of `source` into `targets` by name. Nothing is copied unless all names and shapes agree.
-pub fn load(what: &'static str, targets: &[NamedTensor], source: &[NamedTensor]) -> Result<()> {
-    let by_name: HashMap<&str, &Tensor> =
-        source.iter().map(|named| (named.name.as_str(), &named.tensor)).collect();
+/// Copies the values of `source` into `targets` by name, of each the range that the target is. Nothing is copied unless all names
+/// and shapes agree.
+pub fn load(what: &'static str, targets: &[Piece], source: &dyn SavedTensors) -> Result<()> {
     let mut problems = Problems::default();
-    let mut values = TensorList::with_capacity(targets.len());
     for target in targets {
-        match by_name.get(target.name.as_str()) {
-            None => problems.missing(&target.name),
-            Some(found) if found.size() != target.tensor.size() => {
-                problems.shape(&target.name, &target.tensor, found);
-            }
-            Some(found) => values.push(found),
-        }
+        problems.compare(source, &target.name, &target.shape());
     }
-    problems.unexpected(source, |name| targets.iter().any(|target| target.name == name));
+    let known: HashSet<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+    problems.unexpected(source, &known);
     problems.check(what)?;
+    targets.iter().try_for_each(|target| copy(source, target))
+}
+
+/// Copies what is saved of a piece into it.
+pub(crate) fn copy(source: &dyn SavedTensors, target: &Piece) -> Result<()> {
     let _no_grad = GradMode::set(false);
-    Ok(foreach::copy_(&tensor_list(targets), &values)?)
+    let saved = source.elements(&target.name, target.range());
+    let saved = saved.map_err(|why| EngineError::Unreadable { name: target.name.clone(), why })?;
+    target.tensor.shallow_clone().f_copy_(&saved.f_view(target.tensor.size().as_slice())?)?;
+    Ok(())
 }
 
 /// Collects every way in which a state does not fit, so that one message tells all.
@@ -61,20 +63,22 @@ pub fn load(what: &'static str, targets: &[NamedTensor], source: &[NamedTensor])
 pub(crate) struct Problems(Vec<String>);
 
 impl Problems {
-    /// A tensor that the state lacks.
-    pub(crate) fn missing(&mut self, name: &str) {
-        self.0.push(format!("`{name}` is missing"));
-    }
-
-    /// A tensor of another shape.
-    pub(crate) fn shape(&mut self, name: &str, wanted: &Tensor, found: &Tensor) {
-        self.0.push(format!("`{name}` expects {:?}, found {:?}", wanted.size(), found.size()));
+    /// A tensor that the state lacks, or has in another shape.
+    pub(crate) fn compare(&mut self, source: &dyn SavedTensors, name: &str, wanted: &[i64]) {
+        match source.shape(name) {
+            None => self.0.push(format!("`{name}` is missing")),
+            Some(found) if found != wanted => {
+                self.0.push(format!("`{name}` expects {wanted:?}, found {found:?}"));
+            }
+            Some(_) => {}
+        }
     }
 
     /// Tensors that nothing here is called after.
-    pub(crate) fn unexpected(&mut self, source: &[NamedTensor], known: impl Fn(&str) -> bool) {
-        let strange = source.iter().filter(|named| !known(&named.name));
-        self.0.extend(strange.map(|named| format!("`{}` is unexpected", named.name)));
+    pub(crate) fn unexpected(&mut self, source: &dyn SavedTensors, known: &HashSet<&str>) {
+        let names = source.names().into_iter();
+        let strange = names.filter(|name| !known.contains(name));
+        self.0.extend(strange.map(|name| format!("`{name}` is unexpected")));
     }
 
     /// An error when there was a problem; it tells the first few.
@@ -95,27 +99,49 @@ impl Problems {
 mod tests {
     use super::*;
 
+    use crate::piece::{InMemory, Part};
+
     fn named(name: &str, values: &[f32]) -> NamedTensor {
         NamedTensor::new(name, Tensor::from_slice(values))
     }
 
+    fn piece(name: &str, values: &[f32]) -> Piece {
+        named(name, values).into()
+    }
+
     #[test]
     fn values_are_copied_by_name_not_by_place() {
-        let targets = [named("a", &[0.0]), named("b", &[0.0, 0.0])];
-        load("model", &targets, &[named("b", &[2.0, 3.0]), named("a", &[1.0])]).unwrap();
+        let targets = [piece("a", &[0.0]), piece("b", &[0.0, 0.0])];
+        let source = [named("b", &[2.0, 3.0]), named("a", &[1.0])];
+        load("model", &targets, &InMemory::new(&source)).unwrap();
         assert_eq!(targets[0].tensor, Tensor::from_slice(&[1.0_f32]));
         assert_eq!(targets[1].tensor, Tensor::from_slice(&[2.0_f32, 3.0]));
     }
 
     #[test]
     fn one_message_tells_all_differences_and_nothing_is_copied() {
-        let targets = [named("a", &[0.0]), named("b", &[0.0, 0.0]), named("c", &[0.0])];
+        let targets = [piece("a", &[0.0]), piece("b", &[0.0, 0.0]), piece("c", &[0.0])];
         let source = [named("a", &[1.0]), named("b", &[2.0]), named("d", &[3.0])];
-        let error = load("model", &targets, &source).unwrap_err();
+        let error = load("model", &targets, &InMemory::new(&source)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the saved model does not match: `b` expects [2], found [1], `c` is missing, `d` is unexpected"
         );
         assert_eq!(targets[0].tensor, Tensor::from_slice(&[0.0_f32]));
+    }
+
+    #[test]
+    fn a_range_takes_its_numbers_of_the_whole_and_another_shape_is_refused() {
+        let part = Part { shape: vec![2, 2], range: 1..3 };
+        let target = Piece { part: Some(part), ..piece("a", &[0.0, 0.0]) };
+        let matrix = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0]).view([2, 2]);
+        let load_from = |tensor: Tensor| {
+            let source = [NamedTensor::new("a", tensor)];
+            load("optimizer", std::slice::from_ref(&target), &InMemory::new(&source))
+        };
+        load_from(matrix.shallow_clone()).unwrap();
+        assert_eq!(target.tensor, Tensor::from_slice(&[2.0_f32, 3.0]));
+        let error = load_from(matrix.view([4])).unwrap_err().to_string();
+        assert_eq!(error, "the saved optimizer does not match: `a` expects [2, 2], found [4]");
     }
 }

@@ -9,6 +9,7 @@ use super::engine::Engine;
 use super::error::Result;
 use super::model::{MODELS, Mode, Model, ModelContext};
 use super::named_tensor::{self, NamedTensor};
+use super::piece::{InMemory, Piece};
 use super::registry::{Build, Choice};
 
 impl Engine {
@@ -29,8 +30,10 @@ impl Engine {
         rng::set_state(&random, self.device())?;
         let model = built?;
         if let Some(weights) = weights {
-            let state: Vec<_> = model.params().iter().chain(model.buffers()).cloned().collect();
-            named_tensor::load("the weights of the second model", &state, weights)?;
+            let state = model.params().iter().chain(model.buffers()).cloned();
+            let state: Vec<_> = state.map(Piece::from).collect();
+            let weights = InMemory::new(weights);
+            named_tensor::load("the weights of the second model", &state, &weights)?;
         }
         Ok(model)
     }

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use super::Engine;
+use super::data_parallel::DataParallel;
 use super::error::{EngineError, Result};
 use super::name_pattern::NamePattern;
 use super::named_tensor::NamedTensor;
@@ -49,10 +50,13 @@ impl Engine {
         if trainable {
             self.optimizer_mut().admit()?;
         }
-        if let Some(parallel) = &self.parallel {
-            parallel.reset();
-        }
+        self.reset_parallel();
         Ok(count)
+    }
+
+    /// Other parameters are trained from here on: what ranks exchange changes.
+    fn reset_parallel(&self) {
+        self.parallel.iter().for_each(DataParallel::reset);
     }
 
     /// The names of the parameters that are not trained, in order.
@@ -67,6 +71,7 @@ impl Engine {
         for param in self.params() {
             turn(&param.tensor, !names.contains(&param.name))?;
         }
+        self.reset_parallel();
         self.optimizer_mut().admit()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::exit::Failure;
 use crate::run::checkpoint::{self, Checkpoint};
-use crate::run::{safetensors_file, torch_file};
+use crate::run::{RunDirError, safetensors_file, torch_file};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,8 +41,8 @@ enum What {
 pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let (path, checkpoint) = checkpoint::open(&args.run)?;
     let tensors = match args.what {
-        What::Model => checkpoint.model,
-        What::Ema => averaged(checkpoint).ok_or_else(|| {
+        What::Model => checkpoint.model.all()?,
+        What::Ema => averaged(checkpoint)?.ok_or_else(|| {
             Failure::usage(format!("{} has no averaged weights: no hook saved any", path.display()))
         })?,
     };
@@ -61,17 +61,20 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The model with its parameters replaced by the average of the first hook that has one.
-fn averaged(checkpoint: Checkpoint) -> Option<Vec<(String, Tensor)>> {
+fn averaged(checkpoint: Checkpoint) -> Result<Option<Vec<(String, Tensor)>>, RunDirError> {
     let key = |name: &str| format!("average.{name}");
-    let Checkpoint { mut model, hooks, .. } = checkpoint;
+    let Checkpoint { model, hooks, .. } = checkpoint;
+    let mut model = model.all()?;
     let has_average = |tensors: &std::collections::BTreeMap<String, Tensor>| {
         model.iter().any(|(name, _)| tensors.contains_key(&key(name)))
     };
-    let average = hooks.into_values().find(|state| has_average(&state.tensors))?;
+    let Some(average) = hooks.into_values().find(|state| has_average(&state.tensors)) else {
+        return Ok(None);
+    };
     for (name, tensor) in &mut model {
         if let Some(averaged) = average.tensors.get(&key(name)) {
             *tensor = averaged.shallow_clone();
         }
     }
-    Some(model)
+    Ok(Some(model))
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{ConfigErrors, ResolvedConfig};
 use crate::engine::data::Share;
-use crate::engine::{EngineError, NamedTensor};
+use crate::engine::{Engine, EngineError, NamedTensor, Piece};
 use crate::torch::TensorList;
 use crate::torch::dist::bucket_bytes;
 use crate::train::{Parts, iters_in_epoch, reducer_options};
@@ -33,12 +33,14 @@ struct RankShare {
     of_epoch: usize,
 }
 
-/// Bytes on each rank, whatever their number.
+/// Bytes on each rank.
 struct Memory {
     parameters: usize,
     buffers: usize,
     gradients: usize,
+    /// Where it is sharded, those of rank 0.
     optimizer: usize,
+    is_sharded: bool,
 }
 
 impl RankPlan {
@@ -77,15 +79,24 @@ impl RankPlan {
                 parameters: bytes_of(engine.params()),
                 buffers: bytes_of(engine.buffers()),
                 gradients: bytes_of(trained),
-                optimizer: bytes_of(&engine.optimizer_state()),
+                optimizer: optimizer_bytes(engine),
+                is_sharded: engine.shard().world > 1,
             },
         })
     }
 
-    /// Bytes that each rank sends, and receives, in an iteration: a ring passes each number on twice, except once around.
+    /// Bytes that each rank sends, and receives, in an iteration: a ring passes each gradient on twice, except once around, and where
+    /// the optimizer is sharded each parameter that was stepped once.
     fn wire_bytes(&self) -> usize {
         let bytes: usize = self.buckets.iter().sum();
-        2 * (self.ranks - 1) * bytes / self.ranks
+        let times = if self.memory.is_sharded { 3 } else { 2 };
+        times * (self.ranks - 1) * bytes / self.ranks
+    }
+
+    fn traffic(&self) -> String {
+        let wire = size(self.wire_bytes());
+        let gather = if self.memory.is_sharded { ", all-gather of parameters" } else { "" };
+        format!("traffic: {wire} sent by each rank per iteration (ring all-reduce{gather})")
     }
 
     /// For a person.
@@ -108,13 +119,7 @@ impl RankPlan {
             row(head),
         ];
         lines.extend(shares);
-        let wire = size(self.wire_bytes());
-        lines.extend([
-            String::new(),
-            self.gradients(),
-            format!("traffic: {wire} sent by each rank per iteration (ring all-reduce)"),
-            self.memory.line(),
-        ]);
+        lines.extend([String::new(), self.gradients(), self.traffic(), self.memory.line()]);
         lines
     }
 
@@ -149,7 +154,7 @@ impl RankPlan {
                 "samples_per_epoch": share.of_epoch,
             })
         };
-        let Memory { parameters, buffers, gradients, optimizer } = self.memory;
+        let Memory { parameters, buffers, gradients, optimizer, is_sharded } = self.memory;
         json!({
             "ranks": self.ranks,
             "batch_size": self.batch,
@@ -166,19 +171,21 @@ impl RankPlan {
                 "gradients": gradients,
                 "optimizer": optimizer,
             },
+            "optimizer_is_sharded": is_sharded,
         })
     }
 }
 
 impl Memory {
     fn line(&self) -> String {
-        let Self { parameters, buffers, gradients, optimizer } = *self;
+        let Self { parameters, buffers, gradients, optimizer, is_sharded } = *self;
         let total = size(parameters + buffers + gradients + optimizer);
         let [parameters, buffers, gradients, optimizer] =
             [parameters, buffers, gradients, optimizer].map(size);
         format!(
             "memory per rank: {total}, without activations and data: parameters {parameters}, buffers {buffers}, \
-             gradients {gradients}, optimizer {optimizer}"
+             gradients {gradients}, optimizer {optimizer}{}",
+            if is_sharded { " (sharded)" } else { "" }
         )
     }
 }
@@ -224,6 +231,12 @@ fn bytes_of<'a>(tensors: impl IntoIterator<Item = &'a NamedTensor>) -> usize {
     let bytes =
         |named: &NamedTensor| named.tensor.numel() * named.tensor.kind().elt_size_in_bytes();
     tensors.into_iter().map(bytes).sum()
+}
+
+/// The bytes of the state that one rank keeps of its optimizer.
+fn optimizer_bytes(engine: &Engine) -> usize {
+    let bytes = |piece: &Piece| piece.tensor.numel() * piece.tensor.kind().elt_size_in_bytes();
+    engine.optimizer_state().iter().map(bytes).sum()
 }
 
 fn count(number: u64, what: &str) -> String {

@@ -184,13 +184,14 @@ pub(super) fn follow(
     };
     world.keep_records_in(run.join(FOLDER));
     open_log(log, &run, world.ranks().rank);
-    let checkpoint = checkpoint.map(|path| checkpoint::open(&path)).transpose()?;
+    // Rank 0 has verified it.
+    let checkpoint = checkpoint.map(|path| checkpoint::read_verified(&path)).transpose()?;
     let facts = RunFacts { run_dir: None, is_temporary: false, config: job.config.to_toml() };
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     job.leave_to_main().map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::new(facts), None, interrupt)?;
     join(&mut trainer, world, &job.config)?;
-    if let Some((_, checkpoint)) = checkpoint {
+    if let Some(checkpoint) = checkpoint {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
     let (until, save_at) = args.bounds();

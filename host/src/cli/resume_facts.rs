@@ -83,8 +83,8 @@ pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure
     let mut all = Facts::default();
     all.hold(When::Resumed, held.there);
     all.hold(When::End, held.last);
-    all.tensors("model", model)?;
-    all.tensors("optimizer", optimizer)?;
+    all.tensors("model", model.all()?)?;
+    all.tensors("optimizer", optimizer.all()?)?;
     all.tensors("engine", engine.tensors.into_iter().collect())?;
     all.put(When::End, "engine", format!("{:?}", engine.values));
     all.put(When::End, "random numbers", format!("{rng:?} {rank_rng:?}"));

@@ -111,12 +111,16 @@ pub struct RenameEntry {
     pub transpose: bool,
 }
 
-/// What `[optimizer]` says about groups of parameters, whatever its type.
+/// What `[optimizer]` says about parameters and their state, whatever its type.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ParamGroups {
     /// No weight decay for parameters of at most one dimension: biases, and the scales of norms.
     #[param(default = false)]
     pub no_decay_on_norm_and_bias: bool,
+    /// Divide the optimizer's state among the ranks that train together (ZeRO-1): each keeps and steps its share of the parameters.
+    /// Without other ranks it makes no difference.
+    #[param(default = false)]
+    pub shard: bool,
     /// Parameters with a learning rate or weight decay of their own; the first group that matches a name takes it.
     #[param(default = Vec::new())]
     pub groups: Vec<GroupEntry>,

@@ -64,6 +64,16 @@ pub enum RunDirError {
         /// The number of bytes requested.
         bytes: usize,
     },
+    /// Another rank could not write its part of a checkpoint.
+    #[error(
+        "rank {rank} could not write its part of a checkpoint: {why}; the previous checkpoint is intact"
+    )]
+    OtherRank {
+        /// Which one.
+        rank: usize,
+        /// Its error message.
+        why: String,
+    },
     /// The thread that writes checkpoints is gone.
     #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
     WriterPanicked,

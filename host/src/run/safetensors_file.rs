@@ -2,6 +2,7 @@
 
 use super::atomic;
 use super::error::RunDirError;
+use crate::engine::{Part, Piece};
 use crate::torch::dlpack::View;
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde_json::{Map, Value as Json, json};
@@ -10,7 +11,8 @@ use std::io::Read as _;
 use std::path::Path;
 use tch::{Kind, Tensor};
 
-const KINDS: [(Dtype, Kind, &str); 10] = [
+/// The types that both sides know.
+pub(super) const KINDS: [(Dtype, Kind, &str); 10] = [
     (Dtype::F32, Kind::Float, "F32"),
     (Dtype::F64, Kind::Double, "F64"),
     (Dtype::F16, Kind::Half, "F16"),
@@ -27,17 +29,19 @@ const KINDS: [(Dtype, Kind, &str); 10] = [
 struct Placed<'a> {
     name: &'a str,
     tensor: &'a Tensor,
+    part: Option<&'a Part>,
     dtype: &'static str,
     kind: Kind,
     bytes: usize,
 }
 
-fn place<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Placed<'a>, String> {
+fn place(piece: &Piece) -> Result<Placed<'_>, String> {
+    let Piece { name, tensor, part } = piece;
     let kind = tensor.f_kind().map_err(|e| e.to_string())?;
     let found = KINDS.iter().find(|(_, k, _)| *k == kind);
     let (_, _, dtype) = found.ok_or_else(|| format!("safetensors has no type for {kind:?}"))?;
     let bytes = tensor.numel() * kind.elt_size_in_bytes();
-    Ok(Placed { name, tensor, dtype, kind, bytes })
+    Ok(Placed { name, tensor, part: part.as_ref(), dtype, kind, bytes })
 }
 
 /// A tensor as a file can have it: dense, of a type that safetensors knows. A handle, not a copy.
@@ -46,7 +50,7 @@ fn place<'a>(name: &'a str, tensor: &'a Tensor) -> Result<Placed<'a>, String> {
 /// Why no file can have it.
 pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
     View::of(tensor).map_err(|error| error.to_string())?;
-    place("", tensor)?;
+    place(&Piece::whole("", tensor.shallow_clone()))?;
     // A view that is negated when it is read: its memory has other numbers.
     tensor.f_resolve_neg().map_err(|error| error.to_string())
 }
@@ -54,13 +58,20 @@ pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
 /// Writes named tensors to a file atomically.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), RunDirError> {
     let mut bytes = Vec::new();
-    lay_out(tensors, &mut bytes)?;
+    lay_out(&whole(tensors), &mut bytes)?;
     atomic::write(path, &bytes)
 }
 
+/// Whole tensors as pieces; handles, not copies.
+pub fn whole(tensors: &[(String, Tensor)]) -> Vec<Piece> {
+    let piece =
+        |(name, tensor): &(String, Tensor)| Piece::whole(name.clone(), tensor.shallow_clone());
+    tensors.iter().map(piece).collect()
+}
+
 /// Fills `buffer` with the bytes of a file of these tensors. Each tensor's memory is copied once, and memory that the
-/// buffer has already is used again.
-pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
+/// buffer has already is used again. Which ranges the parts of tensors are stands in the file's metadata.
+pub fn lay_out(tensors: &[Piece], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
     let (placed, header, total) = plan(tensors)?;
     if buffer.capacity() < total {
         *buffer = fresh(total)?;
@@ -79,7 +90,7 @@ pub fn lay_out(tensors: &[(String, Tensor)], buffer: &mut Vec<u8>) -> Result<(),
 }
 
 /// The bytes of a file of these tensors.
-pub fn size(tensors: &[(String, Tensor)]) -> Result<usize, RunDirError> {
+pub fn size(tensors: &[Piece]) -> Result<usize, RunDirError> {
     plan(tensors).map(|(_, _, total)| total)
 }
 
@@ -88,10 +99,10 @@ fn wrong(name: &str, why: String) -> RunDirError {
 }
 
 /// What is where: the tensors in the order of the file, its header, and how long it is.
-fn plan(tensors: &[(String, Tensor)]) -> Result<(Vec<Placed<'_>>, String, usize), RunDirError> {
+fn plan(tensors: &[Piece]) -> Result<(Vec<Placed<'_>>, String, usize), RunDirError> {
     let mut placed = Vec::with_capacity(tensors.len());
-    for (name, tensor) in tensors {
-        placed.push(place(name, tensor).map_err(|why| wrong(name, why))?);
+    for piece in tensors {
+        placed.push(place(piece).map_err(|why| wrong(&piece.name, why))?);
     }
     // Wide numbers first: then each tensor begins at a multiple of its width.
     placed.sort_by(|a, b| {
@@ -127,10 +138,32 @@ pub fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, String> {
     copied.map(|()| bytes).map_err(|e| e.to_string())
 }
 
+/// The key of a file's metadata among its tensors.
+const METADATA: &str = "__metadata__";
+
+/// A range as metadata has it: text, for safetensors allows nothing else.
+fn range_text(Part { shape, range }: &Part) -> String {
+    json!({ "shape": shape, "range": [range.start, range.end] }).to_string()
+}
+
+/// The range that a text of the metadata says.
+pub(super) fn range_of(text: &str) -> Option<Part> {
+    let said: Json = serde_json::from_str(text).ok()?;
+    let shape = said["shape"].as_array()?.iter().map(Json::as_i64).collect::<Option<_>>()?;
+    let place = |index: usize| usize::try_from(said["range"][index].as_u64()?).ok();
+    Some(Part { shape, range: place(0)?..place(1)? })
+}
+
 /// The header: what is where, padded so that the first tensor begins at a multiple of 8.
 fn header(placed: &[Placed<'_>]) -> String {
     let mut entries = Map::new();
     let mut at = 0;
+    let parts = placed.iter().filter_map(|placed| Some((placed.name, placed.part?)));
+    let ranges: Map<_, _> =
+        parts.map(|(name, part)| (name.to_owned(), range_text(part).into())).collect();
+    if !ranges.is_empty() {
+        entries.insert(METADATA.to_owned(), Json::Object(ranges));
+    }
     for Placed { name, tensor, dtype, bytes, .. } in placed {
         let entry =
             json!({ "dtype": dtype, "shape": tensor.size(), "data_offsets": [at, at + bytes] });
@@ -157,10 +190,18 @@ pub fn describe(path: &Path) -> Result<Vec<String>, RunDirError> {
     taken.map_err(RunDirError::io("read", path))?;
     let header: Map<String, Json> = serde_json::from_slice(&header)
         .map_err(|error| RunDirError::damaged(path, error.to_string()))?;
+    let ranges = header.get(METADATA).and_then(Json::as_object);
+    let part = |name: &str| range_of(ranges?.get(name)?.as_str()?);
     let line = |(name, entry): (&String, &Json)| {
-        format!("{name:<40} {:<5} {}", entry["dtype"].as_str().unwrap_or_default(), entry["shape"])
+        let dtype = entry["dtype"].as_str().unwrap_or_default();
+        match part(name) {
+            Some(Part { shape, range }) => {
+                format!("{name:<40} {dtype:<5} {}..{} of {}", range.start, range.end, json!(shape))
+            }
+            None => format!("{name:<40} {dtype:<5} {}", entry["shape"]),
+        }
     };
-    Ok(header.iter().map(line).collect())
+    Ok(header.iter().filter(|(name, _)| *name != METADATA).map(line).collect())
 }
 
 /// The tensors of a file's bytes, in the order of the names; `path` is for the message.
@@ -225,7 +266,7 @@ mod tests {
     #[test]
     fn running_out_of_memory_for_a_copy_is_reported() {
         let wide = Tensor::from_slice(&[1.0_f32]).expand([1_i64 << 58], true);
-        let error = lay_out(&[("wide".to_owned(), wide)], &mut Vec::new()).unwrap_err();
+        let error = lay_out(&[Piece::whole("wide", wide)], &mut Vec::new()).unwrap_err();
         assert!(matches!(error, RunDirError::NoMemory { bytes } if bytes > 1 << 60), "{error}");
     }
 

@@ -36,11 +36,16 @@ impl Trainer {
         let flags = [asked.stop.is_some(), !asked.savers.is_empty(), asked.validate].map(i64::from);
         let [stop, save, validate] = flags;
         let signal = self.interrupt.received().map_or(0, Signal::code);
-        let agreed = world.agree([signal, stop, -stop, save, -save, validate, -validate]);
-        let [signal, most @ ..] = self.collective(agreed)?;
+        let busy = i64::from(self.background.is_writing_part());
+        let agreed = world.agree([signal, busy, stop, -stop, save, -save, validate, -validate]);
+        let [signal, busy, most @ ..] = self.collective(agreed)?;
         self.agreed = Signal::from_code(signal);
         let is_same = most.chunks(2).all(|pair| pair[0] == -pair[1]);
-        if is_same { Ok(()) } else { self.merge_requests(&world, &asked) }
+        if !is_same {
+            self.merge_requests(&world, &asked)?;
+        }
+        // No rank writes any more, and each of those that did has a part.
+        if busy == 0 { self.complete_part(&world) } else { Ok(()) }
     }
 
     /// Makes a signal that came to any rank one of all.

@@ -11,6 +11,7 @@ use crate::config::{
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::clip::ClipLimits;
+use crate::engine::data::Rank;
 use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
@@ -63,7 +64,7 @@ impl Parts {
     pub fn build_on(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
         tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
         let loaders = loaders(config, ranks)?;
-        let engine = engine(config, &loaders)?;
+        let engine = engine(config, &loaders, ranks)?;
         let horizon = horizon(config, &loaders);
         rehearse(config, &engine, &loaders)?;
         if let Some(caution) = engine.caution() {
@@ -300,7 +301,7 @@ pub(super) fn patterns(
 }
 
 fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
-    let ParamGroups { groups, no_decay_on_norm_and_bias } = &config.param_groups;
+    let ParamGroups { groups, no_decay_on_norm_and_bias, .. } = &config.param_groups;
     let read = |(index, group): (usize, &GroupEntry)| {
         let place = format!("optimizer.groups.{index}.match");
         let pattern = NamePattern::parse(&group.pattern).map_err(refused(config, &place))?;
@@ -336,7 +337,11 @@ fn section(kind: ComponentKind) -> &'static str {
     }
 }
 
-fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigErrors> {
+fn engine(
+    config: &ResolvedConfig,
+    loaders: &Loaders,
+    ranks: &Ranks,
+) -> Result<Engine, ConfigErrors> {
     let mut builder = Engine::builder()
         .model(config.model.clone())
         .optimizer(config.optimizer.clone())
@@ -358,6 +363,9 @@ fn engine(config: &ResolvedConfig, loaders: &Loaders) -> Result<Engine, ConfigEr
         .horizon(horizon(config, loaders));
     if let Some(loss) = &config.loss {
         builder = builder.loss(loss.clone());
+    }
+    if config.param_groups.shard {
+        builder = builder.shard_optimizer(Rank { rank: ranks.rank, world: ranks.world });
     }
     builder.build(loaders.train.spec()).map_err(|error| {
         let section = match &error {

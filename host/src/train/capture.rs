@@ -2,30 +2,26 @@
 
 use super::fit::{Result, Trainer};
 use crate::dispatch::Attached;
-use crate::engine::{EngineError, NamedTensor, SavedState};
+use crate::engine::{EngineError, SavedState};
 use crate::plugins::{StateFailure, gather};
-use crate::run::checkpoint::{Checkpoint, Facts, Position};
+use crate::run::checkpoint::{Captured, Checkpoint, Facts, Position};
 use crate::run::{RunDirError, to_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::OnError;
 use std::collections::BTreeMap;
-use tch::Tensor;
-
-pub(super) fn pairs(tensors: Vec<NamedTensor>) -> Vec<(String, Tensor)> {
-    tensors.into_iter().map(|named| (named.name, named.tensor)).collect()
-}
 
 impl Trainer {
-    /// Everything that a checkpoint keeps. Its tensors are handles to the live ones.
-    pub(super) fn capture(&mut self, mut rng: Vec<RngState>) -> Result<Checkpoint> {
+    /// Everything that a checkpoint keeps of the whole run, beside what each rank [owns](Self::owned). Its tensors are handles to the
+    /// live ones.
+    pub(super) fn capture(&mut self, mut rng: Vec<RngState>) -> Result<Captured> {
         let mut facts = self.facts()?;
         let hooks = self.hook_states(&mut facts.without)?;
         let rank_rng = rng.split_off(rng.len().min(1));
         let rng = rng.pop().unwrap_or_default();
         let engine = self.context.engine.borrow();
         Ok(Checkpoint {
-            model: pairs(engine.model_state()),
-            optimizer: pairs(engine.optimizer_state()),
+            model: (),
+            optimizer: (),
             engine: engine.state(),
             hooks,
             rng,

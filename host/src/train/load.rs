@@ -1,8 +1,8 @@
 //! Loads the checkpoint that a hook requested at `before_train`.
 
 use super::fit::{Result, Trainer};
-use super::restore::{Resume, named};
-use crate::engine::{EngineError, NamedTensor};
+use super::restore::Resume;
+use crate::engine::{EngineError, InMemory, NamedTensor};
 use crate::run::RunDirError;
 use crate::run::checkpoint;
 use hookrack_plugin_api::Point;
@@ -20,7 +20,9 @@ impl Trainer {
             self.resume_from(Resume { checkpoint, force: false });
             return self.restore();
         }
-        let loaded = self.load_weights(named(checkpoint.model), request.strict);
+        let model = checkpoint.model.all()?.into_iter();
+        let model = model.map(|(name, tensor)| NamedTensor { name, tensor }).collect();
+        let loaded = self.load_weights(model, request.strict);
         self.locate(loaded)?;
         self.fire(Point::AfterLoadCheckpoint)
     }
@@ -47,6 +49,6 @@ impl Trainer {
             }
             model.extend(left);
         }
-        engine.load_model_state(&model)
+        engine.load_model_state(&InMemory::new(&model))
     }
 }

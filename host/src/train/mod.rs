@@ -20,6 +20,7 @@ mod micro_batches;
 mod on_request;
 mod rank_costs;
 mod restore;
+mod save_together;
 mod start;
 mod watch;
 mod weights;

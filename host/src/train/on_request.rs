@@ -1,7 +1,6 @@
 //! The places in the loop where requested validations and checkpoints happen.
 
 use super::brackets::first_failure;
-use super::capture::pairs;
 use super::fit::{Result, Trainer};
 use super::loaders::Split;
 use crate::run::checkpoint::Snapshot;
@@ -53,12 +52,10 @@ impl Trainer {
         if !is_wanted || !self.background.wants_reserve(arena.owned_len()) {
             return Ok(());
         }
-        let engine = self.context.engine.borrow();
-        let sizes = vec![
-            safetensors_file::size(&pairs(engine.model_state()))?,
-            safetensors_file::size(&pairs(engine.optimizer_state()))?,
-            safetensors_file::room_for(arena.owned()),
-        ];
+        let owned = self.owned();
+        let sizes = owned.iter().map(|portion| safetensors_file::size(&portion.tensors));
+        let mut sizes = sizes.collect::<std::result::Result<Vec<_>, _>>()?;
+        sizes.push(safetensors_file::room_for(arena.owned()));
         self.background.reserve(arena.owned_len(), sizes);
         Ok(())
     }
@@ -72,6 +69,12 @@ impl Trainer {
 
     /// Waits for a checkpoint that is still being written. The first error of the run is never masked.
     pub(super) fn finish_saving(&mut self, outcome: Result<()>) -> Result<()> {
+        let outcome = match self.fellow_writers() {
+            Some(world) if outcome.is_ok() => self.complete_part(&world),
+            _ => outcome,
+        };
+        // After a failure the other ranks are gone.
+        self.background.abandon_part();
         first_failure(outcome, self.background.wait())
     }
 
@@ -83,6 +86,9 @@ impl Trainer {
     /// Takes a copy of everything, which a thread writes in the background. The step waits for the copy only, and
     /// for the checkpoint before where that is not written yet.
     fn save(&mut self) -> Result<()> {
+        if let Some(world) = self.fellow_writers() {
+            return self.save_together(&world);
+        }
         let rng = self.random_states()?;
         let Some(folder) = self.run.as_ref().map(RunDir::checkpoints) else {
             return self.leave_saving_to_main();
@@ -91,14 +97,15 @@ impl Trainer {
         self.background.wait()?;
         // What waits to be written is in no checkpoint; where the writers stand is.
         self.context.write_media()?;
-        let checkpoint = self.capture(rng)?;
-        let iter = checkpoint.facts.position.iter;
+        let captured = self.capture(rng)?;
+        let iter = captured.facts.position.iter;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
         self.saved_at = Some(iter);
         if !self.keeps_checkpoints {
             return self.fire(P::AfterSaveCheckpoint);
         }
-        let snapshot = Snapshot::take(&checkpoint, asked_by, self.background.buffers())?;
+        let run = Some((&captured, asked_by));
+        let snapshot = Snapshot::take(&self.owned(), run, self.background.buffers())?;
         let rules = self.context.requests.borrow().rules().to_vec();
         let files = self.context.writers.borrow().files()?;
         self.background.begin(&folder, snapshot, rules, files)?;

@@ -2,19 +2,13 @@
 
 use super::fit::{Result, Trainer};
 use super::join::seed_of;
-use crate::engine::SavedState;
-use crate::engine::{EngineError, NamedTensor};
+use crate::engine::{EngineError, SavedState};
 use crate::plugins::give_back;
-use crate::run::checkpoint::{Checkpoint, Facts, Stage};
+use crate::run::checkpoint::{Checkpoint, Facts, Stage, Stored};
 use crate::run::{RunDirError, from_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;
-use tch::Tensor;
-
-pub(super) fn named(tensors: Vec<(String, Tensor)>) -> Vec<NamedTensor> {
-    tensors.into_iter().map(|(name, tensor)| NamedTensor { name, tensor }).collect()
-}
 
 /// The checkpoint that a run starts from.
 pub struct Resume {
@@ -34,7 +28,7 @@ impl Trainer {
     pub(super) fn restore(&mut self) -> Result<()> {
         let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
         let Checkpoint { model, optimizer, engine, hooks, rng, rank_rng, facts } = checkpoint;
-        let restored = self.restore_engine(model, optimizer, &engine, facts.position.lr_position);
+        let restored = self.restore_engine(&model, &optimizer, &engine, facts.position.lr_position);
         self.locate(restored)?;
         self.restore_hooks(&hooks, &facts.without, force)?;
         let world = facts.provenance.world;
@@ -76,16 +70,16 @@ impl Trainer {
 
     fn restore_engine(
         &mut self,
-        model: Vec<(String, Tensor)>,
-        optimizer: Vec<(String, Tensor)>,
+        model: &Stored,
+        optimizer: &Stored,
         state: &SavedState,
         lr_position: u64,
     ) -> std::result::Result<(), EngineError> {
         let mut engine = self.context.engine.borrow_mut();
-        engine.load_model_state(&named(model))?;
+        engine.load_model_state(model)?;
         // Which parameters are trained decides which have state.
         engine.recall(state)?;
-        engine.load_optimizer_state(&named(optimizer))?;
+        engine.load_optimizer_state(optimizer)?;
         engine.set_lr_position(lr_position);
         engine.load_state(state)?;
         let lr = engine.lr();

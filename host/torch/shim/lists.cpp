@@ -73,6 +73,23 @@ char* hrt_list_clear_grads(const List* params) {
   });
 }
 
+// Gives each part its range of the gradient of the whole that it belongs to: from `starts` on, in row-major order. A whole without
+// a gradient leaves its part without one.
+char* hrt_list_slice_grads(const List* wholes, const List* parts, const int64_t* starts) {
+  return guarded([&] {
+    at::NoGradGuard no_grad;
+    for (size_t index = 0; index < wholes->size(); ++index) {
+      const at::Tensor& grad = (*wholes)[index].grad();
+      const at::Tensor& part = (*parts)[index];
+      if (grad.defined()) {
+        part.mutable_grad() = grad.reshape({-1}).narrow(0, starts[index], part.numel());
+      } else {
+        part.mutable_grad().reset();
+      }
+    }
+  });
+}
+
 char* hrt_list_norm(const List* list, double p, at::Tensor** out) {
   return guarded([&] {
     at::NoGradGuard no_grad;

@@ -5,7 +5,7 @@ use std::ptr;
 use tch::Tensor;
 
 use super::error::check;
-use super::{Result, TensorList, ffi};
+use super::{Result, TensorList, TorchError, ffi};
 
 /// Accumulates the gradients of a scalar loss into the leaves that it came from, and frees the graph.
 pub fn backward(loss: &Tensor) -> Result<()> {
@@ -54,6 +54,16 @@ pub fn grads_into(params: &TensorList, out: &mut TensorList) -> Result<()> {
 pub fn clear_grads(params: &TensorList) -> Result<()> {
     // SAFETY: the list lives through the call.
     unsafe { check(ffi::hrt_list_clear_grads(params.as_raw())) }
+}
+
+/// Gives each of `parts`, a flat range of one of `wholes` that begins at one of `starts`, its range of the gradient: a view of the
+/// same memory where the gradient lies in a row. A whole without a gradient leaves its part without one.
+pub fn slice_grads(wholes: &TensorList, parts: &TensorList, starts: &[i64]) -> Result<()> {
+    if wholes.len() != parts.len() || parts.len() != starts.len() {
+        return Err(TorchError::new("each part of a tensor needs its whole and its start"));
+    }
+    // SAFETY: all three live through the call and have one length, which is what the shim relies on.
+    unsafe { check(ffi::hrt_list_slice_grads(wholes.as_raw(), parts.as_raw(), starts.as_ptr())) }
 }
 
 /// Records gradients on this thread, or not, and says how it was. [`GradMode`] puts it back by itself.
@@ -114,6 +124,23 @@ mod tests {
         assert_eq!(grads.len(), 1);
         clear_grads(&params).unwrap();
         assert!(grad(&x).unwrap().is_none());
+    }
+
+    #[test]
+    fn parts_get_their_range_of_the_gradient_and_share_its_memory() {
+        let (x, idle) = (leaf(&[1.0, 2.0, 3.0]), leaf(&[1.0, 2.0]));
+        backward(&(&x * &x).sum(tch::Kind::Float)).unwrap();
+        let _off = GradMode::set(false);
+        let part = |whole: &Tensor, start, length| whole.detach().narrow(0, start, length);
+        let parts: TensorList = [part(&x, 1, 2), part(&idle, 0, 1)].iter().collect();
+        let wholes: TensorList = [&x, &idle].into_iter().collect();
+        slice_grads(&wholes, &parts, &[1, 0]).unwrap();
+        let first = grad(&parts.tensor(0).unwrap()).unwrap().unwrap();
+        assert_eq!(first, Tensor::from_slice(&[4.0_f32, 6.0]));
+        let _ = x.grad().fill_(7.0);
+        assert_eq!(first, Tensor::from_slice(&[7.0_f32, 7.0]));
+        assert!(grad(&parts.tensor(1).unwrap()).unwrap().is_none());
+        assert!(slice_grads(&wholes, &parts, &[1]).is_err());
     }
 
     #[test]

@@ -77,6 +77,11 @@ unsafe extern "C" {
     pub(super) fn hrt_list_at(list: *mut RawList, index: usize) -> *mut C_tensor;
     pub(super) fn hrt_list_grads(params: *const RawList, out: *mut RawList) -> *mut c_char;
     pub(super) fn hrt_list_clear_grads(params: *const RawList) -> *mut c_char;
+    pub(super) fn hrt_list_slice_grads(
+        wholes: *const RawList,
+        parts: *const RawList,
+        starts: *const i64,
+    ) -> *mut c_char;
     pub(super) fn hrt_list_norm(
         list: *const RawList,
         p: f64,

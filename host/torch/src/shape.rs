@@ -1,4 +1,4 @@
-//! A tensor's sides one by one, where a list of all of them is not worth an allocation.
+//! A tensor's sides one by one, where a list of all of them is not worth an allocation; and counts as libtorch takes them.
 
 use tch::Tensor;
 
@@ -15,6 +15,11 @@ pub fn side(tensor: &Tensor, index: usize) -> Option<i64> {
     // SAFETY: the tensor lives through the call, which writes `count` numbers, and there is room for them.
     unsafe { torch_sys::at_shape(tensor.as_ptr().cast_mut(), sides.as_mut_ptr()) };
     sides[..count].get(index).copied()
+}
+
+/// A count or a place as libtorch takes it.
+pub fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

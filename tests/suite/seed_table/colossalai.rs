@@ -276,7 +276,7 @@ const OTHER: &[Row] = &[
     ),
     row("InterleavedPipelineSchedule", NotYet, "likewise, `num_model_chunks`"),
     row("parallel", NotYet, "tensor, pipeline and data parallelism"),
-    row("zero", NotYet, "sharded states"),
+    row("zero", Keys(&["optimizer.shard"]), "stage 1; parameters and gradients are not sharded"),
     row(
         "fp16(mode)",
         Keys(&["train.precision", "train.loss_scaler"]),

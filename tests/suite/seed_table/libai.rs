@@ -191,7 +191,7 @@ const OTHER: &[Row] = &[
     row("train.output_dir", Keys(&["run.dir", "run.name"]), "or `--run-dir`"),
     row("train.amp", Keys(&["train.precision"]), ""),
     row("train.activation_checkpoint", NotYet, "activations are kept"),
-    row("train.zero_optimization", NotYet, "sharded states"),
+    row("train.zero_optimization", Keys(&["optimizer.shard"]), "stage 1"),
     row("train.checkpointer.period", Keys(&["default_hooks.checkpoint.period"]), ""),
     row("train.checkpointer.max_to_keep", Keys(&["default_hooks.checkpoint.max_to_keep"]), ""),
     row("train.evaluation.enabled", Keys(&["default_hooks.evaluate.is_run_eval"]), ""),

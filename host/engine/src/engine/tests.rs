@@ -12,6 +12,7 @@ use crate::data::{Batch, DATASETS, Dataset, Loader, LoaderSettings};
 use crate::lr::Horizon;
 use crate::model::widen;
 use crate::name_pattern::NamePattern;
+use crate::piece::InMemory;
 use crate::schedule::MicroBatch;
 use hookrack_torch::autograd;
 use hookrack_torch::rounding;
@@ -113,16 +114,17 @@ fn continues_bit_for_bit(builder: impl Fn() -> EngineBuilder) {
     };
     let mut whole = engine(builder());
     run(&mut whole, 0, 8);
-    let copy = |state: Vec<NamedTensor>| -> Vec<NamedTensor> {
-        state.into_iter().map(|t| NamedTensor::new(t.name, t.tensor.detach().copy())).collect()
-    };
-    let saved = (copy(whole.model_state()), copy(whole.optimizer_state()));
+    let copy = |name: String, tensor: Tensor| NamedTensor::new(name, tensor.detach().copy());
+    let model: Vec<_> =
+        whole.model_state().into_iter().map(|it| copy(it.name, it.tensor)).collect();
+    let optimizer: Vec<_> =
+        whole.optimizer_state().into_iter().map(|it| copy(it.name, it.tensor)).collect();
     let (position, random) = (whole.lr_position(), rng::state(Device::Cpu).unwrap());
     let rest = run(&mut whole, 8, 20);
 
     let mut resumed = engine(builder());
-    resumed.load_model_state(&saved.0).unwrap();
-    resumed.load_optimizer_state(&saved.1).unwrap();
+    resumed.load_model_state(&InMemory::new(&model)).unwrap();
+    resumed.load_optimizer_state(&InMemory::new(&optimizer)).unwrap();
     resumed.set_lr_position(position);
     rng::set_state(&random, Device::Cpu).unwrap();
     assert_eq!(run(&mut resumed, 8, 20), rest);
@@ -285,9 +287,10 @@ fn what_was_thawed_in_a_run_is_thawed_when_it_resumes() {
     first.set_trainable("layers.0.bias", true).unwrap();
     one_step(&mut first);
     let mut second = engine(half_frozen());
-    second.load_model_state(&first.model_state()).unwrap();
+    second.load_model_state(&InMemory::new(&first.model_state())).unwrap();
     second.recall(&first.state()).unwrap();
-    second.optimizer_mut().load_state(&first.optimizer().state()).unwrap();
+    let saved = first.optimizer().state();
+    second.optimizer_mut().load_state(&InMemory::pieces(&saved)).unwrap();
     second.set_lr_position(first.lr_position());
     assert_eq!(second.frozen(), ["layers.0.weight"]);
     one_step(&mut first);

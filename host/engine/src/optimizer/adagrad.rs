@@ -38,7 +38,7 @@ impl Component<ParamSet, dyn Optimizer> for AdagradSettings {
     const NAME: &'static str = "Adagrad";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-        let groups = params.groups(self.lr, self.weight_decay, None);
+        let groups = params.groups(self.lr, self.weight_decay, None)?;
         Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }

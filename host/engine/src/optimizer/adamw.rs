@@ -31,6 +31,7 @@ mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
     use crate::named_tensor::{NamedTensor, load};
+    use crate::piece::{InMemory, Piece};
     use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rounding;
@@ -107,8 +108,8 @@ mod tests {
             }
         };
         run(&mut original, &first[0], 0..5);
-        load("model", &second, &first).unwrap();
-        restored.load_state(&original.state()).unwrap();
+        load("model", &second.clone().map(Piece::from), &InMemory::new(&first)).unwrap();
+        restored.load_state(&InMemory::pieces(&original.state())).unwrap();
         run(&mut original, &first[0], 5..10);
         run(&mut restored, &second[0], 5..10);
         assert_eq!(first[0].tensor, second[0].tensor);
@@ -131,7 +132,7 @@ mod tests {
         let mut optimizer = adamw(&[], &[param(&[1.0_f32])]);
         let names: Vec<_> = optimizer.state().into_iter().map(|named| named.name).collect();
         assert_eq!(names, ["w.step", "w.exp_avg", "w.exp_avg_sq"]);
-        let error = optimizer.load_state(&[]).unwrap_err().to_string();
+        let error = optimizer.load_state(&InMemory::new(&[])).unwrap_err().to_string();
         assert!(error.starts_with("the saved optimizer does not match: `w.step` is missing"));
         let wrong = Choice::new("AdamW", &[("betas", vec![0.9].into())]);
         let error = wrong.build(OPTIMIZERS, &ParamSet::whole(&[param(&[1.0_f32])])).err().unwrap();

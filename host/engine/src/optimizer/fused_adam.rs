@@ -51,7 +51,7 @@ struct FusedAdam {
 
 /// An optimizer with all moments at zero.
 pub(super) fn build(hyper: AdamHyper, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-    let groups = params.groups(hyper.lr, hyper.weight_decay, Some(hyper.beta1));
+    let groups = params.groups(hyper.lr, hyper.weight_decay, Some(hyper.beta1))?;
     Ok(Box::new(ByRule::new(FusedAdam { hyper, scratch: Scratch::default() }, groups)?))
 }
 
@@ -70,6 +70,6 @@ impl Rule<4> for FusedAdam {
         let (lr, weight_decay) = (group.lr, group.weight_decay);
         let beta1 = group.momentum.unwrap_or(self.hyper.beta1);
         let hyper = AdamHyper { lr, beta1, weight_decay, ..self.hyper };
-        Ok(adam_step(&group.list, states, &mut self.scratch, &hyper)?)
+        Ok(adam_step(group.own_list(), states, &mut self.scratch, &hyper)?)
     }
 }

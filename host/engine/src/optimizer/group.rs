@@ -1,6 +1,12 @@
 //! A group of parameters that share a learning rate, a weight decay and a momentum.
 
+use tch::Tensor;
+
+use super::cut::Cut;
+use super::owned::Owned;
+use crate::error::Result;
 use crate::named_tensor::NamedTensor;
+use crate::piece::Piece;
 use hookrack_torch::TensorList;
 
 /// Parameters stepped alike.
@@ -18,26 +24,35 @@ pub struct Group {
     pub momentum: Option<f64>,
     /// The parameters.
     pub params: Vec<NamedTensor>,
-    /// The same as a list for list operators.
-    pub list: TensorList,
+    // The same as a list for list operators.
+    list: TensorList,
+    // What this process steps of them.
+    owned: Owned,
     // Frozen from the start: they have no state.
     waiting: Vec<NamedTensor>,
 }
 
 impl Group {
-    /// A group without parameters.
-    pub(super) fn new(name: String, lr: f64, weight_decay: f64, momentum: Option<f64>) -> Self {
-        let (params, list, waiting) = (Vec::new(), TensorList::default(), Vec::new());
-        Self { name, base_lr: lr, lr, weight_decay, momentum, params, list, waiting }
-    }
-
-    /// Adds a parameter; one that is frozen waits.
-    pub(super) fn add(&mut self, param: NamedTensor) {
-        if !param.tensor.requires_grad() {
-            return self.waiting.push(param);
-        }
-        self.list.push(&param.tensor);
-        self.params.push(param);
+    /// A group of parameters, divided among ranks; those that are frozen wait.
+    pub(super) fn new(
+        name: String,
+        (lr, weight_decay, momentum): (f64, f64, Option<f64>),
+        params: Vec<NamedTensor>,
+        cut: Cut,
+    ) -> Result<Self> {
+        let mut group = Self {
+            name,
+            base_lr: lr,
+            lr,
+            weight_decay,
+            momentum,
+            params: Vec::new(),
+            list: TensorList::default(),
+            owned: Owned::new(cut),
+            waiting: params,
+        };
+        group.admit()?;
+        Ok(group)
     }
 
     /// How many parameters belong to it, frozen or not.
@@ -45,23 +60,48 @@ impl Group {
         self.params.len() + self.waiting.len()
     }
 
-    /// Whether nothing belongs to it, not even something frozen.
-    pub(super) fn is_empty(&self) -> bool {
-        self.params.is_empty() && self.waiting.is_empty()
-    }
-
     /// Whether a parameter belongs to it, frozen or not.
     pub fn has(&self, name: &str) -> bool {
         self.params.iter().chain(&self.waiting).any(|param| param.name == name)
     }
 
-    /// Takes in what waits and can be trained now, after the others; gives it, for its state to be made.
-    pub(super) fn admit(&mut self) -> Vec<NamedTensor> {
-        let waiting = std::mem::take(&mut self.waiting);
+    /// The parameters as a list for list operators.
+    pub fn list(&self) -> &TensorList {
+        &self.list
+    }
+
+    /// What this process steps of the parameters, and keeps state for.
+    pub(super) fn own(&self) -> &[Piece] {
+        self.owned.pieces()
+    }
+
+    /// The same as a list for list operators.
+    pub(super) fn own_list(&self) -> &TensorList {
+        self.owned.list()
+    }
+
+    /// The memory that each rank steps, as bytes; empty where this process steps everything.
+    pub(crate) fn by_rank(&self) -> &[Vec<Tensor>] {
+        self.owned.by_rank()
+    }
+
+    /// Runs a step, in which what this process steps has its gradients.
+    pub(super) fn with_grads(&self, step: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        self.owned.lend_grads()?;
+        let stepped = step(self);
+        self.owned.return_grads()?;
+        stepped
+    }
+
+    /// Takes in what waits and can be trained now, after the others; gives what this process steps of it, for its state to be made.
+    pub(super) fn admit(&mut self) -> Result<&[Piece]> {
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (trained, waiting): (Vec<_>, _) =
+            waiting.partition(|param| param.tensor.requires_grad());
+        self.waiting = waiting;
         let known = self.params.len();
-        for param in waiting {
-            self.add(param);
-        }
-        self.params[known..].to_vec()
+        trained.iter().for_each(|param| self.list.push(&param.tensor));
+        self.params.extend(trained);
+        self.owned.take_in(&self.params[known..])
     }
 }

@@ -32,7 +32,7 @@ impl Component<ParamSet, dyn Optimizer> for LambSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let betas = betas::pair(&self.betas).map_err(Self::refuse)?;
-        let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]));
+        let groups = params.by_tensor().groups(self.lr, self.weight_decay, Some(betas[0]))?;
         Ok(Box::new(ByRule::of_lists(Lamb { betas, eps: self.eps }, groups)?))
     }
 }

@@ -34,7 +34,7 @@ impl Component<ParamSet, dyn Optimizer> for LarsSettings {
     const NAME: &'static str = "LARS";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
+        let groups = params.by_tensor().groups(self.lr, self.weight_decay, self.kept_momentum())?;
         Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }

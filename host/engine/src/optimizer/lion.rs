@@ -29,7 +29,7 @@ impl Component<ParamSet, dyn Optimizer> for LionSettings {
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
         let betas = betas::pair(&self.betas).map_err(Self::refuse)?;
-        let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]));
+        let groups = params.groups(self.lr, self.weight_decay, Some(betas[0]))?;
         Ok(Box::new(ByRule::of_lists(Lion { betas }, groups)?))
     }
 }

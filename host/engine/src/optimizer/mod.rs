@@ -4,11 +4,13 @@ mod adagrad;
 mod adam;
 mod adamw;
 mod betas;
+mod cut;
 mod fused_adam;
 mod group;
 mod lamb;
 mod lars;
 mod lion;
+mod owned;
 mod param_set;
 mod rmsprop;
 mod rule;
@@ -30,7 +32,7 @@ pub use rmsprop::RmsPropSettings;
 pub use sgd::SgdSettings;
 
 use super::error::Result;
-use super::named_tensor::NamedTensor;
+use super::piece::{Piece, SavedTensors};
 use super::registry::{Built, ComponentKind, Entry};
 use hookrack_torch::autograd;
 
@@ -41,7 +43,7 @@ pub trait Optimizer: Send {
 
     /// Sets all gradients to none.
     fn zero_grad(&mut self) -> Result<()> {
-        Ok(self.groups().iter().try_for_each(|group| autograd::clear_grads(&group.list))?)
+        Ok(self.groups().iter().try_for_each(|group| autograd::clear_grads(group.list()))?)
     }
 
     /// The parameter groups, each with its learning rate.
@@ -53,11 +55,13 @@ pub trait Optimizer: Send {
     /// Takes in the parameters that were frozen so far and can be trained now, with fresh state.
     fn admit(&mut self) -> Result<()>;
 
-    /// The state to save, named `<param>.<what>`; handles to the live tensors.
-    fn state(&self) -> Vec<NamedTensor>;
+    /// The state that this process saves, named `<param>.<what>`; handles to the live tensors. Of a sharded optimizer, the states of
+    /// all ranks together are that of one.
+    fn state(&self) -> Vec<Piece>;
 
-    /// Puts a state back that [`state`](Self::state) gave. Nothing changes unless all of it fits.
-    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()>;
+    /// Puts back what [`state`](Self::state) gave, on however many ranks: takes what this process needs. Nothing changes unless all
+    /// of it fits.
+    fn load_state(&mut self, state: &dyn SavedTensors) -> Result<()>;
 }
 
 impl Built for dyn Optimizer {

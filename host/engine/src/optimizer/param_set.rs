@@ -1,6 +1,8 @@
 //! The parameters that an optimizer is built for, and the rules that put them into groups.
 
 use super::Group;
+use super::cut::Cut;
+use crate::data::Rank;
 use crate::error::{EngineError, Result};
 use crate::name_pattern::NamePattern;
 use crate::named_tensor::NamedTensor;
@@ -27,21 +29,22 @@ pub struct GroupRules {
 }
 
 /// Parameters, and how they are put into groups.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ParamSet {
     params: Vec<NamedTensor>,
     rules: GroupRules,
+    cut: Cut,
 }
 
 impl ParamSet {
     /// Parameters in one group.
     pub fn whole(params: &[NamedTensor]) -> Self {
-        Self { params: params.to_vec(), rules: GroupRules::default() }
+        Self { params: params.to_vec(), rules: GroupRules::default(), cut: Cut::WHOLE }
     }
 
     /// Parameters in groups. A rule that nothing is left for is an error.
     pub fn new(params: &[NamedTensor], rules: GroupRules) -> Result<Self> {
-        let set = Self { params: params.to_vec(), rules };
+        let set = Self { params: params.to_vec(), rules, cut: Cut::WHOLE };
         for (index, rule) in set.rules.rules.iter().enumerate() {
             if set.params.iter().any(|param| set.rule_of(param) == Some(index)) {
                 continue;
@@ -55,30 +58,45 @@ impl ParamSet {
         Ok(set)
     }
 
+    /// The same parameters, of which each rank keeps the state of its share.
+    #[must_use]
+    pub fn sharded(mut self, rank: Rank) -> Self {
+        self.cut.rank = rank;
+        self
+    }
+
+    /// The same, divided by whole tensors: for an optimizer whose step looks at all numbers of a tensor.
+    #[must_use]
+    pub fn by_tensor(&self) -> Self {
+        Self { cut: Cut { by_tensor: true, ..self.cut }, ..self.clone() }
+    }
+
     fn rule_of(&self, param: &NamedTensor) -> Option<usize> {
         self.rules.rules.iter().position(|rule| rule.pattern.matches(&param.name))
     }
 
     /// The groups, in the order of the rules, of an optimizer with this learning rate, weight decay and momentum.
     /// Parameters that are frozen wait in theirs.
-    pub fn groups(&self, lr: f64, weight_decay: f64, momentum: Option<f64>) -> Vec<Group> {
+    ///
+    /// # Errors
+    /// A parameter cannot be divided.
+    pub fn groups(&self, lr: f64, weight_decay: f64, momentum: Option<f64>) -> Result<Vec<Group>> {
         let rules = (0..self.rules.rules.len()).map(Some).chain([None]);
         let kinds = rules.flat_map(|rule| [(rule, false), (rule, true)]);
-        let groups = kinds.map(|(rule, is_flat)| {
-            let members = self.params.iter().filter(|param| self.kind_of(param) == (rule, is_flat));
+        let members = |kind| {
+            let params = self.params.iter().filter(|param| self.kind_of(param) == kind);
+            (kind, params.cloned().collect::<Vec<_>>())
+        };
+        let kinds = kinds.map(members).filter(|(_, members)| !members.is_empty());
+        let group = |((rule, is_flat), members): ((Option<usize>, bool), Vec<NamedTensor>)| {
             let rule = rule.map(|index| &self.rules.rules[index]);
             let own_decay =
                 if is_flat { Some(0.0) } else { rule.and_then(|rule| rule.weight_decay) };
-            let mut group = Group::new(
-                self.name(rule, is_flat),
-                lr * rule.map_or(1.0, |rule| rule.lr_scale),
-                own_decay.unwrap_or(weight_decay),
-                momentum,
-            );
-            members.for_each(|param| group.add(param.clone()));
-            group
-        });
-        groups.filter(|group| !group.is_empty()).collect()
+            let lr = lr * rule.map_or(1.0, |rule| rule.lr_scale);
+            let numbers = (lr, own_decay.unwrap_or(weight_decay), momentum);
+            Group::new(self.name(rule, is_flat), numbers, members, self.cut)
+        };
+        kinds.map(group).collect()
     }
 
     /// The rule that a parameter falls under, and whether the switch takes its weight decay away.
@@ -126,7 +144,7 @@ mod tests {
 
     fn groups(rules: Vec<GroupRule>, switch: bool) -> Vec<String> {
         let rules = GroupRules { rules, no_decay_on_norm_and_bias: switch };
-        let groups = ParamSet::new(&params(), rules).unwrap().groups(1.0, 0.1, None);
+        let groups = ParamSet::new(&params(), rules).unwrap().groups(1.0, 0.1, None).unwrap();
         let tell = |group: Group| {
             let names: Vec<_> = group.params.iter().map(|param| param.name.as_str()).collect();
             format!("{} {} {}: {}", group.name, group.lr, group.weight_decay, names.join(" "))
@@ -193,12 +211,13 @@ mod tests {
         let params = params();
         let _ = params[0].tensor.set_requires_grad(false);
         let set = ParamSet::whole(&params);
-        let mut groups = set.groups(1.0, 0.0, None);
-        assert_eq!((groups[0].params.len(), groups[0].list.len()), (3, 3));
-        assert!(groups[0].admit().is_empty());
+        let mut groups = set.groups(1.0, 0.0, None).unwrap();
+        assert_eq!((groups[0].params.len(), groups[0].list().len()), (3, 3));
+        assert!(groups[0].admit().unwrap().is_empty());
         let _ = params[0].tensor.set_requires_grad(true);
-        let admitted: Vec<_> = groups[0].admit().into_iter().map(|param| param.name).collect();
+        let admitted: Vec<_> =
+            groups[0].admit().unwrap().iter().map(|piece| piece.name.clone()).collect();
         assert_eq!(admitted, ["body.weight"]);
-        assert_eq!((groups[0].params.len(), groups[0].list.len()), (4, 4));
+        assert_eq!((groups[0].params.len(), groups[0].list().len()), (4, 4));
     }
 }

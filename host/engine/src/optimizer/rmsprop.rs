@@ -40,7 +40,7 @@ impl Component<ParamSet, dyn Optimizer> for RmsPropSettings {
     const NAME: &'static str = "RMSprop";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum());
+        let groups = params.groups(self.lr, self.weight_decay, self.kept_momentum())?;
         Ok(Box::new(ByRule::of_lists(self, groups)?))
     }
 }

@@ -1,9 +1,14 @@
 //! What every optimizer shares: groups, state, and a rule that steps one group.
 
-use super::state::{Start, fresh, named};
+use std::collections::HashSet;
+
+use tch::Tensor;
+
+use super::state::{Start, fresh, name};
 use super::{Group, Optimizer};
 use crate::error::Result;
-use crate::named_tensor::{NamedTensor, load};
+use crate::named_tensor::{Problems, copy};
+use crate::piece::{Piece, SavedTensors};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::optim::Active;
@@ -15,17 +20,6 @@ pub(super) trait Rule<const N: usize>: Send {
 
     /// Changes the parameters that have a gradient, and their state.
     fn step(&mut self, group: &Group, states: &mut [TensorList; N]) -> Result<()>;
-
-    /// Restores the state of all groups; `live` is what [`ByRule::state`] returns.
-    fn load(
-        &self,
-        live: &[NamedTensor],
-        _groups: &[Group],
-        _states: &mut [[TensorList; N]],
-        saved: &[NamedTensor],
-    ) -> Result<()> {
-        load("optimizer", live, saved)
-    }
 }
 
 /// A rule made of list operators.
@@ -51,7 +45,7 @@ impl<R: ListRule<N>, const N: usize> Rule<N> for Listed<R, N> {
 
     fn step(&mut self, group: &Group, states: &mut [TensorList; N]) -> Result<()> {
         let _no_grad = GradMode::set(false);
-        let any = self.active.gather(&group.list, states)?;
+        let any = self.active.gather(group.own_list(), states)?;
         let stepped = if any { self.rule.step(group, &self.active) } else { Ok(()) };
         self.active.clear();
         stepped
@@ -76,19 +70,16 @@ impl<R: ListRule<N>, const N: usize> ByRule<Listed<R, N>, N> {
 impl<R: Rule<N>, const N: usize> ByRule<R, N> {
     /// Starts with fresh state.
     pub(super) fn new(rule: R, groups: Vec<Group>) -> Result<Self> {
-        let states = groups.iter().map(|group| fresh_states(&rule, &group.params));
+        let states = groups.iter().map(|group| fresh_states(&rule, group.own()));
         let states = states.collect::<Result<_>>()?;
         Ok(Self { rule, groups, states })
     }
 }
 
-fn fresh_states<R: Rule<N>, const N: usize>(
-    rule: &R,
-    params: &[NamedTensor],
-) -> Result<[TensorList; N]> {
+fn fresh_states<R: Rule<N>, const N: usize>(rule: &R, pieces: &[Piece]) -> Result<[TensorList; N]> {
     let mut states = std::array::from_fn(|_| TensorList::default());
     for (state, (_, start)) in states.iter_mut().zip(rule.kinds()) {
-        *state = fresh(params, start)?;
+        *state = fresh(pieces, start)?;
     }
     Ok(states)
 }
@@ -96,7 +87,8 @@ fn fresh_states<R: Rule<N>, const N: usize>(
 impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
     fn step(&mut self) -> Result<()> {
         let mut pairs = self.groups.iter().zip(&mut self.states);
-        pairs.try_for_each(|(group, states)| self.rule.step(group, states))
+        pairs
+            .try_for_each(|(group, states)| group.with_grads(|group| self.rule.step(group, states)))
     }
 
     fn groups(&self) -> &[Group] {
@@ -109,24 +101,83 @@ impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
 
     fn admit(&mut self) -> Result<()> {
         for (group, states) in self.groups.iter_mut().zip(&mut self.states) {
-            let fresh = fresh_states(&self.rule, &group.admit())?;
+            let fresh = fresh_states(&self.rule, group.admit()?)?;
             states.iter_mut().zip(&fresh).for_each(|(state, fresh)| state.extend(fresh.iter()));
         }
         Ok(())
     }
 
-    fn state(&self) -> Vec<NamedTensor> {
-        let names = self.rule.kinds().map(|(name, _)| name);
-        let pairs = self.groups.iter().zip(&self.states);
-        pairs
-            .flat_map(|(group, states)| {
-                let kinds: Vec<_> = names.into_iter().zip(states).collect();
-                named(&group.params, &kinds)
-            })
-            .collect()
+    fn state(&self) -> Vec<Piece> {
+        let live = self
+            .live()
+            .filter(|(_, start, of, tensor)| tensor.defined() && !start.is_saved_elsewhere(of));
+        live.map(|(kind, start, of, tensor)| start.piece(kind, of, tensor)).collect()
     }
 
-    fn load_state(&mut self, state: &[NamedTensor]) -> Result<()> {
-        self.rule.load(&self.state(), &self.groups, &mut self.states, state)
+    fn load_state(&mut self, saved: &dyn SavedTensors) -> Result<()> {
+        self.check(saved)?;
+        for (index, (kind, start)) in self.rule.kinds().into_iter().enumerate() {
+            for (group, states) in self.groups.iter().zip(&mut self.states) {
+                if start == Start::Late {
+                    states[index] = late(kind, group.own(), saved)?;
+                    continue;
+                }
+                for (of, tensor) in group.own().iter().zip(states[index].iter()) {
+                    copy(saved, &start.piece(kind, of, tensor))?;
+                }
+            }
+        }
+        Ok(())
     }
+}
+
+impl<R: Rule<N>, const N: usize> ByRule<R, N> {
+    /// Every state tensor of this process, with its kind, how it starts and what it is for; parameter by parameter.
+    fn live(&self) -> impl Iterator<Item = (&'static str, Start, &Piece, Tensor)> {
+        let kinds = self.rule.kinds();
+        self.groups.iter().zip(&self.states).flat_map(move |(group, states)| {
+            group.own().iter().enumerate().flat_map(move |(place, of)| {
+                kinds.into_iter().enumerate().filter_map(move |(index, (kind, start))| {
+                    Some((kind, start, of, states[index].tensor(place)?))
+                })
+            })
+        })
+    }
+
+    /// An error unless the saved state has all that this process needs, in its shape, and nothing that no process knows.
+    fn check(&self, saved: &dyn SavedTensors) -> Result<()> {
+        let mut problems = Problems::default();
+        for (kind, start, of, tensor) in self.live() {
+            let wanted = start.piece(kind, of, tensor);
+            // A parameter without a saved buffer starts anew: it had not been stepped.
+            if start != Start::Late || saved.shape(&wanted.name).is_some() {
+                let shape = if start == Start::Late { of.shape() } else { wanted.shape() };
+                problems.compare(saved, &wanted.name, &shape);
+            }
+        }
+        let kinds = self.rule.kinds().into_iter().filter(|(_, start)| *start != Start::Unused);
+        let kinds: Vec<_> = kinds.map(|(kind, _)| kind).collect();
+        let params = self.groups.iter().flat_map(|group| &group.params);
+        let known: Vec<_> =
+            params.flat_map(|param| kinds.iter().map(|kind| name(&param.name, kind))).collect();
+        let known: HashSet<&str> = known.iter().map(String::as_str).collect();
+        problems.unexpected(saved, &known);
+        problems.check("optimizer")
+    }
+}
+
+/// The saved state of a kind that a piece has from its first step on.
+fn late(kind: &str, pieces: &[Piece], saved: &dyn SavedTensors) -> Result<TensorList> {
+    let _no_grad = GradMode::set(false);
+    let mut list = TensorList::with_capacity(pieces.len());
+    for of in pieces {
+        if saved.shape(&name(&of.name, kind)).is_none() {
+            list.push(&Tensor::new());
+            continue;
+        }
+        let tensor = of.tensor.f_empty_like()?;
+        list.push(&tensor);
+        copy(saved, &Start::Late.piece(kind, of, tensor))?;
+    }
+    Ok(list)
 }

@@ -1,18 +1,13 @@
 //! `SGD`: gradient descent with momentum, by libtorch's fused kernel.
 
-use std::collections::HashMap;
-
 use hookrack_plugin_api::prelude::Settings;
-use tch::Tensor;
 
 use super::rule::{ByRule, Rule};
 use super::state::Start;
 use super::{Group, Optimizer, ParamSet};
 use crate::error::Result;
-use crate::named_tensor::{NamedTensor, Problems};
 use crate::registry::Component;
 use hookrack_torch::TensorList;
-use hookrack_torch::autograd::GradMode;
 use hookrack_torch::optim::{Scratch, SgdHyper, sgd_step};
 
 /// Stochastic gradient descent, optionally with momentum; PyTorch's defaults.
@@ -47,7 +42,7 @@ impl Component<ParamSet, dyn Optimizer> for SgdSettings {
         }
         let Self { lr, momentum, dampening, weight_decay, nesterov, maximize } = self;
         let hyper = SgdHyper { lr, momentum, dampening, weight_decay, nesterov, maximize };
-        let groups = params.groups(lr, weight_decay, Some(momentum));
+        let groups = params.groups(lr, weight_decay, Some(momentum))?;
         Ok(Box::new(ByRule::new(Sgd { hyper, scratch: Scratch::default() }, groups)?))
     }
 }
@@ -68,58 +63,20 @@ impl Rule<1> for Sgd {
         let (lr, weight_decay) = (group.lr, group.weight_decay);
         let momentum = group.momentum.unwrap_or(self.hyper.momentum);
         let hyper = SgdHyper { lr, momentum, weight_decay, ..self.hyper };
-        Ok(sgd_step(&group.list, buffers, &mut self.scratch, &hyper)?)
+        Ok(sgd_step(group.own_list(), buffers, &mut self.scratch, &hyper)?)
     }
-
-    /// A parameter without a saved buffer starts anew: it had not been stepped.
-    fn load(
-        &self,
-        _live: &[NamedTensor],
-        groups: &[Group],
-        states: &mut [[TensorList; 1]],
-        saved: &[NamedTensor],
-    ) -> Result<()> {
-        let by_name: HashMap<&str, &Tensor> =
-            saved.iter().map(|named| (named.name.as_str(), &named.tensor)).collect();
-        let mut problems = Problems::default();
-        let mut known = Vec::new();
-        let mut loaded = Vec::new();
-        for group in groups {
-            let mut buffers = TensorList::with_capacity(group.params.len());
-            for param in &group.params {
-                let name = format!("{}.momentum_buffer", param.name);
-                match by_name.get(name.as_str()) {
-                    None => buffers.push(&Tensor::new()),
-                    Some(saved) if saved.size() != param.tensor.size() => {
-                        problems.shape(&name, &param.tensor, saved);
-                    }
-                    Some(saved) => buffers.push(&copy_like(&param.tensor, saved)?),
-                }
-                known.push(name);
-            }
-            loaded.push([buffers]);
-        }
-        problems.unexpected(saved, |name| known.iter().any(|known| known == name));
-        problems.check("optimizer")?;
-        states.swap_with_slice(&mut loaded);
-        Ok(())
-    }
-}
-
-fn copy_like(param: &Tensor, saved: &Tensor) -> Result<Tensor> {
-    let _no_grad = GradMode::set(false);
-    let mut copy = param.f_empty_like()?;
-    copy.f_copy_(saved)?;
-    Ok(copy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
+    use crate::named_tensor::{NamedTensor, load};
+    use crate::piece::{InMemory, Piece};
     use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rounding;
+    use tch::Tensor;
 
     fn param<T: tch::kind::Element>(name: &str, values: &[T]) -> NamedTensor {
         NamedTensor::new(name, Tensor::from_slice(values).set_requires_grad(true))
@@ -187,8 +144,8 @@ mod tests {
         let mut original = build(&settings, &first).unwrap();
         let mut restored = build(&settings, &second).unwrap();
         run(original.as_mut(), &first[0], 0..5);
-        crate::named_tensor::load("model", &second, &first).unwrap();
-        restored.load_state(&original.state()).unwrap();
+        load("model", &second.clone().map(Piece::from), &InMemory::new(&first)).unwrap();
+        restored.load_state(&InMemory::pieces(&original.state())).unwrap();
         run(original.as_mut(), &first[0], 5..10);
         run(restored.as_mut(), &second[0], 5..10);
         assert_eq!(first[0].tensor, second[0].tensor);
@@ -216,7 +173,7 @@ mod tests {
         let mut optimizer = build(&[("momentum", 0.9.into())], &params).unwrap();
         let strange = [param("w.momentum_buffer", &[1.0_f32, 2.0]), param("x", &[1.0_f32])];
         assert_eq!(
-            optimizer.load_state(&strange).unwrap_err().to_string(),
+            optimizer.load_state(&InMemory::new(&strange)).unwrap_err().to_string(),
             "the saved optimizer does not match: `w.momentum_buffer` expects [1], found [2], `x` is unexpected"
         );
     }

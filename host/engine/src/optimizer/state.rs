@@ -3,14 +3,14 @@
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
-use crate::named_tensor::NamedTensor;
+use crate::piece::Piece;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 
 /// How one kind of state starts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Start {
-    /// Shaped and laid out as the parameter, every number this.
+    /// Shaped and laid out as what is stepped of the parameter, every number this.
     At(f64),
     /// One number for each parameter: its steps so far.
     Counter,
@@ -20,15 +20,15 @@ pub(super) enum Start {
     Unused,
 }
 
-/// A list with the first state of each parameter.
-pub(super) fn fresh(params: &[NamedTensor], start: Start) -> Result<TensorList> {
+/// A list with the first state of each piece that is stepped.
+pub(super) fn fresh(pieces: &[Piece], start: Start) -> Result<TensorList> {
     let _no_grad = GradMode::set(false);
     let mut list = TensorList::default();
-    for param in params {
+    for piece in pieces {
         match start {
-            Start::At(value) => list.push(&param.tensor.f_full_like(value)?),
+            Start::At(value) => list.push(&piece.tensor.f_full_like(value)?),
             Start::Counter => {
-                let options = (Kind::Float, param.tensor.device());
+                let options = (Kind::Float, piece.tensor.device());
                 list.push(&Tensor::f_zeros([0; 0], options)?);
             }
             Start::Late => list.push(&Tensor::new()),
@@ -38,16 +38,21 @@ pub(super) fn fresh(params: &[NamedTensor], start: Start) -> Result<TensorList> 
     Ok(list)
 }
 
-/// The state of each parameter in turn, named `<param>.<kind>`; handles to the live tensors.
-pub(super) fn named(params: &[NamedTensor], kinds: &[(&str, &TensorList)]) -> Vec<NamedTensor> {
-    let of_one = |(index, param): (usize, &NamedTensor)| {
-        let tensors = kinds.iter().filter_map(move |(kind, list)| {
-            Some((kind, list.tensor(index).filter(Tensor::defined)?))
-        });
-        let name = param.name.clone();
-        tensors
-            .map(move |(kind, tensor)| NamedTensor::new(format!("{name}.{kind}"), tensor))
-            .collect::<Vec<_>>()
-    };
-    params.iter().enumerate().flat_map(of_one).collect()
+impl Start {
+    /// The state of this kind for a piece that is stepped, in a tensor that [`fresh`] has made.
+    pub(super) fn piece(self, kind: &str, of: &Piece, tensor: Tensor) -> Piece {
+        let part = if self == Self::Counter { None } else { of.part.clone() };
+        Piece { name: name(&of.name, kind), tensor, part }
+    }
+
+    /// Whether another rank saves this state of a piece. A counter is the same on every rank that has a part of the parameter; the
+    /// one that has its beginning saves it.
+    pub(super) fn is_saved_elsewhere(self, of: &Piece) -> bool {
+        self == Self::Counter && of.range().start > 0
+    }
+}
+
+/// What the state of a parameter is called.
+pub(super) fn name(param: &str, kind: &str) -> String {
+    format!("{param}.{kind}")
 }

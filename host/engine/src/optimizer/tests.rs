@@ -7,7 +7,8 @@ use serde::Deserialize;
 use tch::{Kind, Tensor};
 
 use super::*;
-use crate::named_tensor::load;
+use crate::named_tensor::{NamedTensor, load};
+use crate::piece::InMemory;
 use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
 use hookrack_torch::autograd::{self, GradMode};
@@ -189,9 +190,10 @@ fn a_restored_state_continues_bit_for_bit() {
         let saved = original.state();
         let kept = saved.iter().map(|named| (named.name.clone(), named.tensor.copy()));
         let kept: Vec<_> = kept.map(|(name, tensor)| NamedTensor::new(name, tensor)).collect();
-        load("model", &second, &first).unwrap();
+        let pieces: Vec<_> = second.iter().cloned().map(Piece::from).collect();
+        load("model", &pieces, &InMemory::new(&first)).unwrap();
         run(original.as_mut(), &first, 6..=10);
-        restored.load_state(&kept).unwrap();
+        restored.load_state(&InMemory::new(&kept)).unwrap();
         run(restored.as_mut(), &second, 6..=10);
         for (first, second) in first.iter().zip(&second) {
             assert_eq!(first.tensor, second.tensor, "{} {:?}", case.r#type, case.settings.0);

@@ -1,20 +1,31 @@
 //! Writes checkpoints in the background: at most one at a time, and no failure is lost.
 
+use super::manifest::About;
 use super::retention::Rule;
 use super::settle::settle;
 use super::snapshot::{Buffers, Snapshot};
+use super::together::{Draft, Written};
 use super::write::write;
 use crate::run::{RunDirError, atomic};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 type Outcome = (Result<PathBuf, RunDirError>, Buffers);
+
+/// What this rank adds to a checkpoint that several write, on its way to the disk.
+struct Part {
+    thread: JoinHandle<(Result<Written, RunDirError>, Buffers)>,
+    draft: Arc<Draft>,
+    about: About,
+}
 
 /// Writes checkpoints to a folder in the background.
 #[derive(Default)]
 pub struct Background {
     in_flight: Option<JoinHandle<Outcome>>,
+    part: Option<Part>,
     spare: Buffers,
     // The memory of the next snapshot, on its way.
     reserve: Option<JoinHandle<Buffers>>,
@@ -29,6 +40,7 @@ impl Background {
         let is_busy = |thread: &JoinHandle<_>| !thread.is_finished();
         self.kept.is_none_or(|before| kept > before + before / 4)
             && self.in_flight.is_none()
+            && self.part.is_none()
             && !self.reserve.as_ref().is_some_and(is_busy)
     }
 
@@ -78,6 +90,98 @@ impl Background {
         Ok(())
     }
 
+    /// Begins to write what this rank adds to a checkpoint that several write; `files` must be on the disk before it.
+    /// [`finish_part`](Self::finish_part) follows.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub fn begin_part(
+        &mut self,
+        draft: Draft,
+        snapshot: Snapshot,
+        files: Vec<(PathBuf, File)>,
+    ) -> Result<(), RunDirError> {
+        let (draft, about) = (Arc::new(draft), snapshot.about.clone());
+        let to = Arc::clone(&draft);
+        let work = move || {
+            let synced = files.iter().try_for_each(|(path, file)| sync(path, file));
+            let written = synced.and_then(|()| to.add(&snapshot));
+            (written, snapshot.into_buffers())
+        };
+        let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
+        let thread = thread.map_err(RunDirError::io("begin writing to", draft.folder()))?;
+        self.part = Some(Part { thread, draft, about });
+        Ok(())
+    }
+
+    /// Whether this rank has added something to a checkpoint that is not in its place yet.
+    pub fn has_part(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// Whether that is still on its way to the disk.
+    pub fn is_writing_part(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| !part.thread.is_finished())
+    }
+
+    /// Waits until what this rank adds is on the disk. `agree` then learns what the ranks have written, all of them or an error; with
+    /// that this rank puts the checkpoint in its place in the background, if it has begun it. A draft that is not completed is
+    /// removed.
+    ///
+    /// # Errors
+    /// This rank's part could not be written, or another one's.
+    pub fn finish_part<E: From<RunDirError>>(
+        &mut self,
+        rules: Vec<Rule>,
+        agree: impl FnOnce(Result<Written, &RunDirError>) -> Result<Vec<Written>, E>,
+    ) -> Result<(), E> {
+        let Some(Part { thread, draft, about }) = self.part.take() else { return Ok(()) };
+        let (written, buffers) = thread.join().map_err(|_| RunDirError::WriterPanicked)?;
+        self.spare = buffers;
+        let all = match written {
+            Ok(written) => agree(Ok(written))?,
+            Err(error) => {
+                // The others hear of it; the first error is the one to tell.
+                drop(agree(Err(&error)));
+                return Err(error.into());
+            }
+        };
+        match Arc::into_inner(draft) {
+            Some(draft) if draft.is_own() => Ok(self.place(draft, about, all, rules)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a checkpoint that is on the disk its place, in the background.
+    fn place(
+        &mut self,
+        draft: Draft,
+        about: About,
+        written: Vec<Written>,
+        rules: Vec<Rule>,
+    ) -> Result<(), RunDirError> {
+        self.wait()?;
+        let buffers = std::mem::take(&mut self.spare);
+        let folder = draft.folder().to_owned();
+        let work = move || {
+            let to = draft.folder().parent().map_or_else(PathBuf::new, Path::to_owned);
+            let placed = draft.put_in_place(&about, written);
+            (placed.and_then(|path| settle(&to, about.iter, &rules).map(|()| path)), buffers)
+        };
+        let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
+        self.in_flight = Some(thread.map_err(RunDirError::io("put in place", &folder))?);
+        Ok(())
+    }
+
+    /// Gives up what this rank adds to a checkpoint: another rank is gone.
+    pub fn abandon_part(&mut self) {
+        if let Some(Part { thread, draft, .. }) = self.part.take() {
+            // Not before the thread is done with it; then the draft is removed.
+            let _ = thread.join();
+            tracing::debug!("{} is not completed", draft.folder().display());
+        }
+    }
+
     /// The result of the write if it is done; costs one load of a flag.
     ///
     /// # Errors
@@ -111,6 +215,7 @@ fn sync(path: &Path, file: &File) -> Result<(), RunDirError> {
 
 impl Drop for Background {
     fn drop(&mut self) {
+        self.abandon_part();
         if let Err(error) = self.wait() {
             tracing::error!("{error}");
         }

@@ -1,5 +1,6 @@
 //! What a checkpoint keeps.
 
+use super::Stored;
 use crate::engine::SavedState;
 use crate::events::SavedMetric;
 use crate::events::SavedSeries;
@@ -9,15 +10,14 @@ use crate::torch::rng::RngState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-use tch::Tensor;
 
-/// Everything that a checkpoint keeps.
+/// Everything that a checkpoint keeps. Its large tensors are on the disk until they are asked for.
 #[derive(Debug, Default)]
-pub struct Checkpoint {
+pub struct Checkpoint<T = Stored> {
     /// Parameters and buffers.
-    pub model: Vec<(String, Tensor)>,
+    pub model: T,
     /// The optimizer's tensors.
-    pub optimizer: Vec<(String, Tensor)>,
+    pub optimizer: T,
     /// What the engine keeps beside them.
     pub engine: SavedState,
     /// The states of hooks and metrics by instance name.
@@ -29,6 +29,10 @@ pub struct Checkpoint {
     /// Everything that is not a tensor.
     pub facts: Facts,
 }
+
+/// What belongs to the whole run in a checkpoint that is to be written, without its large tensors: those are
+/// [`Portion`](super::Portion)s.
+pub type Captured = Checkpoint<()>;
 
 /// The human-readable part of a checkpoint: `state.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -6,8 +6,11 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The form of checkpoints that this host writes and reads.
+/// The form of checkpoints that one process writes, and that every host reads.
 const FORMAT: u32 = 1;
+
+/// The form of those that several ranks write, with tensors in several files.
+const FORMAT_OF_RANKS: u32 = 2;
 
 /// What belongs to a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,11 +38,19 @@ pub struct About {
     pub metrics: BTreeMap<String, f64>,
 }
 
+/// What a file must be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(super) struct File {
     bytes: u64,
     sha256: String,
+}
+
+impl File {
+    /// A file of these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.len() as u64, sha256: sha256(bytes) }
+    }
 }
 
 /// A checksum as text.
@@ -63,12 +74,10 @@ pub fn fingerprint(tensor: &tch::Tensor) -> Result<String, RunDirError> {
 
 impl Manifest {
     /// The manifest of these files.
-    pub(super) fn new(about: About, files: &[(&'static str, Vec<u8>)]) -> Self {
-        let entry = |(name, bytes): &(&'static str, Vec<u8>)| {
-            ((*name).to_owned(), File { bytes: bytes.len() as u64, sha256: sha256(bytes) })
-        };
-        let files = files.iter().map(entry).collect();
-        let mut manifest = Self { format: FORMAT, about, files, sha256: String::new() };
+    pub(super) fn new(about: About, files: BTreeMap<String, File>) -> Self {
+        let is_whole = files.keys().all(|name| super::FILES.contains(&name.as_str()));
+        let format = if is_whole { FORMAT } else { FORMAT_OF_RANKS };
+        let mut manifest = Self { format, about, files, sha256: String::new() };
         manifest.sha256 = manifest.own_checksum();
         manifest
     }
@@ -94,7 +103,7 @@ impl Manifest {
         let bytes = std::fs::read(&path).map_err(RunDirError::io("read", &path))?;
         let damaged = |why: String| RunDirError::damaged(&path, why);
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
-        if manifest.format != FORMAT {
+        if ![FORMAT, FORMAT_OF_RANKS].contains(&manifest.format) {
             return Err(damaged(format!(
                 "format {} is not supported by this host",
                 manifest.format
@@ -109,19 +118,43 @@ impl Manifest {
     /// Reads a file of the checkpoint; only as the manifest has it.
     pub(super) fn read_file(&self, checkpoint: &Path, name: &str) -> Result<Vec<u8>, RunDirError> {
         let path = checkpoint.join(name);
-        let Some(expected) = self.files.get(name) else {
-            return Err(RunDirError::damaged(&path, "MANIFEST.json does not list it"));
-        };
         let bytes = std::fs::read(&path).map_err(RunDirError::io("read", &path))?;
-        if bytes.len() as u64 != expected.bytes {
-            let why =
-                format!("it has {} bytes, MANIFEST.json says {}", bytes.len(), expected.bytes);
-            return Err(RunDirError::damaged(&path, why));
-        }
-        if sha256(&bytes) != expected.sha256 {
-            return Err(RunDirError::damaged(&path, "its checksum does not match MANIFEST.json"));
-        }
+        self.check_size(&path, name, &bytes)?;
+        self.check_sum(&path, name, &bytes)?;
         Ok(bytes)
+    }
+
+    /// An error unless a file has as many bytes as the manifest says.
+    pub(super) fn check_size(
+        &self,
+        path: &Path,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), RunDirError> {
+        let expected = self.expected(path, name)?.bytes;
+        if bytes.len() as u64 == expected {
+            return Ok(());
+        }
+        let why = format!("it has {} bytes, MANIFEST.json says {expected}", bytes.len());
+        Err(RunDirError::damaged(path, why))
+    }
+
+    /// An error unless a file is as the manifest says. Reads all of it.
+    pub(super) fn check_sum(
+        &self,
+        path: &Path,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), RunDirError> {
+        if sha256(bytes) == self.expected(path, name)?.sha256 {
+            return Ok(());
+        }
+        Err(RunDirError::damaged(path, "its checksum does not match MANIFEST.json"))
+    }
+
+    fn expected(&self, path: &Path, name: &str) -> Result<&File, RunDirError> {
+        let expected = self.files.get(name);
+        expected.ok_or_else(|| RunDirError::damaged(path, "MANIFEST.json does not list it"))
     }
 
     /// Its files and their sizes.

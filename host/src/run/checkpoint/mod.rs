@@ -1,37 +1,45 @@
 //! Checkpoints: a directory that exists completely or not at all, with a manifest of its files.
 //!
 //! `contents` is what is kept, `snapshot` its copy in memory, `write` and `read` the way to the disk and back, `find`
-//! which one to resume from, `names` second names, `background` the thread that writes them.
+//! which one to resume from, `names` second names, `background` the thread that writes them. Where several ranks write one,
+//! each has a `portion` of it, and they put it in place `together`; `stored` reads tensors from however many files.
 
 mod background;
 mod contents;
 mod find;
 mod manifest;
 mod names;
+mod portion;
 mod read;
 mod retention;
 mod settle;
 mod snapshot;
+mod stored;
+mod together;
 mod write;
 
 pub use background::Background;
-pub use contents::{Checkpoint, Facts, Position, Provenance, Stage};
+pub use contents::{Captured, Checkpoint, Facts, Position, Provenance, Stage};
 pub use find::{Newest, Wanted, choose, locate, newest_facts, newest_valid, open};
 pub use manifest::{About, Manifest, fingerprint};
 pub use names::check as check_name;
-pub use read::{read, read_facts};
+pub use portion::{Contents, Portion};
+pub use read::{read, read_facts, read_verified};
 pub use retention::{Actions, Best, Rule, decide};
 pub use snapshot::{Buffers, Snapshot};
+pub use stored::Stored;
+pub use together::{Draft, Written};
 pub use write::{point_latest_at, recover, write};
 
 const MODEL: &str = "model.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
 const HOOKS: &str = "hooks.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
 const RUN: &str = "run.safetensors";
 const STATE: &str = "state.json";
 const MANIFEST: &str = "MANIFEST.json";
 
-/// The files of a checkpoint beside its manifest.
+/// The files of a checkpoint that one process wrote, beside its manifest.
 pub const FILES: [&str; 5] = [MODEL, OPTIMIZER, HOOKS, RUN, STATE];
 
 /// The name of an iteration's checkpoint.

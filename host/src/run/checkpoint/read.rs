@@ -1,7 +1,8 @@
 //! Reads a checkpoint; every file must match its manifest.
 
 use super::manifest::Manifest;
-use super::{Checkpoint, Facts, HOOKS, MODEL, OPTIMIZER, RUN, STATE, iter_of};
+use super::stored::{Mapped, Stored};
+use super::{Checkpoint, Contents, Facts, RUN, STATE, iter_of};
 use crate::engine::SavedState;
 use crate::events::Sample;
 use crate::run::json_value::from_json;
@@ -11,17 +12,35 @@ use serde_json::Value as Json;
 use std::path::Path;
 use tch::Tensor;
 
-/// Reads a checkpoint.
+/// Reads a checkpoint. Large tensors are verified, and read where they are asked for.
 ///
 /// # Errors
 /// A file is missing or damaged.
 pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
+    read_with(path, Trust::Nothing)
+}
+
+/// Reads a checkpoint that another rank has verified: of large tensors only what is asked for.
+///
+/// # Errors
+/// A file is missing or damaged.
+pub fn read_verified(path: &Path) -> Result<Checkpoint, RunDirError> {
+    read_with(path, Trust::LargeFiles)
+}
+
+/// What is taken for what the manifest says without reading it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Nothing,
+    LargeFiles,
+}
+
+fn read_with(path: &Path, trust: Trust) -> Result<Checkpoint, RunDirError> {
     let manifest = Manifest::read(path)?;
-    let tensors =
-        |name| safetensors_file::from_bytes(&path.join(name), &manifest.read_file(path, name)?);
+    let large = |contents| stored(path, &manifest, contents, trust);
     let mut checkpoint = Checkpoint {
-        model: tensors(MODEL)?,
-        optimizer: tensors(OPTIMIZER)?,
+        model: large(Contents::Model)?,
+        optimizer: large(Contents::Optimizer)?,
         ..Checkpoint::default()
     };
     let state = state(path, &manifest)?;
@@ -30,17 +49,44 @@ pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
     }
     take_values(&mut checkpoint.engine, &state["engine"]);
     checkpoint.facts = facts_in(path, state)?;
-    for (name, tensor) in tensors(HOOKS)? {
+    for (name, tensor) in stored(path, &manifest, Contents::Hooks, Trust::Nothing)?.all()? {
         if let Some((hook, key)) = name.split_once('/') {
             let state = checkpoint.hooks.entry(hook.to_owned()).or_default();
             state.tensors.insert(key.to_owned(), tensor);
         }
     }
-    for (name, tensor) in tensors(RUN)? {
+    let run = manifest.read_file(path, RUN)?;
+    for (name, tensor) in safetensors_file::from_bytes(&path.join(RUN), &run)? {
         take_run_tensor(&mut checkpoint, &name, tensor)?;
     }
     check_name(path, &checkpoint)?;
     Ok(checkpoint)
+}
+
+/// The tensors of one kind, in all files that the manifest lists of it.
+fn stored(
+    path: &Path,
+    manifest: &Manifest,
+    contents: Contents,
+    trust: Trust,
+) -> Result<Stored, RunDirError> {
+    let names: Vec<_> =
+        manifest.files().map(|(name, _)| name).filter(|name| contents.is_in(name)).collect();
+    if names.is_empty() {
+        let path = path.join(contents.file());
+        return Err(RunDirError::damaged(&path, "MANIFEST.json does not list it"));
+    }
+    let mut files = Vec::with_capacity(names.len());
+    for name in names {
+        let file = Mapped::open(path.join(name))?;
+        manifest.check_size(&path.join(name), name, file.bytes())?;
+        if trust == Trust::Nothing {
+            manifest.check_sum(&path.join(name), name, file.bytes())?;
+            file.check()?;
+        }
+        files.push(file);
+    }
+    Stored::of(path, files)
 }
 
 /// Reads what a checkpoint knows beside its tensors.

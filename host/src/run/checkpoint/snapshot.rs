@@ -1,18 +1,22 @@
 //! A checkpoint in memory, laid out as its files: what the training step waits for, and nothing more.
 
 use super::manifest::About;
-use super::{Checkpoint, HOOKS, MODEL, OPTIMIZER, RUN, STATE};
-use crate::engine::SavedState;
+use super::{Captured, Contents, HOOKS, Portion, RUN, STATE};
+use crate::engine::{Piece, SavedState};
 use crate::events::Sample;
 use crate::run::json_value::to_json;
 use crate::run::{RunDirError, safetensors_file};
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
-/// A checkpoint's files in memory.
+/// A checkpoint's files in memory: all of them, or those of one rank.
 pub struct Snapshot {
     pub(super) about: About,
-    pub(super) files: Vec<(&'static str, Vec<u8>)>,
+    pub(super) files: Vec<(String, Vec<u8>)>,
+    // The model's tensors that are in a file of several, and their bytes together.
+    pub(super) index: BTreeMap<String, String>,
+    pub(super) index_bytes: u64,
 }
 
 /// The memory of an earlier snapshot: the next one of the same size allocates nothing.
@@ -40,28 +44,41 @@ impl Buffers {
 }
 
 impl Snapshot {
-    /// Copies everything that a checkpoint keeps. One pass over each tensor's memory.
+    /// Copies everything that this process writes of a checkpoint: the tensors that it owns, and what belongs to the whole run, which
+    /// the process that puts the checkpoint in place writes, with the names of the hooks that asked for it. One pass over each
+    /// tensor's memory.
     ///
     /// # Errors
     /// A tensor has no place in a file.
     pub fn take(
-        checkpoint: &Checkpoint,
-        asked_by: Vec<String>,
+        portions: &[Portion],
+        run: Option<(&Captured, Vec<String>)>,
         buffers: Buffers,
     ) -> Result<Self, RunDirError> {
         let mut spare = buffers.0.into_iter();
-        let mut lay = |tensors: &[(String, Tensor)]| {
+        let mut lay = |tensors: &[Piece]| {
             let mut buffer = spare.next().unwrap_or_default();
             safetensors_file::lay_out(tensors, &mut buffer).map(|()| buffer)
         };
-        let files = vec![
-            (MODEL, lay(&checkpoint.model)?),
-            (OPTIMIZER, lay(&checkpoint.optimizer)?),
-            (HOOKS, lay(&hook_tensors(checkpoint))?),
-            (RUN, lay(&run_tensors(checkpoint)?)?),
-            (STATE, state(checkpoint)),
-        ];
-        Ok(Self { about: about(checkpoint, asked_by), files })
+        let (mut files, mut index, mut index_bytes) = (Vec::new(), BTreeMap::new(), 0);
+        for portion in portions {
+            let file = portion.file();
+            if portion.contents == Contents::Model && portion.of > 1 {
+                let names = portion.tensors.iter().map(|piece| piece.name.clone());
+                index.extend(names.map(|name| (name, file.clone())));
+                index_bytes += portion.bytes();
+            }
+            files.push((file, lay(&portion.tensors)?));
+        }
+        let Some((checkpoint, asked_by)) = run else {
+            return Ok(Self { about: About::default(), files, index, index_bytes });
+        };
+        if !portions.iter().any(|portion| portion.contents == Contents::Hooks) {
+            files.push((HOOKS.to_owned(), lay(&hook_tensors(checkpoint))?));
+        }
+        files.push((RUN.to_owned(), lay(&run_tensors(checkpoint)?)?));
+        files.push((STATE.to_owned(), state(checkpoint)));
+        Ok(Self { about: about(checkpoint, asked_by), files, index, index_bytes })
     }
 
     /// Its memory, for the next one.
@@ -69,14 +86,14 @@ impl Snapshot {
         Buffers(
             self.files
                 .into_iter()
-                .filter(|(name, _)| *name != STATE)
+                .filter(|(name, _)| name != STATE)
                 .map(|(_, bytes)| bytes)
                 .collect(),
         )
     }
 }
 
-fn about(checkpoint: &Checkpoint, asked_by: Vec<String>) -> About {
+fn about(checkpoint: &Captured, asked_by: Vec<String>) -> About {
     let position = &checkpoint.facts.position;
     let metrics = checkpoint.facts.metrics.iter().filter_map(|reading| {
         let phase = hookrack_plugin_api::Phase::from_code(reading.phase).name();
@@ -93,16 +110,17 @@ fn about(checkpoint: &Checkpoint, asked_by: Vec<String>) -> About {
     About { iter: position.iter, epoch: position.epoch, asked_by, metrics }
 }
 
-fn hook_tensors(checkpoint: &Checkpoint) -> Vec<(String, Tensor)> {
+fn hook_tensors(checkpoint: &Captured) -> Vec<Piece> {
     let of_hook = |(hook, state): (&String, &SavedState)| {
-        let named =
-            |(key, tensor): (&String, &Tensor)| (format!("{hook}/{key}"), tensor.shallow_clone());
+        let named = |(key, tensor): (&String, &Tensor)| {
+            Piece::whole(format!("{hook}/{key}"), tensor.shallow_clone())
+        };
         state.tensors.iter().map(named).collect::<Vec<_>>()
     };
     checkpoint.hooks.iter().flat_map(of_hook).collect()
 }
 
-fn run_tensors(checkpoint: &Checkpoint) -> Result<Vec<(String, Tensor)>, RunDirError> {
+fn run_tensors(checkpoint: &Captured) -> Result<Vec<Piece>, RunDirError> {
     let wrong = |name: &str, why: tch::TchError| RunDirError::Tensor {
         doing: "save",
         name: name.to_owned(),
@@ -118,16 +136,16 @@ fn run_tensors(checkpoint: &Checkpoint) -> Result<Vec<(String, Tensor)>, RunDirE
             let length = i64::try_from(state.len()).unwrap_or(i64::MAX);
             let state = Tensor::f_from_data_size(state, &[length], Kind::Uint8);
             let state = state.map_err(|e| wrong(&name, e))?;
-            tensors.push((name, state));
+            tensors.push(Piece::whole(name, state));
         }
     }
     for (key, tensor) in &checkpoint.engine.tensors {
-        tensors.push((format!("engine/{key}"), tensor.shallow_clone()));
+        tensors.push(Piece::whole(format!("engine/{key}"), tensor.shallow_clone()));
     }
     for series in &checkpoint.facts.events {
         let name = format!("events/{}", series.name);
         let values = samples(&series.values).map_err(|e| wrong(&name, e))?;
-        tensors.push((name, values));
+        tensors.push(Piece::whole(name, values));
     }
     Ok(tensors)
 }
@@ -145,7 +163,7 @@ fn values(state: &SavedState) -> Json {
     values.collect::<Map<_, _>>().into()
 }
 
-fn state(checkpoint: &Checkpoint) -> Vec<u8> {
+fn state(checkpoint: &Captured) -> Vec<u8> {
     let mut json = serde_json::to_value(&checkpoint.facts).unwrap_or_default();
     let hooks = checkpoint.hooks.iter().map(|(hook, state)| (hook.clone(), values(state)));
     json["engine"] = values(&checkpoint.engine);

@@ -1,7 +1,7 @@
 //! Checkpoints on a real disk: written, damaged, found.
 
 use super::*;
-use crate::engine::SavedState;
+use crate::engine::{Part, Piece, SavedState};
 use crate::events::{Sample, SavedSeries};
 use crate::run::safetensors_file;
 use crate::torch::rng::RngState;
@@ -10,7 +10,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tch::Tensor;
 
-fn checkpoint(iter: u64) -> Checkpoint {
+fn tensors() -> [Vec<Piece>; 2] {
+    [
+        vec![Piece::whole("w", Tensor::from_slice(&[1.0_f32, 2.0]))],
+        vec![Piece::whole("w.exp_avg", Tensor::from_slice(&[0.5_f32, 0.5]))],
+    ]
+}
+
+fn portions() -> [Portion; 2] {
+    let [model, optimizer] = tensors();
+    [Portion::all(Contents::Model, model), Portion::all(Contents::Optimizer, optimizer)]
+}
+
+fn snapshot(iter: u64, asked_by: &[&str], buffers: Buffers) -> Snapshot {
+    let asked_by = asked_by.iter().map(|&who| who.to_owned()).collect();
+    Snapshot::take(&portions(), Some((&checkpoint(iter), asked_by)), buffers).unwrap()
+}
+
+fn checkpoint(iter: u64) -> Captured {
     let mut ema = SavedState::default();
     ema.values.insert("updates".into(), 7i64.into());
     ema.tensors.insert("shadow.0".into(), Tensor::from_slice(&[1.5_f32]));
@@ -27,8 +44,8 @@ fn checkpoint(iter: u64) -> Checkpoint {
     };
     let position = Position { epoch: 2, iter, inner_iter: 3, samples: 640, ..Position::default() };
     Checkpoint {
-        model: vec![("w".into(), Tensor::from_slice(&[1.0_f32, 2.0]))],
-        optimizer: vec![("w.exp_avg".into(), Tensor::from_slice(&[0.5_f32, 0.5]))],
+        model: (),
+        optimizer: (),
         engine,
         hooks: BTreeMap::from([("EMAIterHook".to_owned(), ema)]),
         rng: RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) },
@@ -41,8 +58,7 @@ fn checkpoint(iter: u64) -> Checkpoint {
 }
 
 fn write_one(folder: &Path, iter: u64) -> PathBuf {
-    let snapshot = Snapshot::take(&checkpoint(iter), vec!["c".into()], Buffers::default()).unwrap();
-    write(folder, &snapshot).unwrap()
+    write(folder, &snapshot(iter, &["c"], Buffers::default())).unwrap()
 }
 
 #[test]
@@ -54,7 +70,7 @@ fn a_checkpoint_comes_back_as_it_was() {
     assert_eq!(path, folder.path().join("iter_0000010"));
     let expected = checkpoint(10);
     assert_eq!(back.facts.position, expected.facts.position);
-    assert_eq!(back.model[0].1, expected.model[0].1);
+    assert_eq!(back.model.tensor("w").unwrap(), tensors()[0][0].tensor);
     assert_eq!(back.rng, RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) });
     let ranks = [(vec![7], None), (vec![8], Some(vec![9]))];
     assert_eq!(back.rank_rng, ranks.map(|(cpu, cuda)| RngState { cpu, cuda }));
@@ -62,29 +78,31 @@ fn a_checkpoint_comes_back_as_it_was() {
     let ema = &back.hooks["EMAIterHook"];
     assert_eq!(ema.values["updates"], 7i64.into());
     assert_eq!(ema.tensors["shadow.0"], expected.hooks["EMAIterHook"].tensors["shadow.0"]);
-    let bits = |c: &Checkpoint| {
-        c.facts.events[0].values.iter().map(|s| s.value.to_bits()).collect::<Vec<_>>()
+    let bits = |facts: &Facts| {
+        facts.events[0].values.iter().map(|s| s.value.to_bits()).collect::<Vec<_>>()
     };
-    assert_eq!(bits(&back), bits(&expected));
+    assert_eq!(bits(&back.facts), bits(&expected.facts));
     assert_eq!(Manifest::read(&path).unwrap().about.asked_by, ["c"]);
 }
 
 #[test]
 fn a_checkpoint_of_the_same_iteration_is_replaced_and_nothing_else_is_left() {
     let folder = tempfile::tempdir().unwrap();
-    let empty = Checkpoint { model: Vec::new(), ..checkpoint(5) };
-    write(folder.path(), &Snapshot::take(&empty, Vec::new(), Buffers::default()).unwrap()).unwrap();
+    let mut empty = portions();
+    empty[0].tensors.clear();
+    let run = Some((&checkpoint(5), Vec::new()));
+    write(folder.path(), &Snapshot::take(&empty, run, Buffers::default()).unwrap()).unwrap();
     let path = write_one(folder.path(), 5);
-    assert_eq!(read(&path).unwrap().model.len(), 1);
+    assert_eq!(read(&path).unwrap().model.names().count(), 1);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the checkpoint and `latest`");
 }
 
 #[test]
 fn a_snapshot_uses_the_memory_of_the_one_before() {
-    let first = Snapshot::take(&checkpoint(1), Vec::new(), Buffers::default()).unwrap();
+    let first = snapshot(1, &[], Buffers::default());
     let place = |snapshot: &Snapshot| snapshot.files[0].1.as_ptr();
     let before = place(&first);
-    let second = Snapshot::take(&checkpoint(2), Vec::new(), first.into_buffers()).unwrap();
+    let second = snapshot(2, &[], first.into_buffers());
     assert_eq!(place(&second), before);
 }
 
@@ -92,15 +110,14 @@ fn a_snapshot_uses_the_memory_of_the_one_before() {
 fn the_first_snapshot_uses_memory_that_was_reserved_for_it() {
     let mut background = Background::default();
     assert!(background.wants_reserve(0));
+    let [model, optimizer] = tensors().map(|tensors| safetensors_file::size(&tensors).unwrap());
     let one = checkpoint(1);
-    let [model, optimizer] =
-        [&one.model, &one.optimizer].map(|tensors| safetensors_file::size(tensors).unwrap());
     let kept = one.hooks.values().flat_map(|state| state.tensors.values());
     let hooks = safetensors_file::room_for(kept);
     background.reserve(1, vec![model, optimizer, hooks]);
     let buffers = background.buffers();
     let places = buffers.places();
-    let snapshot = Snapshot::take(&one, Vec::new(), buffers).unwrap();
+    let snapshot = snapshot(1, &[], buffers);
     assert_eq!(snapshot.files[0].1.len(), model);
     assert_eq!(snapshot.into_buffers().places()[..3], places);
 }
@@ -111,7 +128,7 @@ fn more_memory_is_reserved_when_hooks_come_to_keep_far_more() {
     background.reserve(8, vec![1000, 2000, 3000]);
     let before = background.buffers();
     let places = before.places();
-    let snapshot = Snapshot::take(&checkpoint(1), Vec::new(), before).unwrap();
+    let snapshot = snapshot(1, &[], before);
     let folder = tempfile::tempdir().unwrap();
     background.begin(folder.path(), snapshot, Vec::new(), Vec::new()).unwrap();
     assert!(!background.wants_reserve(20), "the memory is in use");
@@ -239,7 +256,7 @@ fn a_write_that_fails_is_reported_and_leaves_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = write_one(folder.path(), 5);
     let mut background = Background::default();
-    let snapshot = || Snapshot::take(&checkpoint(10), Vec::new(), Buffers::default()).unwrap();
+    let snapshot = || snapshot(10, &[], Buffers::default());
     // A file where the folder must go.
     let blocked = folder.path().join("blocked");
     fs::write(&blocked, "").unwrap();
@@ -258,8 +275,8 @@ fn only_what_a_rule_wants_stays_and_best_is_named() {
     let mut background = Background::default();
     let rule = Rule { who: "c".into(), last: Some(2), ..Rule::default() };
     for iter in [10, 20, 30, 40] {
-        let snapshot = Snapshot::take(&checkpoint(iter), vec!["c".into()], background.buffers());
-        background.begin(folder.path(), snapshot.unwrap(), vec![rule.clone()], Vec::new()).unwrap();
+        let snapshot = snapshot(iter, &["c"], background.buffers());
+        background.begin(folder.path(), snapshot, vec![rule.clone()], Vec::new()).unwrap();
         background.wait().unwrap();
     }
     let mut left: Vec<_> = fs::read_dir(folder.path())
@@ -268,4 +285,70 @@ fn only_what_a_rule_wants_stays_and_best_is_named() {
         .collect();
     left.sort();
     assert_eq!(left, ["iter_0000030", "iter_0000040", "latest"]);
+}
+
+/// What one of two ranks owns: a tensor of the model, and half of the state of another.
+fn portions_of(rank: usize) -> [Portion; 2] {
+    let numbers = Tensor::from_slice(&[1.0_f32, 2.0]) + i64::try_from(rank).unwrap();
+    let part = Part { shape: vec![2, 2], range: 2 * rank..2 * rank + 2 };
+    let state = Piece { name: "a.exp_avg".into(), tensor: numbers.copy(), part: Some(part) };
+    let of = 2;
+    [
+        Portion {
+            contents: Contents::Model,
+            index: rank,
+            of,
+            tensors: vec![Piece::whole(["a", "b"][rank], numbers)],
+        },
+        Portion { contents: Contents::Optimizer, index: rank, of, tensors: vec![state] },
+    ]
+}
+
+#[test]
+fn ranks_write_one_checkpoint_together_and_it_is_there_when_all_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = write_one(folder.path(), 5);
+    let captured = checkpoint(10);
+    let run = Some((&captured, vec!["c".to_owned()]));
+    let first = Snapshot::take(&portions_of(0), run, Buffers::default()).unwrap();
+    let second = Snapshot::take(&portions_of(1), None, Buffers::default()).unwrap();
+    let draft = Draft::new(folder.path(), 10).unwrap();
+    let other = Draft::of_another(draft.folder().to_owned());
+    let written = vec![draft.add(&first).unwrap(), other.add(&second).unwrap()];
+    drop(other);
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().path, before);
+    // As it comes from another process.
+    let written = serde_json::from_slice(&serde_json::to_vec(&written).unwrap()).unwrap();
+    let path = draft.put_in_place(&first.about, written).unwrap();
+    let Newest { path: found, checkpoint: back, .. } =
+        newest_valid(folder.path()).unwrap().unwrap();
+    assert_eq!(found, path);
+    assert_eq!(back.model.names().collect::<Vec<_>>(), ["a", "b"]);
+    let state = back.optimizer.tensor("a.exp_avg").unwrap();
+    assert_eq!(state, Tensor::from_slice(&[1.0_f32, 2.0, 2.0, 3.0]).view([2, 2]));
+    let indexed = crate::run::safetensors_shards::read(&path.join(INDEX)).unwrap();
+    let indexed: Vec<_> = indexed.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(indexed, ["a", "b"]);
+    let manifest = fs::read_to_string(path.join(MANIFEST)).unwrap();
+    assert!(manifest.contains("\"format\": 2"), "{manifest}");
+    let second = path.join("model-00002-of-00002.safetensors");
+    fs::remove_file(&second).unwrap();
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.contains("model-00002-of-00002.safetensors"), "{error}");
+    assert!(read_verified(&path).is_err());
+}
+
+#[test]
+fn a_draft_that_is_given_up_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let draft = Draft::new(folder.path(), 10).unwrap();
+    let snapshot = Snapshot::take(&portions_of(0), None, Buffers::default()).unwrap();
+    let mut background = Background::default();
+    background.begin_part(draft, snapshot, Vec::new()).unwrap();
+    let outcome = background.finish_part(Vec::new(), |_| {
+        Err::<Vec<Written>, _>(crate::run::RunDirError::OtherRank { rank: 1, why: "full".into() })
+    });
+    assert!(outcome.unwrap_err().to_string().starts_with("rank 1 could not write its part"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(!background.has_part());
 }

@@ -1,9 +1,9 @@
 //! Puts a snapshot on the disk: a temporary sibling, synced, renamed; `latest` after that.
 
 use super::find::{aside, stepped_aside};
-use super::manifest::Manifest;
+use super::name_of;
 use super::snapshot::Snapshot;
-use super::{MANIFEST, name_of};
+use super::together::Draft;
 use crate::run::{RunDirError, atomic};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, File};
@@ -15,21 +15,9 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A file could not be written. No part of this checkpoint stays.
 pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError> {
-    atomic::create_folder(folder)?;
-    let path = folder.join(name_of(snapshot.about.iter));
-    let temporary = atomic::temporary_beside(&path);
-    if temporary.exists() {
-        fs::remove_dir_all(&temporary).map_err(RunDirError::io("remove", &temporary))?;
-    }
-    fs::create_dir(&temporary).map_err(RunDirError::io("create", &temporary))?;
-    let written = fill(&temporary, snapshot).and_then(|()| replace(&temporary, &path));
-    if written.is_err() {
-        // The first error is the one to tell; what is left of this try is of no use to anybody.
-        let _ = fs::remove_dir_all(&temporary);
-    }
-    written?;
-    point_latest_at(folder, snapshot.about.iter)?;
-    Ok(path)
+    let draft = Draft::new(folder, snapshot.about.iter)?;
+    let written = draft.add(snapshot)?;
+    draft.put_in_place(&snapshot.about, vec![written])
 }
 
 /// Points `latest` at the checkpoint to resume from.
@@ -73,24 +61,15 @@ fn clean(folder: &Path) {
     }
 }
 
-fn fill(folder: &Path, snapshot: &Snapshot) -> Result<(), RunDirError> {
-    for (name, bytes) in &snapshot.files {
-        put(&folder.join(name), bytes)?;
-    }
-    let manifest = Manifest::new(snapshot.about.clone(), &snapshot.files);
-    put(&folder.join(MANIFEST), &manifest.to_bytes())?;
-    atomic::sync_folder(folder)
-}
-
 /// A file of a folder that is itself not there yet: it needs no name of its own to be whole.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
+pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     let mut file = File::create(path).map_err(RunDirError::io("create", path))?;
     file.write_all(bytes).map_err(RunDirError::io("write", path))?;
     file.sync_all().map_err(RunDirError::io("sync", path))
 }
 
 /// Replaces a folder of the same iteration by a finished one atomically: there is always one.
-fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
+pub(super) fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
     if !path.exists() {
         return atomic::rename(temporary, path);
     }

@@ -135,9 +135,18 @@ impl Group {
         let own = tensor.f_contiguous()?.f_view([-1])?;
         let room = [own.size1()? * shape[0]];
         let out = Tensor::f_empty(room, (own.kind(), own.device()))?;
-        // SAFETY: group and tensors live through the call, which waits.
-        unsafe { check(ffi::hrt_all_gather(self.raw.as_ptr(), out.as_ptr(), own.as_ptr()))? };
+        self.all_gather_into(&out, &own)?;
         Ok(out.f_view(shape.as_slice())?)
+    }
+
+    /// Fills `all` with the tensors of all ranks, one after the other. Both lie in a row; `all` has room for as many as there are
+    /// ranks.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](Self::all_reduce).
+    pub fn all_gather_into(&self, all: &Tensor, own: &Tensor) -> Result<()> {
+        // SAFETY: group and tensors live through the call, which waits.
+        unsafe { check(ffi::hrt_all_gather(self.raw.as_ptr(), all.as_ptr(), own.as_ptr())) }
     }
 
     /// The bytes of every rank, in the order of ranks; they may differ in length.

@@ -1,0 +1,109 @@
+//! A named tensor, or the flat range of it that this process keeps; and where saved ones are read from.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tch::Tensor;
+
+use super::named_tensor::NamedTensor;
+use hookrack_torch::shape::number;
+
+/// A tensor that is kept whole, or the flat range of one whose other numbers are kept elsewhere.
+#[derive(Debug)]
+pub struct Piece {
+    /// The name of the whole tensor.
+    pub name: String,
+    /// Its numbers; those of a range in one dimension.
+    pub tensor: Tensor,
+    /// Which range it is; `None` for all of it.
+    pub part: Option<Part>,
+}
+
+/// A flat range of a tensor: elements in row-major order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The shape of the whole.
+    pub shape: Vec<i64>,
+    /// First element and the one after the last.
+    pub range: Range<usize>,
+}
+
+impl Piece {
+    /// A whole tensor.
+    pub fn whole(name: impl Into<String>, tensor: Tensor) -> Self {
+        Self { name: name.into(), tensor, part: None }
+    }
+
+    /// The shape of the whole tensor.
+    pub fn shape(&self) -> Vec<i64> {
+        self.part.as_ref().map_or_else(|| self.tensor.size(), |part| part.shape.clone())
+    }
+
+    /// Which elements of the whole tensor these are.
+    pub fn range(&self) -> Range<usize> {
+        self.part.as_ref().map_or(0..self.tensor.numel(), |part| part.range.clone())
+    }
+}
+
+impl Clone for Piece {
+    fn clone(&self) -> Self {
+        let (name, part) = (self.name.clone(), self.part.clone());
+        Self { name, tensor: self.tensor.shallow_clone(), part }
+    }
+}
+
+impl From<NamedTensor> for Piece {
+    fn from(NamedTensor { name, tensor }: NamedTensor) -> Self {
+        Self::whole(name, tensor)
+    }
+}
+
+/// Saved tensors by name. Any flat range of one can be read without the rest.
+pub trait SavedTensors {
+    /// The names of all.
+    fn names(&self) -> Vec<&str>;
+
+    /// The shape of one; `None` where it is not there.
+    fn shape(&self, name: &str) -> Option<Vec<i64>>;
+
+    /// The elements of a range, in one dimension.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    fn elements(&self, name: &str, range: Range<usize>) -> Result<Tensor, String>;
+}
+
+/// Whole tensors in memory, to load from.
+#[derive(Debug)]
+pub struct InMemory<'a>(HashMap<&'a str, &'a Tensor>);
+
+impl<'a> InMemory<'a> {
+    /// These tensors.
+    pub fn new(tensors: &'a [NamedTensor]) -> Self {
+        Self(tensors.iter().map(|named| (named.name.as_str(), &named.tensor)).collect())
+    }
+
+    /// These tensors, which are whole.
+    pub fn pieces(pieces: &'a [Piece]) -> Self {
+        Self(pieces.iter().map(|piece| (piece.name.as_str(), &piece.tensor)).collect())
+    }
+}
+
+impl SavedTensors for InMemory<'_> {
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.0.keys().copied().collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn shape(&self, name: &str) -> Option<Vec<i64>> {
+        self.0.get(name).map(|tensor| tensor.size())
+    }
+
+    fn elements(&self, name: &str, range: Range<usize>) -> Result<Tensor, String> {
+        let tensor = self.0.get(name).ok_or("it is not there")?;
+        let (start, length) = (number(range.start), number(range.len()));
+        let cut = tensor.f_reshape([-1]).and_then(|flat| flat.f_narrow(0, start, length));
+        cut.map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,119 @@
+//! A checkpoint in the making, to which several ranks add their files. It takes its place when all of them are on the disk.
+
+use super::manifest::{About, File, Manifest};
+use super::snapshot::Snapshot;
+use super::write::{point_latest_at, put, replace};
+use super::{INDEX, MANIFEST, name_of};
+use crate::run::{RunDirError, atomic};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A temporary folder beside the checkpoint's place. What is dropped before it is put in place is removed.
+#[derive(Debug)]
+pub struct Draft {
+    temporary: PathBuf,
+    // Where it goes; `None` for a rank that only adds to it.
+    place: Option<PathBuf>,
+}
+
+/// What a rank has written and synced.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Written {
+    files: BTreeMap<String, File>,
+    // The model's tensors that are in a file of several, and their bytes together.
+    index: BTreeMap<String, String>,
+    index_bytes: u64,
+}
+
+impl Draft {
+    /// Begins the checkpoint of an iteration below `folder`.
+    ///
+    /// # Errors
+    /// The folder could not be created.
+    pub fn new(folder: &Path, iter: u64) -> Result<Self, RunDirError> {
+        atomic::create_folder(folder)?;
+        let place = folder.join(name_of(iter));
+        let temporary = atomic::temporary_beside(&place);
+        if temporary.exists() {
+            fs::remove_dir_all(&temporary).map_err(RunDirError::io("remove", &temporary))?;
+        }
+        fs::create_dir(&temporary).map_err(RunDirError::io("create", &temporary))?;
+        Ok(Self { temporary, place: Some(place) })
+    }
+
+    /// One that another rank has begun.
+    pub fn of_another(temporary: PathBuf) -> Self {
+        Self { temporary, place: None }
+    }
+
+    /// Whether this process has begun it, and so puts it in its place.
+    pub(super) fn is_own(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Its folder, for the other ranks.
+    pub fn folder(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Writes files and waits until they are on the disk.
+    ///
+    /// # Errors
+    /// One could not be written.
+    pub fn add(&self, snapshot: &Snapshot) -> Result<Written, RunDirError> {
+        let mut files = BTreeMap::new();
+        for (name, bytes) in &snapshot.files {
+            put(&self.temporary.join(name), bytes)?;
+            files.insert(name.clone(), File::of(bytes));
+        }
+        Ok(Written { files, index: snapshot.index.clone(), index_bytes: snapshot.index_bytes })
+    }
+
+    /// Gives the checkpoint its manifest and its place, and points `latest` at it. What was there before stays until then.
+    ///
+    /// # Errors
+    /// A file could not be written, or the folder not be renamed.
+    pub fn put_in_place(
+        mut self,
+        about: &About,
+        written: Vec<Written>,
+    ) -> Result<PathBuf, RunDirError> {
+        let Some(place) = self.place.clone() else {
+            let why = "another rank has begun it".to_owned();
+            return Err(RunDirError::damaged(&self.temporary, why));
+        };
+        let (mut files, mut index, mut total) = (BTreeMap::new(), BTreeMap::new(), 0);
+        for part in written {
+            files.extend(part.files);
+            index.extend(part.index);
+            total += part.index_bytes;
+        }
+        if !index.is_empty() {
+            let index = json!({ "metadata": { "total_size": total }, "weight_map": index });
+            let bytes = serde_json::to_vec_pretty(&index).unwrap_or_default();
+            put(&self.temporary.join(INDEX), &bytes)?;
+            files.insert(INDEX.to_owned(), File::of(&bytes));
+        }
+        let manifest = Manifest::new(about.clone(), files);
+        put(&self.temporary.join(MANIFEST), &manifest.to_bytes())?;
+        atomic::sync_folder(&self.temporary)?;
+        replace(&self.temporary, &place)?;
+        self.place = None;
+        if let Some(folder) = place.parent() {
+            point_latest_at(folder, about.iter)?;
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            // What is left of this try is of no use to anybody, and what cannot be removed is in nobody's way.
+            let _ = fs::remove_dir_all(&self.temporary);
+        }
+    }
+}
