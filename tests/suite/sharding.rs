@@ -94,7 +94,7 @@ fn a_rank_keeps_its_share_of_the_optimizer_state_and_plan_says_so() {
     };
     let (whole, sharded) = (plan(&[]), plan(SHARD));
     let memory = |plan: &Json, what: &str| {
-        plan["ranks"]["memory_bytes"][what].as_u64().unwrap_or_else(|| panic!("{plan}"))
+        plan["memory_bytes"][what].as_u64().unwrap_or_else(|| panic!("{plan}"))
     };
     // Each rank has a quarter of the numbers, up to a unit of 64 for each of two moments, and a counter per tensor.
     let (all, own) = (memory(&whole, "optimizer"), memory(&sharded, "optimizer"));
@@ -148,12 +148,13 @@ fn a_checkpoint_moves_between_any_numbers_of_ranks_sharded_or_not() {
 fn a_rank_that_is_killed_while_the_parts_are_written_leaves_the_previous_checkpoint() {
     let bench = Bench::new("");
     let more = [
-        &["-s", "model.hidden=[256, 256]", "-s", "train.max_epochs=6"],
-        &["-s", "optimizer={_delete_=true,type=\"AdamW\",lr=0.001}"],
-        &["-s", "default_hooks.checkpoint.iter_period=1"],
-        &["-s", "default_hooks.checkpoint.max_num_checkpoints=2"],
+        "model.hidden=[256, 256]",
+        "train.max_epochs=30",
+        "optimizer={_delete_=true,type=\"AdamW\",lr=0.001}",
+        "default_hooks.checkpoint.iter_period=1",
     ];
-    let more = [&more.concat()[..], SHARD].concat();
+    let more = more.iter().flat_map(|set| ["-s", set]).chain(SHARD.iter().copied());
+    let more: Vec<&str> = more.collect();
     launched(&bench, 2, "whole", &more).expect(0);
     let [mut first, mut second] = two_ranks(&bench, "60", &more);
     let folder = bench.path("run/checkpoints");
@@ -172,9 +173,9 @@ fn a_rank_that_is_killed_while_the_parts_are_written_leaves_the_previous_checkpo
         let path = format!("run/checkpoints/{name}");
         bench.run(["export", &path, "--to", "model.safetensors"]).expect(0);
     }
-    launched(&bench, 2, "run", &[&more, &["--resume"][..]].concat()).expect(0);
+    launched(&bench, 2, "run", &[&more[..], &["--resume"]].concat()).expect(0);
     let [whole, resumed] =
-        ["whole", "run"].map(|run| bench.path(run).join("checkpoints/iter_0000012"));
+        ["whole", "run"].map(|run| bench.path(run).join("checkpoints/iter_0000060"));
     for kind in ["model", "optimizer"] {
         assert_eq!(bits(&whole, kind), bits(&resumed, kind), "{kind}");
     }
@@ -185,7 +186,7 @@ fn a_rank_that_is_killed_while_the_parts_are_written_leaves_the_previous_checkpo
 /// A run of two sharded ranks.
 fn sharded(bench: &Bench) -> String {
     let adam = "optimizer={_delete_=true,type=\"AdamW\",lr=0.01}";
-    let more = [WIDE, SHARD, &["-s", adam, "--until", "2"]].concat();
+    let more = [WIDE, &["-s", adam, "--until", "2"], SHARD].concat();
     launched(bench, 2, "run", &more).expect(0);
     "run/checkpoints/iter_0000002".to_owned()
 }
@@ -245,8 +246,9 @@ fn without_ranks_the_switch_changes_nothing_and_its_type_is_checked() {
         let run = bench.trained(run, &[&["--until", "2"], more].concat());
         run.path.join("checkpoints/iter_0000002")
     });
-    for file in ["model.safetensors", "optimizer.safetensors", "run.safetensors"] {
-        assert_eq!(fs::read(plain.join(file)).unwrap(), fs::read(shard.join(file)).unwrap());
+    for file in ["model.safetensors", "optimizer.safetensors"] {
+        let same = fs::read(plain.join(file)).unwrap() == fs::read(shard.join(file)).unwrap();
+        assert!(same, "{file}");
     }
     let (ran, _) = bench.train("wrong", &["-s", "optimizer.shard=2"]);
     ran.expect(2).says(&["optimizer.shard"]);

@@ -50,6 +50,8 @@ impl Trainer {
     /// Takes a copy of what this rank owns, which a thread writes. All ranks call it.
     pub(super) fn save_together(&mut self, world: &World) -> Result<()> {
         self.complete_part(world)?;
+        // One of the same iteration would be begun in the folder that takes its place now.
+        self.background.wait()?;
         let rng = self.random_states()?;
         let draft = self.begin_draft(world)?;
         self.fire(P::BeforeSaveCheckpoint)?;
@@ -63,7 +65,6 @@ impl Trainer {
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
         self.saved_at = Some(iter);
         if let Some(draft) = draft {
-            self.background.wait()?;
             let run = captured.as_ref().map(|captured| (captured, asked_by));
             let snapshot = Snapshot::take(&self.owned(), run, self.background.buffers())?;
             let files = self.context.writers.borrow().files()?;
