@@ -51,7 +51,7 @@ enum Only {
     Loader(loader::LoaderArgs),
     /// How much longer a step is in which a checkpoint of 400 MB is taken; beside `torch.save` where a Python has torch
     Stall,
-    /// How long a run takes to its next iteration that is taken up after ten million samples
+    /// Time to the next iteration of a run resumed after ten million samples
     Resume,
 }
 

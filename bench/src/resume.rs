@@ -1,4 +1,4 @@
-//! How long a run takes that is taken up after ten million samples, beside one that begins: each to the end of one
+//! How long a run that is resumed after ten million samples takes, compared with a new one: each to the end of one
 //! iteration.
 
 use crate::error::BenchError;
@@ -7,7 +7,7 @@ use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
 use std::path::Path;
 
-/// Iterations before the run is taken up: ten million samples.
+/// Iterations before the run is resumed: ten million samples.
 const ITERS: u32 = 2000;
 /// Small samples, so that ten million of them are soon through; no epoch ends on the way.
 const SETTINGS: [&str; 6] = [
@@ -41,15 +41,15 @@ pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
         unit: "s",
         yardstick: "x fresh",
         lines: vec![
-            Line::new("a run that begins", median(&fresh)).to(1.0),
-            Line::new("a run that is taken up after 10 million samples", median(&resumed))
+            Line::new("a new run", median(&fresh)).to(1.0),
+            Line::new("a run resumed after 10 million samples", median(&resumed))
                 .to(median(&ratios))
                 .must(About::Ratio, Target::AtMost(MOST)),
         ],
     })
 }
 
-/// The seconds of a run, begun or taken up, until an iteration is done.
+/// The seconds of a new or resumed run until an iteration is done.
 fn until(run: &Path, iter: u32) -> Result<f64, BenchError> {
     let (run, iter) = (run.to_string_lossy(), iter.to_string());
     let fixed = ["train", "bench/mlp.toml", "--resume", "--quiet", "--run-dir", &run];

@@ -236,7 +236,7 @@ fn hook_entry(manifest: &HookManifest, source: Source, rank: usize) -> CatalogEn
     }
 }
 
-/// What a hook puts, where it says so. Those that are built in say all of it.
+/// The scalars that a hook declares to log. Built-in hooks declare all of them.
 fn scalars(manifest: &HookManifest, source: &Source) -> Option<Vec<String>> {
     let is_known = manifest.names_scalars || *source == Source::BuiltIn;
     let names = manifest.writes.iter().filter(|word| word.contains('/'));

@@ -10,12 +10,12 @@
 // them; they call the host through the TrainerHandle that they receive. hookrack_plugin.h (C) and hookrack.hpp (C++)
 // make these tables from a few lines; docs/abi.md has the rules.
 //
-// - Who makes it frees it. What is borrowed is valid until the call returns, unless its line says longer.
-// - A status is HR_OK or a failure; say why with `set_error` before returning one.
+// - Memory is freed by the side that allocated it. Borrowed values are valid until the call returns, unless stated otherwise.
+// - A status is HR_OK or a failure; call `set_error` before returning a failure.
 // - No exception may leave a function of a plugin: in C++ mark them noexcept.
-// - The brackets at the end of a comment are the contract: which thread may call, how long a result lives.
+// - The brackets at the end of a comment are the contract: which thread may call, and how long a result is valid.
 //
-// [train-thread] is the thread that calls `create` and every point. [any-thread] functions may be called from any.
+// [train-thread] is the thread that calls `create` and every point. [any-thread] functions may be called from any thread.
 
 #ifndef HOOKRACK_H
 #define HOOKRACK_H
@@ -93,106 +93,106 @@
 // The id of the extension whose table is StepTable.
 #define HR_STEP "hookrack.step/1"
 
-// The hook joins the run; `iter` tells how far the run already is.
+// The hook is attached to the run, before anything else. Check settings here that depend on the run.
 #define HR_POINT_ON_ATTACH 0
 
-// A run begins: training, evaluation or prediction.
+// Before everything: training, evaluation or prediction. Writers are opened here.
 #define HR_POINT_BEFORE_RUN 1
 
-// A checkpoint was read back, for a resume or for its weights alone.
+// After a checkpoint was loaded, whole or only its weights.
 #define HR_POINT_AFTER_LOAD_CHECKPOINT 2
 
-// Training begins.
+// Before training; also called after a resume.
 #define HR_POINT_BEFORE_TRAIN 3
 
-// An epoch begins, in whatever phase.
+// Before an epoch or pass, in every phase.
 #define HR_POINT_BEFORE_EPOCH 4
 
-// A training epoch begins.
+// Before a training epoch; not called again when a run is resumed in the middle of it.
 #define HR_POINT_BEFORE_TRAIN_EPOCH 5
 
-// An iteration begins, in whatever phase. Must be cheap.
+// Before an iteration, in every phase. Must be cheap: iteration time includes it.
 #define HR_POINT_BEFORE_ITER 6
 
-// A training iteration begins; its batch is there. Must be cheap.
+// Before a training iteration, with its batch; the batch can be changed here. Must be cheap.
 #define HR_POINT_BEFORE_TRAIN_ITER 7
 
 // ROLE: computes output and loss of a training micro-batch.
 #define HR_POINT_ON_TRAIN_FORWARD 8
 
-// ROLE: computes output and loss where no phase's own role is taken.
+// ROLE: computes output and loss in every phase whose own forward role no hook has.
 #define HR_POINT_ON_ITER_FORWARD 9
 
-// Output and loss of a micro-batch are there.
+// After the forward pass of a micro-batch, with its output and loss.
 #define HR_POINT_AFTER_FORWARD 10
 
-// The loss is about to be differentiated.
+// Before the backward pass of a micro-batch.
 #define HR_POINT_BEFORE_BACKWARD 11
 
-// ROLE: differentiates the loss.
+// ROLE: computes the gradients of the loss.
 #define HR_POINT_ON_ITER_BACKWARD 12
 
-// The gradients of a micro-batch are added up.
+// After the backward pass of a micro-batch; its gradients are accumulated.
 #define HR_POINT_AFTER_BACKWARD 13
 
-// All gradients are there, unscaled and clipped.
+// Before the optimizer step, with all gradients unscaled and clipped.
 #define HR_POINT_BEFORE_OPTIMIZER_STEP 14
 
-// ROLE: changes the parameters.
+// ROLE: updates the parameters.
 #define HR_POINT_ON_OPTIMIZER_STEP 15
 
-// The parameters have changed.
+// After the optimizer step, with the updated parameters.
 #define HR_POINT_AFTER_OPTIMIZER_STEP 16
 
-// ROLE: sets the learning rate for what comes next.
+// ROLE: sets the learning rate of the next iteration or epoch.
 #define HR_POINT_ON_LR_ADJUST 17
 
-// A training iteration is done; output, label and loss are still there.
+// After a training iteration; output, label and loss are still valid.
 #define HR_POINT_AFTER_TRAIN_ITER 18
 
-// An iteration is done, in whatever phase.
+// After an iteration, in every phase.
 #define HR_POINT_AFTER_ITER 19
 
-// A training epoch is done.
+// After a training epoch, before its validation.
 #define HR_POINT_AFTER_TRAIN_EPOCH 20
 
-// An epoch is done, in whatever phase.
+// After an epoch or pass, in every phase.
 #define HR_POINT_AFTER_EPOCH 21
 
-// Validation begins.
+// Before a validation.
 #define HR_POINT_BEFORE_VAL 22
 
-// A test begins.
+// Before a test.
 #define HR_POINT_BEFORE_TEST 23
 
-// Prediction begins.
+// Before a prediction.
 #define HR_POINT_BEFORE_PRED 24
 
-// Validation or a test begins.
+// Before a validation or a test; `after_eval` always follows. Swap in averaged weights here.
 #define HR_POINT_BEFORE_EVAL 25
 
-// The pass over validation or test data begins.
+// Before the pass over the validation or test data.
 #define HR_POINT_BEFORE_EVAL_EPOCH 26
 
-// The pass over the validation data begins.
+// Before the pass over the validation data.
 #define HR_POINT_BEFORE_VAL_EPOCH 27
 
-// The pass over the test data begins.
+// Before the pass over the test data.
 #define HR_POINT_BEFORE_TEST_EPOCH 28
 
-// The pass over the data to predict begins.
+// Before the pass over the data to predict.
 #define HR_POINT_BEFORE_PRED_EPOCH 29
 
-// A validation or test iteration begins.
+// Before a validation or test iteration.
 #define HR_POINT_BEFORE_EVAL_ITER 30
 
-// A validation iteration begins.
+// Before a validation iteration.
 #define HR_POINT_BEFORE_VAL_ITER 31
 
-// A test iteration begins.
+// Before a test iteration.
 #define HR_POINT_BEFORE_TEST_ITER 32
 
-// A prediction iteration begins.
+// Before a prediction iteration.
 #define HR_POINT_BEFORE_PRED_ITER 33
 
 // ROLE: computes output and loss of a validation or test batch.
@@ -201,70 +201,70 @@
 // ROLE: computes the output of a batch to predict.
 #define HR_POINT_ON_PRED_FORWARD 35
 
-// A validation iteration is done.
+// After a validation iteration.
 #define HR_POINT_AFTER_VAL_ITER 36
 
-// A test iteration is done.
+// After a test iteration.
 #define HR_POINT_AFTER_TEST_ITER 37
 
-// A prediction iteration is done; the output is still there.
+// After a prediction iteration; the output is still valid.
 #define HR_POINT_AFTER_PRED_ITER 38
 
-// A validation or test iteration is done.
+// After a validation or test iteration; output, label and loss are still valid.
 #define HR_POINT_AFTER_EVAL_ITER 39
 
-// The pass over the validation data is done.
+// After the pass over the validation data.
 #define HR_POINT_AFTER_VAL_EPOCH 40
 
-// The pass over the test data is done.
+// After the pass over the test data.
 #define HR_POINT_AFTER_TEST_EPOCH 41
 
-// The pass over the data to predict is done.
+// After the pass over the data to predict.
 #define HR_POINT_AFTER_PRED_EPOCH 42
 
-// The pass over validation or test data is done.
+// After the pass over the validation or test data.
 #define HR_POINT_AFTER_EVAL_EPOCH 43
 
-// Validation or a test is over: always where `before_eval` was reached, also when the pass failed or was cut short by a signal. What is lent to a pass is taken back here.
+// After a validation or a test; always if `before_eval` was reached, also if the pass failed or was interrupted by a signal. Restore here what `before_eval` changed.
 #define HR_POINT_AFTER_EVAL 44
 
-// Validation is done.
+// After a complete validation.
 #define HR_POINT_AFTER_VAL 45
 
-// The test is done.
+// After a complete test.
 #define HR_POINT_AFTER_TEST 46
 
-// Prediction is over: always where `before_pred` was reached, as `after_eval`.
+// After a prediction; always if `before_pred` was reached, as `after_eval`.
 #define HR_POINT_AFTER_PRED 47
 
-// A training epoch and the validation that belongs to it are both done.
+// After a training epoch and its validation, with the metrics of both.
 #define HR_POINT_AFTER_CYCLE 48
 
-// A checkpoint is about to be written.
+// Before a checkpoint is taken.
 #define HR_POINT_BEFORE_SAVE_CHECKPOINT 49
 
-// A checkpoint was written.
+// After a checkpoint was taken; its files are written in the background.
 #define HR_POINT_AFTER_SAVE_CHECKPOINT 50
 
-// Something failed; what and where is in the trainer.
+// After a failure; `failure` of the trainer has the error.
 #define HR_POINT_ON_EXCEPTION 51
 
-// Training is over, however it ended.
+// After training, however it ended; always if `before_train` was reached.
 #define HR_POINT_AFTER_TRAIN 52
 
-// The run is over, however it ended.
+// After the run, however it ended.
 #define HR_POINT_AFTER_RUN 53
 
-// The hook leaves the run.
+// The hook is detached from the run; called in reverse order.
 #define HR_POINT_ON_DETACH 54
 
-// All gradients are there, those of the whole batch and unscaled, and are about to be clipped; also where the config clips nothing. What a hook makes of them is clipped. Lightning's `on_before_optimizer_step`.
+// Before clipping, with all gradients of the whole batch, unscaled; also if the config does not clip. Gradients that a hook changes here are clipped afterwards. Lightning's `on_before_optimizer_step`.
 #define HR_POINT_BEFORE_CLIP_GRAD 55
 
-// Plugins and hosts of another major version refuse each other.
+// A plugin and a host of different major versions refuse each other.
 #define HR_ABI_MAJOR 1
 
-// Grows when points or extensions are added; either side may be the older one.
+// Incremented when points or extensions are added; either side may be older.
 #define HR_ABI_MINOR 2
 
 // The table was made by the Rust macros.
@@ -273,29 +273,29 @@
 // The library was compiled with panic=abort: a panic in it would end the host.
 #define HR_FLAG_PANIC_ABORT 2
 
-// The value of the last batch alone.
+// The value of the last batch.
 #define HR_METRIC_STEP 0
 
 // The value over all batches since the last reset.
 #define HR_METRIC_EPOCH 1
 
-// The same in the middle of a pass, for a hook that asks: nothing else is to be shown. A metric that does not know this
-// answers as to `HR_METRIC_EPOCH`.
+// The value in the middle of a pass, without side effects. A metric that does not know this scope answers as for
+// `HR_METRIC_EPOCH`.
 #define HR_METRIC_SO_FAR 2
 
 // 32-bit floats.
 #define HR_PRECISION_FP32 0
 
-// Brain floats where they are safe.
+// bfloat16 where that is safe.
 #define HR_PRECISION_BF16 1
 
-// Half floats where they are safe, with a scaled loss.
+// float16 where that is safe, with loss scaling.
 #define HR_PRECISION_FP16 2
 
 // Record the shapes of inputs.
 #define HR_PROFILE_SHAPES 1
 
-// Record memory that is taken and given back.
+// Record allocations and deallocations.
 #define HR_PROFILE_MEMORY 2
 
 // Estimate floating point operations; needs shapes.
@@ -310,7 +310,7 @@
 // A reduction: the minimum.
 #define HR_REDUCE_MIN 2
 
-// An argument left out, or a result that is nothing.
+// An omitted argument, or no result.
 #define HR_ARG_NONE 0
 
 // `int_` is a tensor handle.
@@ -343,13 +343,13 @@
 // The current batch's label.
 #define HR_SLOT_LABEL 1
 
-// What the model made of the input.
+// The output of the model.
 #define HR_SLOT_OUTPUT 2
 
 // The loss.
 #define HR_SLOT_LOSS 3
 
-// The gradients' total norm; asking for it is what makes the host compute it.
+// The total norm of the gradients, computed on first use.
 #define HR_SLOT_GRAD_NORM 4
 
 // The model's parameters.
@@ -358,10 +358,10 @@
 // Their gradients, in the same order; a parameter without one has handle 0.
 #define HR_LIST_GRADS 1
 
-// What the model keeps beside its parameters.
+// The buffers of the model.
 #define HR_LIST_BUFFERS 2
 
-// The view will be written through. Refused unless the hook's manifest says that it mutates.
+// Request a writable view. Refused unless the manifest declares that the hook mutates something.
 #define HR_VIEW_WRITE 1
 
 // Log level: an error.
@@ -373,25 +373,25 @@
 // Log level: information.
 #define HR_LOG_INFO 3
 
-// Log level: for debugging.
+// Log level: debug.
 #define HR_LOG_DEBUG 4
 
-// Log level: every detail.
+// Log level: trace.
 #define HR_LOG_TRACE 5
 
-// Ask for the run to end at the next boundary.
+// Request that the run ends at the next boundary.
 #define HR_REQUEST_STOP 1
 
-// Ask for a validation in the next slot.
+// Request a validation after the current iteration or epoch.
 #define HR_REQUEST_VALIDATE 2
 
-// Ask for a checkpoint in the next slot.
+// Request a checkpoint after the current iteration or epoch.
 #define HR_REQUEST_SAVE 3
 
 // A metric's value of the last batch.
 #define HR_METRIC_LATEST_STEP 0
 
-// A metric's value of the last finished epoch.
+// A metric's value over the last complete pass.
 #define HR_METRIC_LATEST_EPOCH 1
 
 // Nothing.
@@ -437,7 +437,7 @@ typedef struct HrStr {
   size_t len;
 } HrStr;
 
-// How a call ended. Any number but 0 is a failure; the text is with the host (`set_error`).
+// The status of a call. Any number but 0 is a failure; `set_error` and `last_error` have its message.
 typedef int32_t HrStatus;
 // It worked.
 #define HR_OK 0
@@ -448,43 +448,43 @@ typedef int32_t HrStatus;
 // Not found: an absent tensor, an unknown key.
 #define HR_ABSENT 3
 
-// Where the run is. Plain fields, kept up to date by the host: reading one does not call the host. [train-thread]
+// The progress of the run: plain fields that the host updates in place, so reading one is not a call. [train-thread]
 typedef struct HrProgress {
   // The size of this struct in the host.
   uint32_t struct_size;
   // 0 train, 1 val, 2 test, 3 pred.
   uint32_t phase;
-  // The epoch in progress, the first is 1; between epochs, how many were begun.
+  // The current epoch, from 1; between epochs, the number of epochs begun.
   uint64_t epoch;
-  // The training iteration in progress, the first is 1; between iterations, how many were begun.
+  // The current training iteration, from 1; between iterations, the number of iterations begun.
   uint64_t iter;
-  // The iteration in progress within the current pass, the first is 1.
+  // The current iteration within the epoch or pass, from 1.
   uint64_t inner_iter;
-  // Iterations of one pass over the current phase's data.
+  // The number of iterations in an epoch or pass of the current phase.
   uint64_t inner_len;
-  // The epoch after which training ends.
+  // The configured number of epochs.
   uint64_t max_epochs;
-  // The iteration after which training ends.
+  // The number of iterations after which training is complete.
   uint64_t max_iters;
-  // The micro-batch in progress, the first is 0.
+  // The index of the current micro-batch, from 0.
   uint32_t micro;
-  // Micro-batches of an iteration.
+  // The number of micro-batches in the iteration.
   uint32_t micros;
   // Training samples consumed.
   uint64_t samples;
   // Samples in the current batch.
   uint64_t batch_size;
-  // This process among `world`.
+  // The rank of this process, from 0.
   uint32_t rank;
-  // How many processes train together.
+  // The number of ranks.
   uint32_t world;
   // The run's seed.
   uint64_t seed;
-  // The learning rate of the largest parameter group: that with the most parameters, the first of several.
+  // The learning rate of the largest parameter group, by number of parameters; the first if there are several.
   double lr;
-  // Seconds that fetching the current batch took.
+  // Seconds spent waiting for the current batch.
   double data_time;
-  // Seconds from the start of the current iteration's fetch to the end of its last role; 0 before that.
+  // Seconds from requesting the batch to the end of the last role of the current iteration; 0 before that.
   double iter_time;
   // How the run ended: 0 not yet, 1 completed, 2 stopped, 3 interrupted, 4 failed.
   uint32_t outcome;
@@ -492,13 +492,13 @@ typedef struct HrProgress {
   uint32_t failed_point;
 } HrProgress;
 
-// A tensor that the host keeps. 0 means none. A handle that was released or outlived its iteration is refused
-// with a message, never followed.
+// A handle to a tensor that the host keeps; 0 for none. Using a handle that was released, or whose iteration has ended,
+// is an error.
 typedef uint64_t HrTensor;
 // No tensor.
 #define HR_TENSOR_NONE 0
 
-// A borrowed row of handles.
+// A borrowed list of handles.
 typedef struct HrTensors {
   // The first handle.
   const HrTensor *ptr;
@@ -559,12 +559,12 @@ typedef struct HrArg {
   size_t len;
 } HrArg;
 
-// What the host does with tensors.
+// Tensors and operators.
 typedef struct TensorTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // The tensor of a `HR_SLOT_*`; HR_ABSENT where there is none at this point. [train-thread] [borrowed until the
-  // iteration ends]
+  // The tensor of a `HR_SLOT_*`; HR_ABSENT if there is none at this point. [train-thread] [borrowed until the iteration
+  // ends]
   HrStatus (*slot)(void *host, uint32_t slot, HrTensor *out);
   // Replaces the tensor of HR_SLOT_OUTPUT or HR_SLOT_LOSS, in a role; since 1.2 also that of HR_SLOT_INPUT or HR_SLOT_LABEL, in a
   // forward role or at `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
@@ -574,17 +574,17 @@ typedef struct TensorTable {
   HrStatus (*list)(void *host, uint32_t list, struct HrTensors *out);
   // The name of the tensor at `index` of HR_LIST_PARAMS or HR_LIST_BUFFERS. [train-thread] [borrowed for the run]
   HrStatus (*name)(void *host, uint32_t list, size_t index, struct HrStr *out);
-  // A second handle to the same tensor, to be released by the caller. [train-thread]
+  // Another handle to the same tensor, which stays valid until the caller releases it. [train-thread]
   HrStatus (*keep)(void *host, HrTensor tensor, HrTensor *out);
-  // Gives back `count` handles that the caller owns. [train-thread]
+  // Releases `count` handles that the caller owns. [train-thread]
   void (*release)(void *host, const HrTensor *tensors, size_t count);
-  // The single number in a tensor. Waits for the device. [train-thread]
+  // The value of a tensor with one element. Waits for the device. [train-thread]
   HrStatus (*item)(void *host, HrTensor tensor, double *out);
   // A view of a tensor's memory, without a copy. [train-thread] [borrowed until the calling point returns]
   HrStatus (*view)(void *host, HrTensor tensor, uint32_t flags, struct HrDLTensor *out);
   // A new tensor with a copy of the viewed memory, to be released by the caller. [train-thread]
   HrStatus (*from_view)(void *host, const struct HrDLTensor *view, HrTensor *out);
-  // Finds an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
+  // Looks up an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
   HrStatus (*op_find)(void *host, struct HrStr name, HrOp *out);
   // Calls an operator. Trailing arguments may be left out where the operator has defaults. A `_foreach_` operator passes
   // over the places where a handle is 0; such a place is 0 in a list of results too. At most `capacity`
@@ -599,25 +599,25 @@ typedef struct TensorTable {
                       size_t *count);
 } TensorTable;
 
-// What roles ask of the engine. Each of them may fail; none may be called outside a role but `lr`.
+// The steps of training, for hooks with a role. Only `lr` may be called elsewhere.
 typedef struct EngineTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Runs the model on the current input and puts the result into HR_SLOT_OUTPUT. In training an error while another hook
-  // holds the forward role: `hookrack.roles/1` runs that hook. [train-thread]
+  // Runs the model on the current input and sets HR_SLOT_OUTPUT. In training it is an error if another hook has the
+  // forward role: `hookrack.roles/1` runs that hook. [train-thread]
   HrStatus (*forward)(void *host);
   // Runs the model on `input`; the result belongs to the caller. [train-thread]
   HrStatus (*model)(void *host, HrTensor input, HrTensor *out);
   // Computes the configured loss of HR_SLOT_OUTPUT and HR_SLOT_LABEL into HR_SLOT_LOSS; an error as for `forward`. [train-thread]
   HrStatus (*criterion)(void *host);
-  // Differentiates HR_SLOT_LOSS, times the micro-batch's share of the batch, and adds to the gradients. From
-  // `before_optimizer_step` on HR_SLOT_LOSS is that of the whole batch, and the gradients are of true size. [train-thread]
+  // Computes the gradients of HR_SLOT_LOSS, weighted by the micro-batch's share of the batch, and adds them. From
+  // `before_optimizer_step` on, HR_SLOT_LOSS is that of the whole batch and the gradients are unscaled. [train-thread]
   HrStatus (*backward)(void *host);
-  // Changes the parameters by their gradients, which stay until the iteration ends. [train-thread]
+  // Updates the parameters with their gradients, which stay until the iteration ends. [train-thread]
   HrStatus (*optimizer_step)(void *host);
-  // Sets the learning rate by the configured schedule. [train-thread]
+  // Advances the configured schedule and sets the learning rates. [train-thread]
   HrStatus (*lr_step)(void *host);
-  // How many groups of parameters the optimizer has. [train-thread]
+  // The number of parameter groups of the optimizer. [train-thread]
   size_t (*group_count)(void *host);
   // A group's learning rate. [train-thread]
   HrStatus (*lr)(void *host, size_t group, double *out);
@@ -625,27 +625,27 @@ typedef struct EngineTable {
   HrStatus (*set_lr)(void *host, size_t group, double lr);
 } EngineTable;
 
-// A metric of the run, as it stands.
+// The last values of a metric.
 typedef struct HrMetricReading {
   // Its name, with `.suffix` for one of several values. [borrowed until the point returns]
   struct HrStr name;
-  // The phase that it is computed in.
+  // The phase it is computed in.
   uint32_t phase;
-  // 1 where higher is better, -1 where lower is, 0 where neither is.
+  // 1 if higher is better, -1 if lower is, 0 if neither.
   int32_t better;
-  // The value of the last batch; NaN where there is none.
+  // The value of the last batch; NaN if there is none.
   double step;
-  // The value of the last whole pass; NaN where there is none.
+  // The value over the last complete pass; NaN if there is none.
   double epoch;
 } HrMetricReading;
 
-// A scalar of the run, as it stands.
+// The last value of a scalar.
 typedef struct HrScalarReading {
   // Its full name. [borrowed for the run]
   struct HrStr name;
   // Its key.
   uint32_t key;
-  // Whether people are shown a median of it: 0 or 1.
+  // Whether the console shows a median: 0 or 1.
   uint32_t smooth;
   // The training iteration of its last value.
   uint64_t iter;
@@ -655,15 +655,15 @@ typedef struct HrScalarReading {
 
 // Scalars that writers read, and the values of metrics.
 typedef struct EventTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Interns a scalar's name; ask once, put often. A name without '/' is scoped by the current phase, one that
-  // begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether people are shown
-  // a median; files have the values. [train-thread] [valid for the run]
+  // The key of a scalar, looked up once. A name without '/' is prefixed with the current phase, one that begins with
+  // '@' with this instance: `@norm` is `hook/<instance>/norm`. With `smooth` the console shows a median; files have
+  // the values. [train-thread] [valid for the run]
   HrStatus (*key)(void *host, struct HrStr name, uint32_t smooth, uint32_t *out);
-  // Puts a value for the current iteration. Allocates nothing. [train-thread]
+  // Logs a value for the current iteration. Does not allocate. [train-thread]
   HrStatus (*put)(void *host, uint32_t key, double value);
-  // The last value; HR_ABSENT where there is none. [train-thread]
+  // The last value; HR_ABSENT if there is none. [train-thread]
   HrStatus (*latest)(void *host, uint32_t key, double *out);
   // The median of the last `window` values. [train-thread]
   HrStatus (*median)(void *host, uint32_t key, size_t window, double *out);
@@ -678,11 +678,11 @@ typedef struct EventTable {
   HrStatus (*scalar_at)(void *host, size_t index, struct HrScalarReading *out);
 } EventTable;
 
-// One value of a settings tree. Borrowed: it lives as long as the call that lends it.
+// One value of a settings tree, borrowed until the call returns.
 typedef struct HrValue {
   // A `HR_VALUE_*` number: which of the fields below counts.
   uint32_t kind;
-  // Its name, where it stands in a table.
+  // Its key, if it is an entry of a table.
   struct HrStr key;
   // The number of a HR_VALUE_INT or HR_VALUE_BOOL.
   int64_t int_;
@@ -696,29 +696,29 @@ typedef struct HrValue {
   size_t len;
 } HrValue;
 
-// Values that hooks share by name.
+// Values shared between hooks by name.
 typedef struct StateTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Puts or replaces a value. [train-thread] [borrowed until return]
+  // Sets or replaces a value. [train-thread] [borrowed until return]
   HrStatus (*put)(void *host, struct HrStr key, const struct HrValue *value);
-  // A value; null where there is none. [train-thread] [borrowed until the next call of this table]
+  // A value; null if there is none. [train-thread] [borrowed until the next call of this table]
   const struct HrValue *(*value)(void *host, struct HrStr key);
-  // Removes a value; HR_ABSENT where there is none. [train-thread]
+  // Removes a value; HR_ABSENT if there is none. [train-thread]
   HrStatus (*remove)(void *host, struct HrStr key);
 } StateTable;
 
-// What a plugin receives: one per hook instance, at one address from `create` until `destroy` returns.
+// The handle that an instance receives, at the same address from `create` until `destroy` returns.
 typedef struct TrainerHandle {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Handed back to each function.
+  // The first argument of each function.
   void *host;
-  // Where the run is.
+  // The progress of the run.
   const struct HrProgress *progress;
   // The instance's name in the config. [borrowed for the run]
   struct HrStr instance;
-  // The most detailed `HR_LOG_*` that anybody listens to.
+  // The most detailed `HR_LOG_*` level that is enabled.
   const uint32_t *log_level;
   // Tensors.
   const struct TensorTable *tensors;
@@ -728,27 +728,27 @@ typedef struct TrainerHandle {
   const struct EventTable *events;
   // Shared values.
   const struct StateTable *states;
-  // A later service by its id, such as `hookrack.artifacts/1`; null where this host has none.
+  // The table of an extension by its id, such as `hookrack.artifacts/1`; null if this host does not have it.
   // [any-thread] [valid for the process]
   const void *(*extension)(void *host, struct HrStr id);
-  // Hands a line to the host's log. [any-thread] [borrowed until return]
+  // Logs a message. [any-thread] [borrowed until return]
   void (*log)(void *host, uint32_t level, struct HrStr target, struct HrStr message);
-  // Says why the status that is about to be returned is not HR_OK. [train-thread] [borrowed until return]
+  // Sets the message of the failure that is about to be returned. [train-thread] [borrowed until return]
   void (*set_error)(void *host, struct HrStr message);
-  // The text behind the last failed call of this handle. [train-thread] [borrowed until the next call]
+  // The message of the last failed call of this handle. [train-thread] [borrowed until the next call]
   struct HrStr (*last_error)(void *host);
-  // Asks for something: a `HR_REQUEST_*`, with a reason. [train-thread] [borrowed until return]
+  // Makes a request, one of `HR_REQUEST_*`, with a reason. [train-thread] [borrowed until return]
   HrStatus (*request)(void *host, uint32_t what, struct HrStr why);
-  // The failure that `on_exception` and the `after_*` points of a failed run are about; empty where there is
-  // none. [train-thread] [borrowed until return of the point]
+  // The error of a failed run, at `on_exception` and later points; empty if there is none. [train-thread] [borrowed
+  // until return of the point]
   struct HrStr (*failure)(void *host);
 } TrainerHandle;
 
-// Takes a hook's state, entry by entry. Valid until the call returns. [train-thread]
+// Receives the state of a hook, entry by entry. Valid until the call returns. [train-thread]
 typedef struct HrStateWriter {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Handed back to each function.
+  // The first argument of each function.
   void *sink;
   // Saves a value. [borrowed until return]
   HrStatus (*put_value)(void *sink, struct HrStr key, const struct HrValue *value);
@@ -756,86 +756,86 @@ typedef struct HrStateWriter {
   HrStatus (*put_tensor)(void *sink, struct HrStr key, HrTensor tensor);
 } HrStateWriter;
 
-// Gives a hook's state back, by key. Valid until the call returns. [train-thread]
+// The saved state of a hook, by key. Valid until the call returns. [train-thread]
 typedef struct HrStateReader {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Handed back to each function.
+  // The first argument of each function.
   void *source;
-  // A saved value; null where there is none. [borrowed until return of the hook]
+  // A saved value; null if there is none. [borrowed until return of the hook]
   const struct HrValue *(*value)(void *source, struct HrStr key);
-  // A saved tensor, to be released by the caller; HR_ABSENT where there is none.
+  // A saved tensor, to be released by the caller; HR_ABSENT if there is none.
   HrStatus (*tensor)(void *source, struct HrStr key, HrTensor *out);
 } HrStateReader;
 
 // One kind of hook. Frozen for the major version: new points are new codes of `on_point`.
 typedef struct HookBase {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // The `type` by which a config names it. [borrowed for the process]
+  // Its `type` in configs. [borrowed for the process]
   struct HrStr name;
   // A JSON object: doc, points, level, params, mutates, reads, writes. docs/abi.md has its fields. [any-thread]
   // [borrowed for the process]
   struct HrStr (*manifest)(void);
-  // Makes an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread]
-  // [settings borrowed until return]
+  // Creates an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread] [settings
+  // borrowed until return]
   HrStatus (*create)(const struct TrainerHandle *trainer, const struct HrValue *settings, void **out);
-  // Ends an instance. [train-thread]
+  // Destroys an instance. [train-thread]
   void (*destroy)(void *instance);
-  // Called at each point that the manifest lists. An unknown code is answered with HR_OK. [train-thread]
+  // Called at each point that the manifest lists. Returns HR_OK for an unknown code. [train-thread]
   HrStatus (*on_point)(void *instance, uint32_t point, const struct TrainerHandle *trainer);
-  // Puts what a resumed run needs into `writer`. [train-thread]
+  // Saves what a resumed run needs. [train-thread]
   HrStatus (*save_state)(void *instance, const struct HrStateWriter *writer);
-  // Takes it back. [train-thread]
+  // Restores it. [train-thread]
   HrStatus (*load_state)(void *instance, const struct HrStateReader *reader);
 } HookBase;
 
-// Takes a metric's values. Valid until the call returns. [train-thread]
+// Receives the values of a metric. Valid until the call returns. [train-thread]
 typedef struct HrScalarSink {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Handed back to the function.
+  // The first argument of the function.
   void *sink;
-  // Takes one value; `suffix` is empty for the metric's main value. [borrowed until return]
+  // Receives one value; `suffix` is empty for the main value. [borrowed until return]
   HrStatus (*put)(void *sink, struct HrStr suffix, double value);
 } HrScalarSink;
 
 // One kind of metric. Frozen for the major version.
 typedef struct MetricBase {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // The `type` by which a config names it. [borrowed for the process]
+  // Its `type` in configs. [borrowed for the process]
   struct HrStr name;
   // A JSON object: doc, params, unit, direction. [any-thread] [borrowed for the process]
   struct HrStr (*manifest)(void);
-  // Makes an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread]
-  // [settings borrowed until return]
+  // Creates an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread] [settings
+  // borrowed until return]
   HrStatus (*create)(const struct TrainerHandle *trainer, const struct HrValue *settings, void **out);
-  // Ends an instance. [train-thread]
+  // Destroys an instance. [train-thread]
   void (*destroy)(void *instance);
-  // Takes the current batch in: output, label and loss are in `trainer`. [train-thread]
+  // Adds the current batch: output, label and loss are those of `trainer`. [train-thread]
   HrStatus (*update)(void *instance, const struct TrainerHandle *trainer);
-  // Gives the values of a `HR_METRIC_*` scope; does not change them. [train-thread]
+  // Passes the values of a `HR_METRIC_*` scope to the sink, without changing the metric. [train-thread]
   HrStatus (*compute)(void *instance, uint32_t scope, const struct HrScalarSink *sink);
-  // Forgets all batches. [train-thread]
+  // Removes all batches. [train-thread]
   HrStatus (*reset)(void *instance);
-  // Puts what was gathered into `writer`. [train-thread]
+  // Saves the accumulated values. [train-thread]
   HrStatus (*save_state)(void *instance, const struct HrStateWriter *writer);
-  // Replaces what was gathered. [train-thread]
+  // Replaces the accumulated values by saved ones. [train-thread]
   HrStatus (*load_state)(void *instance, const struct HrStateReader *reader);
-  // Adds what another instance gathered. [train-thread]
+  // Adds the saved values of another instance. [train-thread]
   HrStatus (*merge)(void *instance, const struct HrStateReader *reader);
 } MetricBase;
 
-// What one library offers.
+// The hooks and metrics of a library.
 typedef struct HrPlugin {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // The library's name. [borrowed for the process]
   struct HrStr name;
   // The library's version. [borrowed for the process]
   struct HrStr version;
-  // What built it: a compiler's version, for messages. [borrowed for the process]
+  // The compiler that built it, for messages. [borrowed for the process]
   struct HrStr built_with;
   // Its hooks.
   const struct HookBase *const *hooks;
@@ -847,14 +847,14 @@ typedef struct HrPlugin {
   size_t metric_count;
 } HrPlugin;
 
-// Files that a hook leaves in the run directory.
+// The run directory, and tensors saved in it.
 typedef struct ArtifactTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // The run directory; empty where the run leaves none. [train-thread] [borrowed for the run]
+  // The run directory; empty if the run has none. [train-thread] [borrowed for the run]
   struct HrStr (*run_dir)(void *host);
-  // Writes tensors to `file` (relative to the run directory, ending in `.safetensors`), whole or not at all.
-  // [train-thread] [borrowed until return]
+  // Writes tensors to `file` (relative to the run directory, ending in `.safetensors`) atomically. [train-thread]
+  // [borrowed until return]
   HrStatus (*save_tensors)(void *host,
                            struct HrStr file,
                            const struct HrStr *names,
@@ -862,25 +862,25 @@ typedef struct ArtifactTable {
                            size_t count);
 } ArtifactTable;
 
-// Whether operators record gradients.
+// Gradient recording.
 typedef struct AutogradTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Records gradients (1) or not (0) from here on, and says how it was. What the hook leaves changed is put back when
-  // the call to it returns. [train-thread]
+  // Turns gradient recording on (1) or off (0) and returns the previous mode. The host restores the mode when the hook
+  // returns. [train-thread]
   HrStatus (*set_recording)(void *host, uint32_t on, uint32_t *was);
 } AutogradTable;
 
-// What checkpoints are called beside their own names.
+// Second names of checkpoints.
 typedef struct CheckpointNameTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Gives the checkpoints that this hook asks for a second name, in place of the pattern that it gave before; empty
   // for none. `{iter}` and `{epoch}` stand for the checkpoint's. A pattern without either is the name of one
   // checkpoint at a time: of the best by what the hook said to `keep`, else of the newest. [train-thread]
   // [borrowed until return]
   HrStatus (*give)(void *host, struct HrStr pattern);
-  // As `load` of `hookrack.checkpoints/1`, out of those with a second name that ends in `suffix`. [train-thread]
+  // As `load` of `hookrack.checkpoints/1`, from the checkpoints whose second name ends in `suffix`. [train-thread]
   // [borrowed until return]
   HrStatus (*load)(void *host,
                    struct HrStr path,
@@ -890,9 +890,9 @@ typedef struct CheckpointNameTable {
                    uint32_t strict);
 } CheckpointNameTable;
 
-// Which checkpoints stay, and which one is loaded.
+// Which checkpoints are kept, and which one is loaded.
 typedef struct CheckpointTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
   // (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
@@ -910,44 +910,44 @@ typedef struct CheckpointTable {
   HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
 } CheckpointTable;
 
-// The progress line of the console. A run that prints none takes both calls and does nothing.
+// The progress line of the console. Without one, both calls do nothing.
 typedef struct ConsoleTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Says which scalars the line shows, in their order; a name without a slash is one of training.
-  // [train-thread] [borrowed until return]
+  // Sets the scalars of the line, in order; a name without '/' is a scalar of training. [train-thread] [borrowed until
+  // return]
   HrStatus (*show)(void *host, const struct HrStr *names, size_t count);
-  // Draws the line anew, on a terminal. Elsewhere a line is printed only when the writers write. [train-thread]
+  // Redraws the line on a terminal. Elsewhere a line is printed only when scalars are written. [train-thread]
   HrStatus (*redraw)(void *host);
 } ConsoleTable;
 
-// Files of the run directory.
+// Files in the run directory.
 typedef struct FileTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Writes `len` bytes to `file` (relative to the run directory; folders are created), completely or not at all.
-  // [train-thread] [borrowed until return]
+  // Writes `len` bytes to `file` (relative to the run directory; folders are created) atomically. [train-thread]
+  // [borrowed until return]
   HrStatus (*write)(void *host, struct HrStr file, const uint8_t *bytes, size_t len);
 } FileTable;
 
-// One value of a scalar, on both axes.
+// One value of a scalar.
 typedef struct HrScalarPoint {
-  // The training iteration that it was put in.
+  // The training iteration in which it was logged.
   uint64_t iter;
-  // Training samples that had been consumed.
+  // The number of training samples consumed by then.
   uint64_t samples;
   // The value.
   double value;
 } HrScalarPoint;
 
-// A scalar's past, and scopes of names.
+// The history of scalars, and scopes of names.
 typedef struct HistoryTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // The mean of the last `window` values, of which the host keeps a bounded number; HR_ABSENT where there is none.
-  // NaN does not count. [train-thread]
+  // The mean of the last `window` values without NaN, of which the host keeps a limited number; HR_ABSENT if there is
+  // none. [train-thread]
   HrStatus (*mean)(void *host, uint32_t key, size_t window, double *out);
-  // The mean of all values that were ever put; HR_ABSENT where there is none. NaN does not count. [train-thread]
+  // The mean of all values since the start of the run without NaN; HR_ABSENT if there is none. [train-thread]
   HrStatus (*global_mean)(void *host, uint32_t key, double *out);
   // The last values, oldest first: at most `capacity` of them go to `out`, how many goes to `count`. [train-thread]
   HrStatus (*recent)(void *host, uint32_t key, struct HrScalarPoint *out, size_t capacity, size_t *count);
@@ -955,13 +955,13 @@ typedef struct HistoryTable {
   // already: in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/'
   // stays as it is. [train-thread] [borrowed until return]
   HrStatus (*enter_scope)(void *host, struct HrStr name);
-  // Leaves the scope that was entered last; HR_ABSENT where there is none. [train-thread]
+  // Leaves the innermost scope; HR_ABSENT if there is none. [train-thread]
   HrStatus (*leave_scope)(void *host);
 } HistoryTable;
 
-// Outputs of the model's layers by name. A layer's name is what stands before `.weight` in the names of its parameters.
+// Outputs of the model's layers by name: the part of its parameters' names before `.weight`.
 typedef struct LayerTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on. Their indices are
   // written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
@@ -969,24 +969,24 @@ typedef struct LayerTable {
   HrStatus (*watch)(void *host, struct HrStr pattern, size_t *indices, size_t capacity, size_t *count);
   // The name of the layer at `index`; HR_ABSENT past the last. [train-thread] [borrowed for the run]
   HrStatus (*name)(void *host, size_t index, struct HrStr *out);
-  // The output of the layer at `index` in the last forward pass of this iteration; HR_ABSENT where there was none since it
-  // is watched. [train-thread] [owned by the caller]
+  // The output of the layer at `index` in the last forward pass of this iteration; HR_ABSENT if there was none.
+  // [train-thread] [owned by the caller]
   HrStatus (*output)(void *host, size_t index, HrTensor *out);
 } LayerTable;
 
-// What is known about the loss beside its value.
+// The weight of the loss.
 typedef struct LossTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // What the mean of the current loss is taken over: how many labels count, or what they weigh together; the rows
-  // where each counts as one. 0 where no label counts: the loss is then NaN and stands for nothing. Reads the labels,
-  // so it waits for the device where they are not on the CPU. [train-thread]
+  // The denominator of the mean loss: the number of labels that are not ignored, or their total class weight;
+  // otherwise the number of rows. 0 if all labels are ignored; the loss is then NaN. Waits for the device if the
+  // labels are not on the CPU. [train-thread]
   HrStatus (*weight)(void *host, double *out);
 } LossTable;
 
 // The learning rate schedule.
 typedef struct LrTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Makes the schedule step by epoch (`by_epoch` 1) or by iteration (0), overriding the config;
   // the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another
@@ -994,19 +994,19 @@ typedef struct LrTable {
   HrStatus (*count_by_epoch)(void *host, uint32_t by_epoch);
 } LrTable;
 
-// What a run shows beside scalars. Names are scoped like those of scalars.
+// Images, histograms and texts. Names are prefixed as those of scalars.
 typedef struct MediaTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Whether any writer takes pictures and histograms: 0 or 1. Where none does, making one is wasted. [train-thread]
+  // Whether a writer shows images and histograms: 0 or 1. Otherwise they are discarded. [train-thread]
   uint32_t (*is_wanted)(void *host);
-  // Puts a picture: height by width, or 1, 3 or 4 channels by height by width, in bytes or in numbers from 0 to 1.
-  // Copies it. [train-thread] [borrowed until return]
+  // Logs an image of shape [height, width] or [channels, height, width] with 1, 3 or 4 channels, as bytes or as floats
+  // from 0 to 1. Copies it. [train-thread] [borrowed until return]
   HrStatus (*put_image)(void *host, struct HrStr name, HrTensor image);
-  // Puts how a tensor's numbers are distributed over `bins` ranges of equal width. What is not finite does not
-  // count. [train-thread] [borrowed until return]
+  // Logs a histogram of a tensor's values with `bins` bins of equal width; values that are not finite are ignored.
+  // [train-thread] [borrowed until return]
   HrStatus (*put_histogram)(void *host, struct HrStr name, HrTensor values, size_t bins);
-  // Puts a text; Markdown where a writer shows it. [train-thread] [borrowed until return]
+  // Logs a text, which TensorBoard shows as Markdown. [train-thread] [borrowed until return]
   HrStatus (*put_text)(void *host, struct HrStr name, struct HrStr text);
   // Opens a writer by its kind, such as `tensorboard`, in `folder` of the run directory (empty for the kind's own
   // choice). One that is open already stays as it is. Call it before training begins. [train-thread]
@@ -1014,23 +1014,23 @@ typedef struct MediaTable {
   HrStatus (*open_writer)(void *host, struct HrStr kind, struct HrStr folder);
 } MediaTable;
 
-// A metric of the run in one phase: what it is, whether it has a value yet or not.
+// A metric of the run in one phase, with or without a value.
 typedef struct HrMetricInfo {
   // Its instance name. [borrowed until the point returns]
   struct HrStr name;
-  // The `type` by which a config names it. [borrowed until the point returns]
+  // Its `type` in configs. [borrowed until the point returns]
   struct HrStr type_name;
   // The unit of its value; empty for a plain number. [borrowed until the point returns]
   struct HrStr unit;
-  // The phase that it is computed in.
+  // The phase it is computed in.
   uint32_t phase;
-  // 1 where higher is better, -1 where lower is, 0 where neither is.
+  // 1 if higher is better, -1 if lower is, 0 if neither.
   int32_t better;
 } HrMetricInfo;
 
 // The metrics of the run.
 typedef struct MetricTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // The metric at a place: in the order of the config, once for each phase. HR_ABSENT past the last. [train-thread]
   HrStatus (*at)(void *host, size_t index, struct HrMetricInfo *out);
@@ -1039,9 +1039,9 @@ typedef struct MetricTable {
   HrStatus (*compute)(void *host, size_t index, uint32_t scope, const struct HrScalarSink *sink);
 } MetricTable;
 
-// Models beside the one that is trained.
+// Models that are not trained, such as a teacher.
 typedef struct ModelTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
   // `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
@@ -1054,7 +1054,7 @@ typedef struct ModelTable {
 
 // Tensors by name.
 typedef struct NamedTensorTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
   // how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
@@ -1062,25 +1062,24 @@ typedef struct NamedTensorTable {
   // Takes the tensor at `index` of those that `load` has read last; HR_ABSENT past the last, and where it was taken
   // before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
   HrStatus (*take)(void *host, size_t index, struct HrStr *name, HrTensor *tensor);
-  // Shares a tensor with other hooks under a name, in place of one that was there. It stays until it is removed or the
-  // run ends. [train-thread] [borrowed until return]
+  // Shares a tensor with other hooks under a name, replacing a previous one. It stays until it is removed or the run
+  // ends. [train-thread] [borrowed until return]
   HrStatus (*put)(void *host, struct HrStr key, HrTensor tensor);
-  // A tensor that some hook has shared; HR_ABSENT where there is none. [train-thread] [owned by the caller]
+  // A tensor shared by a hook; HR_ABSENT if there is none. [train-thread] [owned by the caller]
   HrStatus (*tensor)(void *host, struct HrStr key, HrTensor *out);
-  // Removes a shared tensor; HR_ABSENT where there is none. [train-thread]
+  // Removes a shared tensor; HR_ABSENT if there is none. [train-thread]
   HrStatus (*remove)(void *host, struct HrStr key);
 } NamedTensorTable;
 
-// Parameters by name, and the groups that the optimizer steps alike.
+// Trainable parameters, and the groups of the optimizer.
 typedef struct ParamTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Whether the parameter at `index` of HR_LIST_PARAMS is trained: 0 or 1. [train-thread]
   HrStatus (*trainable)(void *host, size_t index, uint32_t *out);
-  // Unfreezes (1) or freezes (0) every parameter whose name matches `pattern`, and says how many
-  // they are. `*` is any run of letters. One that matches nothing is an error, and so is one that would freeze
-  // the last. What was frozen from the start gets fresh state in the optimizer.
-  // [train-thread] [borrowed until return]
+  // Unfreezes (1) or freezes (0) every parameter whose name matches `pattern`, and returns their number. `*` matches
+  // any characters. It is an error if none matches, or if no trainable parameter would be left. Parameters that the
+  // config froze get new optimizer state. [train-thread] [borrowed until return]
   HrStatus (*set_trainable)(void *host, struct HrStr pattern, uint32_t trainable, size_t *out);
   // The group of the parameter at `index` of HR_LIST_PARAMS. [train-thread]
   HrStatus (*group_of)(void *host, size_t index, size_t *out);
@@ -1090,9 +1089,9 @@ typedef struct ParamTable {
   HrStatus (*base_lr)(void *host, size_t group, double *out);
   // Sets it; the schedule starts from it in its next step. [train-thread]
   HrStatus (*set_base_lr)(void *host, size_t group, double value);
-  // A group's momentum, or Adam's first beta; HR_ABSENT for an optimizer without. [train-thread]
+  // A group's momentum, or the first beta of an Adam variant; HR_ABSENT if the optimizer has neither. [train-thread]
   HrStatus (*momentum)(void *host, size_t group, double *out);
-  // Sets it; an error for an optimizer without. [train-thread]
+  // Sets it; an error if the optimizer has none. [train-thread]
   HrStatus (*set_momentum)(void *host, size_t group, double value);
   // A group's weight decay. [train-thread]
   HrStatus (*weight_decay)(void *host, size_t group, double *out);
@@ -1100,29 +1099,29 @@ typedef struct ParamTable {
   HrStatus (*set_weight_decay)(void *host, size_t group, double value);
 } ParamTable;
 
-// A hook's own pass over data, beside that of the run, which it leaves where it is. One at a time.
+// A pass of hooks over data, independent of the run's own. One at a time.
 typedef struct PassTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Begins at the first batch of a phase's data, and says how many there are; HR_ABSENT where the phase has no data.
+  // Starts at the first batch of a phase's data and returns the number of batches; HR_ABSENT if the phase has no data.
   // [train-thread]
   HrStatus (*begin)(void *host, uint32_t phase, uint64_t *batches);
   // The next batch; HR_ABSENT after the last. [train-thread] [owned by the caller: both handles]
   HrStatus (*next)(void *host, HrTensor *input, HrTensor *label);
-  // Runs the model on an input without recording gradients: as in training (1), which moves running statistics, or
-  // as in an evaluation (0), whatever the phase of the run is. [train-thread] [owned by the caller: the output]
+  // Runs the model on an input without recording gradients, in training mode (1), which updates running statistics, or
+  // in evaluation mode (0), regardless of the phase. [train-thread] [owned by the caller: the output]
   HrStatus (*forward)(void *host, HrTensor input, uint32_t training, HrTensor *output);
 } PassTable;
 
 // The arithmetic of forward and backward passes.
 typedef struct PrecisionTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Chooses one of `HR_PRECISION_*` in place of the config's. Call it at `before_run`: what a checkpoint keeps of loss
-  // scaling is put back after that point. [train-thread]
+  // Sets the precision, one of `HR_PRECISION_*`, overriding the config. Call it at `before_run`: the loss scaling of a
+  // checkpoint is restored after that point. [train-thread]
   HrStatus (*set_precision)(void *host, uint32_t precision);
-  // Begins loss scaling anew: the first scale, the factors by which it grows and shrinks, and how many good steps in
-  // a row it grows after. An error unless the precision is HR_PRECISION_FP16. [train-thread]
+  // Sets the loss scaling: initial scale, growth and backoff factor, and growth interval. An error unless the
+  // precision is HR_PRECISION_FP16. [train-thread]
   HrStatus (*set_loss_scaling)(void *host, double scale, double growth, double backoff, uint64_t interval);
 } PrecisionTable;
 
@@ -1132,42 +1131,44 @@ typedef struct HrOpCost {
   struct HrStr name;
   // How often it was called.
   uint64_t calls;
-  // Nanoseconds in it, without operators that it called.
+  // Nanoseconds in it, without the operators it called.
   uint64_t self_ns;
-  // Nanoseconds in it.
+  // Nanoseconds in it, including the operators it called.
   uint64_t total_ns;
-  // Floating point operations, where they were estimated; 0 where they are not known.
+  // Floating point operations, if they were estimated; 0 if they are unknown.
   uint64_t flops;
 } HrOpCost;
 
-// Recording what libtorch does. One profile at a time in a process.
+// Profiles of libtorch and of hooks. One at a time in a process.
 typedef struct ProfilerTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Gets ready to record with `HR_PROFILE_*` flags, so that the first recorded iteration is like the others.
-  // [train-thread]
+  // Initializes the profiler with `HR_PROFILE_*` flags, so that the first recorded iteration is not slower than the
+  // others. [train-thread]
   HrStatus (*prepare)(void *host, uint32_t flags);
-  // Records from here on, with a range for every point and every call of a hook. [train-thread]
+  // Starts recording operators, points and hook calls. [train-thread]
   HrStatus (*start)(void *host, uint32_t flags);
-  // Records no longer, and writes the trace to `file` (relative to the run directory, ending in `.json`); an empty
-  // name writes none. [train-thread] [borrowed until return]
+  // Stops recording and writes the trace to `file` (relative to the run directory, ending in `.json`); an empty name
+  // writes none. [train-thread] [borrowed until return]
   HrStatus (*stop)(void *host, struct HrStr file);
-  // The operator at `index` of the last profile, the costliest first; HR_ABSENT past the last. [train-thread]
+  // The operator at `index` of the last profile, the most expensive first; HR_ABSENT past the last. [train-thread]
   HrStatus (*op_at)(void *host, size_t index, struct HrOpCost *out);
 } ProfilerTable;
 
-// Collectives. Every rank must make the same calls in the same order, at the same points; a rank that leaves fails the call on
-// all others. Refused where not all ranks are: in a hook that runs on the main rank only, and in the iterations of an
-// evaluation, of which a rank may have one less. In a run of one process they return at once.
+// Collectives. Every rank must make the same calls in the same order, at the same points; if a rank fails, the call
+// fails on all others. They are refused in a hook that runs on the main rank only, and in the iterations of an
+// evaluation, because ranks may have different numbers of batches there. In a run of one process they return
+// immediately.
 typedef struct RankTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Replaces `count` numbers by their reduction over all ranks, `HR_REDUCE_SUM`, `HR_REDUCE_MAX` or `HR_REDUCE_MIN`.
   // [train-thread]
   HrStatus (*all_reduce_numbers)(void *host, double *numbers, size_t count, uint32_t reduction);
-  // Replaces a tensor by its reduction over all ranks, in its place. It has the same shape on all ranks. [train-thread]
+  // Replaces the contents of a tensor by their reduction over all ranks. It must have the same shape on all of them.
+  // [train-thread]
   HrStatus (*all_reduce)(void *host, HrTensor tensor, uint32_t reduction);
-  // Replaces a tensor by that of rank `root`, in its place. [train-thread]
+  // Replaces the contents of a tensor by those of rank `root`. [train-thread]
   HrStatus (*broadcast)(void *host, HrTensor tensor, uint32_t root);
   // The tensors of all ranks, stacked in a new first dimension in the order of ranks. `out` is the caller's own, released like
   // any tensor that it made. [train-thread]
@@ -1176,36 +1177,36 @@ typedef struct RankTable {
   HrStatus (*barrier)(void *host);
 } RankTable;
 
-// The files that scalars are written to.
+// Recording every value of a scalar.
 typedef struct RecordTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Writes the scalars of the current iteration to the files, but not to the console: called after each
-  // iteration, it keeps every value. They are on the disk when the writers next write. [train-thread]
+  // Adds the scalars of the current iteration to the files, but not to the console. They are written to disk when the
+  // writers next write. [train-thread]
   HrStatus (*record)(void *host);
 } RecordTable;
 
-// Roles that a hook has run.
+// The training forward role, and the configured loss of any tensors.
 typedef struct RoleTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Runs the training forward pass of the batch in the slots once more, by whichever hook holds that role, with
-  // gradients being recorded; HR_SLOT_OUTPUT and HR_SLOT_LOSS are the new ones. Refused outside of training, and while the
-  // hook that holds the role is being called. [train-thread]
+  // Runs the training forward pass on the current batch again, through the hook that has that role, with gradient
+  // recording on, and sets HR_SLOT_OUTPUT and HR_SLOT_LOSS. Refused outside of training, and while that hook is being
+  // called. [train-thread]
   HrStatus (*train_forward)(void *host);
-  // The configured loss of an output and a label; the slots stay as they are. An error where the config has no loss.
+  // The configured loss of an output and a label; the slots do not change. An error if the config has no loss.
   // [train-thread] [owned by the caller: the loss]
   HrStatus (*criterion_of)(void *host, HrTensor output, HrTensor label, HrTensor *loss);
 } RoleTable;
 
-// How a training step is made.
+// Settings of the training step.
 typedef struct StepTable {
-  // Who made this table.
+  // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Turns anomaly mode on (1) or off (0), for the process. While it is on, a backward pass that makes a NaN fails and
-  // names the function; everything is about 150 times slower. [train-thread]
+  // Turns anomaly mode on (1) or off (0), for the process. While it is on, a backward pass that produces NaN fails
+  // with the name of the function; training is about 150 times slower. [train-thread]
   HrStatus (*set_anomaly_mode)(void *host, uint32_t on);
-  // Sets into how many micro-batches a batch is cut, from the next iteration on. [train-thread]
+  // Sets the number of micro-batches per batch, from the next iteration on. [train-thread]
   HrStatus (*set_accumulation)(void *host, uint64_t parts);
 } StepTable;
 
@@ -1226,7 +1227,7 @@ HR_EXPORT const HrPlugin *hookrack_plugin(void);
 }
 #endif
 
-// Helpers for plugins in C. They are no part of the ABI: a plugin may do without.
+// Optional helpers for plugins in C; not part of the ABI.
 
 // The header of a table of type T, as an initializer: `.header = HR_HEADER(HookBase)`.
 #define HR_HEADER(T) { HR_MAGIC, (uint32_t)sizeof(T), HR_ABI_MAJOR, HR_ABI_MINOR, 0 }
@@ -1234,7 +1235,7 @@ HR_EXPORT const HrPlugin *hookrack_plugin(void);
 // A string literal as an initializer: `.name = HR_STR("GradNorm")`.
 #define HR_STR(literal) { (const uint8_t *)("" literal), sizeof(literal) - 1 }
 
-// Lends a zero-terminated text.
+// An HrStr that borrows a zero-terminated string.
 static inline HrStr hr_str(const char *text) {
   HrStr lent;
   lent.ptr = (const uint8_t *)text;
@@ -1242,17 +1243,17 @@ static inline HrStr hr_str(const char *text) {
   return lent;
 }
 
-// Whether a call worked.
+// Whether a call succeeded.
 static inline int hr_ok(HrStatus status) {
   return status == HR_OK;
 }
 
-// Whether two texts are the same.
+// Whether two strings are equal.
 static inline int hr_str_eq(HrStr text, const char *other) {
   return text.len == strlen(other) && (text.len == 0 || memcmp(text.ptr, other, text.len) == 0);
 }
 
-// The value of `key` in a table of settings; null where there is none.
+// The value of `key` in a table of settings; null if there is none.
 static inline const HrValue *hr_field(const HrValue *table, const char *key) {
   size_t i;
   if (table == NULL || table->kind != HR_VALUE_TABLE) {
@@ -1329,13 +1330,13 @@ static inline const char *hr_point_name(uint32_t point) {
   return point < sizeof NAMES / sizeof NAMES[0] ? NAMES[point] : "";
 }
 
-// Gives the host the reason and the status to return with it: `return hr_fail(trainer, "no gradients")`.
+// Sets the error message and returns the status for it: `return hr_fail(trainer, "no gradients")`.
 static inline HrStatus hr_fail(const TrainerHandle *trainer, const char *why) {
   trainer->set_error(trainer->host, hr_str(why));
   return HR_ERROR;
 }
 
-// After a call of the host that failed: gives the host's own reason as this plugin's.
+// After a failed call to the host: uses the host's error message as this plugin's.
 static inline HrStatus hr_fail_as_host(const TrainerHandle *trainer) {
   trainer->set_error(trainer->host, trainer->last_error(trainer->host));
   return HR_ERROR;

@@ -38,21 +38,21 @@
 #include <utility>
 #include <vector>
 
-// Hidden: two libraries in one process must not share what belongs to a class of the same name in both.
+// Hidden visibility: two libraries in one process may have classes of the same name.
 namespace hookrack __attribute__((visibility("hidden"))) {
 
-// What a hook throws, and what a call of the host that failed throws.
+// The exception of hooks, and of failed calls to the host.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Lends a text to the host, for the time of a call.
+// Borrows a string for a call to the host.
 inline HrStr lend(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t *>(text.data()), text.size()};
 }
 
-// Copies a text of the host's.
+// Copies a string of the host.
 inline std::string copy(HrStr text) {
   return text.len == 0 ? std::string() : std::string(reinterpret_cast<const char *>(text.ptr), text.len);
 }
@@ -63,7 +63,7 @@ class Tensor {
   Tensor(const TrainerHandle &trainer, HrTensor handle) : trainer_(&trainer), handle_(handle) {}
   HrTensor handle() const { return handle_; }
 
-  // The number in it. Waits for the device.
+  // Its value, if it has one element. Waits for the device.
   double item() const {
     double number = 0.0;
     if (trainer_->tensors->item(trainer_->host, handle_, &number) != HR_OK) {
@@ -77,20 +77,20 @@ class Tensor {
   HrTensor handle_;
 };
 
-// What a hook receives at every point.
+// The trainer that a hook receives at every point.
 class Trainer {
  public:
   explicit Trainer(const TrainerHandle *raw) : raw_(raw) {}
-  // The handle with every table, for what has no method here.
+  // The handle with all tables of the ABI.
   const TrainerHandle &raw() const { return *raw_; }
-  // Throws the host's reason unless a call of it worked.
+  // Throws the host's error message if a call to it failed.
   void check(HrStatus status) const {
     if (status != HR_OK) {
       throw Error(copy(raw_->last_error(raw_->host)));
     }
   }
 
-  // Where the run is: epochs and iterations count from 1.
+  // The progress of the run; epochs and iterations count from 1.
   const HrProgress &progress() const { return *raw_->progress; }
   std::uint64_t epoch() const { return progress().epoch; }
   std::uint64_t iter() const { return progress().iter; }
@@ -98,31 +98,31 @@ class Trainer {
   std::uint64_t batch_size() const { return progress().batch_size; }
   std::string instance() const { return copy(raw_->instance); }
 
-  // The current batch; throws where there is no such tensor at this point.
+  // Tensors of the current batch; throws if there is no such tensor at this point.
   Tensor input() const { return slot(HR_SLOT_INPUT); }
   Tensor label() const { return slot(HR_SLOT_LABEL); }
   Tensor output() const { return slot(HR_SLOT_OUTPUT); }
   Tensor loss() const { return slot(HR_SLOT_LOSS); }
   Tensor grad_norm() const { return slot(HR_SLOT_GRAD_NORM); }
 
-  // Puts a value for the current iteration; `@name` is `hook/<instance>/name`.
+  // Logs a value for the current iteration; `@name` is `hook/<instance>/name`.
   void put_scalar(std::string_view name, double value) {
     std::uint32_t key = 0;
     check(raw_->events->key(raw_->host, lend(name), 1, &key));
     check(raw_->events->put(raw_->host, key, value));
   }
 
-  // For roles: what the built-in main hook would do.
+  // For roles: the steps of the built-in main hook.
   void forward() { check(raw_->engine->forward(raw_->host)); }
   void criterion() { check(raw_->engine->criterion(raw_->host)); }
   void backward() { check(raw_->engine->backward(raw_->host)); }
   void optimizer_step() { check(raw_->engine->optimizer_step(raw_->host)); }
   void lr_step() { check(raw_->engine->lr_step(raw_->host)); }
 
-  // Ends the run at the next boundary.
+  // Requests that the run ends at the next boundary.
   void request_stop(std::string_view why) { check(raw_->request(raw_->host, HR_REQUEST_STOP, lend(why))); }
 
-  // Lines of the host's log.
+  // Messages in the host's log.
   void error(std::string_view line) const { log(HR_LOG_ERROR, line); }
   void warn(std::string_view line) const { log(HR_LOG_WARN, line); }
   void info(std::string_view line) const { log(HR_LOG_INFO, line); }
@@ -253,7 +253,7 @@ struct Convert<std::vector<F>> {
   }
 };
 
-// Takes a hook's state on its way into a checkpoint.
+// Receives the state of a hook for a checkpoint.
 class StateWriter {
  public:
   explicit StateWriter(const HrStateWriter *raw) : raw_(raw) {}
@@ -270,7 +270,7 @@ class StateWriter {
   const HrStateWriter *raw_;
 };
 
-// Gives it back.
+// The saved state.
 class StateReader {
  public:
   explicit StateReader(const HrStateReader *raw) : raw_(raw) {}
@@ -296,15 +296,15 @@ class Setting {
     default_ = ",\"default\":" + Convert<F>::json(T{}.*field);
     read_ = [field](T &object, const HrValue &value) { object.*field = Convert<F>::read(value); };
   }
-  // The range of a number, both ends included; the host checks it before the plugin is called.
+  // The range of a number, inclusive; the host checks it before the plugin is called.
   Setting &min(double bound) { return bounded("min", bound); }
   Setting &max(double bound) { return bounded("max", bound); }
-  // It must be written.
+  // The setting is required.
   Setting &required() {
     default_ = ",\"required\":true";
     return *this;
   }
-  // Another key that means the same.
+  // Another name of the key.
   Setting &alias(std::string_view key) {
     keys_.emplace_back(key);
     return *this;
@@ -322,7 +322,7 @@ class Setting {
     try {
       read_(object, *value);
     } catch (const std::exception &error) {
-      // A reason that begins with the key is shown at that key.
+      // An error that begins with the key is shown at that key of the config.
       throw Error(name_ + ": " + error.what());
     }
   }
@@ -338,14 +338,14 @@ class Setting {
   std::function<void(T &, const HrValue &)> read_;
 };
 
-// What a hook or metric says about itself: `describe` fills it in, once. Words are separated by commas.
+// The description of a hook or metric, filled in by `describe`. Lists of words are separated by commas.
 template <class T>
 class About {
  public:
   About &doc(std::string_view text) { return say("doc", quoted(text)); }
   About &level(int number) { return say("level", std::to_string(number)); }
   About &level(std::string_view name) { return say("level", quoted(name)); }
-  // How often it runs where a config does not say: "10it" or "2ep".
+  // The default cadence: "10it" or "2ep".
   About &every(std::string_view cadence) { return say("every", quoted(cadence)); }
   About &aliases(std::string_view words) { return say("aliases", list(words)); }
   About &mutates(std::string_view words) { return say("mutates", list(words)); }
@@ -366,7 +366,7 @@ class About {
     return *this;
   }
 
-  // For the tables below.
+  // Used by the tables below.
   std::string manifest(bool is_hook, bool has_state) const {
     std::string points, params;
     for (const auto &[code, call] : points_) points += (points.empty() ? "" : ",") + quoted(hr_point_name(code));
@@ -404,7 +404,7 @@ class About {
   std::vector<std::pair<std::uint32_t, void (T::*)(Trainer &)>> points_;
 };
 
-// The C functions around a `T`. None of them lets an exception out.
+// The C functions around a `T`; no exception leaves them.
 template <class T>
 struct Tables {
   struct Instance {
@@ -502,7 +502,7 @@ struct Tables {
   }
 };
 
-// The table of a hook; the name is the `type` by which a config names it.
+// The table of a hook; the name is its `type` in configs.
 template <class T>
 HookBase hook(const char *name) {
   using Of = Tables<T>;

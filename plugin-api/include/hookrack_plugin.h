@@ -27,30 +27,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// One setting: a field of the instance, which has its value before `init` is called.
+// One setting: a field of the instance, which is set before `init` is called.
 typedef struct HrSetting {
   const char *name;
   const char *doc;
   // HR_VALUE_BOOL, HR_VALUE_INT, HR_VALUE_FLOAT or HR_VALUE_TEXT.
   uint32_t kind;
   size_t offset;
-  // Whether a config must write it. Where it need not, one of the next three is its value.
+  // Whether a config must set it. Otherwise one of the next three is its default.
   bool is_required;
   int64_t int_;
   double float_;
   const char *text;
-  // The range of a number, both ends included.
+  // The range of a number, inclusive.
   double min;
   double max;
 } HrSetting;
 
-// The place of a field, which must have this type.
+// The offset of a field, which must have this type.
 #define HR_FIELD(T, field, type) _Generic(((T *)0)->field, type : offsetof(T, field))
 #define HR_SETTING(T, field, type, kind, is_required, int_, float_, text, min, max, doc) \
   {#field, doc, kind, HR_FIELD(T, field, type), is_required, int_, float_, text, min, max}
 
 // A `bool`, an `int64_t`, a `double`, or a `const char *` that is freed with the instance: type of the instance, field,
-// value where a config writes none, doc.
+// default, doc.
 #define HR_BOOL(T, field, fallback, doc) \
   HR_SETTING(T, field, bool, HR_VALUE_BOOL, false, fallback, 0, NULL, -HUGE_VAL, HUGE_VAL, doc)
 #define HR_INT(T, field, fallback, doc) HR_INT_IN(T, field, fallback, -HUGE_VAL, HUGE_VAL, doc)
@@ -58,13 +58,13 @@ typedef struct HrSetting {
 #define HR_TEXT(T, field, fallback, doc) \
   HR_SETTING(T, field, const char *, HR_VALUE_TEXT, false, 0, 0, fallback, -HUGE_VAL, HUGE_VAL, doc)
 
-// The same with a range; HUGE_VAL and -HUGE_VAL are open ends.
+// The same with a range; use HUGE_VAL and -HUGE_VAL for no limit.
 #define HR_INT_IN(T, field, fallback, min, max, doc) \
   HR_SETTING(T, field, int64_t, HR_VALUE_INT, false, fallback, 0, NULL, min, max, doc)
 #define HR_FLOAT_IN(T, field, fallback, min, max, doc) \
   HR_SETTING(T, field, double, HR_VALUE_FLOAT, false, 0, fallback, NULL, min, max, doc)
 
-// Settings that a config must write.
+// Required settings.
 #define HR_REQUIRED_INT(T, field, min, max, doc) \
   HR_SETTING(T, field, int64_t, HR_VALUE_INT, true, 0, 0, NULL, min, max, doc)
 #define HR_REQUIRED_FLOAT(T, field, min, max, doc) \
@@ -72,17 +72,17 @@ typedef struct HrSetting {
 #define HR_REQUIRED_TEXT(T, field, doc) \
   HR_SETTING(T, field, const char *, HR_VALUE_TEXT, true, 0, 0, NULL, -HUGE_VAL, HUGE_VAL, doc)
 
-// A point, and what is called there.
+// A point and the function called there.
 typedef struct HrAt {
   uint32_t point;
   HrStatus (*call)(void *instance, const TrainerHandle *trainer);
 } HrAt;
 
-// A hook. What is left out is absent; words are separated by commas. docs/abi.md, "The manifest", says what they mean.
+// A hook. Fields are optional; lists of words are separated by commas. docs/abi.md, "The manifest", explains them.
 typedef struct HrHookSpec {
-  // What it does, in a line.
+  // What it does, in one line.
   const char *doc;
-  // Bytes of an instance: `sizeof(Logger)`. It begins as zeros, then the settings are filled in.
+  // Size of an instance: `sizeof(Logger)`. It is zeroed, then the settings are set.
   size_t size;
   // HR_POINTS(list)
   const HrAt *points;
@@ -90,9 +90,9 @@ typedef struct HrHookSpec {
   // HR_SETTINGS(list)
   const HrSetting *settings;
   size_t setting_count;
-  // A level's name or a number, as text; NORMAL where it is left out.
+  // The name of a level or a number, as a string; default NORMAL.
   const char *level;
-  // How often it runs where a config does not say: "10it" or "2ep".
+  // The default cadence: "10it" or "2ep".
   const char *every;
   const char *aliases;
   const char *mutates;
@@ -100,9 +100,9 @@ typedef struct HrHookSpec {
   const char *writes;
   const char *ops;
   const char *on_error;
-  // Called once, when the settings are in place; says why before it fails.
+  // Called once, after the settings are set; may fail with hr_fail.
   HrStatus (*init)(void *instance, const TrainerHandle *trainer);
-  // Releases what the instance holds, but not the instance and its texts.
+  // Frees what the instance owns, but not the instance itself and its settings.
   void (*drop)(void *instance);
   // State for checkpoints: both or neither.
   HrStatus (*save)(void *instance, const HrStateWriter *writer);
@@ -115,20 +115,20 @@ typedef struct HrMetricSpec {
   size_t size;
   const HrSetting *settings;
   size_t setting_count;
-  // "higher", "lower", or left out.
+  // "higher" or "lower"; optional.
   const char *better;
   const char *unit;
   const char *aliases;
   const char *ops;
   HrStatus (*init)(void *instance, const TrainerHandle *trainer);
   void (*drop)(void *instance);
-  // Takes the current batch in.
+  // Adds the current batch.
   HrStatus (*update)(void *instance, const TrainerHandle *trainer);
-  // The value over all batches since the last reset; NaN where there was none.
+  // The value over all batches since the last reset; NaN if there was none.
   double (*compute)(const void *instance);
-  // Forgets all batches.
+  // Removes all batches.
   void (*reset)(void *instance);
-  // Saves what was gathered, and adds what another process saved. Keep sums and counts, and it is an addition.
+  // Saves the accumulated values, and adds those that another process saved. Keep sums and counts, so that merging is an addition.
   HrStatus (*save)(void *instance, const HrStateWriter *writer);
   HrStatus (*merge)(void *instance, const HrStateReader *reader);
 } HrMetricSpec;
@@ -138,7 +138,7 @@ typedef struct HrMetricSpec {
 #define HR_POINTS(list) .points = (list), .point_count = sizeof(list) / sizeof(list)[0]
 #define HR_SETTINGS(list) .settings = (list), .setting_count = sizeof(list) / sizeof(list)[0]
 
-// Defines the table of a hook; NAME is the `type` by which a config names it.
+// Defines the table of a hook; NAME is its `type` in configs.
 #define HR_HOOK(NAME, ...)                                                                                         \
   static const HrHookSpec hr_spec_##NAME = {__VA_ARGS__};                                                          \
   static HrStr hr_text_##NAME;                                                                                     \
@@ -173,7 +173,7 @@ typedef struct HrMetricSpec {
       .load_state = hr_load_##NAME,                                                                                \
   }
 
-// Defines the table of a metric; NAME is the `type` by which a config names it.
+// Defines the table of a metric; NAME is its `type` in configs.
 #define HR_METRIC(NAME, ...)                                                                                       \
   static const HrMetricSpec hr_spec_##NAME = {__VA_ARGS__};                                                        \
   static HrStr hr_text_##NAME;                                                                                     \
@@ -245,7 +245,7 @@ typedef struct HrMetricSpec {
   .metrics = (const MetricBase *const[]){__VA_ARGS__},    \
   .metric_count = sizeof((const MetricBase *const[]){__VA_ARGS__}) / sizeof(const MetricBase *)
 
-// Logs a line, as printf would; one that nobody listens to is not formatted. At most 511 bytes.
+// Logs a message with printf's format, of at most 511 bytes. It is not formatted if the level is disabled.
 __attribute__((format(printf, 3, 4))) static inline void hr_log(const TrainerHandle *trainer, uint32_t level,
                                                                 const char *format, ...) {
   char line[512];
@@ -259,7 +259,7 @@ __attribute__((format(printf, 3, 4))) static inline void hr_log(const TrainerHan
   trainer->log(trainer->host, level, hr_str("plugin"), hr_str(line));
 }
 
-// `return hr_failf(trainer, "expected %d labels", n)`: as hr_fail, with a formatted reason of at most 511 bytes.
+// `return hr_failf(trainer, "expected %d labels", n)`: as hr_fail, with a formatted message of at most 511 bytes.
 __attribute__((format(printf, 2, 3))) static inline HrStatus hr_failf(const TrainerHandle *trainer, const char *format,
                                                                       ...) {
   char line[512];
@@ -270,14 +270,14 @@ __attribute__((format(printf, 2, 3))) static inline HrStatus hr_failf(const Trai
   return hr_fail(trainer, line);
 }
 
-// The number in the tensor of a slot, such as HR_SLOT_LOSS. Waits for the device.
+// The value of a slot's tensor with one element, such as HR_SLOT_LOSS. Waits for the device.
 static inline HrStatus hr_slot_number(const TrainerHandle *trainer, uint32_t slot, double *out) {
   HrTensor tensor;
   HrStatus status = trainer->tensors->slot(trainer->host, slot, &tensor);
   return hr_ok(status) ? trainer->tensors->item(trainer->host, tensor, out) : status;
 }
 
-// Saves a number under a key of the state.
+// Saves a number in the state.
 static inline HrStatus hr_save_int(const HrStateWriter *writer, const char *key, int64_t number) {
   HrValue value = {0};
   value.kind = HR_VALUE_INT;
@@ -291,7 +291,7 @@ static inline HrStatus hr_save_float(const HrStateWriter *writer, const char *ke
   return writer->put_value(writer->sink, hr_str(key), &value);
 }
 
-// Reads a saved number; HR_ABSENT where there is none of that kind under the key.
+// Reads a saved number; HR_ABSENT if there is none of that type under the key.
 static inline HrStatus hr_saved_int(const HrStateReader *reader, const char *key, int64_t *out) {
   const HrValue *value = reader->value(reader->source, hr_str(key));
   if (value == NULL || value->kind != HR_VALUE_INT) {
@@ -309,7 +309,7 @@ static inline HrStatus hr_saved_float(const HrStateReader *reader, const char *k
   return HR_OK;
 }
 
-// Frees the texts among the settings and the instance.
+// Frees the string settings and the instance.
 static inline void hr_destroy(void *instance, const HrSetting *settings, size_t count, void (*drop)(void *instance)) {
   size_t i;
   if (drop != NULL) {
@@ -323,7 +323,7 @@ static inline void hr_destroy(void *instance, const HrSetting *settings, size_t 
   free(instance);
 }
 
-// Puts a copy of a text, with a zero at its end, into a field.
+// Copies a string, zero-terminated, into a field.
 static inline HrStatus hr_fill_text(const TrainerHandle *trainer, void *field, const void *bytes, size_t len) {
   char *copy = malloc(len + 1);
   if (copy == NULL) {
@@ -335,7 +335,7 @@ static inline HrStatus hr_fill_text(const TrainerHandle *trainer, void *field, c
   return HR_OK;
 }
 
-// Puts the value of one setting into its field. A reason that begins with the key is shown at that key.
+// Sets the field of one setting. An error that begins with the key is shown at that key of the config.
 static inline HrStatus hr_fill(const TrainerHandle *trainer, const HrSetting *setting, const HrValue *value,
                                void *field) {
   int is_int = value != NULL && value->kind == HR_VALUE_INT;
@@ -383,7 +383,7 @@ static inline HrStatus hr_create(const TrainerHandle *trainer, const HrValue *gi
   return HR_OK;
 }
 
-// Calls what stands at a point. A hook has a handful of points: looking them through costs less than a table of all.
+// Calls the function of a point. A hook has few points, so a linear search is cheaper than a table of all.
 static inline HrStatus hr_call(const HrHookSpec *spec, void *instance, uint32_t point, const TrainerHandle *trainer) {
   size_t i;
   for (i = 0; i < spec->point_count; i++) {

@@ -1,14 +1,14 @@
-//! The averaged weights of a model, and the swap that lends them to an evaluation: what EMA and SWA have in common.
+//! Averaged weights of a model and their use in evaluations: what EMA and SWA have in common.
 
 use crate::prelude::*;
 
-/// Where the hook that swaps weights for evaluations leaves its name, for any other that would.
+/// The shared value with the name of the hook that swaps weights in evaluations.
 const CLAIM: &str = "evaluation_weights";
 
-/// An average of the parameters.
+/// An average of the parameters, as for EMA and SWA, and the swap that uses it in evaluations.
 ///
-/// Buffers (a batch norm's statistics) are not averaged: they are averages already, and some are counters. The
-/// model's own serve the evaluation and are copied into the exported file.
+/// It holds one copy of the parameters; an update is one call for all of them. Buffers, such as the statistics of batch norms, are not averaged: the
+/// model's own are used in evaluations and copied into the exported file. As a field with `#[param(state)]` it is saved in checkpoints.
 #[derive(Default)]
 pub struct WeightAverage {
     /// The averaged weights; while `lent`, the model's own.
@@ -20,27 +20,27 @@ pub struct WeightAverage {
 }
 
 impl WeightAverage {
-    /// How often the average has moved.
+    /// The number of updates so far.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 
-    /// Whether there is an average: it was begun, or has moved.
+    /// Whether there is an average.
     pub fn is_begun(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// Begins the average with the parameters as they are, before any update. Without it, it begins with those of the
-    /// first update.
+    /// Starts the average with a copy of the current parameters. Without this, the first [`update`](Self::update) does so.
     pub fn begin(&mut self, t: &Trainer) -> Result<()> {
         self.names = t.param_names()?;
         self.shadow = t.params().clone_detached()?;
         Ok(())
     }
 
-    /// Moves the average a part of the way towards the parameters: `average + weight * (params - average)`. The first
-    /// time, unless it was [begun](Self::begin) before, it becomes a copy of them: an average that began at the random
-    /// initial weights would carry them along for the rest of a short run.
+    /// Moves the average towards the parameters: `average + weight * (params - average)`.
+    ///
+    /// The first update copies the parameters, unless the average was [started](Self::begin) before: an average that starts with the random
+    /// initial weights would keep a part of them for the rest of a short run.
     pub fn update(&mut self, t: &Trainer, weight: f64) -> Result<()> {
         if self.is_begun() {
             self.shadow.lerp_(&t.params(), weight)?;
@@ -51,9 +51,9 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Says that this hook swaps weights for evaluations; false where another one already does. Two would put
-    /// averages back where the model's own weights belong, since points run in the same order before and after an
-    /// evaluation.
+    /// Reserves the swap of weights in evaluations for this hook; false if another hook has it. Call it in `on_attach`.
+    ///
+    /// Two hooks that swap would restore the wrong weights, since the points before and after an evaluation run in the same order.
     pub fn claim_evaluation(t: &mut Trainer) -> Result<bool> {
         if let Some(other) = t.state(CLAIM) {
             let other = other.as_str().unwrap_or("another hook");
@@ -65,12 +65,14 @@ impl WeightAverage {
         t.put_state(CLAIM, t.instance()).map(|()| true)
     }
 
-    /// Takes that back, as the hook leaves.
+    /// Releases the reservation; call it in `on_detach`.
     pub fn release_evaluation(t: &mut Trainer) -> Result<()> {
         t.remove_state(CLAIM).map(drop)
     }
 
-    /// Puts the average into the model, and the model's own weights where the average was.
+    /// Swaps the average into the model; call it in `before_eval` and `before_pred`. Does nothing if there is no average yet, or if it is in use.
+    ///
+    /// Needs a temporary copy of the parameters.
     pub fn lend(&mut self, t: &Trainer) -> Result<()> {
         if !self.is_begun() {
             info!("no average yet: evaluating with the model's own weights");
@@ -81,7 +83,7 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Puts the model's own weights back, if the average is in their place.
+    /// Swaps the model's own weights back; call it in `after_eval` and `after_pred`. Does nothing if they are in place.
     pub fn take_back(&mut self, t: &Trainer) -> Result<()> {
         if self.lent {
             self.shadow.swap_(&t.params())?;
@@ -90,14 +92,14 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Leaves the averaged model in the run directory, as `<instance>.safetensors`.
+    /// Writes the averaged model to `<instance>.safetensors` in the run directory; on rank 0, unless the run has failed.
     pub fn export(&self, t: &mut Trainer) -> Result<()> {
         let mut buffers = TensorList::default();
         t.buffers().iter().try_for_each(|buffer| buffers.push(buffer))?;
         self.export_with(t, &buffers)
     }
 
-    /// As [`export`](Self::export), with buffers of its own: statistics that were gathered for the average.
+    /// As [`export`](Self::export), with other buffers, such as statistics recomputed for the average.
     pub fn export_with(&self, t: &mut Trainer, buffers: &TensorList) -> Result<()> {
         // A failed run may have failed on the weights themselves; its last checkpoint has the average.
         let failed = t.outcome() == Some(Outcome::Failed);
@@ -116,11 +118,14 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Puts the average into a checkpoint, each tensor under its parameter's name.
+    /// Saves the average in a checkpoint, each tensor under its parameter's name.
+    ///
+    /// # Errors
+    /// The average is swapped into the model: checkpoints are not taken in evaluations.
     pub fn save(&self, state: &mut StateWriter<'_>) -> Result<()> {
         ensure!(
             !self.lent,
-            "the average is lent to the model: nothing is saved during an evaluation"
+            "the average is in use by the model: it cannot be saved during an evaluation"
         );
         state.put("updates", self.updates)?;
         state.put("names", self.names.clone())?;
@@ -130,7 +135,7 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Takes it back out of a checkpoint.
+    /// Restores the average from a checkpoint.
     pub fn load(&mut self, state: &StateReader<'_>) -> Result<()> {
         let mut loaded = Self {
             updates: state.value("updates")?,
@@ -144,7 +149,10 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Makes sure that what was loaded is the average of this model.
+    /// Checks that the restored average belongs to this model; call it in `after_load_checkpoint`.
+    ///
+    /// # Errors
+    /// The names of the parameters differ.
     pub fn check_loaded(&self, t: &Trainer) -> Result<()> {
         if self.is_begun() {
             let names = t.param_names()?;

@@ -1,8 +1,8 @@
-//! A table with a `type`: which thing, and its settings.
+//! A table with a `type`: a component and its settings.
 
 use crate::value::Value;
 
-/// What a config chooses by `type =`: a model, a loss, a schedule, with the other keys of its table.
+/// A component chosen by `type`: a model, a loss, a schedule, with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The `type`.
@@ -18,7 +18,7 @@ impl Choice {
         Self { name: name.to_owned(), settings: Value::Table(fields.collect()) }
     }
 
-    /// Changes a setting, or adds it.
+    /// Sets a setting, replacing a previous value.
     pub fn set(&mut self, key: &str, value: Value) {
         let Value::Table(settings) = &mut self.settings else { return };
         match settings.iter_mut().find(|(known, _)| known == key) {
@@ -27,7 +27,7 @@ impl Choice {
         }
     }
 
-    /// The choice that a table within settings is; `what` is what it chooses, for the message.
+    /// Converts a table with a `type`; `what` is the kind of component, for the error message.
     ///
     /// # Errors
     /// It is not a table, or has no `type`.

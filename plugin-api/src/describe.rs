@@ -1,24 +1,24 @@
-//! What a settings struct tells about itself: each parameter's name, type, default and doc line.
+//! Descriptions of settings: name, type, default and documentation of each parameter.
 //!
-//! `#[derive(Settings)]` writes the [`Describe`] implementation from the struct as it stands,
-//! so that a config can be checked, completed and documented without loading a single tensor.
+//! `#[derive(Settings)]` generates the [`Describe`] implementation from the struct, so that a config can be validated and documented
+//! without creating the hook.
 
 use crate::value::{Value, from_value};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// One parameter of a hook, a metric, a model, an optimizer: of anything a config can name.
+/// A parameter of a hook, a metric, or any other component of a config.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
     /// The key in the config.
     pub name: String,
-    /// Other keys that mean the same.
+    /// Other keys with the same meaning.
     pub aliases: Vec<String>,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub doc: String,
-    /// What kind of value it takes.
+    /// The type of its value.
     pub ty: ParamType,
-    /// Whether it must be written, and what it is when it is not.
+    /// Whether it is required, and its default.
     pub presence: Presence,
     /// The smallest number allowed.
     pub min: Option<f64>,
@@ -26,46 +26,46 @@ pub struct Param {
     pub max: Option<f64>,
 }
 
-/// Whether a parameter must be written.
+/// Whether a parameter is required.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Presence {
-    /// It must be written.
+    /// It must be set.
     Required,
-    /// It may be absent, and then stays absent.
+    /// It may be absent, without a default.
     Optional,
-    /// It has this value when it is absent.
+    /// Its default.
     Default(Value),
 }
 
-/// What kind of value a parameter takes. An integer is accepted where a float is wanted.
+/// The type of a parameter's value. An integer is accepted for a float.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamType {
     /// `true` or `false`.
     Bool,
-    /// A whole number.
+    /// An integer.
     Int,
-    /// A number.
+    /// A float.
     Float,
-    /// A text.
+    /// A string.
     Str,
-    /// A file or folder; a relative one is meant from the config that names it.
+    /// A file or folder, relative to the config that names it.
     Path,
-    /// The full name of a scalar of the run, such as `val/Accuracy`; an empty text names none. A config that names one
-    /// that nothing logs is invalid.
+    /// The full name of a scalar of the run, such as `val/Accuracy`; an empty string for none. A name that nothing logs makes the config
+    /// invalid.
     Monitor,
     /// One of these names.
     OneOf(Vec<String>),
-    /// A list of values of one kind.
+    /// A list of values of one type.
     List(Box<ParamType>),
     /// A table with these parameters.
     Table(Vec<Param>),
-    /// A model beside the one that is trained: a table like `[model]`, whose `weights` is a path.
+    /// A table like `[model]` for a model that is not trained, with `weights` as a path.
     Model,
-    /// Whatever the type itself accepts; nothing is known about it from outside.
+    /// Any value; only the component itself checks it.
     Any,
 }
 
-/// A settings struct that tells its parameters.
+/// A struct that describes its parameters. `#[derive(Settings)]` implements it.
 pub trait Describe {
     /// The first paragraph of the struct's doc comment.
     const DOC: &'static str;
@@ -73,7 +73,7 @@ pub trait Describe {
     fn params() -> Vec<Param>;
 }
 
-/// A type that a settings field may have.
+/// A type that a settings field can have.
 pub trait Setting {
     /// The kind of value that it is written as.
     fn param_type() -> ParamType;

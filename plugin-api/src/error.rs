@@ -1,15 +1,16 @@
-//! The error that a hook returns: a message, made from anything that is an error.
+//! The error type of hooks and metrics.
 
 use std::fmt;
 
-/// Why a hook or metric could not do its work.
+/// The error of a hook or metric: a message.
 ///
-/// Any `std::error::Error` turns into it by `?`; [`bail!`](crate::bail) makes one from a text.
+/// `?` converts any `std::error::Error`, including its sources; [`bail!`](crate::bail) and [`ensure!`](crate::ensure) create one from a
+/// format string. Write messages in lowercase and without a full stop: the host adds hook, library, point, epoch and iteration.
 pub struct Error {
     message: String,
 }
 
-/// What a hook's methods return.
+/// The result of a hook's methods.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -18,7 +19,7 @@ impl Error {
         Self { message: message.into() }
     }
 
-    /// The same error, with what was being done put before it.
+    /// Adds what was being done: `context: message`.
     #[must_use]
     pub fn context(self, doing: impl fmt::Display) -> Self {
         Self { message: format!("{doing}: {}", self.message) }
@@ -50,13 +51,13 @@ impl<E: std::error::Error> From<E> for Error {
     }
 }
 
-/// Returns early with an error made from a format string.
+/// Returns early with an error made from a format string: `bail!("no gradient for `{name}`")`.
 #[macro_export]
 macro_rules! bail {
     ($($arg:tt)*) => { return ::core::result::Result::Err($crate::Error::new(::std::format!($($arg)*))) };
 }
 
-/// Returns early with an error where a condition does not hold.
+/// Returns early with an error unless a condition holds: `ensure!(n > 0, "expected labels, found {n}")`.
 #[macro_export]
 macro_rules! ensure {
     ($condition:expr, $($arg:tt)*) => { if !$condition { $crate::bail!($($arg)*) } };

@@ -3,7 +3,7 @@
 use crate::point::Pace;
 use std::fmt;
 
-/// How often a hook runs: `every = "100it"` or `"2ep"`; without it, whenever its points are reached.
+/// The cadence of a hook: `every = "100it"` or `"2ep"`; without it the hook runs whenever its points are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// At every occurrence of its points.
@@ -14,7 +14,7 @@ pub enum Every {
     Epochs(u64),
 }
 
-/// Why a cadence could not be read.
+/// Why a cadence is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CadenceFault {
     /// A number alone.
@@ -28,7 +28,7 @@ pub enum CadenceFault {
 }
 
 impl Every {
-    /// The same unit with another count; always stays always.
+    /// The same unit with another count; `Always` is unchanged.
     #[must_use]
     pub fn with_count(self, count: u64) -> Self {
         match self {
@@ -38,8 +38,8 @@ impl Every {
         }
     }
 
-    /// Whether a hook is called at a point of this pace. `iter` is the run's iteration in training, that of the pass in any
-    /// other phase. Points of a run, such as `before_train`, are always due; those of an epoch for every `Iters`.
+    /// Whether a hook is called at a point of this pace. `iter` is the run's iteration in training, and that of the pass in other
+    /// phases. Points of a run, such as `before_train`, are always due; those of an epoch are not affected by `Iters`.
     pub fn is_due(self, pace: Pace, epoch: u64, iter: u64) -> bool {
         match self {
             Self::Always => true,
@@ -53,7 +53,7 @@ impl Every {
         matches!(self, Self::Always | Self::Iters(1) | Self::Epochs(1))
     }
 
-    /// Reads a cadence as configs and manifests write it.
+    /// Parses a cadence.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -1,4 +1,4 @@
-//! The macros that put hooks and metrics into tables, and tables behind a library's two symbols.
+//! The macros that make the tables of hooks and metrics, and the symbols of a library.
 
 /// The table of a hook type: `hook_table!(Ema as "EMAIterHook")`. Libraries use [`export_plugin!`](crate::export_plugin).
 #[macro_export]
@@ -38,8 +38,9 @@ macro_rules! metric_table {
 
 /// Makes this crate a plugin: `export_plugin! { hooks: [Ema as "EMAIterHook"], metrics: [TopK] }`.
 ///
-/// Write it once, at the top level of a crate with `crate-type = ["cdylib"]`. The name after `as` is the `type` by
-/// which a config names it; without one it is the type's own.
+/// Use it once, at the top level of a crate with `crate-type = ["cdylib"]`. The name after `as` is the `type` in configs; the default
+/// is the name of the Rust type. Names consist of letters, digits, `_`, `-` and `.`, and must be unique in the library. It
+/// exports two symbols: one for every host, and one with which a host checks the layout of the tables.
 #[macro_export]
 macro_rules! export_plugin {
     (hooks: [$($hooks:tt)*] $(, metrics: [$($metrics:tt)*])? $(,)?) => {

@@ -1,28 +1,28 @@
-//! Where a hook stands among the others at a point: lower levels run first.
+//! The order of the hooks at a point: lower levels run first.
 
 use std::fmt;
 
-/// A hook's place in the order. Seven have names; any other integer is as good.
+/// The order of a hook among those at the same point: lower levels run first. Seven levels have names; any other integer is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level(pub i64);
 
 impl Level {
-    /// Runs before everything that has a named level.
+    /// 0: before all other named levels.
     pub const HIGHEST: Self = Self(0);
     /// Runs after HIGHEST.
     pub const HIGHER: Self = Self(10);
     /// Runs after HIGHER.
     pub const HIGH: Self = Self(20);
-    /// Where a hook stands that says nothing.
+    /// 30: the default.
     pub const NORMAL: Self = Self(30);
     /// Runs after NORMAL.
     pub const LOW: Self = Self(40);
     /// Runs after LOW.
     pub const LOWER: Self = Self(50);
-    /// Runs after everything that has a named level.
+    /// 60: after all other named levels.
     pub const LOWEST: Self = Self(60);
 
-    /// The named levels, first to run first.
+    /// The named levels, in the order in which they run.
     pub const NAMED: [(&'static str, Self); 7] = [
         ("HIGHEST", Self::HIGHEST),
         ("HIGHER", Self::HIGHER),
@@ -33,12 +33,12 @@ impl Level {
         ("LOWEST", Self::LOWEST),
     ];
 
-    /// The level of a name, in any case.
+    /// The level of a name, in upper or lower case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, level)| *level)
     }
 
-    /// The name of a named level.
+    /// Its name, if it has one.
     pub fn name(self) -> Option<&'static str> {
         Self::NAMED.iter().find(|(_, level)| *level == self).map(|(name, _)| *name)
     }

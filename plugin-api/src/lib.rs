@@ -1,5 +1,5 @@
-//! What a hookrack plugin author depends on: hooks, metrics, the trainer that they receive, and the stable ABI
-//! beneath them. No libtorch.
+//! The API of hookrack plugins: hooks, metrics, the trainer that they receive, and the stable ABI underneath. It does
+//! not depend on libtorch.
 //!
 //! ```no_run
 //! use hookrack_plugin_api::prelude::*;
@@ -7,7 +7,7 @@
 //! /// Keeps an exponential moving average of the parameters.
 //! #[derive(Settings)]
 //! struct Ema {
-//!     /// How much of the average stays at each step.
+//!     /// Decay of the average.
 //!     #[param(default = 0.999, min = 0.0, max = 1.0)]
 //!     momentum: f64,
 //!     #[param(skip)]
@@ -27,8 +27,22 @@
 //! export_plugin! { hooks: [Ema as "EMAIterHook"] }
 //! ```
 //!
-//! A hook is plain Rust; `#[hook]` and [`export_plugin!`] generate the C tables around it. [`point`] draws the loop,
-//! [`Hook`] has a method for each point, [`Trainer`] is what each method receives.
+//! A hook is plain Rust; `#[hook]` and [`export_plugin!`] generate the C tables around it. [`point`] shows the loop,
+//! [`Hook`] has a method for each point, and [`Trainer`] is what each method receives.
+//!
+//! - **Threads.** The host calls all hooks of a run on one thread, one at a time. A plugin's own threads may log; they must
+//!   not make any other call.
+//! - **Lifetimes.** Handles of the current batch are valid until the iteration ends, those of parameters for the whole run.
+//!   Tensors that a hook creates are freed when dropped. [`tensor`] has the details.
+//! - **Errors and panics.** A hook returns [`Result`]. Panics are caught at the boundary and reported with file and line;
+//!   a library compiled with `panic = "abort"` is refused.
+//! - **Cost.** A call through the ABI costs a few nanoseconds more than a virtual call. Reading a tensor's value waits for the
+//!   device; such methods say so.
+//! - **Compatibility.** A plugin runs on any host with the same major version of the ABI. What was added in a later minor
+//!   version is an error on an older host when it is called, not when the plugin is loaded.
+//!
+//! `docs/plugin-guide.md` in the repository is a tutorial. The feature `testing` adds a fake trainer for unit tests
+//! (`hookrack_plugin_api::testing`), the feature `tracing` forwards events of the `tracing` crate to the host's log.
 
 // The macros name this crate by its full path, in here too.
 extern crate self as hookrack_plugin_api;
@@ -39,6 +53,7 @@ mod better;
 mod choice;
 pub mod describe;
 mod error;
+mod eval_pass;
 pub mod every;
 mod export;
 mod hook;
@@ -70,6 +85,7 @@ pub use better::Better;
 pub use choice::Choice;
 pub use describe::{Describe, Param, ParamType, Presence};
 pub use error::{Error, Result};
+pub use eval_pass::EvalPass;
 pub use hook::{Hook, HookInfo};
 pub use hookrack_plugin_macros::{Settings, hook, metric};
 pub use level::Level;
@@ -88,7 +104,7 @@ pub use value::{Value, from_value};
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a plugin imports.
+/// Everything that a plugin usually needs: `use hookrack_plugin_api::prelude::*;`.
 pub mod prelude {
     pub use crate::abi::DataType;
     pub use crate::describe::Describe;
@@ -106,7 +122,7 @@ pub mod prelude {
     pub use serde::de::Deserialize;
 }
 
-/// What the macros' output names. Not for authors.
+/// Used by the output of the macros; not part of the API.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::describe::{

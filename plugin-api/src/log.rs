@@ -1,7 +1,7 @@
-//! Log lines from a plugin, in the host's log.
+//! Messages of a plugin in the host's log.
 //!
-//! `info!`, `warn!` and their kin format only when the host listens to that level. With the feature `tracing`, events
-//! of the `tracing` crate go the same way.
+//! `error!`, `warn!`, `info!`, `debug!` and `trace!` format their arguments only if the level is enabled, and may be called from any thread. With the
+//! feature `tracing`, events of the `tracing` crate are logged too.
 
 use crate::abi::Host;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ pub use crate::abi::{LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN};
 
 static HOST: OnceLock<Host> = OnceLock::new();
 
-/// Sends this library's lines to the host from now on. Made when the first instance is.
+/// Connects this library to the host's log; called when the first instance is created.
 pub(crate) fn connect(host: Host) {
     let first = HOST.set(host).is_ok();
     #[cfg(feature = "tracing")]
@@ -20,12 +20,12 @@ pub(crate) fn connect(host: Host) {
     let _ = first;
 }
 
-/// Whether anybody listens to lines of this level.
+/// Whether messages of this level are logged.
 pub fn enabled(level: u32) -> bool {
     HOST.get().is_some_and(|host| host.log_enabled(level))
 }
 
-/// Hands a line over.
+/// Logs a message. May be called from any thread.
 pub fn write(level: u32, target: &str, message: &str) {
     if let Some(host) = HOST.get() {
         host.log(level, target, message);
@@ -43,18 +43,18 @@ macro_rules! __log {
     };
 }
 
-/// Logs an error.
+/// Logs an error. Errors that a hook returns are logged by the host.
 #[macro_export]
 macro_rules! error { ($($arg:tt)*) => { $crate::__log!(LOG_ERROR, $($arg)*) }; }
 /// Logs a warning.
 #[macro_export]
 macro_rules! warn { ($($arg:tt)*) => { $crate::__log!(LOG_WARN, $($arg)*) }; }
-/// Logs information.
+/// Logs a message, shown on standard error and in `log.txt`.
 #[macro_export]
 macro_rules! info { ($($arg:tt)*) => { $crate::__log!(LOG_INFO, $($arg)*) }; }
-/// Logs a line for debugging.
+/// Logs a debug message, shown with `-vv`.
 #[macro_export]
 macro_rules! debug { ($($arg:tt)*) => { $crate::__log!(LOG_DEBUG, $($arg)*) }; }
-/// Logs every detail.
+/// Logs a trace message, shown with `-vvv`.
 #[macro_export]
 macro_rules! trace { ($($arg:tt)*) => { $crate::__log!(LOG_TRACE, $($arg)*) }; }

@@ -1,4 +1,4 @@
-//! What a hook or metric says about itself, as the JSON that its table hands out.
+//! The manifest of a hook or metric: its description as JSON.
 
 use crate::describe::Param;
 use crate::hook::HookInfo;
@@ -38,8 +38,8 @@ fn end(params: Option<Vec<Param>>, mut out: String) -> String {
     out
 }
 
-/// Makes a manifest, which runs the author's default functions: a panic in one must not leave the library. The host
-/// refuses the text that stands for it.
+/// Makes a manifest, which evaluates the author's defaults: a panic in one must not leave the library. It returns the panic's message
+/// instead, which the host refuses as a manifest.
 pub fn guarded(make: impl FnOnce() -> String + std::panic::UnwindSafe) -> String {
     std::panic::catch_unwind(make)
         .unwrap_or_else(|payload| crate::panics::describe(payload.as_ref()))
@@ -62,7 +62,7 @@ pub fn of_hook<T: HookInfo>(name: &str) -> String {
     words("aliases", T::ALIASES, &mut out);
     words("mutates", T::MUTATES, &mut out);
     words("reads", T::READS, &mut out);
-    // `nothing` stays: a hook that says so puts no scalar, one that says nothing may.
+    // `nothing` stays: such a hook logs no scalar, while one without `writes` may log any.
     list("writes", T::WRITES.split([',', ' ']).filter(|word| !word.is_empty()), &mut out);
     list("ops", T::ops().into_iter(), &mut out);
     text("on_error", T::ON_ERROR, &mut out);

@@ -1,9 +1,9 @@
-//! What hooks, metrics and runs may be called: names become file names, keys of a checkpoint and parts of key paths.
+//! Names of hooks, metrics and runs: they become file names, keys of checkpoints and parts of key paths.
 
 /// The longest name, in bytes.
 const LONGEST: usize = 128;
 
-/// Which characters a name has, for messages.
+/// The rule for names, for messages.
 pub const RULE: &str = "use letters, digits, `_`, `-` and `.`, and do not start with `.`";
 
 /// Whether a character may be part of a name.
@@ -11,7 +11,7 @@ pub fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Whether something may be called so: letters, digits, `_`, `-` and `.`, without a `.` in front.
+/// Whether a name is valid: letters, digits, `_`, `-` and `.`, not starting with `.`.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST
@@ -19,19 +19,19 @@ pub fn is_name(name: &str) -> bool {
         && name.chars().all(is_name_char)
 }
 
-/// Whether a name is a number: in a key path that is the number of an entry.
+/// Whether a name consists of digits only: in a key path that is the index of an entry.
 pub fn is_number(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The name that was most likely meant by `wanted`, if any is near enough to be worth proposing: for "did you mean".
+/// The name most similar to `wanted`, if any is similar enough for a "did you mean".
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(wanted);
     let near = |name: &'a str| distance(&wanted, &fold(name)).map(|distance| (distance, name));
     names.into_iter().filter_map(near).min().map(|(_, name)| name)
 }
 
-/// Case and the choice between `-` and `_` are never what two names really differ by.
+/// Ignores case and the difference between `-` and `_`.
 fn fold(name: &str) -> Vec<char> {
     name.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
 }
@@ -44,7 +44,7 @@ fn distance(wanted: &[char], name: &[char]) -> Option<usize> {
     (near || begins).then_some(edits)
 }
 
-/// How many letters have to be inserted, removed, replaced or swapped with their neighbour.
+/// The number of insertions, deletions, replacements and swaps of neighbours.
 fn edits(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! Any operator of libtorch, by name: found once, then called with what its schema asks for.
+//! Operators of libtorch by name: looked up once, then called with arguments in the order of their schema.
 
 use crate::abi::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_TENSOR, ARG_TENSORS, ARG_TEXT, Host,
@@ -9,8 +9,8 @@ use crate::tensor::{AsTensors, Tensor, TensorList};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An argument of an operator. Made from tensors, lists of them, numbers, truth values, texts (a dtype such as
-/// "float32", a device such as "cpu"), rows of numbers, and [`Arg::NONE`].
+/// An argument of an operator: a tensor, a list of tensors, a number, a `bool`, a string (a dtype such as `"float32"`, a device such as
+/// `"cpu"`), a slice of numbers, or [`Arg::NONE`]. It borrows what it was made from.
 #[derive(Clone, Copy)]
 pub struct Arg<'a> {
     raw: HrArg,
@@ -18,7 +18,7 @@ pub struct Arg<'a> {
 }
 
 impl<'a> Arg<'a> {
-    /// Nothing, for an argument that may be absent.
+    /// No value, for an optional argument.
     pub const NONE: Self = Self { raw: HrArg::NONE, lent: PhantomData };
 
     fn new(raw: HrArg) -> Self {
@@ -38,7 +38,7 @@ impl<'a> Arg<'a> {
         Self::row(ARG_TENSORS, ids)
     }
 
-    /// All tensors of a list.
+    /// A list of tensors.
     pub fn list(tensors: &'a impl AsTensors) -> Self {
         Self::handles(tensors.ids())
     }
@@ -86,7 +86,7 @@ impl<'a> From<&'a [f64]> for Arg<'a> {
     }
 }
 
-/// An operator, found.
+/// An operator that was looked up.
 #[derive(Clone, Copy)]
 pub struct Op {
     host: Host,
@@ -98,17 +98,17 @@ impl Op {
         Ok(Self { host, op: host.op_find(name)? })
     }
 
-    /// Calls it. Trailing arguments may be left out where the operator has defaults.
+    /// Calls the operator and returns its results. Trailing arguments with defaults can be omitted.
     ///
     /// # Errors
-    /// An argument is of the wrong kind, or libtorch refused: the message names the operator and says why.
+    /// An argument has the wrong kind, or libtorch returned an error: the message names the operator, the shapes and the reason.
     pub fn call(&self, args: &[Arg<'_>]) -> Result<Returned> {
         let mut results = [HrArg::NONE; 4];
         let count = self.call_raw(args, &mut results)?;
         Returned::take(self.host, results, count)
     }
 
-    /// Calls it for what it changes, and takes nothing back.
+    /// Calls an in-place operator and discards its results.
     ///
     /// # Errors
     /// As for [`call`](Self::call).
@@ -131,7 +131,7 @@ impl Op {
     }
 }
 
-/// What an operator gave back: up to four values, in order.
+/// The results of an operator: up to four values, in order.
 pub struct Returned {
     values: [Option<Output>; 4],
 }
@@ -163,7 +163,10 @@ impl Returned {
         Ok(Self { values })
     }
 
-    /// The first value, which is a tensor.
+    /// The first result, a tensor.
+    ///
+    /// # Errors
+    /// It is not a tensor.
     pub fn tensor(self) -> Result<Tensor> {
         match self.values.into_iter().next().flatten() {
             Some(Output::Tensor(tensor)) => Ok(tensor),
@@ -171,7 +174,10 @@ impl Returned {
         }
     }
 
-    /// The first value, which is a list of tensors.
+    /// The first result, a list of tensors.
+    ///
+    /// # Errors
+    /// It is not a list of tensors.
     pub fn tensors(self) -> Result<TensorList> {
         match self.values.into_iter().next().flatten() {
             Some(Output::Tensors(list)) => Ok(list),
@@ -179,7 +185,10 @@ impl Returned {
         }
     }
 
-    /// The first two values, which are tensors.
+    /// The first two results, both tensors.
+    ///
+    /// # Errors
+    /// They are not two tensors.
     pub fn pair(self) -> Result<(Tensor, Tensor)> {
         match self.values {
             [Some(Output::Tensor(first)), Some(Output::Tensor(second)), ..] => Ok((first, second)),
@@ -187,7 +196,10 @@ impl Returned {
         }
     }
 
-    /// All values, which are tensors: `topk`, `max` along a dimension and their like return two.
+    /// All results, each a tensor: `topk` and `max` along a dimension return two.
+    ///
+    /// # Errors
+    /// A result is not a tensor.
     pub fn all_tensors(self) -> Result<Vec<Tensor>> {
         let tensor = |output| match output {
             Output::Tensor(tensor) => Ok(tensor),
@@ -196,7 +208,10 @@ impl Returned {
         self.values.into_iter().flatten().map(tensor).collect()
     }
 
-    /// The first value, which is a number.
+    /// The first result, a number.
+    ///
+    /// # Errors
+    /// It is not a number.
     #[expect(clippy::cast_precision_loss, reason = "the author asked for a float")]
     pub fn number(self) -> Result<f64> {
         match self.values.into_iter().next().flatten() {
@@ -207,14 +222,14 @@ impl Returned {
     }
 }
 
-/// An operator with a fixed name, looked up at its first call and never again.
+/// An operator with a fixed name, which is looked up at its first call in the process. Make it a `static`.
 pub struct CachedOp {
     name: &'static str,
     // 0 until it was found: a found operator is never 0.
     found: AtomicU64,
 }
 
-/// What says which operator is meant: a [`CachedOp`], or its name.
+/// The name of an operator: a [`CachedOp`] or a string.
 pub trait OpName {
     /// The name.
     fn op_name(&self) -> &'static str;
@@ -233,7 +248,7 @@ impl OpName for &'static str {
 }
 
 impl CachedOp {
-    /// An operator that will be looked up under `name`.
+    /// An operator of this name; nothing is looked up yet.
     pub const fn new(name: &'static str) -> Self {
         Self { name, found: AtomicU64::new(0) }
     }

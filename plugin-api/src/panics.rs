@@ -1,4 +1,4 @@
-//! What a panic said and where, kept for the message that the host prints.
+//! The message and location of a panic, for the host's error message.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ pub fn note_instead_of_print() {
     });
 }
 
-/// The panic's own words, and the line they came from where it is known.
+/// The message of a panic, and its location if it is known.
 pub fn describe(payload: &(dyn Any + Send)) -> String {
     let words = payload
         .downcast_ref::<&str>()

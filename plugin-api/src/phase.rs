@@ -1,15 +1,15 @@
-//! What a run is doing, and how it ended.
+//! The phases of a run, and its outcome.
 
-/// What a run is doing.
+/// What the loop is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Training.
     Train,
-    /// Validation within training.
+    /// Validation during training.
     Val,
-    /// Evaluation on its own.
+    /// Evaluation by `hookrack eval`.
     Test,
-    /// Prediction.
+    /// Prediction by `hookrack predict`.
     Pred,
 }
 
@@ -27,7 +27,7 @@ impl Phase {
         Self::ALL.into_iter().find(|phase| phase.code() == code).unwrap_or(Self::Train)
     }
 
-    /// The name that scopes scalars: `train/loss`.
+    /// The name that prefixes scalars: `train` in `train/loss`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Train => "train",
@@ -41,11 +41,11 @@ impl Phase {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did all it was asked for.
+    /// All epochs or iterations are done.
     Completed,
-    /// A hook asked for an end.
+    /// A hook requested a stop, or a limit was reached.
     Stopped,
-    /// A signal did.
+    /// A signal ended it.
     Interrupted,
     /// Something failed.
     Failed,

@@ -1,4 +1,4 @@
-//! The points of a run at which hooks are called, each with its place in the loop.
+//! The points of a run at which hooks are called.
 //!
 //! ```text
 //! on_attach                                        every hook, level order
@@ -13,7 +13,7 @@
 //!         ROLE on_train_forward                    default: on_iter_forward
 //!         after_forward
 //!         before_backward, ROLE on_iter_backward, after_backward
-//!       before_clip_grad                           gradients of the whole batch, of true size
+//!       before_clip_grad                           gradients of the whole batch, unscaled
 //!       before_optimizer_step, ROLE on_optimizer_step, after_optimizer_step
 //!       ROLE on_lr_adjust                          when the scheduler steps by iteration
 //!       after_train_iter, after_iter
@@ -50,125 +50,125 @@
 use crate::phase::Outcome;
 use std::fmt;
 
-/// Passes the list of all points to another macro: doc lines, code, variant, method, [`Pace`], and `role` where exactly
-/// one hook answers. This is the only place that lists them. A new point goes to the end: codes are part of the ABI and
-/// never change. The first ones are in the loop's order; a later one says behind `@` which point it comes right before.
+/// Passes the list of all points to another macro: documentation, code, variant, method, [`Pace`], and `role` if the point is one.
+/// This is the only list of them. A new point is appended: codes are part of the ABI and never change. The first ones are
+/// in the order of the loop; a later one names after `@` the point that it directly precedes.
 macro_rules! with_points {
     ($then:ident) => {
         $then! {
-            /// The hook joins the run; `iter` tells how far the run already is.
+            /// The hook is attached to the run, before anything else. Check settings here that depend on the run.
             0 OnAttach on_attach: Run,
-            /// A run begins: training, evaluation or prediction.
+            /// Before everything: training, evaluation or prediction. Writers are opened here.
             1 BeforeRun before_run: Run,
-            /// A checkpoint was read back, for a resume or for its weights alone.
+            /// After a checkpoint was loaded, whole or only its weights.
             2 AfterLoadCheckpoint after_load_checkpoint: Run,
-            /// Training begins.
+            /// Before training; also called after a resume.
             3 BeforeTrain before_train: Run,
-            /// An epoch begins, in whatever phase.
+            /// Before an epoch or pass, in every phase.
             4 BeforeEpoch before_epoch: Epoch,
-            /// A training epoch begins.
+            /// Before a training epoch; not called again when a run is resumed in the middle of it.
             5 BeforeTrainEpoch before_train_epoch: Epoch,
-            /// An iteration begins, in whatever phase. Must be cheap.
+            /// Before an iteration, in every phase. Must be cheap: iteration time includes it.
             6 BeforeIter before_iter: Iter,
-            /// A training iteration begins; its batch is there. Must be cheap.
+            /// Before a training iteration, with its batch; the batch can be changed here. Must be cheap.
             7 BeforeTrainIter before_train_iter: Iter,
             /// ROLE: computes output and loss of a training micro-batch.
             8 OnTrainForward on_train_forward: Iter role,
-            /// ROLE: computes output and loss where no phase's own role is taken.
+            /// ROLE: computes output and loss in every phase whose own forward role no hook has.
             9 OnIterForward on_iter_forward: Iter role,
-            /// Output and loss of a micro-batch are there.
+            /// After the forward pass of a micro-batch, with its output and loss.
             10 AfterForward after_forward: Iter,
-            /// The loss is about to be differentiated.
+            /// Before the backward pass of a micro-batch.
             11 BeforeBackward before_backward: Iter,
-            /// ROLE: differentiates the loss.
+            /// ROLE: computes the gradients of the loss.
             12 OnIterBackward on_iter_backward: Iter role,
-            /// The gradients of a micro-batch are added up.
+            /// After the backward pass of a micro-batch; its gradients are accumulated.
             13 AfterBackward after_backward: Iter,
-            /// All gradients are there, unscaled and clipped.
+            /// Before the optimizer step, with all gradients unscaled and clipped.
             14 BeforeOptimizerStep before_optimizer_step: Iter,
-            /// ROLE: changes the parameters.
+            /// ROLE: updates the parameters.
             15 OnOptimizerStep on_optimizer_step: Iter role,
-            /// The parameters have changed.
+            /// After the optimizer step, with the updated parameters.
             16 AfterOptimizerStep after_optimizer_step: Iter,
-            /// ROLE: sets the learning rate for what comes next.
+            /// ROLE: sets the learning rate of the next iteration or epoch.
             17 OnLrAdjust on_lr_adjust: Iter role,
-            /// A training iteration is done; output, label and loss are still there.
+            /// After a training iteration; output, label and loss are still valid.
             18 AfterTrainIter after_train_iter: Iter,
-            /// An iteration is done, in whatever phase.
+            /// After an iteration, in every phase.
             19 AfterIter after_iter: Iter,
-            /// A training epoch is done.
+            /// After a training epoch, before its validation.
             20 AfterTrainEpoch after_train_epoch: Epoch,
-            /// An epoch is done, in whatever phase.
+            /// After an epoch or pass, in every phase.
             21 AfterEpoch after_epoch: Epoch,
-            /// Validation begins.
+            /// Before a validation.
             22 BeforeVal before_val: Epoch,
-            /// A test begins.
+            /// Before a test.
             23 BeforeTest before_test: Epoch,
-            /// Prediction begins.
+            /// Before a prediction.
             24 BeforePred before_pred: Epoch,
-            /// Validation or a test begins.
+            /// Before a validation or a test; `after_eval` always follows. Swap in averaged weights here.
             25 BeforeEval before_eval: Epoch,
-            /// The pass over validation or test data begins.
+            /// Before the pass over the validation or test data.
             26 BeforeEvalEpoch before_eval_epoch: Epoch,
-            /// The pass over the validation data begins.
+            /// Before the pass over the validation data.
             27 BeforeValEpoch before_val_epoch: Epoch,
-            /// The pass over the test data begins.
+            /// Before the pass over the test data.
             28 BeforeTestEpoch before_test_epoch: Epoch,
-            /// The pass over the data to predict begins.
+            /// Before the pass over the data to predict.
             29 BeforePredEpoch before_pred_epoch: Epoch,
-            /// A validation or test iteration begins.
+            /// Before a validation or test iteration.
             30 BeforeEvalIter before_eval_iter: Iter,
-            /// A validation iteration begins.
+            /// Before a validation iteration.
             31 BeforeValIter before_val_iter: Iter,
-            /// A test iteration begins.
+            /// Before a test iteration.
             32 BeforeTestIter before_test_iter: Iter,
-            /// A prediction iteration begins.
+            /// Before a prediction iteration.
             33 BeforePredIter before_pred_iter: Iter,
             /// ROLE: computes output and loss of a validation or test batch.
             34 OnValForward on_val_forward: Iter role,
             /// ROLE: computes the output of a batch to predict.
             35 OnPredForward on_pred_forward: Iter role,
-            /// A validation iteration is done.
+            /// After a validation iteration.
             36 AfterValIter after_val_iter: Iter,
-            /// A test iteration is done.
+            /// After a test iteration.
             37 AfterTestIter after_test_iter: Iter,
-            /// A prediction iteration is done; the output is still there.
+            /// After a prediction iteration; the output is still valid.
             38 AfterPredIter after_pred_iter: Iter,
-            /// A validation or test iteration is done.
+            /// After a validation or test iteration; output, label and loss are still valid.
             39 AfterEvalIter after_eval_iter: Iter,
-            /// The pass over the validation data is done.
+            /// After the pass over the validation data.
             40 AfterValEpoch after_val_epoch: Epoch,
-            /// The pass over the test data is done.
+            /// After the pass over the test data.
             41 AfterTestEpoch after_test_epoch: Epoch,
-            /// The pass over the data to predict is done.
+            /// After the pass over the data to predict.
             42 AfterPredEpoch after_pred_epoch: Epoch,
-            /// The pass over validation or test data is done.
+            /// After the pass over the validation or test data.
             43 AfterEvalEpoch after_eval_epoch: Epoch,
-            /// Validation or a test is over: always where `before_eval` was reached, also when the pass failed or was
-            /// cut short by a signal. What is lent to a pass is taken back here.
+            /// After a validation or a test; always if `before_eval` was reached, also if the pass failed or was interrupted by
+            /// a signal. Restore here what `before_eval` changed.
             44 AfterEval after_eval: Epoch,
-            /// Validation is done.
+            /// After a complete validation.
             45 AfterVal after_val: Epoch,
-            /// The test is done.
+            /// After a complete test.
             46 AfterTest after_test: Epoch,
-            /// Prediction is over: always where `before_pred` was reached, as `after_eval`.
+            /// After a prediction; always if `before_pred` was reached, as `after_eval`.
             47 AfterPred after_pred: Epoch,
-            /// A training epoch and the validation that belongs to it are both done.
+            /// After a training epoch and its validation, with the metrics of both.
             48 AfterCycle after_cycle: Epoch,
-            /// A checkpoint is about to be written.
+            /// Before a checkpoint is taken.
             49 BeforeSaveCheckpoint before_save_checkpoint: Run,
-            /// A checkpoint was written.
+            /// After a checkpoint was taken; its files are written in the background.
             50 AfterSaveCheckpoint after_save_checkpoint: Run,
-            /// Something failed; what and where is in the trainer.
+            /// After a failure; `failure` of the trainer has the error.
             51 OnException on_exception: Run,
-            /// Training is over, however it ended.
+            /// After training, however it ended; always if `before_train` was reached.
             52 AfterTrain after_train: Run,
-            /// The run is over, however it ended.
+            /// After the run, however it ended.
             53 AfterRun after_run: Run,
-            /// The hook leaves the run.
+            /// The hook is detached from the run; called in reverse order.
             54 OnDetach on_detach: Run,
-            /// All gradients are there, those of the whole batch and unscaled, and are about to be clipped; also where
-            /// the config clips nothing. What a hook makes of them is clipped. Lightning's `on_before_optimizer_step`.
+            /// Before clipping, with all gradients of the whole batch, unscaled; also if the config does not clip. Gradients that
+            /// a hook changes here are clipped afterwards. Lightning's `on_before_optimizer_step`.
             55 BeforeClipGrad before_clip_grad: Iter @ BeforeOptimizerStep,
         }
     };
@@ -195,7 +195,7 @@ macro_rules! place {
 
 macro_rules! define_points {
     ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)? $(@ $next:ident)?,)*) => {
-        /// A place in the run at which hooks are called. The module's page draws the loop.
+        /// A place in the loop at which hooks are called. [The module](self) shows the loop.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u32)]
         pub enum Point { $($(#[doc = $doc])* $variant = $code,)* }
@@ -204,28 +204,27 @@ macro_rules! define_points {
             /// Every point, in the order of the codes.
             pub const ALL: &'static [Point] = &[$(Self::$variant),*];
 
-            /// The name that a hook's method, a config and every message use.
+            /// Its name in methods, configs and messages.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($method)),* }
             }
 
-            /// What has happened when the point is reached, in a sentence.
+            /// When it is reached, in a sentence.
             pub const fn doc(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),*).trim_ascii()),* }
             }
 
-            /// How often the point is reached.
+            /// How often it is reached.
             pub const fn pace(self) -> Pace {
                 match self { $(Self::$variant => Pace::$pace),* }
             }
 
-            /// A number that grows in the order in which a run first reaches the points, unlike the code of one that
-            /// was added later.
+            /// A number that increases in the order of the loop, unlike the code of a point that was added later.
             pub const fn place(self) -> u32 {
                 match self { $(Self::$variant => place!($variant $($next)?)),* }
             }
 
-            /// Whether exactly one hook answers here.
+            /// Whether the point is a role, which has exactly one hook.
             pub const fn is_role(self) -> bool {
                 match self { $(Self::$variant => is_role!($($role)?)),* }
             }
@@ -238,7 +237,7 @@ impl Point {
     /// How many points there are.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The number by which the ABI knows the point.
+    /// Its number in the ABI.
     pub const fn code(self) -> u32 {
         self as u32
     }
@@ -248,8 +247,8 @@ impl Point {
         Self::ALL.get(code as usize).copied()
     }
 
-    /// Names that points have elsewhere, accepted for ours: LiBai's two of the training iteration, Orca's six of its
-    /// `Callback`, ColossalAI's for a hook that joins. `#[hook]` knows the same ones as names of methods.
+    /// Names of points in other trainers that are accepted too: two of LiBai, six of Orca, one of ColossalAI. `#[hook]` accepts them as names of
+    /// methods.
     pub const ALIASES: &'static [(&'static str, Self)] = &[
         ("before_step", Self::BeforeTrainIter),
         ("after_step", Self::AfterTrainIter),
@@ -268,7 +267,7 @@ impl Point {
         own.or_else(|| Self::ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, it)| *it))
     }
 
-    /// Whether hooks are called in reverse order, as they leave.
+    /// Whether hooks are called in reverse order.
     pub const fn is_reversed(self) -> bool {
         matches!(self, Self::OnDetach)
     }
@@ -286,26 +285,26 @@ pub enum Pace {
     Iter,
 }
 
-/// Whether a point is reached once it is known how a run ends.
+/// Whether a point is still reached after the outcome of a run is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fires {
-    /// Whatever happens.
+    /// In any case.
     Always,
-    /// As in the middle of a run: where its place in the loop is reached.
+    /// If its place in the loop is reached.
     InTurn,
-    /// Not any more.
+    /// No.
     Never,
 }
 
 impl Point {
-    /// Whether the point is still reached after it is known that the run ends like this.
+    /// Whether the point is still reached after it is known that the run ends with this outcome.
     ///
     /// | ending | iteration in progress | epoch in progress | checkpoint | `on_exception` | `after_train`, `after_run`, `on_detach` |
     /// |---|---|---|---|---|---|
-    /// | completed | done | ended | if asked for | never | always |
-    /// | stopped by a hook | done | ended if it was whole | always | never | always |
-    /// | interrupted | done | cut off | always | never | always |
-    /// | failed | cut off | cut off | never | always | always |
+    /// | completed | finished | finished | if requested | never | always |
+    /// | stopped by a hook | finished | finished if it was complete | always | never | always |
+    /// | interrupted | finished | cut short | always | never | always |
+    /// | failed | cut short | cut short | never | always | always |
     ///
     /// `after_eval` and `after_pred` follow `before_eval` and `before_pred` on every ending.
     pub const fn fires_on(self, ending: Outcome) -> Fires {
@@ -316,7 +315,7 @@ impl Point {
                 Self::BeforeSaveCheckpoint | Self::AfterSaveCheckpoint,
                 Outcome::Interrupted | Outcome::Stopped,
             ) => Fires::Always,
-            // Where the pass that they close has begun.
+            // If the pass that they close has begun.
             (Self::AfterEval | Self::AfterPred, _) => Fires::InTurn,
             (Self::OnException, _) | (_, Outcome::Failed) => Fires::Never,
             (_, Outcome::Completed | Outcome::Stopped) => Fires::InTurn,

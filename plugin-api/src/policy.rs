@@ -5,7 +5,7 @@
 pub enum OnError {
     /// The run fails.
     Abort,
-    /// The hook is switched off for the rest of the run.
+    /// The hook is not called again in this run.
     Disable,
     /// The error is logged and the hook stays enabled.
     Warn,
@@ -30,13 +30,13 @@ impl OnError {
     }
 }
 
-/// The ranks of a run that have a hook.
+/// The ranks that a hook runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnRanks {
-    /// Every one: what changes training, and what takes part in collectives.
+    /// All ranks: hooks that change training, and hooks with collectives.
     #[default]
     All,
-    /// The main one: what writes files, serves a port or prints.
+    /// Rank 0 only: hooks that write files, serve a port or print.
     Main,
 }
 

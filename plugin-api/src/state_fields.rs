@@ -1,4 +1,4 @@
-//! Fields that a checkpoint keeps without a line of code: `#[param(state)]`.
+//! Fields that are saved in checkpoints without further code: `#[param(state)]`.
 
 use crate::average::WeightAverage;
 use crate::error::Result;
@@ -8,19 +8,19 @@ use crate::value::Value;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
-/// What a field with `#[param(state)]` may be: a number, a truth value, a text, an `Option` or a `Vec` of them, an
-/// `Option<Tensor>`, a [`TensorList`], one [`WeightAverage`]. Implement it for a type of your own.
+/// A type that a field with `#[param(state)]` can have: numbers, `bool`, `String`, an `Option` or a `Vec` of these, `Option<Tensor>`,
+/// [`TensorList`], [`WeightAverage`]. Implement it for your own types.
 pub trait StateField {
-    /// Puts the value into a checkpoint, under the name of the field.
+    /// Saves the value under the name of the field.
     ///
     /// # Errors
-    /// The host did not take it.
+    /// The host cannot save it.
     fn save(&self, key: &str, state: &mut StateWriter<'_>) -> Result<()>;
 
-    /// Replaces the value by the one that was saved under this name.
+    /// Replaces the value by the saved one.
     ///
     /// # Errors
-    /// None was, or it is of another kind.
+    /// It was not saved, or has another type.
     fn load(&mut self, key: &str, state: &StateReader<'_>) -> Result<()>;
 }
 
@@ -35,7 +35,7 @@ macro_rules! plain_fields {
                 Ok(())
             }
         }
-        /// Saved where there is a value; `None` where none was.
+        /// `None` is not saved, and restored as `None`.
         impl StateField for Option<$ty> {
             fn save(&self, key: &str, state: &mut StateWriter<'_>) -> Result<()> {
                 self.as_ref().map_or(Ok(()), |value| value.save(key, state))
@@ -79,7 +79,7 @@ impl StateField for TensorList {
     }
 }
 
-/// Under names of its own, whatever the field is called: a hook has one.
+/// Saved under fixed names, so a hook can have only one.
 impl StateField for WeightAverage {
     fn save(&self, _key: &str, state: &mut StateWriter<'_>) -> Result<()> {
         WeightAverage::save(self, state)
@@ -89,7 +89,7 @@ impl StateField for WeightAverage {
     }
 }
 
-/// A struct with such fields. `#[derive(Settings)]` implements it.
+/// A struct with saved fields. `#[derive(Settings)]` implements it.
 pub trait SavedFields {
     /// Saves each of them.
     fn save(&self, state: &mut StateWriter<'_>) -> Result<()>;
@@ -97,8 +97,8 @@ pub trait SavedFields {
     fn load(&mut self, state: &StateReader<'_>) -> Result<()>;
 }
 
-/// Asks a type for its saved fields. `Fields::<T>::ANY` is the one below where `T` has some, and else that of [`NoFields`]:
-/// an inherent item goes before one of a trait.
+/// The saved fields of a type. `Fields::<T>::ANY` is the constant below if `T` has some, and otherwise that of [`NoFields`]: an inherent item
+/// takes precedence over that of a trait.
 pub struct Fields<T>(PhantomData<T>);
 
 impl<T: SavedFields> Fields<T> {
@@ -114,7 +114,7 @@ impl<T: SavedFields> Fields<T> {
     }
 }
 
-/// The answers where a type has no saved fields.
+/// For types without saved fields.
 pub trait NoFields<T> {
     /// There are none.
     const ANY: bool = false;

@@ -1,4 +1,4 @@
-//! A `tracing` subscriber that hands this library's events to the host's log.
+//! A `tracing` subscriber that forwards this library's events to the host's log.
 
 use crate::abi::{LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN};
 use std::fmt::{self, Write as _};
@@ -7,7 +7,7 @@ use tracing_core::field::{Field, Visit};
 use tracing_core::span::{Attributes, Id, Record};
 use tracing_core::{Dispatch, Event, Level, Metadata, Subscriber};
 
-/// Installs the bridge; without effect where the plugin has installed a subscriber of its own.
+/// Installs the bridge, unless the plugin has installed a subscriber of its own.
 pub(crate) fn install() {
     let _ = tracing_core::dispatcher::set_global_default(Dispatch::new(Bridge::default()));
 }

@@ -1,6 +1,6 @@
-//! A settings tree: what a config table becomes before it is a hook's own struct.
+//! A settings tree: the values of a config table.
 //!
-//! The same tree carries settings from the host, entries of `trainer.states` and the small part of a hook's saved state.
+//! It is used for settings, for values that hooks share, and for the values of saved state.
 
 mod tree;
 
@@ -14,15 +14,15 @@ use std::fmt;
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number with a fraction.
+    /// A float.
     Float(f64),
     /// A text.
     Str(String),
     /// Values in order.
     List(Vec<Value>),
-    /// Named values, in the order in which they were written.
+    /// Named values, in the order of the config.
     Table(Vec<(String, Value)>),
 }
 
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// The kind of this value, in the words of a message.
+    /// The kind of this value, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "boolean",
@@ -160,7 +160,7 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
     }
 }
 
-/// Turns a settings tree into the struct that describes it.
+/// Deserializes a settings tree.
 ///
 /// # Errors
 /// The message names the field and says what was expected.
@@ -168,7 +168,7 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ValueError> {
     T::deserialize(value)
 }
 
-/// Why a settings tree did not fit a struct.
+/// Why a settings tree could not be deserialized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueError {
     // The keys that lead to the value, such as `betas.1`; empty for the whole tree.

@@ -1,17 +1,17 @@
-//! A tensor's own memory, borrowed and typed.
+//! The memory of a tensor, borrowed and typed.
 
 use crate::abi::{DLTensor, DataType};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// An element type that a tensor's memory can be read as.
+/// A type that a tensor's elements can be read as.
 pub trait Element: Copy + sealed::Sealed {
-    /// DLPack's name for it.
+    /// The dtype of a tensor with such elements.
     const DATA_TYPE: DataType;
 }
 
 pub(crate) mod sealed {
-    /// Keeps [`super::Element`] to types whose every bit pattern is a value.
+    /// Restricts [`super::Element`] to types for which every bit pattern is valid.
     pub trait Sealed {}
 }
 
@@ -26,21 +26,21 @@ macro_rules! element {
 element!(i8: 0 8, i16: 0 16, i32: 0 32, i64: 0 64, u8: 1 8, f32: 2 32, f64: 2 64);
 
 impl DataType {
-    /// Floats of 16 bits.
+    /// 16-bit floats.
     pub const FLOAT16: Self = Self::new(2, 16);
-    /// Floats of 16 bits with the range of 32.
+    /// bfloat16: 16 bits with the range of 32-bit floats.
     pub const BFLOAT16: Self = Self::new(4, 16);
-    /// Floats of 32 bits.
+    /// 32-bit floats.
     pub const FLOAT32: Self = Self::new(2, 32);
-    /// Floats of 64 bits.
+    /// 64-bit floats.
     pub const FLOAT64: Self = Self::new(2, 64);
     /// Bytes.
     pub const UINT8: Self = Self::new(1, 8);
-    /// Integers of 32 bits.
+    /// 32-bit integers.
     pub const INT32: Self = Self::new(0, 32);
-    /// Integers of 64 bits, which class numbers and indices are.
+    /// 64-bit integers, the dtype of class indices.
     pub const INT64: Self = Self::new(0, 64);
-    /// Truth values, which comparisons give.
+    /// Booleans, the result of comparisons.
     pub const BOOL: Self = Self::new(6, 8);
 
     const fn new(code: u8, bits: u8) -> Self {
@@ -63,7 +63,7 @@ impl std::fmt::Display for DataType {
     }
 }
 
-/// A tensor's memory, to read, without a copy.
+/// The memory of a tensor on the CPU, borrowed for reading without a copy. It is valid until the current point returns.
 pub struct View<'a> {
     raw: DLTensor,
     tensor: std::marker::PhantomData<&'a Tensor>,
@@ -84,15 +84,15 @@ impl<'a> View<'a> {
         self.raw.sizes()
     }
 
-    /// The element type.
+    /// The dtype.
     pub fn data_type(&self) -> DataType {
         self.raw.dtype
     }
 
-    /// All elements in order.
+    /// All elements in row-major order, as a slice.
     ///
     /// # Errors
-    /// They are of another type, or not in order in memory (`contiguous` makes such a copy).
+    /// The dtype is another one, or the tensor is not contiguous (`contiguous()` makes a copy that is).
     pub fn elements<T: Element>(&self) -> Result<&'a [T]> {
         let (found, wanted) = (self.raw.dtype, T::DATA_TYPE);
         crate::ensure!(found == wanted, "elements are {found}, not {wanted}");

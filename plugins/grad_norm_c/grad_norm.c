@@ -1,4 +1,4 @@
-// A hook in plain C: puts the norm of all gradients together, once per optimizer step.
+// A hook in plain C: logs the norm of all gradients together, once per optimizer step.
 //
 //   cc -std=c11 -O2 -fPIC -shared -I plugin-api/include -o plugins/libgrad_norm_c.so plugins/grad_norm_c/*.c -lm
 //
@@ -89,6 +89,6 @@ static HrStatus before_optimizer_step(void *instance, const TrainerHandle *train
 
 static const HrAt POINTS[] = {{HR_POINT_BEFORE_OPTIMIZER_STEP, before_optimizer_step}};
 
-HR_HOOK(GradNormC, .doc = "Puts the norm of all gradients together, before each optimizer step.", .size = sizeof(GradNorm),
+HR_HOOK(GradNormC, .doc = "Logs the norm of all gradients together, before each optimizer step.", .size = sizeof(GradNorm),
         .writes = "events, @grad_norm", .on_error = "disable", .init = init, HR_POINTS(POINTS), HR_SETTINGS(SETTINGS));
 HR_PLUGIN("grad_norm_c", "0.1.0", HR_PLUGIN_HOOKS(&GradNormC));

@@ -292,6 +292,6 @@ fn a_report_that_was_not_written_is_not_announced() {
     fs::remove_file(bench.path("run/report.html")).unwrap();
     fs::create_dir(bench.path("run/report.html")).unwrap();
     let (ran, _) = bench.train("run", &["--resume"]);
-    ran.expect(0).says(&["no report was written: ", "report.html"]);
+    ran.expect(0).says(&["could not write the report: ", "report.html"]);
     assert!(!ran.stdout.contains("report: "), "{}", ran.stdout);
 }

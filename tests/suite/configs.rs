@@ -139,7 +139,7 @@ fn the_schema_has_the_parameters_of_the_plugins_hooks_and_metrics() {
     for part in [
         "EMAIterHook",
         "momentum",
-        "How much of the average stays at each update.",
+        "Decay of the average: the fraction of it that is kept at each update.",
         "TopK",
         "GradNormC",
     ] {

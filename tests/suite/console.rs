@@ -152,7 +152,7 @@ fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
     let screen = terminal(&bench, 160, &[], line).stdout;
     let end = "\r\u{1b}[2K\u{1b}[?25hinterrupted twice: quitting without saving\r\nexit 130> ";
     assert!(screen.ends_with(end), "{screen:?}");
-    assert!(screen.contains("interrupt again to quit at once"), "{screen:?}");
+    assert!(screen.contains("interrupt again to quit immediately"), "{screen:?}");
     assert!(screen.contains("%  epoch 1/2  iter 1/4"), "nothing was drawn before: {screen:?}");
 }
 

@@ -146,7 +146,7 @@ fn a_signal_is_forwarded_to_all_ranks_which_end_by_themselves() {
     bench.write("go", "");
     let said = bench.read("said");
     assert_eq!(wait(&mut launcher).code(), Some(130), "{said}");
-    assert!(!bench.read("said").contains("starting all ranks again"), "{said}");
+    assert!(!bench.read("said").contains("restarting all ranks"), "{said}");
     assert_eq!(left(&bench), [""; 0]);
 }
 
@@ -200,7 +200,7 @@ fn a_restart_resumes_the_run_from_its_checkpoint_by_the_same_command_line() {
     // Another run has the name.
     fs::create_dir_all(bench.path("runs/run")).unwrap();
     let ran = launch(&bench, &["-n", "1", "--restarts", "2", "--", "train", "config.toml"]);
-    ran.expect(0).says(&["rank 0 was killed by SIGKILL", "starting all ranks again (1 of 2)"]);
+    ran.expect(0).says(&["rank 0 was killed by SIGKILL", "restarting all ranks (1 of 2)"]);
     let run = RunFolder { path: bench.path("runs/run-2") };
     let record = run.record();
     assert_eq!(record["outcome"], "completed");
@@ -226,7 +226,7 @@ fn a_restart_without_a_checkpoint_starts_over() {
     let from = from.to_str().unwrap();
     let more = ["--run-dir", "more", "--resume", from, "-s", "train.max_epochs=3"];
     let args: Vec<_> = args[..7].iter().chain(&more).copied().collect();
-    launch(&bench, &args).expect(0).says(&["starting all ranks again"]);
+    launch(&bench, &args).expect(0).says(&["restarting all ranks"]);
     let record = RunFolder { path: bench.path("more") }.record();
     assert_eq!((&record["outcome"], &record["iter"]), (&"completed".into(), &6.into()));
     assert!(record["resumed_from"].as_str().unwrap().ends_with("iter_0000004"), "{record}");

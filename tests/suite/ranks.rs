@@ -209,12 +209,9 @@ fn a_rank_that_dies_is_named_with_where_it_was() {
     let bench = Bench::new(&faulty("before_train_iter", "sigkill"));
     let ([code, _], said) = ends(&bench, both(&bench, "60", &[]));
     assert_eq!(code, Some(7), "{said}");
-    for wanted in [
-        "rank 1 (",
-        "does not answer any more",
-        "iteration",
-        "this rank waited for it in iteration 2",
-    ] {
+    for wanted in
+        ["rank 1 (", "stopped responding", "iteration", "this rank waited for it in iteration 2"]
+    {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
     let record = RunFolder { path: bench.path("run") }.record();
@@ -338,7 +335,7 @@ fn eval_and_predict_refuse_to_be_one_of_several_ranks() {
             ("MASTER_ADDR", "a"),
             ("MASTER_PORT", "7"),
         ]);
-        let wanted = format!("`{}` runs in one process, and this is rank 1 of 2", args[0]);
+        let wanted = format!("`{}` runs as a single process, but this is rank 1 of 2", args[0]);
         Ran::of(&mut command).expect(2).says(&[&wanted]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::workshop::repository;
 use hookrack_plugin_api::Point;
+use hookrack_plugin_api::abi::EXTENSIONS;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -194,4 +195,18 @@ fn the_recorder_stands_at_every_point() {
         .filter(|name| !words.contains(&name.as_str()))
         .collect();
     none(&missing, "points that the recorder does not have");
+}
+
+#[test]
+fn the_abi_document_lists_every_extension() {
+    let document = read(Path::new("docs/abi.md"));
+    let missing: Vec<_> = EXTENSIONS
+        .iter()
+        .filter(|extension| {
+            let row = format!("| `{}` | host | the extension `{}`", extension.table, extension.id);
+            !document.contains(&row)
+        })
+        .map(|extension| extension.id.to_owned())
+        .collect();
+    none(&missing, "docs/abi.md has no row for");
 }

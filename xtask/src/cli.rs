@@ -11,9 +11,9 @@ Examples:
   cargo xtask test                         all tests
   cargo xtask ci                           what a pull request must pass
 
-A first `setup` downloads about 540 MB and keeps about 490 MB; an interrupted one resumes.";
+The first `setup` downloads about 540 MB and keeps about 490 MB; an interrupted download is resumed.";
 
-/// The project's own commands.
+/// Commands for developing hookrack
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 /// One command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find libtorch, or make a CPU one, and point `.libtorch` at it
+    /// Find or download a CPU libtorch and link `.libtorch` to it
     Setup(Setup),
     /// Build the host and every bundled plugin, and put the plugins' libraries into `plugins/`
     Build(Build),
@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Build, then run every test of the workspace
     Test(Test),
-    /// Get a data set that some configs need, once per machine, into `data/`
+    /// Download a data set that some configs need into `data/`
     Data(Data),
     /// Format, lints, docs, tests, licences and advisories: what a pull request must pass
     #[command(after_help = "\
@@ -44,7 +44,7 @@ Examples:
   cargo xtask ci
   .ci/run                                  the same, from any folder")]
     Ci,
-    /// Build, then kill and resume runs at random moments, and compare each with one that was left alone
+    /// Build, then kill and resume runs at random moments, and compare each with an uninterrupted one
     Soak(Soak),
     /// Build, then offer damaged copies of a plugin to the host
     Mutate(Mutate),
@@ -52,29 +52,29 @@ Examples:
     Dist(Dist),
     /// Build for release, then run the benchmarks
     Bench(Bench),
-    /// Run the Lightning versions of the example plugins, which their lines are counted beside
+    /// Run the Lightning versions of the example plugins and check their results
     Lightning(Lightning),
 }
 
 /// `cargo xtask setup`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Looked for in this order:
-  1. the folder that LIBTORCH names
-  2. the one that `.libtorch` already points at
-  3. a torch of the right version that `python3` could import
-  4. the copy made before
-Else one is made from three pinned wheels of the Python package index that pip is configured for.
+libtorch is searched for in this order:
+  1. the folder in LIBTORCH
+  2. the target of the link `.libtorch`
+  3. the torch package of `python3`, if it has the right version
+  4. the cache
+Otherwise it is assembled from three pinned wheels of the Python package index that pip is configured for.
 
-The copy lives in $HOOKRACK_CACHE, else $XDG_CACHE_HOME/hookrack, else ~/.cache/hookrack.
+The cache is $HOOKRACK_CACHE, or $XDG_CACHE_HOME/hookrack, or ~/.cache/hookrack.
 
 Examples:
   cargo xtask setup
-  cargo xtask setup --again                look again, for example after a torch was installed
+  cargo xtask setup --again                search again, for example after torch was installed
   HOOKRACK_CACHE=/big/disk cargo xtask setup
-  LIBTORCH=/opt/libtorch cargo xtask setup use a libtorch of your own, for example one for a GPU")]
+  LIBTORCH=/opt/libtorch cargo xtask setup use another libtorch, for example one for CUDA")]
 pub(crate) struct Setup {
-    /// Look for libtorch again even if `.libtorch` points at a good one
+    /// Search for libtorch again even if `.libtorch` links to a valid one
     #[arg(long)]
     pub(crate) again: bool,
 }
@@ -136,7 +136,7 @@ Examples:
   cargo xtask test --cpus --lib            the unit tests only, as `cargo xtask ci` does
   cargo xtask test --cpus ema              tests whose name contains `ema`, under every setting")]
 pub(crate) struct Test {
-    /// Run the numeric tests as other CPUs would compute them
+    /// Run the numeric tests under each CPU capability that libtorch can emulate here
     #[arg(long)]
     pub(crate) cpus: bool,
     /// Run the unit tests only
@@ -155,7 +155,7 @@ Examples:
   cargo xtask data mnist                   for configs/mnist_mlp.toml
   cargo xtask data text                    for configs/gpt_bytes.toml")]
 pub(crate) struct Data {
-    /// Which one
+    /// The data set
     pub(crate) set: DataSet,
 }
 
@@ -172,18 +172,18 @@ pub(crate) enum DataSet {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Two runs, one in 32 bits and one in fp16 with loss scaling, each with averaged weights, a schedule,
-dropout, checkpoints in the middle of epochs and TensorBoard. At the end every tensor, every state,
-metrics.json and all that is in TensorBoard's files must be those of the run that was left alone,
-bit for bit.
+dropout, checkpoints in the middle of epochs and TensorBoard. At the end all tensors and states,
+metrics.json and the TensorBoard records must be identical, bit for bit, to those of an
+uninterrupted run.
 
 Examples:
   cargo xtask soak
   cargo xtask soak --kills 50 --seed 7")]
 pub(crate) struct Soak {
-    /// How many times each run is killed
+    /// Number of kills of each run
     #[arg(long, default_value_t = 200)]
     pub(crate) kills: u64,
-    /// Another seed kills at other moments
+    /// Seed of the random moments
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -199,18 +199,18 @@ pub(crate) struct Mutate {
 /// `cargo xtask dist`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What was packed is unpacked into an empty folder and tried there with an empty environment: a new hook in
-Rust, in C and in C++ is written, built and run, and the time of each step is printed.
+The archive is then unpacked into an empty folder and tried with an empty environment: a new hook is created,
+built and run in Rust, C and C++, and the time of each step is printed.
 
 Examples:
   cargo xtask dist
   cargo xtask dist --out /tmp/release
   cargo xtask dist --only-try dist/hookrack-0.1.0-linux-x86_64.tar.gz")]
 pub(crate) struct Dist {
-    /// Where the folder and the archive go; `dist/` at the root of the workspace unless given
+    /// Output directory [default: dist/ at the root of the workspace]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Pack nothing; try an archive that was packed before
+    /// Do not build or pack; only try this archive
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub(crate) only_try: Option<PathBuf>,
 }
@@ -220,7 +220,7 @@ pub(crate) struct Dist {
 #[command(after_help = "\
 Examples:
   cargo xtask bench
-  cargo xtask bench -- --help              what the benchmarks themselves take")]
+  cargo xtask bench -- --help              options of the benchmarks")]
 pub(crate) struct Bench {
     /// Passed on to the benchmarks
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

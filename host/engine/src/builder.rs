@@ -148,7 +148,7 @@ impl EngineBuilder {
         self
     }
 
-    /// `[loss]`; left out where whoever runs the model computes the loss too.
+    /// `[loss]`; omitted if the hook that runs the model computes the loss too.
     #[must_use]
     pub fn loss(mut self, loss: Choice) -> Self {
         self.loss = Some(Recipe::Named(loss));

@@ -129,7 +129,7 @@ impl Engine {
         self.device
     }
 
-    /// What somebody who chose this precision should know about this machine.
+    /// A warning about this precision on this machine, if there is one.
     pub fn caution(&self) -> Option<String> {
         self.precision.caution(self.device)
     }
@@ -208,7 +208,7 @@ impl Engine {
     }
 
     /// Clips the gradients where the config asks for it, and gives their norm before, as a 0-dim tensor whose
-    /// value nobody has waited for. `None` when the norm is not clipped.
+    /// value has not been read. `None` if the norm is not clipped.
     pub fn clip(&mut self) -> Result<Option<Tensor>> {
         if !self.clip.is_on() {
             return Ok(None);

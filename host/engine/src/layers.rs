@@ -35,7 +35,7 @@ impl Engine {
         Ok(found.into_iter().map(|(index, _)| index).collect())
     }
 
-    /// The output of a layer in the last forward pass; `None` before one, and where nobody asked.
+    /// The output of a layer in the last forward pass; `None` before one, or if it was not requested.
     pub fn layer_output(&self, index: usize) -> Option<Tensor> {
         self.layers().get(index)?.output()
     }

@@ -43,7 +43,7 @@ impl Precision {
         })
     }
 
-    /// What somebody who chose this precision should know about the device; `None` if nothing.
+    /// A warning about this precision on the device; `None` if there is none.
     pub fn caution(self, device: Device) -> Option<String> {
         let half = self.half().filter(|_| device == Device::Cpu)?;
         if amp::cpu_is_made_for(half).unwrap_or(true) {

@@ -143,7 +143,7 @@ fn build<C: ?Sized, B: ?Sized + Built, T: Component<C, B>>(
     subject.read::<T>(&T::params(), settings)?.build(context)
 }
 
-/// Serde alone lets a name pass that nobody knows where settings are made of several structs.
+/// Serde alone accepts unknown keys if settings consist of several structs.
 fn check_names(params: &[Param], settings: &Value) -> std::result::Result<(), String> {
     let Value::Table(fields) = settings else { return Ok(()) };
     let known: Vec<_> = params.iter().flat_map(Param::keys).collect();

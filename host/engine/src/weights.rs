@@ -1,4 +1,4 @@
-//! Weights from elsewhere: names put into ours, what fits is taken, what does not is told.
+//! Weights from files: tensors are renamed, those that match are loaded, the others are reported.
 
 use std::collections::HashMap;
 use std::fmt;

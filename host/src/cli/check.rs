@@ -24,7 +24,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     super::plan::warn_of_stale_reads(&job);
     let mut parts = Parts::build(&job.config)?;
     let weights = parts.load_weights(&job.config)?;
-    // Hooks may leave files when they are attached; nobody wants to keep those.
+    // Hooks may write files when they are attached; they are not kept.
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::could_not_write(&std::env::temp_dir(), &error))?;
     let run = Some(RunDir::at(folder.path())?);

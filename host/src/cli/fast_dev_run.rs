@@ -51,11 +51,11 @@ impl FastDevRun {
     ) -> Result<(Job, Parts), Failure> {
         let mut job = source.job()?;
         if self.is_on() {
-            // A hook that runs every 100 iterations would not be tried at all.
+            // A hook that runs every 100 iterations would not run at all.
             for member in &mut job.members {
                 member.spec.when.every = Every::Always;
             }
-            // Whatever the period of validation is; without data to validate on nothing comes of it.
+            // Regardless of the validation period; ignored without validation data.
             let hook = CallbackHook::new("--fast-dev-run")
                 .level(Level::LOWEST)
                 .at(Point::AfterTrainEpoch, hookrack_plugin_api::Trainer::request_validation);

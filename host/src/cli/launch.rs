@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Train in several processes of this machine, one per rank, which share the batches
+/// Train on several processes of this machine (ranks), each with a share of every batch
 #[derive(Args)]
 #[command(
     override_usage = "hookrack launch -n <N> [OPTIONS] -- train <CONFIG> …",
@@ -24,19 +24,19 @@ are stopped, and the first failure is the exit code. Several machines: torchrun,
 docs/distributed.md")
 )]
 pub(super) struct LaunchArgs {
-    /// The number of ranks; it must divide train.batch_size
+    /// Number of ranks; must divide train.batch_size
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     ranks: u16,
 
-    /// Start all ranks again up to R times after a failure; they resume from the newest checkpoint
+    /// Restart all ranks up to R times after a failure; they resume from the newest checkpoint
     #[arg(long, value_name = "R", default_value_t = 0)]
     restarts: u32,
 
-    /// The port at which the ranks meet [default: a free one]
+    /// Port that rank 0 listens on [default: a free one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
 
-    /// Seconds that the other ranks have to end after one failed, before they are killed
+    /// Seconds that the other ranks have to exit after one has failed, before they are killed
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u32,
 
@@ -72,7 +72,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
             args.ranks
         )));
     };
-    // Once here, and not once by every rank.
+    // Once here, not on every rank.
     let job = super::train::check(&mut train)?;
     let ranks = usize::from(args.ranks);
     job.config.check_share(ranks)?;
@@ -89,13 +89,13 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
         run_dir: run.as_ref().map(|run| run.path().to_owned()),
         style: if train.json { Style::raw() } else { Style::for_terminal() },
     };
-    // Plugins and data that are checked take memory, which the ranks need.
+    // Frees the memory of the checked plugins and data, which the ranks need.
     drop(job);
     let outcome = launch.run(|failure, restart| {
         restore_terminal(&launch);
         announce(failure, restart, args.restarts);
     });
-    // Ranks that failed before they began leave nothing in it.
+    // Ranks that failed at startup leave it empty.
     let _ = run.as_ref().map(|run| std::fs::remove_dir(run.path()));
     match outcome.map_err(|error| Failure::launch(&error))? {
         Outcome::Completed => Ok(ExitCode::SUCCESS),
@@ -132,6 +132,6 @@ fn restore_terminal(launch: &Launch) {
 
 fn announce(failure: &RankFailure, restart: u32, restarts: u32) {
     crate::stdio::complain(format_args!(
-        "{failure}\nstarting all ranks again ({restart} of {restarts})"
+        "{failure}\nrestarting all ranks ({restart} of {restarts})"
     ));
 }

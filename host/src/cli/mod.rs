@@ -21,7 +21,7 @@ Exit codes:
   4    a hook failed under on_error = \"abort\"
   5    training failed: model, data or optimizer
   6    a file or standard output could not be written, or a file could not be read
-  7    another rank failed or is gone
+  7    another rank failed or stopped responding
   130  interrupted by SIGINT; 143 by SIGTERM or SIGUSR1 (train saves a checkpoint first)"
         )
     };

@@ -21,7 +21,7 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     source: ConfigSource,
 
-    /// Print what each of N ranks would do instead: shares of the data, buckets of gradients, memory; no process is started
+    /// Print the share of each of N ranks instead: samples, gradient buckets, memory; no process is started
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     ranks: Option<u32>,
 

@@ -1,4 +1,4 @@
-//! `hookrack plan --ranks`: what each of several ranks would do, found without starting one.
+//! `hookrack plan --ranks`: the share of each rank, computed without starting a process.
 
 use crate::config::{ConfigErrors, ResolvedConfig};
 use crate::engine::data::Share;
@@ -8,7 +8,7 @@ use crate::torch::dist::bucket_bytes;
 use crate::train::{Parts, iters_in_epoch, reducer_options};
 use serde_json::{Value as Json, json};
 
-/// What a run on several ranks comes to.
+/// The plan of a run on several ranks.
 pub(super) struct RankPlan {
     ranks: usize,
     batch: usize,
@@ -16,14 +16,14 @@ pub(super) struct RankPlan {
     micro_batches: usize,
     iterations: u64,
     samples: usize,
-    /// Ranks that follow each other and take the same shares.
+    /// Consecutive ranks with the same share.
     shares: Vec<RankShare>,
     /// Bytes of gradients that are reduced at once, in the order of the backward pass.
     buckets: Vec<usize>,
     memory: Memory,
 }
 
-/// What some ranks take of the data.
+/// The share of some ranks in the data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct RankShare {
     first: usize,

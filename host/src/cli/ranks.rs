@@ -1,4 +1,4 @@
-//! Commands on several ranks: `train` meets the others, rank 0 opens the run and they follow it; what runs alone is refused.
+//! Commands on several ranks: `train` connects them, and rank 0 opens the run for all; single-process commands are refused.
 
 use super::exit::Failure;
 use super::logging::LogFile;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 
-/// What rank 0 tells the others before they start.
+/// The message of rank 0 to the others before they start.
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
     /// Train in this run, from this checkpoint.
@@ -35,26 +35,26 @@ const FOLDER: &str = "ranks";
 /// The key of that note.
 const START: &str = "start";
 
-/// Refuses a command that runs in one process only: every rank would do, print and write the same.
+/// Refuses a command that runs as a single process: every rank would do, print and write the same.
 pub(super) fn check_single(command: &str) -> Result<(), Failure> {
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     if ranks.is_single() {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "`{command}` runs in one process, and this is rank {} of {} ({}): start it once, without a launcher",
+        "`{command}` runs as a single process, but this is rank {} of {} ({}): start it once, without a launcher",
         ranks.rank, ranks.world, ranks.source
     )))
 }
 
-/// Meets the other ranks, and makes sure that all are about to train the same.
+/// Connects to the other ranks and checks that all have the same config, libraries and data.
 pub(super) fn meet(ranks: &Ranks, job: &Job) -> Result<Option<Rc<World>>, Failure> {
     let Some(world) = World::meet(ranks).map_err(Failure::peer)? else { return Ok(None) };
     compare(&world, job)?;
     Ok(Some(Rc::new(world)))
 }
 
-/// Names a rank whose config, libraries or data differ from those of rank 0.
+/// Fails with the name of a rank whose config, libraries or data differ from those of rank 0.
 fn compare(world: &World, job: &Job) -> Result<(), Failure> {
     let own = serde_json::to_vec(&facts(job)).unwrap_or_default();
     let all = world.exchange(&own).map_err(Failure::peer)?;
@@ -92,7 +92,7 @@ fn facts(job: &Job) -> Json {
     }
     let config = about.config.parse::<toml::Table>().unwrap_or_default();
     for (section, value) in &config {
-        // Where its files go is rank 0's affair, and machines differ in cores and folders.
+        // Only rank 0 writes files, and machines differ in cores and folders.
         if !matches!(section.as_str(), "run" | "plugins") {
             flatten(section, value, &mut put);
         }
@@ -117,7 +117,7 @@ fn name_of(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
-/// Tells the others in which run to train.
+/// Sends the others the run to train in.
 pub(super) fn announce(
     world: &World,
     run: &RunDir,
@@ -130,18 +130,18 @@ pub(super) fn announce(
     tell(world, &Word::Train { run, checkpoint })
 }
 
-/// Tells the others that there is nothing to do.
+/// Sends the others that there is nothing to do.
 pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
     tell(world, &Word::Complete)?;
     world.finish();
     Ok(())
 }
 
-/// Tells the others that rank 0 failed before it could tell them where to train.
+/// Sends the others that rank 0 failed before training.
 pub(super) fn give_up(world: &World, failure: &Failure) {
     let told = tell(world, &Word::Failed(failure.to_string()));
     if let Err(error) = told {
-        tracing::debug!("the other ranks could not be told: {error}");
+        tracing::debug!("could not report the failure to the other ranks: {error}");
     }
     world.tell_failure(&failure.to_string());
     world.leave();

@@ -32,7 +32,7 @@ pub(super) fn run(args: &RunsArgs) -> Result<ExitCode, Failure> {
     if !args.dir.is_dir() {
         let dir = args.dir.display();
         return Err(Failure::usage(format!(
-            "no directory {dir}: give the one with the run directories, as in `hookrack runs DIR`"
+            "no directory {dir}: pass the directory that holds the runs, `hookrack runs DIR`"
         )));
     }
     let entries = std::fs::read_dir(&args.dir).map_err(RunDirError::io("read", &args.dir))?;

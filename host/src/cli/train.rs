@@ -101,7 +101,7 @@ pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failur
 
 /// Checks the config of a run that others will train.
 pub(super) fn check(args: &mut TrainArgs) -> Result<Job, Failure> {
-    // They say it.
+    // The ranks print them.
     let is_quiet = std::mem::replace(&mut args.quiet, true);
     let source = source(args);
     args.quiet = is_quiet;
@@ -159,7 +159,7 @@ fn lead(
             return Ok(tell_complete(&run, &past, args));
         }
     };
-    // A checkpoint has its own.
+    // A checkpoint has its own weights.
     let weights = if found.has_checkpoint() { None } else { parts.load_weights(&job.config)? };
     let mut start = found.open(&job.config)?;
     let run = start.run.clone();
@@ -230,7 +230,7 @@ type PutOff = Box<dyn FnOnce() -> Result<(), RunDirError>>;
 fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutOff>, RunDirError> {
     let (run, record) = (start.run.clone(), record.to_bytes());
     let write = move |run: &RunDir| {
-        // First of all files: by it the folder is known as a run's, however early the process is killed.
+        // The first file: it marks the folder as a run directory, however early the process is killed.
         run.write("run.json", &record)?;
         run.write("config.toml", config.as_bytes())
     };
@@ -239,7 +239,7 @@ fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutO
     };
     let iter = checkpoint.facts.position.iter;
     Ok(Some(Box::new(move || {
-        // Before a line of a later future is taken back: a process that is killed here is gone on with from there.
+        // Before files are truncated: a process that is killed here resumes from the same checkpoint.
         checkpoint::point_latest_at(&run.checkpoints(), iter)?;
         write(&run)
     })))
@@ -337,9 +337,9 @@ fn finish(
     }
     let written = record.write(run);
     summary::log(trainer, ending);
-    // The page is made of what was written; a run is not a failure for want of it.
+    // A missing report does not fail the run.
     let report = (!args.fast.is_on()).then(|| report::write(run.path(), None)).transpose();
-    let report = report.inspect_err(|error| tracing::warn!("no report was written: {error}"));
+    let report = report.inspect_err(|error| tracing::warn!("could not write the report: {error}"));
     if args.json {
         say!("{}", summary::json(trainer, ending));
     } else if !args.quiet {

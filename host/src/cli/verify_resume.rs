@@ -42,7 +42,7 @@ pub(super) struct VerifyResumeArgs {
 pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
     let folder = std::env::temp_dir().join(format!("hookrack-verify-{}", std::process::id()));
     let verified = verify(args, &folder);
-    // The runs are of no use to anybody; what cannot be removed is in nobody's way.
+    // The runs are temporary; failing to remove them is harmless.
     let _ = std::fs::remove_dir_all(&folder);
     verified
 }
@@ -112,7 +112,7 @@ impl Trial<'_> {
     fn look(&self, child: &mut Child) -> Result<Option<ExitStatus>, Failure> {
         let status = child.try_wait().map_err(Failure::usage)?;
         let Some(signal) = self.interrupt.received() else { return Ok(status) };
-        // What it would save is removed in a moment.
+        // Its checkpoint is not needed: the folder is removed in a moment.
         let _ = child.kill();
         let _ = child.wait();
         Err(Failure::interrupted(signal))
@@ -150,7 +150,7 @@ impl Trial<'_> {
         while self.look(&mut child)?.is_none() && !checkpoint.exists() {
             std::thread::sleep(TICK);
         }
-        // It may have come to its end already: the checkpoint is named, so that the resume begins there all the same.
+        // The run may have ended already: the checkpoint is given by name, so that the resume starts there in any case.
         let _ = child.kill();
         child.wait().map_err(Failure::usage)?;
         let mut command = self.command(&held)?;

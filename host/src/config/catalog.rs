@@ -1,4 +1,4 @@
-//! The catalogue: everything a config can name by `type =`, whoever provides it.
+//! The catalogue: everything a config can name by `type =`, built in or from plugins.
 //!
 //! The host fills it from its own registries and from the manifests of plugin libraries; checking,
 //! defaults, documentation and the schema all read the same parameter descriptions.

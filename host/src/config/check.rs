@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
         Some(Node { item, origin })
     }
 
-    /// A model beside the trained one: only the path of its weights is known here, the rest to whoever builds it.
+    /// A second model: only the path of its weights is resolved here; the rest is checked when it is built.
     fn model(&mut self, table: &Table, key: &str) -> Option<Table> {
         let mut table = table.clone();
         for field in table.entries.iter_mut().filter(|field| field.key == "weights") {
@@ -305,7 +305,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether a type leaves the form of a value, or of a part of it, to whoever reads it.
+/// Whether a value of this type, or a part of it, is only checked by the component itself.
 fn has_any(ty: &ParamType) -> bool {
     match ty {
         ParamType::Any | ParamType::Model => true,

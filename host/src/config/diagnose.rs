@@ -123,10 +123,10 @@ impl ConfigError {
             Self::NoLimit { .. } => "needs one of them".into(),
             Self::WrongType { expected, .. } => format!("expected {expected}"),
             Self::UnknownType { searched, .. } if !searched.is_empty() => {
-                "not built in, and in no library of the plugin folders".into()
+                "neither built in nor in any library of the plugin folders".into()
             }
             Self::UnknownType { kind, .. } => format!("no {} has this name", kind.noun()),
-            Self::LibraryMissing { .. } => "in no folder that was searched".into(),
+            Self::LibraryMissing { .. } => "not found in any plugin folder".into(),
             Self::PluginDirMissing { tried, .. } => format!("looked for {}", tried.join(", ")),
             _ => String::new(),
         }

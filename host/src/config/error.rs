@@ -162,7 +162,7 @@ fn cadence_fault(fault: CadenceFault) -> &'static str {
         CadenceFault::NoUnit => "it has no unit",
         CadenceFault::UnknownUnit => "its unit is neither `it` nor `ep`",
         CadenceFault::NoNumber => "it does not start with a whole number",
-        CadenceFault::Zero => "zero is never",
+        CadenceFault::Zero => "the number must be at least 1",
     }
 }
 
@@ -184,7 +184,7 @@ impl fmt::Display for Range {
 #[derive(Clone, Debug, Default)]
 pub struct ConfigErrors(Vec<ConfigError>);
 
-/// More are not collected: nobody reads them, and a hostile file could ask for millions.
+/// More are not collected: a hostile file could cause millions.
 const MOST_ERRORS: usize = 100;
 
 impl ConfigErrors {

@@ -70,7 +70,7 @@ impl Reader {
         self.load(&path, &self.shown_beside(&base.path))
     }
 
-    /// Refuses a cycle, and hierarchies that nobody would write by hand.
+    /// Refuses cycles, and unreasonably deep or large hierarchies.
     fn may_be_read(&self, path: &Path, at: &Origin) -> Result<(), ConfigError> {
         let at = at.clone();
         if let Some(start) = self.chain.iter().position(|(open, _)| *open == path) {

@@ -71,7 +71,7 @@ impl Folders {
 /// The folders that a checked `plugins.dirs` names.
 ///
 /// A relative folder is looked for beside the config that names it, then in the current directory:
-/// configs in a folder of their own share the `plugins/` of the project. The folder that nobody named
+/// configs in a folder of their own share the `plugins/` of the project. The default folder
 /// need not exist.
 pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<Folder> {
     let mut found = Vec::new();

@@ -26,7 +26,7 @@ pub(super) enum DocumentKind {
     Override(usize),
 }
 
-/// The place a value was written at, or the fact that nobody wrote it.
+/// The location of a value in a config, or that it is a default.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// Written by the user, at these bytes of this document.

@@ -68,13 +68,13 @@ fn reference(definition: &str) -> Value {
 
 fn base_schema() -> Value {
     json!({
-        "description": "files that this one is laid over, relative to it; later ones win",
+        "description": "configs that this one extends, relative to it; later ones take precedence",
         "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
     })
 }
 
 fn delete_schema() -> Value {
-    json!({ "type": "boolean", "description": "true drops this table of the base config" })
+    json!({ "type": "boolean", "description": "true discards this table of the base configs" })
 }
 
 /// A fixed section.

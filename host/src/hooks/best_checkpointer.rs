@@ -11,7 +11,7 @@ pub(super) struct BestCheckpointer {
     /// The scalar to monitor: `val/Accuracy`.
     #[param(monitor)]
     val_metric: String,
-    /// Whether lower or higher values are better; `auto` asks the metric.
+    /// Whether lower or higher values are better; `auto` uses the direction of the metric.
     #[param(default)]
     mode: MonitorMode,
     /// How many of the best checkpoints to keep.

@@ -42,7 +42,7 @@ pub(super) struct CheckPointHook {
     /// Also save when this scalar is the best so far, such as `val/Accuracy`, and keep the best.
     #[param(default, monitor)]
     save_best: String,
-    /// Whether lower or higher values are better; `auto` asks the metric.
+    /// Whether lower or higher values are better; `auto` uses the direction of the metric.
     #[param(default)]
     mode: MonitorMode,
     /// How many of the best checkpoints to keep.

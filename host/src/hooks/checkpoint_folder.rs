@@ -1,18 +1,16 @@
-//! Checkpoints in a folder of the user's choice: the run directory's own is a link to it, so that whoever looks there finds them.
+//! Checkpoints in a configured folder: `checkpoints` of the run directory is a link to it, so that a resume finds them.
 
-use super::lasting_folder;
 use hookrack_plugin_api::prelude::*;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::{Path, absolute};
 
 /// Makes `checkpoints` of a run directory a link to `folder`, which is created if missing. A relative one is
 /// relative to where the program was started.
 pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
-    let failed =
-        |error: std::io::Error| Error::new(format!("checkpoint_dir = \"{folder}\": {error}"));
-    lasting_folder::create(Path::new(folder)).map_err(failed)?;
+    let failed = |error: io::Error| Error::new(format!("checkpoint_dir = \"{folder}\": {error}"));
+    create(Path::new(folder)).map_err(failed)?;
     let (link, folder) = (run_dir.join("checkpoints"), absolute(folder).map_err(failed)?);
     match fs::read_link(&link) {
         Ok(now) if now == folder => return Ok(()),
@@ -29,7 +27,30 @@ pub(super) fn lead(run_dir: &Path, folder: &str) -> Result<()> {
             _ => {}
         },
     }
-    symlink(&folder, &link).and_then(|()| lasting_folder::sync(Some(run_dir))).map_err(failed)
+    symlink(&folder, &link).and_then(|()| sync(Some(run_dir))).map_err(failed)
+}
+
+/// Creates a folder and its missing parents, each synced to disk before a checkpoint counts on it.
+fn create(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Ok(()) => sync(folder.parent()),
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => {
+                create(parent)?;
+                create(folder)
+            }
+            _ => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// Syncs the entries of a folder.
+fn sync(folder: Option<&Path>) -> io::Result<()> {
+    let Some(folder) = folder else { return Ok(()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(super) struct EarlyStoppingHook {
     /// The scalar to monitor: `val/loss`, `val/Accuracy`, any other.
     #[param(default = "val/loss", monitor)]
     monitor: String,
-    /// Whether lower or higher values are better; `auto` asks the metric.
+    /// Whether lower or higher values are better; `auto` uses the direction of the metric.
     #[param(default, alias = "rule")]
     mode: MonitorMode,
     /// Checks without improvement after which training stops.

@@ -98,7 +98,7 @@ fn asked_about(names: &[String]) -> Vec<usize> {
     (0..names.len()).filter(|index| names[*index].contains(QUESTION)).collect()
 }
 
-/// The norm of all gradients together, as a tensor: nobody waits for its value.
+/// The total norm of all gradients, as a tensor: its value is not read, so nothing waits for the device.
 fn norm(t: &Trainer, grads: &TensorList, norm_type: f64) -> Result<Tensor> {
     let each = t.call(&NORMS, &[Arg::list(grads), Arg::from(norm_type)])?.tensors()?;
     let each = t.call(&STACK, &[Arg::list(&each)])?.tensor()?;

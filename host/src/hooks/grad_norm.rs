@@ -2,11 +2,11 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/grad_norm`, the total gradient norm before clipping, and optionally the norm of each parameter's
+/// Logs `train/grad_norm`, the total gradient norm before clipping, and optionally the norm of each parameter's
 /// gradient. Each reading synchronizes with the device.
 #[derive(Settings)]
 pub(super) struct GradNormHook {
-    /// Also put `hook/<name>/<parameter>` for each parameter; these norms are after clipping.
+    /// Also log `hook/<name>/<parameter>` for each parameter; these norms are after clipping.
     #[param(default)]
     per_param: bool,
     #[param(skip)]

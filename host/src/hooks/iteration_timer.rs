@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Puts `train/time` and `train/data_time` after each iteration and `train/epoch_time` after each epoch; logs the
+/// Logs `train/time` and `train/data_time` after each iteration and `train/epoch_time` after each epoch; logs the
 /// average speed at the end of the run.
 #[derive(Settings)]
 pub(super) struct IterationTimerHook {

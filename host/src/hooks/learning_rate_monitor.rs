@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/lr`, the learning rate of each optimizer step.
+/// Logs `train/lr`, the learning rate of each optimizer step.
 #[derive(Settings)]
 pub(super) struct LearningRateMonitor {
     #[param(skip)]

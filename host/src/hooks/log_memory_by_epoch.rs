@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 use std::fs;
 
-/// Logs the current and peak memory of the process after each epoch and evaluation, and puts both as scalars.
+/// Logs the current and peak memory of the process after each epoch and evaluation, as a message and as scalars.
 #[derive(Settings)]
 pub(super) struct LogMemoryByEpochHook {
     /// Epochs between log lines.

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or
+/// Logs `train/loss` after every iteration, its mean over the epoch as `train/loss_epoch`, and `val/loss` or
 /// `test/loss` after a pass: the loss over all samples, independent of the batch size.
 #[derive(Settings)]
 pub(super) struct LossHook {

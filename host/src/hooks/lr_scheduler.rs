@@ -1,8 +1,8 @@
-//! `LRSchedulerHook`: steps the configured learning rate schedule and puts the rate.
+//! `LRSchedulerHook`: steps the configured learning rate schedule and logs the rate.
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts `train/lr`, the learning rate of the optimizer step, and steps the configured schedule.
+/// Logs `train/lr`, the learning rate of the optimizer step, and steps the configured schedule.
 #[derive(Settings)]
 pub(super) struct LrSchedulerHook {
     /// Step the schedule by epoch, not by iteration. Default: as `[lr_scheduler]` says.

@@ -17,7 +17,6 @@ mod gradient_accumulation_scheduler;
 mod gradual_unfreezing;
 mod iteration_timer;
 mod json_logger;
-mod lasting_folder;
 mod learning_rate_monitor;
 mod load_checkpoint;
 mod log_memory_by_epoch;

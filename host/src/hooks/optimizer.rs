@@ -1,9 +1,9 @@
-//! `OptimizerHook`: clips the gradients, puts their norm and steps the optimizer.
+//! `OptimizerHook`: clips the gradients, logs their norm and steps the optimizer.
 
 use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
 
-/// Clips the total gradient norm, puts it as `train/grad_norm` from before clipping, and steps the optimizer.
+/// Clips the total gradient norm, logs `train/grad_norm`, the norm before clipping, and steps the optimizer.
 #[derive(Settings)]
 pub(super) struct OptimizerHook {
     /// Maximum gradient norm. Default: no clipping.

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Writes scalars every few iterations and at the end, and at no other time: what an evaluation puts in between is
+/// Writes scalars every few iterations and at the end, and at no other time: what an evaluation logs in between is
 /// written with the next iteration due.
 #[derive(Settings)]
 pub(super) struct PeriodicWriter {

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Puts `throughput`, samples per second: of each training iteration, and of each evaluation as a whole.
+/// Logs `throughput`, samples per second: of each training iteration, and of each evaluation as a whole.
 #[derive(Settings)]
 pub(super) struct ThroughputHook {
     /// Training iterations to skip after each start or resume, which include one-off work.
@@ -11,7 +11,7 @@ pub(super) struct ThroughputHook {
     ignored_steps: u64,
     #[param(skip)]
     done: u64,
-    /// Floating point operations per iteration, in 10¹²; if set, `tflops` is put too.
+    /// Floating point operations per iteration, in 10¹²; if set, `tflops` is logged too.
     #[param(default, min = 0)]
     tflop_per_step: f64,
     /// Count the samples of this process only; otherwise those of all processes. The same with one process.

@@ -2,14 +2,14 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts a histogram of each parameter, and optionally of its gradient, every few epochs, for writers that show
+/// Logs a histogram of each parameter, and optionally of its gradient, every few epochs, for writers that show
 /// histograms.
 #[derive(Settings)]
 pub(super) struct WeightHistogramHook {
     /// Number of bins.
     #[param(default = 64, min = 1)]
     bins: usize,
-    /// Also put the gradients of the epoch's last iteration.
+    /// Also log the gradients of the epoch's last iteration.
     #[param(default = true)]
     grads: bool,
     #[param(skip)]

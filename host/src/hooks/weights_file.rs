@@ -1,13 +1,12 @@
-//! The weights alone, as a file of the run directory: what a checkpoint is to those who only want the model.
+//! The model alone, as a file in the run directory.
 
-use super::lasting_folder;
 use hookrack_plugin_api::prelude::*;
 
-/// Writes parameters and buffers under their names to `weights/<name>.safetensors`; nothing where the run leaves nothing.
+/// Writes parameters and buffers under their names to `weights/<name>.safetensors`; nothing if the run has no directory.
 pub(super) fn save(t: &mut Trainer, name: &str) -> Result<()> {
-    let Some(folder) = t.run_dir().map(|run| run.join("weights")) else { return Ok(()) };
-    lasting_folder::create(&folder)
-        .map_err(|error| Error::new(format!("cannot create {}: {error}", folder.display())))?;
+    if t.run_dir().is_none() {
+        return Ok(());
+    }
     let mut names = t.param_names()?;
     names.extend(t.buffer_names()?);
     let mut all = TensorList::default();

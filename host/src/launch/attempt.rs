@@ -20,11 +20,11 @@ const INTERRUPTED: [u8; 2] = [130, 143];
 pub(super) struct Attempt<'a> {
     launch: &'a Launch,
     processes: Vec<RankProcess>,
-    /// When those that still run are killed.
+    /// When the ranks that are still running are killed.
     deadline: Option<Instant>,
-    /// Whether they were.
+    /// Whether they were killed.
     has_killed: bool,
-    /// How many signals asked to end.
+    /// The number of signals received that ask the run to end.
     signals: usize,
     failure: Option<RankFailure>,
     interrupted: Option<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Attempt<'a> {
 pub(super) enum End {
     Completed,
     Interrupted(u8),
-    /// The rank that failed first; a launch that got a signal does not restart.
+    /// The rank that failed first, and whether a restart may follow: none does after a signal to the launcher.
     Failed {
         failure: RankFailure,
         is_final: bool,
@@ -61,7 +61,7 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    /// Waits until all have ended.
+    /// Waits until all ranks have ended.
     pub(super) fn watch(mut self, events: &Receiver<Event>) -> End {
         while self.processes.iter().any(RankProcess::is_running) {
             match self.next(events) {
@@ -101,7 +101,7 @@ impl<'a> Attempt<'a> {
         if self.is_interruption(status) {
             self.interrupted.get_or_insert(exit_code(status));
             if self.signals == 0 {
-                // It was interrupted by itself, and has saved.
+                // A signal to the rank itself: it has saved a checkpoint.
                 self.signal(Signal::TERM);
             }
             return;
@@ -115,7 +115,7 @@ impl<'a> Attempt<'a> {
         RankFailure { rank, status, last_lines: self.processes[rank].tail.lines() }
     }
 
-    /// The cause may take longer to end than those who noticed it. One that was told to end, or killed here, does not count.
+    /// Whether a rank may be the cause of the failure. The cause may end later than the ranks that noticed it; one that was asked to end, or killed here, is not it.
     fn replace_consequence(&mut self, rank: usize, status: ExitStatus) {
         let is_consequence = |code| code == self.launch.consequence;
         let is_known = self.failure.as_ref().is_some_and(|it| !is_consequence(it.exit_code()));
@@ -125,12 +125,12 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Whether a rank ended as it was asked to: it says so by its exit code, or had no handler yet for the signal that was forwarded.
+    /// Whether a rank ended because it was asked to: by its exit code, or killed by the forwarded signal before it had a handler.
     fn is_interruption(&self, status: ExitStatus) -> bool {
         INTERRUPTED.contains(&exit_code(status)) && (self.signals > 0 || status.code().is_some())
     }
 
-    /// Forwards a signal to all ranks. A second request to end ends them at once.
+    /// Forwards a signal to all ranks. A second request to end kills them.
     fn forward(&mut self, signal: i32) {
         if signal == SIGUSR1 {
             self.signal(Signal::USR1);
@@ -140,12 +140,12 @@ impl<'a> Attempt<'a> {
         if self.signals > 1 {
             let code = if signal == SIGINT { 130 } else { 143 };
             self.interrupted.get_or_insert(code);
-            // A second SIGINT has a rank restore the terminal and quit.
+            // On a second SIGINT a rank restores the terminal and exits.
             self.signal(Signal::INT);
             self.deadline = Some(Instant::now() + LAST_MOMENT);
             return;
         }
-        // A closed terminal must not lose what was trained.
+        // A closed terminal must not cost the work since the last checkpoint.
         self.signal(if signal == SIGINT { Signal::INT } else { Signal::TERM });
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-/// The rank that failed first. The others end because of it.
+/// The rank that failed first; the other ranks ended as a consequence.
 #[derive(Clone, Debug)]
 pub struct RankFailure {
     /// The rank.
@@ -37,7 +37,7 @@ impl fmt::Display for RankFailure {
                 let name = signal_name(signal).unwrap_or("a signal");
                 write!(f, "rank {rank} was killed by {name}")?;
                 if signal == signal_hook::consts::SIGKILL {
-                    f.write_str(", perhaps because memory was out")?;
+                    f.write_str(", possibly by the kernel because it ran out of memory")?;
                 }
             }
             None => write!(f, "rank {rank} failed with exit code {}", self.exit_code())?,

@@ -1,4 +1,4 @@
-//! Starts the ranks of a run as processes of this machine, passes on what they print, and ends all when one fails.
+//! Starts the ranks of a run as processes on this machine, relays their output, and ends all of them when one fails.
 
 mod attempt;
 mod failure;
@@ -30,19 +30,19 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// The number of ranks.
     pub ranks: usize,
-    /// How often to start all of them again after a failure.
+    /// Maximum number of restarts after a failure.
     pub restarts: u32,
     /// Exit codes after which a restart would fail in the same way.
     pub permanent: &'static [u8],
-    /// The exit code of a rank that ends because another one failed: it is not the cause.
+    /// The exit code of a rank that ended because another one failed.
     pub consequence: u8,
-    /// The port at which they meet; a free one if `None`, another one for each restart.
+    /// The port of rank 0's store; if `None`, a free one, chosen anew for each restart.
     pub port: Option<u16>,
-    /// How long the others have to end after one failed, before they are killed.
+    /// How long the other ranks have to exit after one has failed, before they are killed.
     pub grace: Duration,
     /// The run directory of all ranks and restarts, if it is chosen here.
     pub run_dir: Option<PathBuf>,
-    /// How to pass on what they print.
+    /// How their output is relayed.
     pub style: Style,
 }
 
@@ -53,7 +53,7 @@ pub enum Outcome {
     Completed,
     /// The ranks ended after a signal, with this exit code.
     Interrupted(u8),
-    /// A rank failed, before all others that did.
+    /// A rank failed; the first one, if several did.
     Failed(RankFailure),
 }
 
@@ -66,11 +66,11 @@ enum Event {
 }
 
 impl Launch {
-    /// Runs all ranks to their end; calls `again` before each restart, with the failure and the number of the restart. Call it from a thread that lives
-    /// as long as the process: the ranks end when it does.
+    /// Runs all ranks until they end; calls `again` before each restart, with the failure and the number of the restart. Call it from a thread that lives
+    /// as long as the process: the ranks are killed when it ends.
     ///
     /// # Errors
-    /// A process, a thread or a port is not to be had.
+    /// A process or a thread cannot be started, or no port is free.
     pub fn run(&self, mut again: impl FnMut(&RankFailure, u32)) -> io::Result<Outcome> {
         let (sender, events) = mpsc::channel();
         let signals = listen(&sender)?;
@@ -118,7 +118,7 @@ fn listen(sender: &Sender<Event>) -> io::Result<signal_hook::iterator::Handle> {
     Ok(handle)
 }
 
-/// A port that nobody listens at. It is free again when this returns: rank 0 will bind it a moment later.
+/// A port that is not in use. It is not reserved: rank 0 binds it a moment later.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

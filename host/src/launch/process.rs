@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// The process of a rank. Killed when dropped, with what it started.
+/// The process of a rank. Dropping it kills the process and everything it started.
 pub(super) struct RankProcess {
     child: Child,
     pid: Pid,
@@ -31,7 +31,7 @@ pub(super) struct Place {
 }
 
 impl RankProcess {
-    /// Starts a rank in a process group of its own: a Ctrl-C of the terminal reaches the launcher alone, which forwards it.
+    /// Starts a rank in its own process group, so that Ctrl-C in the terminal reaches only the launcher, which forwards it.
     pub(super) fn start(launch: &Launch, place: Place, events: &Sender<Event>) -> io::Result<Self> {
         let mut command = command(launch, place);
         let inherits = launch.style.inherits(place.rank);
@@ -54,7 +54,7 @@ impl RankProcess {
         Ok(process)
     }
 
-    /// Sends an event when it has ended, and leaves it to the receiver to reap it: until then its id is its own.
+    /// Sends an event when the process has ended. The receiver reaps it; until then its id cannot be reused.
     fn announce_end(&self, rank: usize, events: Sender<Event>) -> io::Result<()> {
         let pid = self.pid;
         let wait = move || {
@@ -69,7 +69,7 @@ impl RankProcess {
         self.status.is_none()
     }
 
-    /// Sends a signal, if it is running. A stopped process is continued: it would not get it otherwise.
+    /// Sends a signal if it is running. A stopped process is continued, as it would not receive it otherwise.
     pub(super) fn signal(&self, signal: Signal) {
         if self.is_running() {
             let _ = kill_process(self.pid, signal);
@@ -84,7 +84,7 @@ impl RankProcess {
         }
     }
 
-    /// How it ended, once it has; what it left running is killed, and what it printed passed on.
+    /// Its exit status, once it has ended; processes that it left running are killed, and its output is relayed to the end.
     pub(super) fn reap(&mut self) -> io::Result<ExitStatus> {
         self.kill();
         let status = self.child.wait()?;

@@ -1,4 +1,4 @@
-//! Passes on what the ranks print, line by line, with the rank before each line.
+//! Relays the output of the ranks line by line, prefixed with the rank.
 
 use crate::stdio;
 use std::collections::VecDeque;
@@ -12,18 +12,18 @@ use std::time::Duration;
 /// Lines kept of a rank's standard error, to be shown if it fails first.
 const KEPT: usize = 12;
 
-/// The longest line that is passed on in one piece.
+/// The longest line that is relayed in one piece.
 const LONGEST: u64 = 64 * 1024;
 
-/// How long to wait for the rest of a rank's output while nothing comes: a process that it left behind in another session may hold the pipe.
+/// How long to wait for more output of a rank that has ended: a process that it left behind in another session may hold the pipe open.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How to pass on what the ranks print.
+/// How the output of the ranks is relayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// Which streams of this process rank 0 writes to by itself: on a terminal it redraws its progress line.
     pub inherits: Streams,
-    /// Whether lines are passed on as they are, without the rank: they are for a program.
+    /// Whether lines are relayed unchanged, without the rank, because a program reads them.
     pub is_raw: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Streams {
 }
 
 impl Style {
-    /// For whoever sits at the terminal, if there is one: rank 0 has it for itself, and the lines of other ranks come between.
+    /// For a person: on a terminal rank 0 writes to it directly, and the lines of the other ranks are inserted.
     pub fn for_terminal() -> Self {
         let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         Self { inherits: Streams { stdout, stderr }, is_raw: false }
@@ -53,13 +53,13 @@ impl Style {
         if rank == 0 { self.inherits } else { Streams::default() }
     }
 
-    /// What comes before a line of a rank's standard output, and of its standard error.
+    /// The prefix of a line of a rank's standard output and standard error.
     pub(super) fn prefixes(self, rank: usize) -> (String, String) {
         if self.is_raw {
             return Default::default();
         }
         let Streams { stdout, stderr } = self.inherits;
-        // The progress line of rank 0 is where this one goes; it is drawn again below.
+        // Replaces the progress line of rank 0, which is redrawn below.
         let clear = |is_there| if is_there { "\r\x1b[2K" } else { "" };
         (format!("{}[{rank}] ", clear(stdout)), format!("{}[{rank}] ", clear(stdout && stderr)))
     }
@@ -83,7 +83,7 @@ impl Tail {
     }
 }
 
-/// A thread that passes on one stream of a rank.
+/// A thread that relays one stream of a rank.
 pub(super) struct Relay {
     done: Receiver<()>,
     is_printing: Arc<AtomicBool>,
@@ -131,9 +131,9 @@ impl Relay {
         Ok(Self { done, is_printing })
     }
 
-    /// Waits until everything is passed on.
+    /// Waits until everything has been relayed.
     pub(super) fn finish(self) {
-        // A reader that pauses, such as a pager, gets everything.
+        // A reader that pauses, such as a pager, still gets everything.
         while self.done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
             && self.is_printing.load(Ordering::Relaxed)
         {}

@@ -95,7 +95,10 @@ fn a_rank_that_was_killed_is_told_by_its_signal() {
         "if [ $RANK = 1 ]; then kill -KILL $$; fi; for i in $(seq 6000); do sleep 0.01; done";
     let failure = failure(&launch(folder.path(), 2, script));
     assert_eq!((failure.rank, failure.exit_code()), (1, 137));
-    assert_eq!(failure.to_string(), "rank 1 was killed by SIGKILL, perhaps because memory was out");
+    assert_eq!(
+        failure.to_string(),
+        "rank 1 was killed by SIGKILL, possibly by the kernel because it ran out of memory"
+    );
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! A rank does not outlive its launcher, even if that one is killed.
+//! Ends a rank together with its launcher, even if the launcher is killed.
 
 use crate::ranks::LAUNCH_VARIABLE;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, test_kill_process};
 
-/// Has the system kill this process when its launcher ends. For a rank to call first of all; does nothing in any other process. Returns false if the
-/// launcher is gone already.
+/// Asks the kernel to kill this process when its launcher ends. A rank calls it first; it does nothing in any other process. Returns false if the
+/// launcher has already ended.
 pub fn tether() -> bool {
     let launcher = std::env::var(LAUNCH_VARIABLE).ok().and_then(|pid| pid.parse().ok());
     let Some(launcher) = launcher.and_then(Pid::from_raw) else { return true };
@@ -12,8 +12,8 @@ pub fn tether() -> bool {
         // A program that a rank started inherits the variable, and has another parent.
         return test_kill_process(launcher).is_ok();
     }
-    // Without it a rank ends when its peers do, later.
+    // If this fails, a rank still ends when its peers do, only later.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    // It may have ended before that call.
+    // The launcher may have ended before that call.
     getppid() == Some(launcher)
 }

@@ -1,7 +1,6 @@
 //! `Accuracy`: the share of samples whose largest output is at the label.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{Classified, IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 
@@ -32,18 +31,9 @@ fn hits(batch: Classified<'_>, threshold: f64) -> Result<(f64, f64)> {
 impl Metric for Accuracy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let (ignored, threshold) = (self.ignore_index, self.threshold);
-        let (hits, samples) = classified(t, ignored, |batch| hits(batch, threshold))?;
-        self.mean.add(hits, samples);
+        self.mean.add(classified(t, ignored, |batch| hits(batch, threshold))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

@@ -1,7 +1,6 @@
 //! `BinaryCrossEntropy`: how surprising the labels are, each output on its own.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
@@ -29,21 +28,9 @@ fn of_probability(p: f64, y: f64) -> f64 {
 impl Metric for BinaryCrossEntropy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let entropy = if self.logits { of_logit } else { of_probability };
-        let (sum, count) = paired(t, |batch| {
-            let sum = batch.iter().map(|(x, y)| entropy(x, y)).sum::<f64>();
-            Ok((sum, batch.count()))
-        })?;
-        self.mean.add(sum, count);
+        self.mean.add(paired(t, |batch| Ok(batch.total(entropy)))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

@@ -1,8 +1,7 @@
 //! `BitsPerToken`: how many bits the model needs for a token.
 
 use super::categorical_cross_entropy::entropy;
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 use std::f64::consts::LN_2;
@@ -17,21 +16,16 @@ pub(super) struct BitsPerToken {
     mean: Mean,
 }
 
+fn bits(nats: f64) -> f64 {
+    nats / LN_2
+}
+
 #[metric(better = "lower", unit = "bit", aliases = "BitsPerByte")]
 impl Metric for BitsPerToken {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, self.ignore_index, entropy)?;
-        self.mean.add(sum, count);
+        self.mean.add(classified(t, self.ignore_index, entropy)?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value() / LN_2
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last().map(|nats| nats / LN_2)
-    }
-
-    gathered!(mean);
+    mean_value!(mean, bits);
 }

@@ -1,7 +1,6 @@
 //! `CategoricalCrossEntropy`: how surprising the classes are, given logits.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{Classified, IGNORED, classified};
 use super::softmax::log_probability;
 use hookrack_plugin_api::prelude::*;
@@ -31,18 +30,9 @@ pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
 #[metric(better = "lower", aliases = "SparseCategoricalCrossEntropy")]
 impl Metric for CategoricalCrossEntropy {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, self.ignore_index, entropy)?;
-        self.mean.add(sum, count);
+        self.mean.add(classified(t, self.ignore_index, entropy)?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

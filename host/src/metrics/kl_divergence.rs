@@ -1,7 +1,6 @@
 //! `KLDivergence`: how far the output's distribution is from the one wanted.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{Paired, paired};
 use super::softmax::log_probabilities;
 use hookrack_plugin_api::prelude::*;
@@ -37,19 +36,9 @@ fn divergence(batch: Paired<'_>, logits: bool) -> f64 {
 #[metric(better = "lower")]
 impl Metric for KlDivergence {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) =
-            paired(t, |batch| Ok((divergence(batch, self.logits), batch.samples())))?;
-        self.mean.add(sum, count);
+        self.mean.add(paired(t, |batch| Ok((divergence(batch, self.logits), batch.samples())))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

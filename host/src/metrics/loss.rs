@@ -1,7 +1,6 @@
 //! `Loss`: the loss of all samples of a pass.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use hookrack_plugin_api::prelude::*;
 
 /// Loss over all samples of a pass, independent of the batch size; ignored labels and class weights count as in the
@@ -18,17 +17,9 @@ impl Metric for Loss {
         let weight = t.loss_weight()?;
         // A batch in which no label counts has no loss.
         let sum = if weight > 0.0 { t.loss()?.item()? * weight } else { 0.0 };
-        self.mean.add(sum, weight);
+        self.mean.add((sum, weight));
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

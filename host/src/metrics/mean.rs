@@ -1,4 +1,4 @@
-//! A sum and a count: what a mean over a pass is gathered in.
+//! A mean over a pass, accumulated as a sum and a count.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -15,8 +15,8 @@ fn share(sum: f64, count: f64) -> f64 {
 }
 
 impl Mean {
-    /// Adds a batch: the sum over its `count` values.
-    pub(super) fn add(&mut self, sum: f64, count: f64) {
+    /// Adds a batch: the sum of its values, and their number.
+    pub(super) fn add(&mut self, (sum, count): (f64, f64)) {
         self.sum += sum;
         self.count += count;
         self.last = Some(share(sum, count));
@@ -44,6 +44,26 @@ impl Mean {
     }
 }
 
+/// The methods of a `Metric` whose value is a mean, in the field named, or a function of it: all but `update`.
+macro_rules! mean_value {
+    ($field:ident) => {
+        mean_value!($field, std::convert::identity);
+    };
+    ($field:ident, $of:expr) => {
+        fn compute(&self) -> f64 {
+            $of(self.$field.value())
+        }
+
+        fn step_value(&self) -> Option<f64> {
+            self.$field.last().map($of)
+        }
+
+        crate::metrics::gathered::gathered!($field);
+    };
+}
+
+pub(super) use mean_value;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,12 +72,12 @@ mod tests {
     fn a_mean_weighs_batches_by_their_size_and_has_no_value_without_one() {
         let mut mean = Mean::default();
         assert!(mean.value().is_nan() && mean.last().is_none());
-        mean.add(0.0, 0.0);
+        mean.add((0.0, 0.0));
         assert!(mean.value().is_nan());
-        mean.add(6.0, 3.0);
-        mean.add(4.0, 1.0);
+        mean.add((6.0, 3.0));
+        mean.add((4.0, 1.0));
         assert_eq!((mean.value(), mean.last()), (2.5, Some(4.0)));
-        mean.add(f64::NAN, 1.0);
+        mean.add((f64::NAN, 1.0));
         assert!(mean.value().is_nan());
     }
 }

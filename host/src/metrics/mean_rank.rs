@@ -1,7 +1,6 @@
 //! `MeanRank`: at which place the right class stands on average.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
@@ -19,19 +18,9 @@ pub(super) struct MeanRank {
 #[metric(better = "lower")]
 impl Metric for MeanRank {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) =
-            classified(t, self.ignore_index, |batch| over_ranks(batch, |rank| rank))?;
-        self.mean.add(sum, count);
+        self.mean.add(classified(t, self.ignore_index, |batch| over_ranks(batch, |rank| rank))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

@@ -1,7 +1,6 @@
 //! `MeanReciprocalRank`: how near to the top the right class stands.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
@@ -19,19 +18,10 @@ pub(super) struct MeanReciprocalRank {
 #[metric(better = "higher")]
 impl Metric for MeanReciprocalRank {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) =
-            classified(t, self.ignore_index, |batch| over_ranks(batch, |rank| 1.0 / rank))?;
-        self.mean.add(sum, count);
+        self.mean
+            .add(classified(t, self.ignore_index, |batch| over_ranks(batch, |rank| 1.0 / rank))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

@@ -10,11 +10,11 @@ mod bits_per_token;
 mod bleu;
 mod categorical_cross_entropy;
 mod class_counts;
+mod class_score;
 mod confusion_matrix;
 mod curve;
 #[cfg(test)]
 mod curve_parity;
-mod f1;
 mod gathered;
 mod kept_scores;
 mod kl_divergence;
@@ -29,11 +29,9 @@ mod numbers;
 mod pearson;
 mod perplexity;
 mod poisson;
-mod precision;
 mod precision_recall_curve;
 mod r2;
 mod rank;
-mod recall;
 mod recall_at;
 mod recall_at_k;
 mod rmse;
@@ -62,7 +60,7 @@ pub static METRICS: &[MetricBase] = &[
     metric_table!(bleu::Bleu as "BLEU"),
     metric_table!(categorical_cross_entropy::CategoricalCrossEntropy as "CategoricalCrossEntropy"),
     metric_table!(confusion_matrix::ConfusionMatrix as "ConfusionMatrix"),
-    metric_table!(f1::F1 as "F1"),
+    metric_table!(class_score::F1 as "F1"),
     metric_table!(kl_divergence::KlDivergence as "KLDivergence"),
     metric_table!(loss::Loss as "Loss"),
     metric_table!(mae::Mae as "MAE"),
@@ -72,10 +70,10 @@ pub static METRICS: &[MetricBase] = &[
     metric_table!(pearson::Pearson as "Pearson"),
     metric_table!(perplexity::Perplexity as "Perplexity"),
     metric_table!(poisson::Poisson as "Poisson"),
-    metric_table!(precision::Precision as "Precision"),
+    metric_table!(class_score::Precision as "Precision"),
     metric_table!(precision_recall_curve::PrecisionRecallCurve as "PrecisionRecallCurve"),
     metric_table!(r2::R2 as "R2"),
-    metric_table!(recall::Recall as "Recall"),
+    metric_table!(class_score::Recall as "Recall"),
     metric_table!(recall_at::RecallAt1 as "RecallAt1"),
     metric_table!(recall_at::RecallAt5 as "RecallAt5"),
     metric_table!(recall_at::RecallAt10 as "RecallAt10"),

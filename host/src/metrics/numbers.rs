@@ -162,10 +162,10 @@ impl<'a> Paired<'a> {
         self.outputs.iter().zip(self.labels).map(|(x, y)| (f64::from(*x), f64::from(*y)))
     }
 
-    /// How many numbers there are.
+    /// The sum of a function of each output and label, and how many there are.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer numbers than 2^53")]
-    pub(super) fn count(&self) -> f64 {
-        self.outputs.len() as f64
+    pub(super) fn total(&self, value: impl Fn(f64, f64) -> f64) -> (f64, f64) {
+        (self.iter().map(|(x, y)| value(x, y)).sum(), self.outputs.len() as f64)
     }
 
     /// How many samples there are.

@@ -1,8 +1,7 @@
 //! `Perplexity`: among how many equally likely classes the model hesitates.
 
 use super::categorical_cross_entropy::entropy;
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};
 use hookrack_plugin_api::prelude::*;
 
@@ -19,18 +18,9 @@ pub(super) struct Perplexity {
 #[metric(better = "lower")]
 impl Metric for Perplexity {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = classified(t, self.ignore_index, entropy)?;
-        self.mean.add(sum, count);
+        self.mean.add(classified(t, self.ignore_index, entropy)?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value().exp()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last().map(f64::exp)
-    }
-
-    gathered!(mean);
+    mean_value!(mean, f64::exp);
 }

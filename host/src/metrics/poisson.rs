@@ -1,7 +1,6 @@
 //! `Poisson`: how surprising counts are, given their expected number.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
@@ -27,21 +26,9 @@ fn of_log(x: f64, y: f64) -> f64 {
 impl Metric for Poisson {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
         let surprise = if self.log_input { of_log } else { of_count };
-        let (sum, count) = paired(t, |batch| {
-            let sum = batch.iter().map(|(x, y)| surprise(x, y)).sum::<f64>();
-            Ok((sum, batch.count()))
-        })?;
-        self.mean.add(sum, count);
+        self.mean.add(paired(t, |batch| Ok(batch.total(surprise)))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

@@ -1,7 +1,6 @@
 //! `RecallAt1`, `RecallAt5` and `RecallAt10`: `RecallAtK` with its k in the name, as iMIX has them.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
@@ -25,21 +24,11 @@ macro_rules! recall_at {
         impl Metric for $name {
             fn update(&mut self, t: &mut Trainer) -> Result<()> {
                 let is_hit = |rank: f64| f64::from(u8::from(rank <= $k));
-                let (sum, count) =
-                    classified(t, self.ignore_index, |batch| over_ranks(batch, is_hit))?;
-                self.mean.add(sum, count);
+                self.mean.add(classified(t, self.ignore_index, |batch| over_ranks(batch, is_hit))?);
                 Ok(())
             }
 
-            fn compute(&self) -> f64 {
-                self.mean.value()
-            }
-
-            fn step_value(&self) -> Option<f64> {
-                self.mean.last()
-            }
-
-            gathered!(mean);
+            mean_value!(mean);
         }
     };
 }

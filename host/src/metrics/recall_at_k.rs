@@ -1,7 +1,6 @@
 //! `RecallAtK`: how often the right class is among the first k.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};
 use super::rank::over_ranks;
 use hookrack_plugin_api::prelude::*;
@@ -24,18 +23,9 @@ impl Metric for RecallAtK {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer classes than 2^53")]
         let k = self.k as f64;
         let is_hit = |rank: f64| f64::from(u8::from(rank <= k));
-        let (sum, count) = classified(t, self.ignore_index, |batch| over_ranks(batch, is_hit))?;
-        self.mean.add(sum, count);
+        self.mean.add(classified(t, self.ignore_index, |batch| over_ranks(batch, is_hit))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last()
-    }
-
-    gathered!(mean);
+    mean_value!(mean);
 }

@@ -1,7 +1,6 @@
 //! `Rmse`: the root of the mean of squared differences.
 
-use super::gathered::gathered;
-use super::mean::Mean;
+use super::mean::{Mean, mean_value};
 use super::numbers::paired;
 use hookrack_plugin_api::prelude::*;
 
@@ -15,21 +14,9 @@ pub(super) struct Rmse {
 #[metric(better = "lower")]
 impl Metric for Rmse {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let (sum, count) = paired(t, |batch| {
-            let sum = batch.iter().map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
-            Ok((sum, batch.count()))
-        })?;
-        self.mean.add(sum, count);
+        self.mean.add(paired(t, |batch| Ok(batch.total(|x, y| (x - y) * (x - y))))?);
         Ok(())
     }
 
-    fn compute(&self) -> f64 {
-        self.mean.value().sqrt()
-    }
-
-    fn step_value(&self) -> Option<f64> {
-        self.mean.last().map(f64::sqrt)
-    }
-
-    gathered!(mean);
+    mean_value!(mean, f64::sqrt);
 }

@@ -42,7 +42,7 @@ pub enum RanksError {
         limit: usize,
     },
     /// A list of SLURM cannot be read.
-    #[error("{variable} = `{value}` is not a list of SLURM: {why}")]
+    #[error("{variable} = `{value}` is not a valid SLURM list: {why}")]
     List {
         /// The variable.
         variable: &'static str,

@@ -1,23 +1,23 @@
-//! Where the ranks meet, if the launcher does not say: a host and a port that each rank finds by itself.
+//! Address and port of rank 0's store if the launcher does not set them: each rank derives the same ones.
 
 use super::variables::Variables;
 use super::{RanksError, Source, node_list};
 use std::net::Ipv4Addr;
 
-/// The port without a job to derive it from: torchrun's.
+/// The port if there is no job id to derive one from: torchrun's default.
 pub(super) const DEFAULT_PORT: u16 = 29500;
 
-/// The ranks of a launcher that tells no address.
+/// The ranks of a launcher that sets no address.
 pub(super) struct Meeting<'a> {
     pub(super) source: Source,
     pub(super) world: usize,
     pub(super) local_world: usize,
-    /// What the ranks of this job have in common and those of others do not.
+    /// A job id: the same on all ranks of this job, and different from that of other jobs.
     pub(super) job: Option<&'a str>,
 }
 
 impl Meeting<'_> {
-    /// The address of rank 0: the one that is set, this machine, or the first one of SLURM's list.
+    /// The address of rank 0: `MASTER_ADDR`, this machine, or the first host of SLURM's list.
     pub(super) fn address(&self, variables: &Variables<'_>) -> Result<String, RanksError> {
         if let Some(address) = variables.text("MASTER_ADDR") {
             return Ok(address);
@@ -34,14 +34,14 @@ impl Meeting<'_> {
         node_list::first(&list).map_err(|why| RanksError::List { variable, value: list, why })
     }
 
-    /// The port: the one that is set, or one derived from the job, so that two jobs of a machine have two.
+    /// `MASTER_PORT`, or a port derived from the job id, so that two jobs on one machine have different ones.
     pub(super) fn port(&self, variables: &Variables<'_>) -> Result<u16, RanksError> {
         let port = variables.number("MASTER_PORT")?;
         Ok(port.unwrap_or_else(|| self.job.map_or(DEFAULT_PORT, derived)))
     }
 }
 
-/// A port below those that the system gives to clients.
+/// A port below the range of ephemeral ports.
 fn derived(job: &str) -> u16 {
     // FNV-1a: the same on every machine and in every build.
     let hash = job.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -1,7 +1,7 @@
 //! The place of this process among the ranks of a run, from the environment that its launcher set.
 //!
-//! A launcher that starts another one (`torchrun` in a SLURM job, `mpirun` in an allocation) leaves the variables of both. The inner one counts:
-//! torchrun and `hookrack launch`, then Open MPI, then SLURM's `srun` or PMI, whichever started the process itself.
+//! If launchers are nested (`torchrun` in a SLURM job, `mpirun` in an allocation), the variables of both are set. The innermost one is used:
+//! torchrun and `hookrack launch` first, then Open MPI, then SLURM's `srun` or PMI.
 
 mod error;
 mod meeting;
@@ -25,7 +25,7 @@ use variables::Variables;
 /// The variable with the number of seconds that a rank waits for the others.
 pub const TIMEOUT_VARIABLE: &str = "HOOKRACK_TIMEOUT";
 
-/// What this process was told about its place.
+/// The place of this process, as its launcher set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranks {
     /// The rank of this process, from 0.
@@ -38,26 +38,26 @@ pub struct Ranks {
     pub local_world: usize,
     /// The machine of rank 0.
     pub address: String,
-    /// The port at which the ranks meet.
+    /// The port of the store through which the ranks find each other.
     pub port: u16,
-    /// How often the launcher has started the ranks again.
+    /// The number of restarts so far.
     pub restart: u32,
-    /// How often the launcher would start them again; 0 if it does not say.
+    /// Maximum number of restarts; 0 if the launcher does not say.
     pub max_restarts: u32,
-    /// Whether the launcher runs the store at `address` and `port`: then no rank is its server.
+    /// Whether the launcher serves the store at `address` and `port`; otherwise rank 0 does.
     pub agent_store: bool,
     /// The run directory that `hookrack launch` chose: the same for all ranks and restarts.
     pub run_dir: Option<PathBuf>,
     /// How long to wait for other ranks, if `HOOKRACK_TIMEOUT` (in seconds) is set.
     pub timeout: Option<Duration>,
-    /// Who told.
+    /// Which launcher set the variables.
     pub source: Source,
 }
 
-/// Who started the ranks.
+/// The launcher that started the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody: one process.
+    /// None: a single process.
     Single,
     /// `hookrack launch`.
     Launch,
@@ -88,7 +88,7 @@ impl fmt::Display for Source {
 }
 
 impl Ranks {
-    /// One process, started by nobody.
+    /// A single process, without a launcher.
     pub fn single() -> Self {
         Self {
             rank: 0,

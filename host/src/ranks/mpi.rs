@@ -1,4 +1,4 @@
-//! The variables of MPI's launchers. They give no address: see [`Meeting`].
+//! The variables of MPI's launchers. They set no address: see [`Meeting`].
 
 use super::meeting::Meeting;
 use super::variables::Variables;
@@ -20,8 +20,8 @@ pub(super) fn read_open_mpi(variables: &Variables<'_>) -> Result<Option<Ranks>, 
     place(variables, Source::OpenMpi, of, local, job.as_ref().map(|(_, job)| &**job)).map(Some)
 }
 
-/// MPICH's, Intel's and Cray's launchers, by PMI. `tasks` is the world size that SLURM tells, which sets PMI's variables too: they count only
-/// if theirs is another, because an `mpiexec` in an allocation starts one helper per machine with `srun`, and the ranks from there.
+/// The launchers of MPICH, Intel MPI and Cray, by PMI. `tasks` is SLURM's world size. SLURM sets PMI's variables too, so they are used only if
+/// their world size differs: an `mpiexec` in an allocation starts one helper per machine with `srun`, and the ranks from there.
 pub(super) fn read_pmi(
     variables: &Variables<'_>,
     tasks: Option<usize>,

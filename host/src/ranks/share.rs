@@ -1,4 +1,4 @@
-//! What a rank takes of a batch: `train.batch_size` is the batch of all ranks together.
+//! The share of a rank in a batch: `train.batch_size` is the batch size over all ranks.
 
 /// A batch that cannot be divided among the ranks.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,10 +30,10 @@ impl ShareError {
     }
 }
 
-/// Makes sure that ranks can take equal shares of batches of `batch` rows.
+/// Checks that the ranks can divide batches of `batch` rows into equal shares.
 ///
 /// # Errors
-/// The ranks do not divide the batch, so that some would take more of it than others.
+/// The number of ranks does not divide the batch size.
 pub fn check_share(batch: usize, ranks: usize) -> Result<(), ShareError> {
     if batch > 0 && ranks > 0 && batch.is_multiple_of(ranks) {
         return Ok(());

@@ -4,7 +4,7 @@ use super::meeting::Meeting;
 use super::variables::Variables;
 use super::{Ranks, RanksError, Source, node_list};
 
-/// Steps from here on are no `srun`: the batch script, the shell of `salloc`, and what SLURM runs for itself.
+/// Step ids from here on are not `srun` steps: the batch script, the shell of `salloc`, and SLURM's internal steps.
 const FIRST_SPECIAL_STEP: u32 = 0xffff_fff0;
 
 /// The place of a task; `None` for a batch script or an interactive shell, which is one process.
@@ -12,7 +12,7 @@ pub(super) fn read(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksErro
     let step = variables.first_number(&["SLURM_STEP_ID", "SLURM_STEPID"])?;
     let Some(step) = step.filter(|&step: &u32| step < FIRST_SPECIAL_STEP) else { return Ok(None) };
     let Some(rank) = variables.number("SLURM_PROCID")? else { return Ok(None) };
-    // Those of the job are another number where a step has a part of it.
+    // A step may use only a part of the job's tasks.
     let tasks = ["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"];
     let world = variables.first_number(&tasks)?;
     let world = world.ok_or_else(|| variables.missing(tasks[0], "SLURM_PROCID"))?;
@@ -35,7 +35,7 @@ pub(super) fn read(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksErro
     }))
 }
 
-/// How often the job was queued again.
+/// How often the job was requeued.
 pub(super) fn restarts(variables: &Variables<'_>) -> Result<u32, RanksError> {
     Ok(variables.number("SLURM_RESTART_COUNT")?.unwrap_or(0))
 }

@@ -210,10 +210,10 @@ fn half_set_or_contradictory_variables_are_named_with_their_values() {
     }
     assert_eq!(
         error(&format!("{SLURM} SLURM_STEP_NODELIST=cn[012-014")),
-        "SLURM_STEP_NODELIST = `cn[012-014` is not a list of SLURM: a `[` is not closed"
+        "SLURM_STEP_NODELIST = `cn[012-014` is not a valid SLURM list: a `[` is not closed"
     );
     assert_eq!(
         error(&format!("{SLURM} SLURM_NODEID=4")),
-        "SLURM_STEP_TASKS_PER_NODE = `2(x3),1` is not a list of SLURM: it has no entry for this node (SLURM_NODEID)"
+        "SLURM_STEP_TASKS_PER_NODE = `2(x3),1` is not a valid SLURM list: it has no entry for this node (SLURM_NODEID)"
     );
 }

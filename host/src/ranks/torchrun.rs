@@ -22,7 +22,7 @@ pub(super) fn read(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksErro
         port => port.unwrap_or(DEFAULT_PORT),
     };
     let local = variables.pair("LOCAL_RANK", "LOCAL_WORLD_SIZE")?;
-    // Launchers that do not say have one rank per machine, unless all are on this one.
+    // Without the local variables, assume one rank per machine, unless the address is this machine.
     let (local_rank, local_world) =
         local.unwrap_or(if is_this_machine(&address) { (rank, world) } else { (0, 1) });
     let is_launch = variables.is_set(LAUNCH_VARIABLE);

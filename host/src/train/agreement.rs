@@ -1,5 +1,5 @@
-//! What the ranks of a run agree on at its boundaries: whether to stop, save or validate, and which signal came. No rank then waits for
-//! one that has left.
+//! What the ranks agree on at the boundaries of the loop: whether to stop, save or validate, and which signal arrived, so that no rank waits
+//! for one that has left.
 
 use super::error::TrainError;
 use super::fit::{Result, Trainer};
@@ -28,7 +28,7 @@ impl Trainer {
         if self.context.world.get().is_some() { self.agreed } else { self.interrupt.received() }
     }
 
-    /// Makes the requests and signals of any rank those of all.
+    /// Combines the requests and signals of all ranks: one on any rank applies to all.
     pub(super) fn agree(&mut self) -> Result<()> {
         let Some(world) = self.world() else { return Ok(()) };
         self.heed_limits();
@@ -48,7 +48,7 @@ impl Trainer {
         if busy == 0 { self.complete_part(&world) } else { Ok(()) }
     }
 
-    /// Makes a signal that came to any rank one of all.
+    /// Combines the signals of all ranks.
     pub(super) fn agree_on_signals(&mut self) -> Result<()> {
         let Some(world) = self.world() else { return Ok(()) };
         let agreed = world.agree([self.interrupt.received().map_or(0, Signal::code)]);
@@ -91,13 +91,13 @@ impl Trainer {
         self.locate(result.map_err(EngineError::from))
     }
 
-    /// Finds out whether another rank is to blame for an error, and tells the others of one that is this rank's own. This rank
-    /// leaves them: whoever waits for it fails now, not at the timeout.
+    /// Determines whether an error was caused by another rank, and reports it to the others if it was not. This rank then leaves: a rank that waits for
+    /// it fails immediately, not at the timeout.
     pub(super) fn blame(&mut self, error: TrainError) -> TrainError {
         let Some(world) = self.world() else { return error };
         let of_torch = match &error {
             TrainError::Step { why: EngineError::Torch(why), .. } => Some(why.clone()),
-            // A role passes on what the engine said.
+            // A role returns the error of the engine.
             TrainError::Hook(error) if error.point.is_role() => {
                 Some(TorchError::new(&error.message))
             }

@@ -34,7 +34,7 @@ impl Trainer {
         let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
         let outcome = begun.and_then(|()| body(self));
         let outcome = self.note_failure(outcome);
-        // Decided here: a signal that comes while hooks say good-bye changes nothing any more.
+        // Decided here: a signal that arrives during the closing points has no effect.
         let ending = self.ending_without_failure();
         let outcome = self.close(P::AfterRun, outcome);
         let outcome = self.close(P::OnDetach, outcome);
@@ -62,7 +62,7 @@ impl Trainer {
         }
     }
 
-    /// Fires `on_exception`; only for the first failure. Where another rank caused it, the error that is returned names it.
+    /// Fires `on_exception`, for the first failure only. If another rank caused it, the returned error names that rank.
     pub(super) fn note_failure(&mut self, outcome: Result<()>) -> Result<()> {
         let Err(error) = outcome else {
             let outcome = self.ending_without_failure().outcome();
@@ -87,12 +87,12 @@ impl Trainer {
         if let Err(later) = self.rack.fire_isolated(P::OnException) {
             tracing::error!("while handling the failure: {later}");
         }
-        // What was in the middle of an iteration stays with it.
+        // The state of an iteration in progress is discarded with it.
         self.batch = None;
         self.parts = PartResults::default();
     }
 
-    /// Calls every hook of a closing point, whatever fails. The first error of the run is never masked.
+    /// Calls every hook of a closing point, even if one fails. The first error of the run is never masked.
     pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
         first_failure(outcome, self.rack.fire_isolated(point))
     }
@@ -102,8 +102,8 @@ impl Trainer {
         self.signal().is_some() || self.context.requests.borrow().stopped().is_some()
     }
 
-    /// Whether the epoch in progress ends here, without its closing points: a signal does not wait for them, a hook's
-    /// request only for an epoch that is whole.
+    /// Whether the current epoch ends here, without its closing points: always after a signal, and after a hook's request unless the epoch
+    /// is complete.
     pub(super) fn is_cut_short(&self) -> bool {
         let progress = self.context.progress.get();
         let is_whole = progress.inner_iter >= progress.inner_len;

@@ -33,7 +33,7 @@ use thiserror::Error;
 /// Why a job could not start.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// The config asks for something that this host cannot do.
+    /// The config requires something that this host cannot do.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
 }
@@ -153,8 +153,8 @@ impl Trainer {
     }
 }
 
-/// Finds out before any training whether the model's output is one that the loss can take, and whether what the learning
-/// rate watches will be there.
+/// Checks before training that the loss accepts the model's output, and that the scalar monitored by the learning rate schedule will be
+/// logged.
 fn rehearse(
     config: &ResolvedConfig,
     engine: &Engine,
@@ -249,7 +249,7 @@ pub(super) fn refused<'a>(
             EngineError::TooLarge { key, .. } => key,
             _ => "",
         };
-        // A key that nobody wrote has no line of its own.
+        // A default has no line in the config.
         let place = format!("{section}.{key}");
         let is_written = !key.is_empty() && !matches!(config.origin_of(&place), Origin::Default);
         let place = if is_written { place.as_str() } else { section };

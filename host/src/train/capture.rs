@@ -1,4 +1,4 @@
-//! Gathers everything that a checkpoint keeps, from all parts of the run.
+//! Collects everything that is saved in a checkpoint.
 
 use super::fit::{Result, Trainer};
 use crate::dispatch::Attached;
@@ -30,7 +30,7 @@ impl Trainer {
         })
     }
 
-    /// The states of the random numbers of all ranks, in their order. All of them call it.
+    /// The states of the random number generators of all ranks, in order. A collective: every rank calls it.
     pub(super) fn random_states(&self) -> Result<Vec<RngState>> {
         let device = self.context.engine.borrow().device();
         let own = self.locate(rng::state(device).map_err(EngineError::from))?;
@@ -67,11 +67,11 @@ impl Trainer {
         })
     }
 
-    /// The states of all hooks and metrics. One that cannot save its state is dealt with by its error policy, and is among
-    /// `without` then.
+    /// The states of all hooks and metrics. If one cannot save its state, its error policy applies, and it is listed in
+    /// `without`.
     fn hook_states(&mut self, without: &mut Vec<String>) -> Result<BTreeMap<String, SavedState>> {
         let mut states = Vec::new();
-        // What was switched off is not called again, not even for its state: it may have panicked.
+        // A disabled hook is not called again, not even for its state: it may have panicked.
         for attached in self.rack.hooks_mut().iter_mut().filter(|attached| !attached.disabled) {
             let name = attached.spec.name.clone();
             match gather(&self.context, |writer| attached.instance.save_state(writer)) {
@@ -88,8 +88,8 @@ impl Trainer {
     }
 }
 
-/// Applies the hook's error policy to a state that it could not save: under `abort` there is no checkpoint, else
-/// there is one without that state.
+/// Applies the error policy of a hook that could not save its state: under `abort` no checkpoint is written, otherwise
+/// it is written without that state.
 fn state_not_saved(attached: &mut Attached, failure: StateFailure) -> Result<()> {
     let policy = attached.spec.on_error;
     attached.disabled = failure.panicked || policy == OnError::Disable;

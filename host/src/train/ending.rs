@@ -29,7 +29,7 @@ impl Ending {
         }
     }
 
-    /// Its name, and the reason where there is one.
+    /// Its name, and the reason if there is one.
     pub fn describe(&self) -> (&'static str, String) {
         match self {
             Self::Completed => ("completed", String::new()),

@@ -14,14 +14,14 @@ pub enum TrainError {
     /// A step of the loop failed: the model, the data, the optimizer.
     #[error("epoch {epoch}, iteration {iter}: {why}")]
     Step {
-        /// The epoch in progress.
+        /// The current epoch.
         epoch: u64,
-        /// The iteration in progress.
+        /// The current iteration.
         iter: u64,
         /// What went wrong.
         why: EngineError,
     },
-    /// Another rank failed, or does not answer.
+    /// Another rank failed or stopped responding.
     #[error("{0}")]
     Rank(String),
     /// The run's files could not be written.

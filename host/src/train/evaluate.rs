@@ -1,4 +1,4 @@
-//! A pass over data without learning: validation, test, prediction.
+//! Passes over data without training: validation, test, prediction.
 
 use super::ending::Ending;
 use super::fit::{Result, Trainer};
@@ -6,71 +6,12 @@ use super::loaders::Split;
 use crate::engine::generate::{Drawing, generate};
 use crate::events::Series;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
-use hookrack_plugin_api::{Phase, Point as P};
+use hookrack_plugin_api::{EvalPass, Phase, Point};
 use tch::Tensor;
 
-/// The points of a pass, in the order in which they are reached.
-#[derive(Clone, Copy, Debug)]
-pub struct EvalPass {
-    enter: &'static [P],
-    begin: &'static [P],
-    before_iter: &'static [P],
-    forward: P,
-    after_iter: &'static [P],
-    end: &'static [P],
-    // Follows the first of `begin` however the pass ends: what a hook lends there, it takes back here.
-    close: P,
-    leave: &'static [P],
-}
-
-const VAL: EvalPass = EvalPass {
-    enter: &[P::BeforeVal],
-    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
-    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeValIter],
-    forward: P::OnValForward,
-    after_iter: &[P::AfterForward, P::AfterValIter, P::AfterEvalIter, P::AfterIter],
-    end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch],
-    close: P::AfterEval,
-    leave: &[P::AfterVal],
-};
-
-const TEST: EvalPass = EvalPass {
-    enter: &[P::BeforeTest],
-    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
-    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeTestIter],
-    forward: P::OnValForward,
-    after_iter: &[P::AfterForward, P::AfterTestIter, P::AfterEvalIter, P::AfterIter],
-    end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch],
-    close: P::AfterEval,
-    leave: &[P::AfterTest],
-};
-
-const PRED: EvalPass = EvalPass {
-    enter: &[],
-    begin: &[P::BeforePred, P::BeforeEpoch, P::BeforePredEpoch],
-    before_iter: &[P::BeforeIter, P::BeforePredIter],
-    forward: P::OnPredForward,
-    after_iter: &[P::AfterForward, P::AfterPredIter, P::AfterIter],
-    end: &[P::AfterPredEpoch, P::AfterEpoch],
-    close: P::AfterPred,
-    leave: &[],
-};
-
-impl EvalPass {
-    /// The pass of a phase; `None` for training, which is the loop's own.
-    pub fn of(phase: Phase) -> Option<Self> {
-        match phase {
-            Phase::Train => None,
-            Phase::Val => Some(VAL),
-            Phase::Test => Some(TEST),
-            Phase::Pred => Some(PRED),
-        }
-    }
-}
-
 impl Trainer {
-    /// Runs the test points over the test data and over every named test set. What was measured on a named one are
-    /// scalars `test/NAME/METRIC`, beside those of the set without a name.
+    /// Runs the test points over the test data and over every named test set, whose results are the scalars
+    /// `test/NAME/METRIC`.
     pub fn test(&mut self) -> (Ending, Vec<(String, f64)>) {
         let mut values = Vec::new();
         let ending = self.run(|t| t.test_sets(&mut values));
@@ -93,13 +34,13 @@ impl Trainer {
                 self.context.put(key, value);
                 values.push((name, value));
             }
-            // They were on the line of their own pass already, under their short names.
+            // The line of their own pass has shown them, under their short names.
             self.context.events.borrow_mut().mark_scalars_written();
         }
         Ok(())
     }
 
-    /// One pass over the test data, and every scalar of a pass that was put in it: metrics, the loss, what hooks have.
+    /// One pass over the test data; returns every scalar of a pass that was logged in it: metrics, the loss, those of hooks.
     fn test_set(&mut self, split: Split) -> Result<Vec<(String, f64)>> {
         let counts =
             |t: &Self| t.context.events.borrow().all().map(Series::count).collect::<Vec<_>>();
@@ -115,13 +56,13 @@ impl Trainer {
             .collect())
     }
 
-    /// Runs the pred points over the data to predict; the outputs are in order.
+    /// Runs the pred points over the data to predict; returns the outputs in order.
     pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
         let ending = self.run(|t| t.pass(Split::Pred).map(drop));
         (ending, std::mem::take(&mut self.predictions))
     }
 
-    /// One pass over a split; false when a signal cut it short.
+    /// One pass over a split; false if a signal interrupted it.
     pub(super) fn pass(&mut self, split: Split) -> Result<bool> {
         let phase = split.phase();
         let Some(points) = EvalPass::of(phase) else { return Ok(true) };
@@ -140,8 +81,8 @@ impl Trainer {
         })
     }
 
-    /// Continues a row of tokens, between the points of a prediction without a batch: a hook that swaps in averaged weights
-    /// in for one does so here too.
+    /// Continues a row of tokens, between the points of a prediction without a batch, so that hooks that swap in averaged weights
+    /// do so here too.
     pub fn generate(
         &mut self,
         prompt: &[i64],
@@ -151,12 +92,12 @@ impl Trainer {
         let mut tokens = Vec::new();
         let ending = self.run(|t| {
             t.aside(Phase::Pred, 0, |t| {
-                let outcome = t.fire_each(PRED.begin).and_then(|()| {
+                let outcome = t.fire_each(EvalPass::PRED.begin).and_then(|()| {
                     let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
                     tokens = t.locate(made)?;
-                    t.fire_each(PRED.end)
+                    t.fire_each(EvalPass::PRED.end)
                 });
-                t.close(PRED.close, outcome)
+                t.close(EvalPass::PRED.close, outcome)
             })
         });
         (ending, tokens)
@@ -225,7 +166,7 @@ impl Trainer {
         Ok(Some(rows))
     }
 
-    fn fire_each(&mut self, points: &[P]) -> Result<()> {
+    fn fire_each(&mut self, points: &[Point]) -> Result<()> {
         points.iter().try_for_each(|point| self.fire(*point))
     }
 }

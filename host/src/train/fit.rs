@@ -24,21 +24,21 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// What every step of the loop gives.
+/// The result of every step of the loop.
 pub(super) type Result<T> = std::result::Result<T, TrainError>;
 
-/// Runs training, evaluation and prediction, and calls hooks at every point on the way.
+/// Runs training, evaluation and prediction, and calls the hooks at every point.
 pub struct Trainer {
     pub(super) context: Rc<Context>,
     pub(super) rack: Rack,
     pub(super) loaders: Loaders,
     pub(super) run: Option<RunDir>,
     pub(super) interrupt: Interrupt,
-    // The signal that all ranks have agreed on.
+    // The signal that all ranks agreed on.
     pub(super) agreed: Option<Signal>,
     pub(super) group: u64,
     pub(super) batch: Option<Batch>,
-    // The rows of the iteration, over all ranks.
+    // The rows of the iteration on all ranks.
     pub(super) rows: i64,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) parts: PartResults,
@@ -47,18 +47,18 @@ pub struct Trainer {
     pub(super) provenance: Provenance,
     pub(super) resume: Option<Resume>,
     pub(super) rng: Option<RngState>,
-    // What is put off until every hook has started.
+    // Deferred until every hook has started.
     pub(super) when_started: Option<WhenStarted>,
-    // What hooks hold, for who compares two runs.
+    // The recorded state of hooks, for `verify-resume`.
     pub(super) watch: Option<Watch>,
-    // How much of the epoch in progress is done, and how many of its batches were drawn.
+    // Which parts of the current epoch are done, and how many of its batches were drawn.
     pub(super) stage: Stage,
     pub(super) drawn: u64,
     pub(super) background: Background,
     pub(super) saved_at: Option<u64>,
     pub(super) keeps_checkpoints: bool,
     pub(super) limits: Limits,
-    // What hooks cost on all ranks, once the run has ended.
+    // The cost of hooks on all ranks, once the run has ended.
     pub(super) rank_costs: Option<BTreeMap<String, Json>>,
     pub(super) began: Instant,
 }
@@ -76,7 +76,7 @@ impl Trainer {
         let outcome = self.note_failure(outcome);
         let outcome = outcome.and_then(|()| self.save_when_cut_short());
         let outcome = self.finish_saving(outcome);
-        // Saving may fail too, and a failure is told before `after_train`.
+        // Saving may fail too, and hooks must know of a failure before `after_train`.
         let outcome = self.note_failure(outcome);
         self.close(P::AfterTrain, outcome)
     }
@@ -134,7 +134,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Goes to the next epoch, or on in the one that a checkpoint was taken in; false when the last one is done.
+    /// Moves to the next epoch, or continues the one in which a checkpoint was taken; false after the last one.
     fn begin_epoch(&mut self) -> bool {
         let progress = self.context.progress.get();
         let is_open = self.stage != Stage::Done;
@@ -147,7 +147,7 @@ impl Trainer {
             (progress.epoch + 1, 0, 0)
         };
         let inner_len = self.epoch_len(inner_iter, drawn);
-        // The data's epochs begin at 0, people's at 1.
+        // Epochs of the data count from 0.
         self.loaders.train.begin(epoch.saturating_sub(1), drawn);
         self.context.advance(|p| {
             (p.phase, p.epoch) = (Phase::Train, epoch);
@@ -166,14 +166,14 @@ impl Trainer {
         inner_iter + left.div_ceil(self.group)
     }
 
-    /// Enters a stage of the epoch; false where the epoch of a resumed run had entered it before.
+    /// Enters a stage of the epoch; false if a resumed run had entered it before.
     fn enter(&mut self, stage: Stage) -> bool {
         let is_new = self.stage < stage;
         self.stage = self.stage.max(stage);
         is_new
     }
 
-    /// Fetches the rows of the next iteration and cuts them into micro-batches; false at the end of the epoch or of training.
+    /// Fetches the rows of the next iteration and splits them into micro-batches; false at the end of the epoch or of training.
     fn fetch(&mut self) -> Result<bool> {
         if self.context.world.get().is_none() {
             self.heed_limits();
@@ -222,7 +222,7 @@ impl Trainer {
         self.context.advance(|p| p.iter_time = seconds);
     }
 
-    /// What hooks cost so far.
+    /// The cost of hooks so far.
     pub fn costs(&self) -> Vec<HookCost> {
         self.rack.costs()
     }
@@ -240,7 +240,7 @@ impl Trainer {
         points.into_iter().try_for_each(|point| self.fire(point))
     }
 
-    /// Calls the one hook of a role, with gradients being recorded where they are wanted.
+    /// Calls the hook of a role, with gradient recording on if the phase and the role need it.
     pub(super) fn role(&mut self, point: P) -> Result<()> {
         let _mode = GradMode::set(self.context.records_gradients(point));
         self.fire(point)

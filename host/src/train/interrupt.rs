@@ -13,8 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The message on the terminal meanwhile.
-const FIRST: &str =
-    "interrupted: stopping after the current step; interrupt again to quit at once without saving";
+const FIRST: &str = "interrupted: stopping after the current step; interrupt again to quit immediately without saving";
 
 /// A signal that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +46,7 @@ impl Signal {
         }
     }
 
-    /// A number for it, as ranks tell each other; none is 0.
+    /// Its number in messages between ranks; 0 for none.
     pub(super) fn code(self) -> i64 {
         match self {
             Self::User => 1,
@@ -70,18 +69,18 @@ impl Signal {
     }
 }
 
-/// Whether a signal came.
+/// Whether a signal arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     received: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// Listens from now on. The first SIGINT, SIGTERM or SIGUSR1 is noted; a second SIGINT ends the process at once,
-    /// after `tidy` has put the terminal in order.
+    /// Installs the handlers. The first SIGINT, SIGTERM or SIGUSR1 is recorded; a second SIGINT ends the process immediately,
+    /// after `tidy` has restored the terminal.
     ///
     /// # Errors
-    /// The system has no handler or thread for it.
+    /// A handler or thread cannot be installed.
     pub fn listen(tidy: fn()) -> io::Result<Self> {
         let interrupt = Self::default();
         for signal in Signal::ALL {
@@ -91,7 +90,7 @@ impl Interrupt {
         let mut interrupts = Signals::new([SIGINT])?;
         let wait = move || {
             let mut interrupts = interrupts.forever();
-            // The first one is the loop's affair.
+            // The loop handles the first one.
             if interrupts.next().is_some() {
                 tracing::warn!("{FIRST}");
             }
@@ -103,7 +102,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// The signal that came.
+    /// The signal that arrived.
     pub fn received(&self) -> Option<Signal> {
         let number = self.received.load(Ordering::Relaxed);
         Signal::ALL.into_iter().find(|signal| usize::try_from(signal.number()) == Ok(number))

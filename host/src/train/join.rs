@@ -1,4 +1,4 @@
-//! A trainer becomes one of several ranks.
+//! Makes a trainer one of several ranks.
 
 use super::fit::Trainer;
 use crate::config::DistributedSection;
@@ -9,7 +9,7 @@ use crate::world::{World, WorldError};
 use std::rc::Rc;
 
 impl Trainer {
-    /// Trains with the other ranks: from the parameters of rank 0, with random numbers of its own.
+    /// Joins the other ranks: takes over the parameters of rank 0, and seeds this rank's own random numbers.
     ///
     /// # Errors
     /// A rank is gone, or its model differs.
@@ -48,7 +48,7 @@ impl Trainer {
     }
 }
 
-/// What the config says about reducing gradients.
+/// The config of gradient reduction.
 pub(crate) fn reducer_options(config: &DistributedSection) -> ReducerOptions {
     let first = BucketSizes::default().first;
     let cap = bytes(config.bucket_mb);
@@ -68,7 +68,7 @@ fn bytes(megabytes: f64) -> usize {
     (megabytes * f64::from(1 << 20)) as usize
 }
 
-/// The seed of a rank's random numbers from an iteration on: other ranks draw others.
+/// The seed of a rank's random numbers from an iteration on; different on each rank.
 pub(super) fn seed_of(seed: u64, iter: u64, rank: u32) -> u64 {
     crate::engine::data::Prng::new(&[seed, iter, u64::from(rank)]).next_u64()
 }

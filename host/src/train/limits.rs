@@ -31,7 +31,7 @@ impl Trainer {
         let iter = self.context.progress.get().iter;
         let Limits { deadline, until, .. } = self.limits;
         let mut requests = self.context.requests.borrow_mut();
-        // Clocks of ranks differ: the first one's counts, and the others hear of it when they agree.
+        // Clocks differ: that of rank 0 is used, and the others learn of it at the next agreement.
         let is_clock = self.context.progress.get().rank == 0;
         if let Some((deadline, time)) = deadline.filter(|_| is_clock)
             && Instant::now() >= deadline

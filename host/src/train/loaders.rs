@@ -12,19 +12,19 @@ use std::sync::Arc;
 
 /// The data of a run.
 pub struct Loaders {
-    /// What is trained on.
+    /// Training data.
     pub train: Loader,
-    /// What is validated on.
+    /// Validation data.
     pub val: Option<Loader>,
-    /// What is tested on.
+    /// Test data.
     pub test: Option<Loader>,
-    /// What is tested on by name.
+    /// Named test sets.
     pub tests: Vec<(String, Loader)>,
-    /// What is predicted.
+    /// Data to predict.
     pub pred: Option<Loader>,
 }
 
-/// The data of a pass without learning.
+/// The data of a pass without training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Split {
     Val,
@@ -66,7 +66,7 @@ impl Loaders {
     }
 }
 
-/// Cuts batches of a split among the ranks. Only training cuts them into micro-batches first.
+/// Divides the batches of a split among the ranks. Only training splits them into micro-batches first.
 fn share(config: &ResolvedConfig, key: &str, ranks: &Ranks) -> Share {
     let parts = if key == "data.train" { config.train.accumulation } else { 1 };
     Share { rank: ranks.rank, world: ranks.world, parts }
@@ -87,7 +87,7 @@ fn loader(
         .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;
     if matches!(chain.spec().target, Target::Shares(_)) && dataset.has_ignored() {
         let why = "labels that the loss ignores cannot be mixed: they have no class";
-        let help = "remove the mixing, or these samples";
+        let help = "remove the transform that mixes samples, or these samples";
         return Err(config.refuse(&format!("{key}.transforms"), why, help));
     }
     let settings = LoaderSettings {
@@ -129,7 +129,7 @@ fn beside(
     }
 }
 
-/// Refuses batches that the ranks cannot share: each must have rows of every micro-batch.
+/// Refuses batches that the ranks cannot divide: each rank must have rows of every micro-batch.
 fn check_share(
     config: &ResolvedConfig,
     train: &Loader,
@@ -144,7 +144,7 @@ fn check_share(
     let (world, parts) = (share.world, share.parts);
     if share.smallest(batch) == 0 {
         let why = format!(
-            "a batch of {batch} in {parts} micro-batches has not one row of each for {world} ranks"
+            "a batch of {batch} in {parts} micro-batches is too small for {world} ranks: each needs a row of every micro-batch"
         );
         let help = format!("lower train.accumulation to {} or less", batch / world);
         return Err(config.refuse("train.accumulation", why, help));
@@ -183,7 +183,7 @@ pub(super) fn loaders(config: &ResolvedConfig, ranks: &Ranks) -> Result<Loaders,
     Ok(Loaders { train, val, test, tests, pred })
 }
 
-/// Iterations of an epoch: steps of the optimizer, however many batches each takes.
+/// Iterations of an epoch: optimizer steps, however many batches each has.
 pub fn iters_in_epoch(config: &ResolvedConfig, train: &Loader) -> u64 {
     train.batches().div_ceil(config.train.accumulate_grad_batches.max(1)).max(1)
 }

@@ -1,4 +1,4 @@
-//! Micro-batches: an iteration in parts, whose gradients add up to those of the whole.
+//! Micro-batches: parts of an iteration whose gradients add up to those of the whole.
 
 use super::fit::{Result, Trainer};
 use crate::engine::data::Batch;
@@ -6,11 +6,11 @@ use crate::engine::{EngineError, Pass};
 use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
-/// Outputs and loss of the micro-batches that are done, where an iteration has several.
+/// Outputs and loss of the finished micro-batches, if an iteration has several.
 #[derive(Default)]
 pub(super) struct PartResults {
     outputs: Vec<Tensor>,
-    // The sum of the parts' losses, each times its share of the batch.
+    // The sum of the losses of the parts, each weighted by its share of the batch.
     loss: Option<Tensor>,
 }
 
@@ -34,7 +34,7 @@ impl Trainer {
         self.cut(joined, &sizes).map(Some)
     }
 
-    /// This rank's share of the next batch, and the rows of the whole.
+    /// This rank's share of the next batch, and the number of rows of the whole batch.
     fn next_batch(&mut self) -> Result<Option<(Batch, i64)>> {
         let train = &mut self.loaders.train;
         let rows = i64::try_from(train.rows_of(train.position())).unwrap_or(i64::MAX);
@@ -49,7 +49,7 @@ impl Trainer {
         Ok(batch)
     }
 
-    /// Notes what the iteration and this rank's part of it weigh.
+    /// Records the weight of the iteration and of this rank's part of it.
     fn weighed(&self, whole: std::result::Result<f64, EngineError>) -> Result<()> {
         let whole = self.locate(whole)?;
         let context = &self.context;
@@ -77,7 +77,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Puts a micro-batch into the slots.
+    /// Sets the slots to a micro-batch.
     pub(super) fn select(&mut self, micro: usize) -> Result<()> {
         let part = self.micros[micro];
         let is_last = micro + 1 == self.micros.len();
@@ -122,7 +122,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// After the last micro-batch: puts this rank's batch back into the slots, with the joined outputs and the loss of all
+    /// After the last micro-batch: sets the slots to this rank's whole batch, with the joined outputs and the loss of all
     /// micro-batches on all ranks.
     pub(super) fn join_micro_batches(&mut self) -> Result<()> {
         let is_split = self.micros.len() > 1;
@@ -134,7 +134,7 @@ impl Trainer {
         self.locate(joined)
     }
 
-    /// Divides the gradients by the loss scale, where there is one.
+    /// Divides the gradients by the loss scale, if there is one.
     pub(super) fn unscale(&mut self) -> Result<()> {
         let unscaled = self.context.unscale();
         self.locate(unscaled)
@@ -150,7 +150,7 @@ impl Trainer {
     fn join_results(&mut self, is_split: bool) -> std::result::Result<(), EngineError> {
         let Some(batch) = &self.batch else { return Ok(()) };
         let PartResults { outputs, loss } = std::mem::take(&mut self.parts);
-        // Where no label counts there is no loss, as for one part.
+        // If all labels are ignored there is no loss, as for one part.
         let nothing = if self.context.counts.get() { 0.0 } else { f64::NAN };
         let options = (tch::Kind::Float, batch.label.device());
         let loss = loss.map_or_else(|| Tensor::f_full([], nothing, options), Ok)?;

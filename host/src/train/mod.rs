@@ -1,7 +1,7 @@
 //! The training loop: phases, points, endings.
 //!
 //! [`Trainer::fit`] is the loop. What it shares with hooks is in [`Context`](crate::context::Context), the hooks it calls
-//! are in the rack, and it ends when hooks, signals or limits say so.
+//! are in the rack, and hooks, signals or limits can end it early.
 
 mod agreement;
 mod brackets;
@@ -29,7 +29,6 @@ pub(crate) use brackets::first_failure;
 pub use build::{BuildError, Parts};
 pub use ending::Ending;
 pub use error::TrainError;
-pub use evaluate::EvalPass;
 pub use fit::Trainer;
 pub use interrupt::{Interrupt, Signal};
 pub(crate) use join::reducer_options;

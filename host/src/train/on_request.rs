@@ -8,7 +8,7 @@ use crate::run::{RunDir, safetensors_file};
 use hookrack_plugin_api::Point as P;
 
 impl Trainer {
-    /// Validates, if requested and if there is validation data. One that a signal cuts short stays requested:
+    /// Validates, if requested and if there is validation data. A validation that a signal interrupts stays requested:
     /// the resumed run repeats it.
     pub(super) fn validate_if_asked(&mut self) -> Result<()> {
         let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
@@ -19,8 +19,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Validates after an iteration, if requested. In the last one of an epoch it waits for the end of the epoch:
-    /// where a validation is due by iteration and by epoch at once, it is one.
+    /// Validates after an iteration, if requested. In the last one of an epoch it waits for the end of the epoch, so that there is only
+    /// one validation if it is due by iteration and by epoch.
     pub(super) fn validate_within_epoch(&mut self) -> Result<()> {
         if self.closes_epoch() { Ok(()) } else { self.validate_if_asked() }
     }
@@ -31,8 +31,8 @@ impl Trainer {
         self.reserve_memory()?;
         self.heed_save_at();
         let requests = self.context.requests.borrow();
-        // A validation that is still asked for comes first. After one that was cut short the run ends, and saves what is
-        // still to be done.
+        // A requested validation comes first. After an interrupted one the run ends, and saves that it is still to be
+        // done.
         let due = !requests.savers().is_empty() && !requests.validate;
         drop(requests);
         if due {
@@ -43,7 +43,7 @@ impl Trainer {
     }
 
     /// Allocates memory for the first copy of model, optimizer and hooks' tensors in advance, if a hook writes checkpoints.
-    /// Hooks are not asked what they will save: it is at most what they keep.
+    /// Hooks are not asked for their state: it is at most what they hold.
     fn reserve_memory(&mut self) -> Result<()> {
         let is_wanted = self.run.is_some()
             && self.keeps_checkpoints
@@ -83,8 +83,8 @@ impl Trainer {
         self.keeps_checkpoints = false;
     }
 
-    /// Takes a copy of everything, which a thread writes in the background. The step waits for the copy only, and
-    /// for the checkpoint before where that is not written yet.
+    /// Copies everything, which a thread then writes in the background. The step waits only for the copy, and for
+    /// the previous checkpoint if that is not written yet.
     fn save(&mut self) -> Result<()> {
         if let Some(world) = self.fellow_writers() {
             return self.save_together(&world);
@@ -95,7 +95,7 @@ impl Trainer {
         };
         self.fire(P::BeforeSaveCheckpoint)?;
         self.background.wait()?;
-        // What waits to be written is in no checkpoint; where the writers stand is.
+        // Pending records are not part of a checkpoint; the positions of the writers are.
         self.context.write_media()?;
         let captured = self.capture(rng)?;
         let iter = captured.facts.position.iter;
@@ -112,7 +112,7 @@ impl Trainer {
         self.fire(P::AfterSaveCheckpoint)
     }
 
-    /// Rank 0 writes; the hooks of the others hear of it. A run without a directory writes none.
+    /// Rank 0 writes; the points fire on the other ranks too. A run without a directory writes none.
     fn leave_saving_to_main(&mut self) -> Result<()> {
         if self.context.world.get().is_none() {
             self.context.requests.borrow_mut().take_savers(0);

@@ -1,4 +1,4 @@
-//! What hooks cost on every rank: a straggler is seen in `run.json`.
+//! The cost of hooks on every rank, which shows stragglers in `run.json`.
 
 use super::fit::Trainer;
 use serde_json::{Value as Json, json};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 type Seconds = BTreeMap<String, BTreeMap<usize, f64>>;
 
 impl Trainer {
-    /// Gathers what hooks cost on all ranks. Every one calls it, at the end of a run that went well.
+    /// Gathers the cost of hooks on all ranks. A collective: every rank calls it, at the end of a successful run.
     pub(super) fn gather_costs(&mut self) {
         let Some(world) = self.context.world.get() else { return };
         let costs = self.rack.costs();

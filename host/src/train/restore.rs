@@ -39,7 +39,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// The random numbers that this rank continues with: its own where as many ranks go on, else new ones; those of rank 0 stay.
+    /// The random state that this rank resumes with: its own if the number of ranks is the same, otherwise a new one, except on rank 0.
     fn own_rng(&self, world: u32, first: RngState, others: Vec<RngState>) -> Option<RngState> {
         let progress = self.context.progress.get();
         let Some(index) = progress.rank.checked_sub(1) else { return Some(first) };
@@ -51,8 +51,8 @@ impl Trainer {
         rng::state(device).ok()
     }
 
-    /// Continues where the checkpoint was taken: with the same random numbers, and with what its last iteration still had
-    /// to do. Runs after `before_train`, whose hooks may have drawn random numbers again.
+    /// Restores the random state and the work that the last iteration of the checkpoint still had to do. Runs after `before_train`, whose hooks
+    /// may have drawn random numbers.
     pub(super) fn take_up(&mut self) -> Result<()> {
         let Some(rng) = self.rng.take() else { return Ok(()) };
         let device = self.context.engine.borrow().device();
@@ -77,7 +77,7 @@ impl Trainer {
     ) -> std::result::Result<(), EngineError> {
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(model)?;
-        // Which parameters are trained decides which have state.
+        // Only trainable parameters have state.
         engine.recall(state)?;
         engine.load_optimizer_state(optimizer)?;
         engine.set_lr_position(lr_position);
@@ -132,7 +132,7 @@ impl Trainer {
         context.metrics.borrow_mut().restore(facts.metrics, &mut events);
         let mut shared = context.states.borrow_mut();
         for (key, value) in &facts.shared {
-            // What a hook of this process has said already is newer.
+            // A value that a hook of this process has set is newer.
             if let (false, Some(value)) = (shared.contains_key(key), from_json(value)) {
                 shared.insert(key.clone(), value);
             }

@@ -1,9 +1,9 @@
-//! The moment after which a resumed run changes existing files: when every hook has started, and not before.
+//! When a resumed run may change existing files: once every hook has started.
 
 use super::fit::{Result, Trainer};
 use crate::run::RunDirError;
 
-/// What is done when every hook has started.
+/// The work deferred until every hook has started.
 pub(super) type WhenStarted = Box<dyn FnOnce() -> std::result::Result<(), RunDirError>>;
 
 impl Trainer {

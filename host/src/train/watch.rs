@@ -1,6 +1,6 @@
 //! Records the state of every hook and metric, from the live objects: at an iteration, and in the last checkpoint.
 //!
-//! `hookrack verify-resume` compares two runs by it. State is not saved twice for a checkpoint, and nothing is recorded
+//! `hookrack verify-resume` compares two runs with it. State is not saved twice for a checkpoint, and nothing is recorded
 //! unless requested.
 
 use super::fit::Trainer;
@@ -24,7 +24,7 @@ pub struct Held {
 pub struct HeldKey {
     /// The instance.
     pub hook: String,
-    /// Its own name for it.
+    /// The key.
     pub key: String,
     /// The value, or type, shape and checksum of the tensor.
     pub is: String,

@@ -11,7 +11,7 @@ impl Parts {
     /// Loads the weights that `[weights]` or `train.load_from` names into the model; `None` if neither is set.
     ///
     /// # Errors
-    /// The file cannot be read, nothing in it fits, or, where the config is strict, not all of it does.
+    /// The file cannot be read, no tensor matches, or, with `strict`, not all of them do.
     pub fn load_weights(
         &mut self,
         config: &ResolvedConfig,
@@ -26,7 +26,7 @@ impl Parts {
     }
 }
 
-/// Refuses weights of which too little was taken.
+/// Refuses weights of which too few tensors matched.
 fn judge(
     config: &ResolvedConfig,
     section: &WeightsSection,

@@ -1,4 +1,4 @@
-//! A thread that tells the others where this rank is, and keeps what they told: who is silent when a collective fails is found by it.
+//! A thread that publishes the position of this rank and records that of the others, to find the silent rank when a collective fails.
 
 use super::position::Position;
 use crate::torch::TorchError;
@@ -8,19 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often a rank tells where it is, and how often it reads what the others told.
+/// How often a rank publishes its position and reads those of the others.
 pub(super) const PERIOD: Duration = Duration::from_millis(500);
 
-/// What a rank told last.
+/// The last heartbeat of a rank.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// The beat itself: a count and a position.
+    /// Its text: a count and a position.
     pub(super) beat: String,
-    /// When it changed.
+    /// When it last changed.
     pub(super) at: Instant,
 }
 
-/// The thread, until it is dropped.
+/// The thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     seen: Arc<Mutex<Vec<Option<Seen>>>>,
@@ -44,7 +44,7 @@ impl Heartbeat {
                 count += 1;
                 let told = format!("{count} {}", position.describe());
                 if tell(&store, rank, &told).and_then(|()| read(&store, &all)).is_err() {
-                    // The store is gone: what was read last stays.
+                    // The store is gone: keep what was read last.
                     return;
                 }
                 std::thread::park_timeout(PERIOD);
@@ -54,7 +54,7 @@ impl Heartbeat {
         Ok(Self { seen, ends, thread: Some(thread) })
     }
 
-    /// What each rank told last.
+    /// The last heartbeat of each rank.
     pub(super) fn seen(&self) -> Vec<Option<Seen>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

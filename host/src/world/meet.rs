@@ -1,4 +1,4 @@
-//! How ranks meet: at the store of rank 0, by a deadline after which the missing ones are named.
+//! Connects the ranks through the store of rank 0; at the deadline the missing ones are reported.
 
 use super::heartbeat::Heartbeat;
 use super::position::Position;
@@ -12,14 +12,14 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a collective may take, unless the launcher says otherwise.
+/// Default timeout of a collective.
 const TIMEOUT: Duration = Duration::from_mins(10);
 
 impl World {
-    /// Meets the other ranks; `None` for a process alone.
+    /// Connects to the other ranks; `None` for a single process.
     ///
     /// # Errors
-    /// They do not come in time, or cannot be reached.
+    /// A rank does not connect within the timeout, or cannot be reached.
     pub fn meet(ranks: &Ranks) -> Result<Option<Self>, WorldError> {
         if ranks.is_single() {
             return Ok(None);
@@ -80,7 +80,7 @@ fn connect(ranks: &Ranks, timeout: Duration) -> Result<Store, WorldError> {
     })
 }
 
-/// Waits until every rank is here, and returns the machines that they are on.
+/// Waits until every rank has connected, and returns their host names.
 fn check_in(store: &Store, ranks: &Ranks, timeout: Duration) -> Result<Vec<String>, WorldError> {
     let key = |rank| format!("here/{rank}");
     store.set(&key(ranks.rank), machine().as_bytes()).map_err(gone)?;
@@ -110,7 +110,7 @@ fn missing(store: &Store, ranks: &Ranks, timeout: Duration) -> WorldError {
     ))
 }
 
-/// The address by which the other ranks reach this machine: the one from which it reaches rank 0.
+/// The address of this machine for the other ranks: the one from which it reaches rank 0.
 fn own_address(ranks: &Ranks) -> String {
     if ranks.local_world == ranks.world {
         return Ipv4Addr::LOCALHOST.to_string();

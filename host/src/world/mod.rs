@@ -1,7 +1,7 @@
-//! The ranks of a run as one: they meet, agree at boundaries, and name the one that is missing.
+//! The ranks of a run: connect, agree at the boundaries of the loop, and find out which one is missing.
 //!
-//! Three process groups, so that nothing gets in the way of anything else: one for what the loop agrees on, one for the collectives
-//! of hooks, and one that the engine sums gradients with.
+//! There are three process groups, so that their collectives do not interleave: one for the loop's agreement, one for the collectives
+//! of hooks, and one for the engine's gradients.
 
 mod heartbeat;
 mod meet;
@@ -20,20 +20,20 @@ use std::sync::Arc;
 use std::time::Duration;
 use tch::Tensor;
 
-/// The other ranks, as long as this one is with them.
+/// The connection to the other ranks.
 #[derive(Debug)]
 pub struct World {
     ranks: Ranks,
     hosts: Vec<String>,
     timeout: Duration,
     store: Store,
-    // The address by which other ranks reach this one.
+    // The address of this rank for the others.
     host: String,
-    // Gone once this rank has left.
+    // `None` once this rank has left.
     groups: RefCell<Option<Groups>>,
     heartbeat: RefCell<Option<Heartbeat>>,
     position: Arc<Position>,
-    // Whether this rank has said how its run ended.
+    // Whether this rank has published how its run ended.
     has_told: Cell<bool>,
     // Where the logs of ranks are.
     folder: OnceCell<PathBuf>,
@@ -45,7 +45,7 @@ struct Groups {
     hooks: Group,
 }
 
-/// Why ranks cannot train together.
+/// Why the ranks cannot train together.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WorldError(pub(crate) String);
@@ -56,12 +56,12 @@ impl World {
         &self.ranks
     }
 
-    /// Notes where the logs of ranks are: what libtorch recorded of the last collectives goes there when one fails.
+    /// Sets the folder of the ranks' logs, where the flight recorder is dumped when a collective fails.
     pub fn keep_records_in(&self, folder: PathBuf) {
         let _ = self.folder.set(folder);
     }
 
-    /// Where this rank is, for the others to read.
+    /// The position of this rank, which the others read.
     pub fn position(&self) -> &Arc<Position> {
         &self.position
     }
@@ -98,7 +98,7 @@ impl World {
         self.with(|groups| groups.control.all_gather_bytes(bytes))
     }
 
-    /// Sums a tensor over all ranks, in its place.
+    /// Sums a tensor over all ranks in place.
     ///
     /// # Errors
     /// A rank is gone.
@@ -119,11 +119,11 @@ impl World {
 
     fn with<T>(&self, act: impl FnOnce(&Groups) -> Result<T, TorchError>) -> Result<T, TorchError> {
         let groups = self.groups.borrow();
-        let groups = groups.as_ref().ok_or_else(|| TorchError::new("the ranks have parted"))?;
+        let groups = groups.as_ref().ok_or_else(TorchError::left_the_ranks)?;
         act(groups)
     }
 
-    /// Lets the others read a note of this rank's.
+    /// Publishes a note for the other ranks.
     ///
     /// # Errors
     /// The store does not answer.
@@ -139,7 +139,7 @@ impl World {
         self.store.wait_for(&format!("note/{key}"), self.timeout)
     }
 
-    /// Leaves the others: whoever waits for this rank in a collective fails at once.
+    /// Leaves the others: a rank that waits for this one in a collective fails immediately.
     pub fn part(&self) {
         self.groups.replace(None);
     }
@@ -152,8 +152,8 @@ impl World {
         self.leave();
     }
 
-    /// Leaves without waiting for the run's end on other ranks. The rank that serves the store leaves last: the others read there
-    /// why it failed.
+    /// Leaves without waiting until the other ranks have finished. The rank that serves the store leaves last, so that the others can read
+    /// from it why the run failed.
     pub fn leave(&self) {
         self.part();
         self.heartbeat.replace(None);

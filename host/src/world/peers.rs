@@ -1,17 +1,17 @@
-//! Which rank failed: it said so itself, or it has fallen silent.
+//! Finds the rank that failed: it reported the failure, or it stopped sending heartbeats.
 
 use super::World;
 use super::heartbeat::{Heartbeat, PERIOD, Seen};
 use crate::torch::{TorchError, dist};
 use std::time::{Duration, Instant};
 
-/// How long a rank that failed has to say so.
+/// How long to wait for a failed rank to report why.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A rank that has told nothing for so long is silent.
+/// A rank without a heartbeat for this long is silent.
 const SILENCE: Duration = Duration::from_secs(2);
 
 impl World {
-    /// Tells the others that this rank has failed. The first failure is the one that they show.
+    /// Reports to the others that this rank has failed. They show the first failure reported.
     pub fn tell_failure(&self, why: &str) {
         if self.has_told.replace(true) {
             return;
@@ -26,11 +26,11 @@ impl World {
             self.store.set("failed", text.as_bytes())
         });
         if let Err(error) = told {
-            tracing::debug!("the other ranks could not be told: {error}");
+            tracing::debug!("could not report the failure to the other ranks: {error}");
         }
     }
 
-    /// Names the rank for which a collective failed.
+    /// An error that names the rank that made a collective fail.
     pub fn name_failure(&self, error: &TorchError) -> String {
         self.has_told.set(true);
         self.dump_flight_record();
@@ -40,14 +40,14 @@ impl World {
                 Ok(Some(text)) => break Some(String::from_utf8_lossy(&text).into_owned()),
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(PERIOD / 5),
                 Ok(None) => break None,
-                // The store went with rank 0.
+                // The store ended with rank 0.
                 Err(_) => return self.name_silent(0, error),
             }
         };
         found.unwrap_or_else(|| self.name_by_silence(error))
     }
 
-    /// Writes what libtorch's flight recorder has of the last collectives, for who looks into a hang.
+    /// Dumps libtorch's flight recorder, which has the last collectives, to analyse a hang.
     fn dump_flight_record(&self) {
         let Some(folder) = self.folder.get() else { return };
         let path = folder.join(format!("rank_{}.flight.json", self.ranks.rank));
@@ -57,8 +57,10 @@ impl World {
                 .map_err(|error| error.to_string())
         });
         match written {
-            Ok(()) => tracing::info!("the last collectives of this rank are in {}", path.display()),
-            Err(error) => tracing::warn!("{} was not written: {error}", path.display()),
+            Ok(()) => {
+                tracing::info!("wrote the last collectives of this rank to {}", path.display());
+            }
+            Err(error) => tracing::warn!("could not write {}: {error}", path.display()),
         }
     }
 
@@ -74,7 +76,7 @@ impl World {
             .map(|(rank, seen)| format!("rank {rank} is in {}", place(seen.as_ref())))
             .collect();
         let (here, places) = (self.position.describe(), places.join(", "));
-        format!("the ranks did not meet in {here}: {places}; {error}")
+        format!("the ranks did not reach the same collective in {here}: {places}; {error}")
     }
 
     fn name_silent(&self, rank: usize, error: &TorchError) -> String {
@@ -83,7 +85,7 @@ impl World {
             format!(" {:.0} s ago", seen.at.elapsed().as_secs_f64())
         });
         format!(
-            "rank {rank} ({}) does not answer any more; it was last heard of in {}{since}; this rank waited for it in {}: \
+            "rank {rank} ({}) stopped responding; its last known position was {}{since}; this rank waited for it in {}: \
              {error}",
             self.hosts[rank],
             place(seen.as_ref()),
@@ -96,7 +98,7 @@ impl World {
         heartbeat.as_ref().map_or_else(|| vec![None; self.ranks.world], Heartbeat::seen)
     }
 
-    /// Waits for the other ranks to leave the store, which ends with this process.
+    /// Waits until the other ranks have left the store, which ends with this process.
     pub(super) fn await_others(&self) {
         let deadline = Instant::now() + PATIENCE;
         let is_done = |rank| matches!(self.store.get(&format!("done/{rank}")), Ok(Some(_)));

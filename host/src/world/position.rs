@@ -1,10 +1,10 @@
-//! Where a rank is: written by the loop at every call of a hook, read by another thread.
+//! The position of a rank: written by the loop at every hook call, read by another thread.
 
 use hookrack_plugin_api::Point;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a rank is: the iteration, the point, the hook.
+/// The position of a rank: iteration, point and hook.
 #[derive(Debug, Default)]
 pub struct Position {
     iter: AtomicU64,
@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Gives the hooks their names.
+    /// Sets the names of the hooks.
     pub fn name_hooks(&self, names: Vec<String>) {
         let _ = self.hooks.set(names);
     }
@@ -32,7 +32,7 @@ impl Position {
         self.call.store(call, Ordering::Relaxed);
     }
 
-    /// In words: iteration, point and hook.
+    /// As text: iteration, point and hook.
     pub fn describe(&self) -> String {
         let (iter, call) = (self.iter.load(Ordering::Relaxed), self.call.load(Ordering::Relaxed));
         let code = u32::try_from(call >> 32).unwrap_or(0);

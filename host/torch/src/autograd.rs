@@ -19,12 +19,6 @@ pub fn backward_from(output: &Tensor, grad: &Tensor) -> Result<()> {
     unsafe { check(ffi::hrt_backward(output.as_ptr(), grad.as_ptr(), false)) }
 }
 
-/// As [`backward`], but keeps the graph for another pass.
-pub fn backward_keeping_graph(loss: &Tensor) -> Result<()> {
-    // SAFETY: the loss lives through the call.
-    unsafe { check(ffi::hrt_backward(loss.as_ptr(), ptr::null(), true)) }
-}
-
 /// Turns anomaly mode on or off, for the process: a backward pass that makes a NaN then fails and names the function.
 pub fn set_anomaly_mode(on: bool) -> Result<()> {
     // SAFETY: sets a flag of libtorch.

@@ -11,8 +11,6 @@ use super::{Result, ffi};
 
 /// DLPack's number for the CPU.
 pub const DEVICE_CPU: i32 = 1;
-/// DLPack's number for CUDA.
-pub const DEVICE_CUDA: i32 = 2;
 
 /// DLPack's fields as they cross to C++. The same fields stand in `torch-ext/runtime.cpp`.
 #[repr(C)]

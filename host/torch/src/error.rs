@@ -15,6 +15,9 @@ pub struct TorchError {
 /// What libtorch's allocator says before the number of bytes.
 const NO_MEMORY: &str = "can't allocate memory: you tried to allocate ";
 
+/// The message of a collective after this rank has left the others.
+const LEFT: &str = "this rank has already left the other ranks";
+
 impl TorchError {
     /// Keeps the meaningful lines of a message.
     pub fn new(message: &str) -> Self {
@@ -34,7 +37,7 @@ impl TorchError {
         Self { text, is_memory: false }
     }
 
-    /// So many bytes were asked for in one piece, and the system does not have them.
+    /// A single allocation of this many bytes failed.
     pub fn out_of_memory(bytes: usize) -> Self {
         let text = format!(
             "out of memory: could not allocate {bytes} bytes; reduce the batch or the model, or split batches with \
@@ -43,11 +46,14 @@ impl TorchError {
         Self { text, is_memory: true }
     }
 
+    /// A collective after this rank has left the others.
+    pub fn left_the_ranks() -> Self {
+        Self::new(LEFT)
+    }
+
     /// Whether it came from the connection to other ranks.
     pub fn is_of_peers(&self) -> bool {
-        ["gloo/", "gloo::", "NCCL", "TCPStore", "the ranks have parted"]
-            .iter()
-            .any(|mark| self.text.contains(mark))
+        ["gloo/", "gloo::", "NCCL", "TCPStore", LEFT].iter().any(|mark| self.text.contains(mark))
     }
 
     /// The message alone, without the word libtorch before it.

@@ -1,7 +1,7 @@
-//! A file as memory: the kernel reads what is looked at, nothing is copied, and a file that shrinks is told, not died of.
+//! A memory-mapped file: pages are read on access, nothing is copied, and a file that shrinks is an error instead of a crash.
 //!
-//! Whoever reads beyond the end of a mapped file gets SIGBUS, which ends a process. Here a handler puts a page of zeros
-//! in that place and notes it; [`MappedFile::check`] tells it afterwards, as it tells a file that is shorter than it was.
+//! Reading beyond the end of a mapped file raises SIGBUS, which ends a process. A handler maps a page of zeros there
+//! and records it; [`MappedFile::check`] returns the error, also if the file is shorter than when it was mapped.
 
 use std::fs::File;
 use std::io;
@@ -21,10 +21,10 @@ pub struct MappedFile {
     range: &'static Range,
 }
 
-/// What became of a file that is mapped.
+/// What happened to a mapped file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
-    /// It is shorter than it was.
+    /// It was truncated.
     Shortened {
         /// Bytes when it was mapped.
         from: u64,

@@ -24,7 +24,7 @@ pub struct AdamHyper {
     pub eps: f64,
     /// Use the maximum of the second moments.
     pub amsgrad: bool,
-    /// Go up, not down.
+    /// Maximize instead of minimize.
     pub maximize: bool,
     /// Decay the weights themselves (AdamW), not through the gradient (Adam).
     pub decoupled_decay: bool,

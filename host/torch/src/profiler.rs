@@ -110,7 +110,7 @@ unsafe extern "C" fn take(sink: *mut c_void, cost: *const RawCost) {
 pub struct Range(*mut ffi::RawRange);
 
 impl Range {
-    /// Begins a range; one that nobody records costs next to nothing.
+    /// Begins a range; it costs next to nothing unless a profile is recorded.
     pub fn begin(name: &str) -> Self {
         // SAFETY: the name is lent until the call returns, which copies it.
         Self(unsafe { ffi::hrt_range_begin(name.as_ptr().cast(), name.len()) })

@@ -42,7 +42,7 @@ impl Script {
             .ok_or_else(|| TorchError::new("a module was loaded but not handed over"))
     }
 
-    /// Parameters and buffers under their names in Python. One that goes by several names is told once.
+    /// Parameters and buffers under their names in Python. A tensor with several names is listed once.
     pub fn tensors(&self) -> Result<(Named, Named)> {
         let (params, buffers) = (TensorList::default(), TensorList::default());
         let (mut names, mut buffer_names) = (ptr::null_mut(), ptr::null_mut());

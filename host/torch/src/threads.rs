@@ -10,13 +10,6 @@ pub fn set_within_op(count: usize) -> Result<()> {
     unsafe { check(ffi::hrt_set_threads(count, 0)) }
 }
 
-/// Sets the threads that run operators side by side. Only before libtorch has started them.
-pub fn set_between_ops(count: usize) -> Result<()> {
-    let count = positive(count)?;
-    // SAFETY: takes numbers; 0 leaves the other setting alone.
-    unsafe { check(ffi::hrt_set_threads(0, count)) }
-}
-
 /// Threads that one operator may use.
 pub fn within_op() -> usize {
     // SAFETY: reads a number.

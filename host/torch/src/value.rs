@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::ptr;
 
 use tch::Tensor;
-use torch_sys::C_tensor;
 
 use super::ffi;
 use super::{Result, TensorList, TorchError};
@@ -118,14 +117,6 @@ impl<'a> Arg<'a> {
     /// A list of floats.
     pub fn floats(values: &'a [f64]) -> Self {
         Self(RawValue::slice(tag::FLOATS, values), PhantomData)
-    }
-
-    /// A list of tensors by their pointers, for callers that hold handles; a null is an absent tensor.
-    ///
-    /// # Safety
-    /// Every pointer is null or a live tensor for as long as the argument is used.
-    pub unsafe fn tensor_pointers(tensors: &'a [*mut C_tensor]) -> Self {
-        Self(RawValue::slice(tag::TENSORS, tensors), PhantomData)
     }
 
     /// Takes over a value that was filled in elsewhere.

@@ -15,7 +15,7 @@ HR_EXPORT const HrPlugin *hookrack_plugin(void);
 }
 #endif
 
-// Helpers for plugins in C. They are no part of the ABI: a plugin may do without.
+// Optional helpers for plugins in C; not part of the ABI.
 
 // The header of a table of type T, as an initializer: `.header = HR_HEADER(HookBase)`.
 #define HR_HEADER(T) { HR_MAGIC, (uint32_t)sizeof(T), HR_ABI_MAJOR, HR_ABI_MINOR, 0 }
@@ -23,7 +23,7 @@ HR_EXPORT const HrPlugin *hookrack_plugin(void);
 // A string literal as an initializer: `.name = HR_STR("GradNorm")`.
 #define HR_STR(literal) { (const uint8_t *)("" literal), sizeof(literal) - 1 }
 
-// Lends a zero-terminated text.
+// An HrStr that borrows a zero-terminated string.
 static inline HrStr hr_str(const char *text) {
   HrStr lent;
   lent.ptr = (const uint8_t *)text;
@@ -31,17 +31,17 @@ static inline HrStr hr_str(const char *text) {
   return lent;
 }
 
-// Whether a call worked.
+// Whether a call succeeded.
 static inline int hr_ok(HrStatus status) {
   return status == HR_OK;
 }
 
-// Whether two texts are the same.
+// Whether two strings are equal.
 static inline int hr_str_eq(HrStr text, const char *other) {
   return text.len == strlen(other) && (text.len == 0 || memcmp(text.ptr, other, text.len) == 0);
 }
 
-// The value of `key` in a table of settings; null where there is none.
+// The value of `key` in a table of settings; null if there is none.
 static inline const HrValue *hr_field(const HrValue *table, const char *key) {
   size_t i;
   if (table == NULL || table->kind != HR_VALUE_TABLE) {
@@ -63,13 +63,13 @@ static inline const char *hr_point_name(uint32_t point) {
   return point < sizeof NAMES / sizeof NAMES[0] ? NAMES[point] : "";
 }
 
-// Gives the host the reason and the status to return with it: `return hr_fail(trainer, "no gradients")`.
+// Sets the error message and returns the status for it: `return hr_fail(trainer, "no gradients")`.
 static inline HrStatus hr_fail(const TrainerHandle *trainer, const char *why) {
   trainer->set_error(trainer->host, hr_str(why));
   return HR_ERROR;
 }
 
-// After a call of the host that failed: gives the host's own reason as this plugin's.
+// After a failed call to the host: uses the host's error message as this plugin's.
 static inline HrStatus hr_fail_as_host(const TrainerHandle *trainer) {
   trainer->set_error(trainer->host, trainer->last_error(trainer->host));
   return HR_ERROR;

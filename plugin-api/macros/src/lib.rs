@@ -9,36 +9,36 @@ use settings::Dialect;
 use syn::punctuated::Punctuated;
 use syn::{DeriveInput, ItemImpl, Meta, Token, parse_macro_input};
 
-/// Makes a struct the settings of a hook or a metric, or an enum of plain names one of them.
+/// Makes a struct the settings of a hook or a metric, or a fieldless enum the type of a setting.
 ///
-/// Each field is a key of the config, its doc comment the key's help text. Unknown keys are refused. A field without a
-/// default must be written, unless it is an `Option`. The host checks a config by all of this before the plugin is
-/// called, and `hookrack inspect` prints it. Everything else is said in `#[param(…)]`:
+/// Each field is a key of the config, its doc comment the help text. Unknown keys are errors. A field without a default is
+/// required, unless it is an `Option`. The host validates a config with these descriptions before the plugin is called, and
+/// `hookrack inspect` prints them. `#[param(…)]` sets everything else:
 ///
-/// - `default = 10`: the value where none is written, any expression of the field's type; a text (`"adam"`) and a list
-///   (`[64, 32]`, `["loss", "lr"]`) become a `String` and a `Vec`. A bare `default` is `Default::default()`, and for a
-///   struct of settings the defaults of its fields;
-/// - `min = 0.0`, `max = 1.0`: the range of a number, both ends included;
-/// - `name = "type"`: the key, where it is not the field's name; `alias = "lr"`: another key that means the same;
-/// - `check = function`: a `fn(&T) -> Result<(), String>` that refuses a value with its reason;
-/// - `monitor`: the text is the full name of a scalar, such as `val/loss`;
-/// - `skip`: not a setting, but what the hook keeps for itself; it starts as `Default::default()`;
-/// - `state`: likewise, and a checkpoint keeps it, under the field's name: numbers, texts, lists of them, tensors and whatever
-///   else is a `StateField`. A resumed run finds it as it was, without a `save_state` and a `load_state`;
-/// - `flatten`: the fields of this struct are keys of the same table. Unknown keys are then refused by the host alone.
+/// - `default = 10`: the default, any expression of the field's type; a string (`"adam"`) and a list (`[64, 32]`,
+///   `["loss", "lr"]`) become a `String` and a `Vec`. A bare `default` is `Default::default()`, and for a nested struct of
+///   settings the defaults of its fields;
+/// - `min = 0.0`, `max = 1.0`: the range of a number, inclusive;
+/// - `name = "type"`: the name of the key, if it is not that of the field; `alias = "lr"`: an additional name;
+/// - `check = function`: a `fn(&T) -> Result<(), String>` for any other validation;
+/// - `monitor`: the string is the full name of a scalar, such as `val/loss`;
+/// - `skip`: not a setting, but an internal field; it starts as `Default::default()`;
+/// - `state`: as `skip`, and saved in checkpoints under the field's name: numbers, strings, lists of them, tensors, and any
+///   other `StateField`. A resume restores it, without `save_state` and `load_state`;
+/// - `flatten`: the fields of this struct are keys of the same table. Only the host checks for unknown keys then.
 ///
-/// The variants of an enum are written in snake case; `#[param(name = "…")]` gives one another name.
+/// The variants of an enum are in snake case in configs; `#[param(name = "…")]` renames one.
 ///
-/// An attribute that cannot be is an error at its place when the plugin is compiled.
+/// An invalid attribute is a compile error at that attribute.
 #[proc_macro_derive(Settings, attributes(serde, param))]
 pub fn derive_settings(input: TokenStream) -> TokenStream {
     derive(input, Dialect::Settings)
 }
 
-/// serde's `Deserialize`, plus the description of each field that goes into the manifest.
+/// serde's `Deserialize`, plus the description of each field for the manifest.
 ///
-/// Takes every `#[serde(…)]` attribute, and `#[param(…)]` beside them. What plugins were written with before there was
-/// [`macro@Settings`], which says the same in fewer lines.
+/// Accepts every `#[serde(…)]` attribute in addition to `#[param(…)]`. It is kept for plugins that were written before
+/// [`macro@Settings`], which does the same in fewer lines.
 #[proc_macro_derive(Deserialize, attributes(serde, param))]
 pub fn derive_deserialize(input: TokenStream) -> TokenStream {
     derive(input, Dialect::Deserialize)
@@ -49,15 +49,16 @@ fn derive(input: TokenStream, dialect: Dialect) -> TokenStream {
     settings::derive(&input, dialect).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// On an `impl Hook for …`: finds the implemented points and describes the hook for the manifest.
+/// On an `impl Hook for …`: subscribes to the implemented points and describes the hook for the manifest.
 ///
-/// - `level = NORMAL` (or any integer): where it stands when the config does not say;
-/// - `every = "10it"` or `"2ep"`: how often it runs when the config does not say;
-/// - `ranks = "main"`: it runs on the main rank of several, not on all;
-/// - `aliases = "PeriodicWriter"`: other names by which a config may name it;
+/// - `level = NORMAL` (or any integer): the default level;
+/// - `every = "10it"` or `"2ep"`: the default cadence;
+/// - `ranks = "main"`: it runs on rank 0 only, not on all ranks;
+/// - `aliases = "PeriodicWriter"`: other names that a config may use;
 /// - `mutates = "params, grads, lr"`: what it changes, also `input`, `label`, `output` and `loss`; without it the hook is an observer;
-/// - `reads = "…"`, `writes = "…"`: values that other hooks write or read;
-/// - `on_error = "abort" | "disable" | "warn"`: what the host does when it fails and the config does not say.
+/// - `reads = "…"`, `writes = "…"`: values that it reads and writes, and the scalars that it logs;
+/// - `ops = [NORM, "aten::add"]`: operators of libtorch that it calls; a missing one is reported before the run;
+/// - `on_error = "abort" | "disable" | "warn"`: the default error policy.
 #[proc_macro_attribute]
 pub fn hook(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let entries =

@@ -7,16 +7,16 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const ARTIFACTS: &str = "hookrack.artifacts/1";
 
-/// Files that a hook leaves in the run directory.
+/// The run directory, and tensors saved in it.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct ArtifactTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// The run directory; empty where the run leaves none. [train-thread] [borrowed for the run]
+    /// The run directory; empty if the run has none. [train-thread] [borrowed for the run]
     pub run_dir: unsafe extern "C" fn(host: *mut c_void) -> HrStr,
-    /// Writes tensors to `file` (relative to the run directory, ending in `.safetensors`), whole or not at all.
-    /// [train-thread] [borrowed until return]
+    /// Writes tensors to `file` (relative to the run directory, ending in `.safetensors`) atomically. [train-thread]
+    /// [borrowed until return]
     pub save_tensors: unsafe extern "C" fn(
         host: *mut c_void,
         file: HrStr,

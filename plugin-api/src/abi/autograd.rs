@@ -7,13 +7,13 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const AUTOGRAD: &str = "hookrack.autograd/1";
 
-/// Whether operators record gradients.
+/// Gradient recording.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct AutogradTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Records gradients (1) or not (0) from here on, and says how it was. What the hook leaves changed is put back when
-    /// the call to it returns. [train-thread]
+    /// Turns gradient recording on (1) or off (0) and returns the previous mode. The host restores the mode when the hook
+    /// returns. [train-thread]
     pub set_recording: unsafe extern "C" fn(host: *mut c_void, on: u32, was: *mut u32) -> HrStatus,
 }

@@ -7,11 +7,11 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const CHECKPOINTS: &str = "hookrack.checkpoints/1";
 
-/// Which checkpoints stay, and which one is loaded.
+/// Which checkpoints are kept, and which one is loaded.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct CheckpointTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
     /// (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`

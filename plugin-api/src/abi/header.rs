@@ -4,9 +4,9 @@ use abi_stable::StableAbi;
 
 /// "HOOKRACK" read as a little-endian number.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HOOKRACK");
-/// Plugins and hosts of another major version refuse each other.
+/// A plugin and a host of different major versions refuse each other.
 pub const ABI_MAJOR: u16 = 1;
-/// Grows when points or extensions are added; either side may be the older one.
+/// Incremented when points or extensions are added; either side may be older.
 pub const ABI_MINOR: u16 = 2;
 
 /// The table was made by the Rust macros.

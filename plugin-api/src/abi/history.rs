@@ -7,29 +7,29 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const HISTORY: &str = "hookrack.history/1";
 
-/// One value of a scalar, on both axes.
+/// One value of a scalar.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, StableAbi)]
 pub struct HrScalarPoint {
-    /// The training iteration that it was put in.
+    /// The training iteration in which it was logged.
     pub iter: u64,
-    /// Training samples that had been consumed.
+    /// The number of training samples consumed by then.
     pub samples: u64,
     /// The value.
     pub value: f64,
 }
 
-/// A scalar's past, and scopes of names.
+/// The history of scalars, and scopes of names.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct HistoryTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// The mean of the last `window` values, of which the host keeps a bounded number; ABSENT where there is none.
-    /// NaN does not count. [train-thread]
+    /// The mean of the last `window` values without NaN, of which the host keeps a limited number; ABSENT if there is
+    /// none. [train-thread]
     pub mean:
         unsafe extern "C" fn(host: *mut c_void, key: u32, window: usize, out: *mut f64) -> HrStatus,
-    /// The mean of all values that were ever put; ABSENT where there is none. NaN does not count. [train-thread]
+    /// The mean of all values since the start of the run without NaN; ABSENT if there is none. [train-thread]
     pub global_mean: unsafe extern "C" fn(host: *mut c_void, key: u32, out: *mut f64) -> HrStatus,
     /// The last values, oldest first: at most `capacity` of them go to `out`, how many goes to `count`. [train-thread]
     pub recent: unsafe extern "C" fn(
@@ -43,6 +43,6 @@ pub struct HistoryTable {
     /// already: in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/'
     /// stays as it is. [train-thread] [borrowed until return]
     pub enter_scope: unsafe extern "C" fn(host: *mut c_void, name: HrStr) -> HrStatus,
-    /// Leaves the scope that was entered last; ABSENT where there is none. [train-thread]
+    /// Leaves the innermost scope; ABSENT if there is none. [train-thread]
     pub leave_scope: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
 }

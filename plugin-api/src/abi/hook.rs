@@ -8,32 +8,32 @@ use std::ffi::c_void;
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct HookBase {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// The `type` by which a config names it. [borrowed for the process]
+    /// Its `type` in configs. [borrowed for the process]
     pub name: HrStr,
     /// A JSON object: doc, points, level, params, mutates, reads, writes. docs/abi.md has its fields. [any-thread]
     /// [borrowed for the process]
     pub manifest: unsafe extern "C" fn() -> HrStr,
-    /// Makes an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread]
-    /// [settings borrowed until return]
+    /// Creates an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread] [settings
+    /// borrowed until return]
     pub create: unsafe extern "C" fn(
         trainer: *const TrainerHandle,
         settings: *const HrValue,
         out: *mut *mut c_void,
     ) -> HrStatus,
-    /// Ends an instance. [train-thread]
+    /// Destroys an instance. [train-thread]
     pub destroy: unsafe extern "C" fn(instance: *mut c_void),
-    /// Called at each point that the manifest lists. An unknown code is answered with OK. [train-thread]
+    /// Called at each point that the manifest lists. Returns OK for an unknown code. [train-thread]
     pub on_point: unsafe extern "C" fn(
         instance: *mut c_void,
         point: u32,
         trainer: *const TrainerHandle,
     ) -> HrStatus,
-    /// Puts what a resumed run needs into `writer`. [train-thread]
+    /// Saves what a resumed run needs. [train-thread]
     pub save_state:
         unsafe extern "C" fn(instance: *mut c_void, writer: *const HrStateWriter) -> HrStatus,
-    /// Takes it back. [train-thread]
+    /// Restores it. [train-thread]
     pub load_state:
         unsafe extern "C" fn(instance: *mut c_void, reader: *const HrStateReader) -> HrStatus,
 }

@@ -7,11 +7,11 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const LAYERS: &str = "hookrack.layers/1";
 
-/// Outputs of the model's layers by name. A layer's name is what stands before `.weight` in the names of its parameters.
+/// Outputs of the model's layers by name: the part of its parameters' names before `.weight`.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct LayerTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on. Their indices are
     /// written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
@@ -25,8 +25,8 @@ pub struct LayerTable {
     ) -> HrStatus,
     /// The name of the layer at `index`; ABSENT past the last. [train-thread] [borrowed for the run]
     pub name: unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrStr) -> HrStatus,
-    /// The output of the layer at `index` in the last forward pass of this iteration; ABSENT where there was none since it
-    /// is watched. [train-thread] [owned by the caller]
+    /// The output of the layer at `index` in the last forward pass of this iteration; ABSENT if there was none.
+    /// [train-thread] [owned by the caller]
     pub output:
         unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrTensor) -> HrStatus,
 }

@@ -7,14 +7,14 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const LOSS: &str = "hookrack.loss/1";
 
-/// What is known about the loss beside its value.
+/// The weight of the loss.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct LossTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// What the mean of the current loss is taken over: how many labels count, or what they weigh together; the rows
-    /// where each counts as one. 0 where no label counts: the loss is then NaN and stands for nothing. Reads the labels,
-    /// so it waits for the device where they are not on the CPU. [train-thread]
+    /// The denominator of the mean loss: the number of labels that are not ignored, or their total class weight;
+    /// otherwise the number of rows. 0 if all labels are ignored; the loss is then NaN. Waits for the device if the
+    /// labels are not on the CPU. [train-thread]
     pub weight: unsafe extern "C" fn(host: *mut c_void, out: *mut f64) -> HrStatus,
 }

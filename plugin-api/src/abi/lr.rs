@@ -11,7 +11,7 @@ pub const LR: &str = "hookrack.lr/1";
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct LrTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Makes the schedule step by epoch (`by_epoch` 1) or by iteration (0), overriding the config;
     /// the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another

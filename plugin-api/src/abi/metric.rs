@@ -4,23 +4,23 @@ use super::{HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrValue, Tr
 use abi_stable::StableAbi;
 use std::ffi::c_void;
 
-/// The value of the last batch alone.
+/// The value of the last batch.
 pub const METRIC_STEP: u32 = 0;
 /// The value over all batches since the last reset.
 pub const METRIC_EPOCH: u32 = 1;
-/// The same in the middle of a pass, for a hook that asks: nothing else is to be shown. A metric that does not know this
-/// answers as to `METRIC_EPOCH`.
+/// The value in the middle of a pass, without side effects. A metric that does not know this scope answers as for
+/// `METRIC_EPOCH`.
 pub const METRIC_SO_FAR: u32 = 2;
 
-/// Takes a metric's values. Valid until the call returns. [train-thread]
+/// Receives the values of a metric. Valid until the call returns. [train-thread]
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct HrScalarSink {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Handed back to the function.
+    /// The first argument of the function.
     pub sink: *mut c_void,
-    /// Takes one value; `suffix` is empty for the metric's main value. [borrowed until return]
+    /// Receives one value; `suffix` is empty for the main value. [borrowed until return]
     pub put: unsafe extern "C" fn(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus,
 }
 
@@ -28,39 +28,39 @@ pub struct HrScalarSink {
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct MetricBase {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// The `type` by which a config names it. [borrowed for the process]
+    /// Its `type` in configs. [borrowed for the process]
     pub name: HrStr,
     /// A JSON object: doc, params, unit, direction. [any-thread] [borrowed for the process]
     pub manifest: unsafe extern "C" fn() -> HrStr,
-    /// Makes an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread]
-    /// [settings borrowed until return]
+    /// Creates an instance with its settings. `trainer` stays valid until `destroy` returns. [train-thread] [settings
+    /// borrowed until return]
     pub create: unsafe extern "C" fn(
         trainer: *const TrainerHandle,
         settings: *const HrValue,
         out: *mut *mut c_void,
     ) -> HrStatus,
-    /// Ends an instance. [train-thread]
+    /// Destroys an instance. [train-thread]
     pub destroy: unsafe extern "C" fn(instance: *mut c_void),
-    /// Takes the current batch in: output, label and loss are in `trainer`. [train-thread]
+    /// Adds the current batch: output, label and loss are those of `trainer`. [train-thread]
     pub update:
         unsafe extern "C" fn(instance: *mut c_void, trainer: *const TrainerHandle) -> HrStatus,
-    /// Gives the values of a `METRIC_*` scope; does not change them. [train-thread]
+    /// Passes the values of a `METRIC_*` scope to the sink, without changing the metric. [train-thread]
     pub compute: unsafe extern "C" fn(
         instance: *mut c_void,
         scope: u32,
         sink: *const HrScalarSink,
     ) -> HrStatus,
-    /// Forgets all batches. [train-thread]
+    /// Removes all batches. [train-thread]
     pub reset: unsafe extern "C" fn(instance: *mut c_void) -> HrStatus,
-    /// Puts what was gathered into `writer`. [train-thread]
+    /// Saves the accumulated values. [train-thread]
     pub save_state:
         unsafe extern "C" fn(instance: *mut c_void, writer: *const HrStateWriter) -> HrStatus,
-    /// Replaces what was gathered. [train-thread]
+    /// Replaces the accumulated values by saved ones. [train-thread]
     pub load_state:
         unsafe extern "C" fn(instance: *mut c_void, reader: *const HrStateReader) -> HrStatus,
-    /// Adds what another instance gathered. [train-thread]
+    /// Adds the saved values of another instance. [train-thread]
     pub merge:
         unsafe extern "C" fn(instance: *mut c_void, reader: *const HrStateReader) -> HrStatus,
 }

@@ -7,19 +7,19 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const METRICS: &str = "hookrack.metrics/1";
 
-/// A metric of the run in one phase: what it is, whether it has a value yet or not.
+/// A metric of the run in one phase, with or without a value.
 #[repr(C)]
 #[derive(Clone, Copy, StableAbi)]
 pub struct HrMetricInfo {
     /// Its instance name. [borrowed until the point returns]
     pub name: HrStr,
-    /// The `type` by which a config names it. [borrowed until the point returns]
+    /// Its `type` in configs. [borrowed until the point returns]
     pub type_name: HrStr,
     /// The unit of its value; empty for a plain number. [borrowed until the point returns]
     pub unit: HrStr,
-    /// The phase that it is computed in.
+    /// The phase it is computed in.
     pub phase: u32,
-    /// 1 where higher is better, -1 where lower is, 0 where neither is.
+    /// 1 if higher is better, -1 if lower is, 0 if neither.
     pub better: i32,
 }
 
@@ -27,7 +27,7 @@ pub struct HrMetricInfo {
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct MetricTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// The metric at a place: in the order of the config, once for each phase. ABSENT past the last. [train-thread]
     pub at:

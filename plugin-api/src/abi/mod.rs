@@ -1,12 +1,12 @@
-//! The wire: every type that crosses between host and plugin, and the only place that touches raw pointers.
+//! The ABI: every type that crosses the boundary between host and plugin, and the only module with raw pointers.
 //!
-//! Rules, for whoever changes something here (docs/abi.md has the reasons):
+//! Rules for changes (docs/abi.md has the reasons):
 //! - A struct of this folder never changes within a major version. A new point is a new code; a new service is a
 //!   new table, fetched by a string id through [`TrainerHandle::extension`].
-//! - Who makes it frees it. A borrowed view is valid until the call returns, unless its line says longer.
+//! - Memory is freed by the side that allocated it. Borrowed values are valid until the call returns, unless stated otherwise.
 //! - A status is a number, never a Rust enum: an unknown number must not be undefined behaviour.
 //! - Parameter names are part of the layout that abi_stable checks: renaming one breaks every built plugin.
-//! - The last line of each function's doc is its contract: which thread, how long what it hands over lives.
+//! - The documentation of each function ends with its contract: which thread may call it, and how long its results are valid.
 
 #![expect(unsafe_code, reason = "this folder is the boundary; every block says why it is sound")]
 

@@ -7,11 +7,11 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const MODELS: &str = "hookrack.models/1";
 
-/// Models beside the one that is trained.
+/// Models that are not trained, such as a teacher.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct ModelTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
     /// `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.

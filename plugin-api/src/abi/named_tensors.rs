@@ -11,7 +11,7 @@ pub const NAMED_TENSORS: &str = "hookrack.named_tensors/1";
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct NamedTensorTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
     /// how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
@@ -24,11 +24,11 @@ pub struct NamedTensorTable {
         name: *mut HrStr,
         tensor: *mut HrTensor,
     ) -> HrStatus,
-    /// Shares a tensor with other hooks under a name, in place of one that was there. It stays until it is removed or the
-    /// run ends. [train-thread] [borrowed until return]
+    /// Shares a tensor with other hooks under a name, replacing a previous one. It stays until it is removed or the run
+    /// ends. [train-thread] [borrowed until return]
     pub put: unsafe extern "C" fn(host: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus,
-    /// A tensor that some hook has shared; ABSENT where there is none. [train-thread] [owned by the caller]
+    /// A tensor shared by a hook; ABSENT if there is none. [train-thread] [owned by the caller]
     pub tensor: unsafe extern "C" fn(host: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus,
-    /// Removes a shared tensor; ABSENT where there is none. [train-thread]
+    /// Removes a shared tensor; ABSENT if there is none. [train-thread]
     pub remove: unsafe extern "C" fn(host: *mut c_void, key: HrStr) -> HrStatus,
 }

@@ -7,13 +7,13 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const PASS: &str = "hookrack.pass/1";
 
-/// A hook's own pass over data, beside that of the run, which it leaves where it is. One at a time.
+/// A pass of hooks over data, independent of the run's own. One at a time.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct PassTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Begins at the first batch of a phase's data, and says how many there are; ABSENT where the phase has no data.
+    /// Starts at the first batch of a phase's data and returns the number of batches; ABSENT if the phase has no data.
     /// [train-thread]
     pub begin: unsafe extern "C" fn(host: *mut c_void, phase: u32, batches: *mut u64) -> HrStatus,
     /// The next batch; ABSENT after the last. [train-thread] [owned by the caller: both handles]
@@ -22,8 +22,8 @@ pub struct PassTable {
         input: *mut HrTensor,
         label: *mut HrTensor,
     ) -> HrStatus,
-    /// Runs the model on an input without recording gradients: as in training (1), which moves running statistics, or
-    /// as in an evaluation (0), whatever the phase of the run is. [train-thread] [owned by the caller: the output]
+    /// Runs the model on an input without recording gradients, in training mode (1), which updates running statistics, or
+    /// in evaluation mode (0), regardless of the phase. [train-thread] [owned by the caller: the output]
     pub forward: unsafe extern "C" fn(
         host: *mut c_void,
         input: HrTensor,

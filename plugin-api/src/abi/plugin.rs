@@ -9,17 +9,17 @@ use abi_stable::sabi_types::VersionStrings;
 /// The symbol that a C plugin exports: `const HrPlugin *hookrack_plugin(void)`. Rust plugins export it too.
 pub const ENTRY_SYMBOL: &str = "hookrack_plugin";
 
-/// What one library offers.
+/// The hooks and metrics of a library.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct HrPlugin {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// The library's name. [borrowed for the process]
     pub name: HrStr,
     /// The library's version. [borrowed for the process]
     pub version: HrStr,
-    /// What built it: a compiler's version, for messages. [borrowed for the process]
+    /// The compiler that built it, for messages. [borrowed for the process]
     pub built_with: HrStr,
     /// Its hooks.
     #[sabi(unsafe_opaque_field)]

@@ -9,22 +9,22 @@ pub const PRECISION: &str = "hookrack.precision/1";
 
 /// 32-bit floats.
 pub const PRECISION_FP32: u32 = 0;
-/// Brain floats where they are safe.
+/// bfloat16 where that is safe.
 pub const PRECISION_BF16: u32 = 1;
-/// Half floats where they are safe, with a scaled loss.
+/// float16 where that is safe, with loss scaling.
 pub const PRECISION_FP16: u32 = 2;
 
 /// The arithmetic of forward and backward passes.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct PrecisionTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Chooses one of `PRECISION_*` in place of the config's. Call it at `before_run`: what a checkpoint keeps of loss
-    /// scaling is put back after that point. [train-thread]
+    /// Sets the precision, one of `PRECISION_*`, overriding the config. Call it at `before_run`: the loss scaling of a
+    /// checkpoint is restored after that point. [train-thread]
     pub set_precision: unsafe extern "C" fn(host: *mut c_void, precision: u32) -> HrStatus,
-    /// Begins loss scaling anew: the first scale, the factors by which it grows and shrinks, and how many good steps in
-    /// a row it grows after. An error unless the precision is PRECISION_FP16. [train-thread]
+    /// Sets the loss scaling: initial scale, growth and backoff factor, and growth interval. An error unless the
+    /// precision is PRECISION_FP16. [train-thread]
     pub set_loss_scaling: unsafe extern "C" fn(
         host: *mut c_void,
         scale: f64,

@@ -9,7 +9,7 @@ pub const PROFILER: &str = "hookrack.profiler/1";
 
 /// Record the shapes of inputs.
 pub const PROFILE_SHAPES: u32 = 1;
-/// Record memory that is taken and given back.
+/// Record allocations and deallocations.
 pub const PROFILE_MEMORY: u32 = 2;
 /// Estimate floating point operations; needs shapes.
 pub const PROFILE_FLOPS: u32 = 4;
@@ -22,29 +22,29 @@ pub struct HrOpCost {
     pub name: HrStr,
     /// How often it was called.
     pub calls: u64,
-    /// Nanoseconds in it, without operators that it called.
+    /// Nanoseconds in it, without the operators it called.
     pub self_ns: u64,
-    /// Nanoseconds in it.
+    /// Nanoseconds in it, including the operators it called.
     pub total_ns: u64,
-    /// Floating point operations, where they were estimated; 0 where they are not known.
+    /// Floating point operations, if they were estimated; 0 if they are unknown.
     pub flops: u64,
 }
 
-/// Recording what libtorch does. One profile at a time in a process.
+/// Profiles of libtorch and of hooks. One at a time in a process.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct ProfilerTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Gets ready to record with `PROFILE_*` flags, so that the first recorded iteration is like the others.
-    /// [train-thread]
+    /// Initializes the profiler with `PROFILE_*` flags, so that the first recorded iteration is not slower than the
+    /// others. [train-thread]
     pub prepare: unsafe extern "C" fn(host: *mut c_void, flags: u32) -> HrStatus,
-    /// Records from here on, with a range for every point and every call of a hook. [train-thread]
+    /// Starts recording operators, points and hook calls. [train-thread]
     pub start: unsafe extern "C" fn(host: *mut c_void, flags: u32) -> HrStatus,
-    /// Records no longer, and writes the trace to `file` (relative to the run directory, ending in `.json`); an empty
-    /// name writes none. [train-thread] [borrowed until return]
+    /// Stops recording and writes the trace to `file` (relative to the run directory, ending in `.json`); an empty name
+    /// writes none. [train-thread] [borrowed until return]
     pub stop: unsafe extern "C" fn(host: *mut c_void, file: HrStr) -> HrStatus,
-    /// The operator at `index` of the last profile, the costliest first; ABSENT past the last. [train-thread]
+    /// The operator at `index` of the last profile, the most expensive first; ABSENT past the last. [train-thread]
     pub op_at:
         unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrOpCost) -> HrStatus,
 }

@@ -14,13 +14,14 @@ pub const REDUCE_MAX: u32 = 1;
 /// A reduction: the minimum.
 pub const REDUCE_MIN: u32 = 2;
 
-/// Collectives. Every rank must make the same calls in the same order, at the same points; a rank that leaves fails the call on
-/// all others. Refused where not all ranks are: in a hook that runs on the main rank only, and in the iterations of an
-/// evaluation, of which a rank may have one less. In a run of one process they return at once.
+/// Collectives. Every rank must make the same calls in the same order, at the same points; if a rank fails, the call
+/// fails on all others. They are refused in a hook that runs on the main rank only, and in the iterations of an
+/// evaluation, because ranks may have different numbers of batches there. In a run of one process they return
+/// immediately.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct RankTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Replaces `count` numbers by their reduction over all ranks, `REDUCE_SUM`, `REDUCE_MAX` or `REDUCE_MIN`.
     /// [train-thread]
@@ -30,10 +31,11 @@ pub struct RankTable {
         count: usize,
         reduction: u32,
     ) -> HrStatus,
-    /// Replaces a tensor by its reduction over all ranks, in its place. It has the same shape on all ranks. [train-thread]
+    /// Replaces the contents of a tensor by their reduction over all ranks. It must have the same shape on all of them.
+    /// [train-thread]
     pub all_reduce:
         unsafe extern "C" fn(host: *mut c_void, tensor: HrTensor, reduction: u32) -> HrStatus,
-    /// Replaces a tensor by that of rank `root`, in its place. [train-thread]
+    /// Replaces the contents of a tensor by those of rank `root`. [train-thread]
     pub broadcast: unsafe extern "C" fn(host: *mut c_void, tensor: HrTensor, root: u32) -> HrStatus,
     /// The tensors of all ranks, stacked in a new first dimension in the order of ranks. `out` is the caller's own, released like
     /// any tensor that it made. [train-thread]

@@ -7,13 +7,13 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const RECORD: &str = "hookrack.record/1";
 
-/// The files that scalars are written to.
+/// Recording every value of a scalar.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct RecordTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Writes the scalars of the current iteration to the files, but not to the console: called after each
-    /// iteration, it keeps every value. They are on the disk when the writers next write. [train-thread]
+    /// Adds the scalars of the current iteration to the files, but not to the console. They are written to disk when the
+    /// writers next write. [train-thread]
     pub record: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
 }

@@ -7,17 +7,17 @@ use std::ffi::c_void;
 /// The id under which a host offers it.
 pub const ROLES: &str = "hookrack.roles/1";
 
-/// Roles that a hook has run.
+/// The training forward role, and the configured loss of any tensors.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct RoleTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Runs the training forward pass of the batch in the slots once more, by whichever hook holds that role, with
-    /// gradients being recorded; SLOT_OUTPUT and SLOT_LOSS are the new ones. Refused outside of training, and while the
-    /// hook that holds the role is being called. [train-thread]
+    /// Runs the training forward pass on the current batch again, through the hook that has that role, with gradient
+    /// recording on, and sets SLOT_OUTPUT and SLOT_LOSS. Refused outside of training, and while that hook is being
+    /// called. [train-thread]
     pub train_forward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// The configured loss of an output and a label; the slots stay as they are. An error where the config has no loss.
+    /// The configured loss of an output and a label; the slots do not change. An error if the config has no loss.
     /// [train-thread] [owned by the caller: the loss]
     pub criterion_of: unsafe extern "C" fn(
         host: *mut c_void,

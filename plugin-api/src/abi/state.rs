@@ -4,13 +4,13 @@ use super::{HrHeader, HrStatus, HrStr, HrTensor, HrValue};
 use abi_stable::StableAbi;
 use std::ffi::c_void;
 
-/// Takes a hook's state, entry by entry. Valid until the call returns. [train-thread]
+/// Receives the state of a hook, entry by entry. Valid until the call returns. [train-thread]
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct HrStateWriter {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Handed back to each function.
+    /// The first argument of each function.
     pub sink: *mut c_void,
     /// Saves a value. [borrowed until return]
     pub put_value:
@@ -20,17 +20,17 @@ pub struct HrStateWriter {
         unsafe extern "C" fn(sink: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus,
 }
 
-/// Gives a hook's state back, by key. Valid until the call returns. [train-thread]
+/// The saved state of a hook, by key. Valid until the call returns. [train-thread]
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct HrStateReader {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Handed back to each function.
+    /// The first argument of each function.
     pub source: *mut c_void,
-    /// A saved value; null where there is none. [borrowed until return of the hook]
+    /// A saved value; null if there is none. [borrowed until return of the hook]
     pub value: unsafe extern "C" fn(source: *mut c_void, key: HrStr) -> *const HrValue,
-    /// A saved tensor, to be released by the caller; ABSENT where there is none.
+    /// A saved tensor, to be released by the caller; ABSENT if there is none.
     pub tensor:
         unsafe extern "C" fn(source: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus,
 }

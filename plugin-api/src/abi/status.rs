@@ -2,7 +2,7 @@
 
 use abi_stable::StableAbi;
 
-/// How a call ended. Any number but 0 is a failure; the text is with the host (`set_error`).
+/// The status of a call. Any number but 0 is a failure; `set_error` and `last_error` have its message.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub struct HrStatus(pub i32);

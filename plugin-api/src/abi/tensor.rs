@@ -4,8 +4,8 @@ use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;
 use std::ffi::c_void;
 
-/// A tensor that the host keeps. 0 means none. A handle that was released or outlived its iteration is refused
-/// with a message, never followed.
+/// A handle to a tensor that the host keeps; 0 for none. Using a handle that was released, or whose iteration has ended,
+/// is an error.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub struct HrTensor(pub u64);
@@ -15,7 +15,7 @@ impl HrTensor {
     pub const NONE: Self = Self(0);
 }
 
-/// A borrowed row of handles.
+/// A borrowed list of handles.
 #[repr(C)]
 #[derive(Clone, Copy, StableAbi)]
 pub struct HrTensors {
@@ -30,7 +30,7 @@ pub struct HrTensors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub struct HrOp(pub u64);
 
-/// An argument left out, or a result that is nothing.
+/// An omitted argument, or no result.
 pub const ARG_NONE: u32 = 0;
 /// `int` is a tensor handle.
 pub const ARG_TENSOR: u32 = 1;
@@ -117,31 +117,31 @@ pub struct DLTensor {
 pub const SLOT_INPUT: u32 = 0;
 /// The current batch's label.
 pub const SLOT_LABEL: u32 = 1;
-/// What the model made of the input.
+/// The output of the model.
 pub const SLOT_OUTPUT: u32 = 2;
 /// The loss.
 pub const SLOT_LOSS: u32 = 3;
-/// The gradients' total norm; asking for it is what makes the host compute it.
+/// The total norm of the gradients, computed on first use.
 pub const SLOT_GRAD_NORM: u32 = 4;
 
 /// The model's parameters.
 pub const LIST_PARAMS: u32 = 0;
 /// Their gradients, in the same order; a parameter without one has handle 0.
 pub const LIST_GRADS: u32 = 1;
-/// What the model keeps beside its parameters.
+/// The buffers of the model.
 pub const LIST_BUFFERS: u32 = 2;
 
-/// The view will be written through. Refused unless the hook's manifest says that it mutates.
+/// Request a writable view. Refused unless the manifest declares that the hook mutates something.
 pub const VIEW_WRITE: u32 = 1;
 
-/// What the host does with tensors.
+/// Tensors and operators.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct TensorTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// The tensor of a `SLOT_*`; ABSENT where there is none at this point. [train-thread] [borrowed until the
-    /// iteration ends]
+    /// The tensor of a `SLOT_*`; ABSENT if there is none at this point. [train-thread] [borrowed until the iteration
+    /// ends]
     pub slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, out: *mut HrTensor) -> HrStatus,
     /// Replaces the tensor of SLOT_OUTPUT or SLOT_LOSS, in a role; since 1.2 also that of SLOT_INPUT or SLOT_LABEL, in a
     /// forward role or at `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
@@ -156,12 +156,12 @@ pub struct TensorTable {
         index: usize,
         out: *mut HrStr,
     ) -> HrStatus,
-    /// A second handle to the same tensor, to be released by the caller. [train-thread]
+    /// Another handle to the same tensor, which stays valid until the caller releases it. [train-thread]
     pub keep:
         unsafe extern "C" fn(host: *mut c_void, tensor: HrTensor, out: *mut HrTensor) -> HrStatus,
-    /// Gives back `count` handles that the caller owns. [train-thread]
+    /// Releases `count` handles that the caller owns. [train-thread]
     pub release: unsafe extern "C" fn(host: *mut c_void, tensors: *const HrTensor, count: usize),
-    /// The single number in a tensor. Waits for the device. [train-thread]
+    /// The value of a tensor with one element. Waits for the device. [train-thread]
     pub item: unsafe extern "C" fn(host: *mut c_void, tensor: HrTensor, out: *mut f64) -> HrStatus,
     /// A view of a tensor's memory, without a copy. [train-thread] [borrowed until the calling point returns]
     pub view: unsafe extern "C" fn(
@@ -176,7 +176,7 @@ pub struct TensorTable {
         view: *const DLTensor,
         out: *mut HrTensor,
     ) -> HrStatus,
-    /// Finds an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
+    /// Looks up an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
     pub op_find: unsafe extern "C" fn(host: *mut c_void, name: HrStr, out: *mut HrOp) -> HrStatus,
     /// Calls an operator. Trailing arguments may be left out where the operator has defaults. A `_foreach_` operator passes
     /// over the places where a handle is 0; such a place is 0 in a list of results too. At most `capacity`

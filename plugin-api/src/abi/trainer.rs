@@ -10,24 +10,24 @@ pub const LOG_ERROR: u32 = 1;
 pub const LOG_WARN: u32 = 2;
 /// Log level: information.
 pub const LOG_INFO: u32 = 3;
-/// Log level: for debugging.
+/// Log level: debug.
 pub const LOG_DEBUG: u32 = 4;
-/// Log level: every detail.
+/// Log level: trace.
 pub const LOG_TRACE: u32 = 5;
 
-/// Ask for the run to end at the next boundary.
+/// Request that the run ends at the next boundary.
 pub const REQUEST_STOP: u32 = 1;
-/// Ask for a validation in the next slot.
+/// Request a validation after the current iteration or epoch.
 pub const REQUEST_VALIDATE: u32 = 2;
-/// Ask for a checkpoint in the next slot.
+/// Request a checkpoint after the current iteration or epoch.
 pub const REQUEST_SAVE: u32 = 3;
 
 /// A metric's value of the last batch.
 pub const METRIC_LATEST_STEP: u32 = 0;
-/// A metric's value of the last finished epoch.
+/// A metric's value over the last complete pass.
 pub const METRIC_LATEST_EPOCH: u32 = 1;
 
-/// Where the run is. Plain fields, kept up to date by the host: reading one does not call the host. [train-thread]
+/// The progress of the run: plain fields that the host updates in place, so reading one is not a call. [train-thread]
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, StableAbi)]
 pub struct HrProgress {
@@ -35,37 +35,37 @@ pub struct HrProgress {
     pub struct_size: u32,
     /// 0 train, 1 val, 2 test, 3 pred.
     pub phase: u32,
-    /// The epoch in progress, the first is 1; between epochs, how many were begun.
+    /// The current epoch, from 1; between epochs, the number of epochs begun.
     pub epoch: u64,
-    /// The training iteration in progress, the first is 1; between iterations, how many were begun.
+    /// The current training iteration, from 1; between iterations, the number of iterations begun.
     pub iter: u64,
-    /// The iteration in progress within the current pass, the first is 1.
+    /// The current iteration within the epoch or pass, from 1.
     pub inner_iter: u64,
-    /// Iterations of one pass over the current phase's data.
+    /// The number of iterations in an epoch or pass of the current phase.
     pub inner_len: u64,
-    /// The epoch after which training ends.
+    /// The configured number of epochs.
     pub max_epochs: u64,
-    /// The iteration after which training ends.
+    /// The number of iterations after which training is complete.
     pub max_iters: u64,
-    /// The micro-batch in progress, the first is 0.
+    /// The index of the current micro-batch, from 0.
     pub micro: u32,
-    /// Micro-batches of an iteration.
+    /// The number of micro-batches in the iteration.
     pub micros: u32,
     /// Training samples consumed.
     pub samples: u64,
     /// Samples in the current batch.
     pub batch_size: u64,
-    /// This process among `world`.
+    /// The rank of this process, from 0.
     pub rank: u32,
-    /// How many processes train together.
+    /// The number of ranks.
     pub world: u32,
     /// The run's seed.
     pub seed: u64,
-    /// The learning rate of the largest parameter group: that with the most parameters, the first of several.
+    /// The learning rate of the largest parameter group, by number of parameters; the first if there are several.
     pub lr: f64,
-    /// Seconds that fetching the current batch took.
+    /// Seconds spent waiting for the current batch.
     pub data_time: f64,
-    /// Seconds from the start of the current iteration's fetch to the end of its last role; 0 before that.
+    /// Seconds from requesting the batch to the end of the last role of the current iteration; 0 before that.
     pub iter_time: f64,
     /// How the run ended: 0 not yet, 1 completed, 2 stopped, 3 interrupted, 4 failed.
     pub outcome: u32,
@@ -73,28 +73,28 @@ pub struct HrProgress {
     pub failed_point: u32,
 }
 
-/// What roles ask of the engine. Each of them may fail; none may be called outside a role but `lr`.
+/// The steps of training, for hooks with a role. Only `lr` may be called elsewhere.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct EngineTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Runs the model on the current input and puts the result into SLOT_OUTPUT. In training an error while another hook
-    /// holds the forward role: `hookrack.roles/1` runs that hook. [train-thread]
+    /// Runs the model on the current input and sets SLOT_OUTPUT. In training it is an error if another hook has the
+    /// forward role: `hookrack.roles/1` runs that hook. [train-thread]
     pub forward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
     /// Runs the model on `input`; the result belongs to the caller. [train-thread]
     pub model:
         unsafe extern "C" fn(host: *mut c_void, input: HrTensor, out: *mut HrTensor) -> HrStatus,
     /// Computes the configured loss of SLOT_OUTPUT and SLOT_LABEL into SLOT_LOSS; an error as for `forward`. [train-thread]
     pub criterion: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// Differentiates SLOT_LOSS, times the micro-batch's share of the batch, and adds to the gradients. From
-    /// `before_optimizer_step` on SLOT_LOSS is that of the whole batch, and the gradients are of true size. [train-thread]
+    /// Computes the gradients of SLOT_LOSS, weighted by the micro-batch's share of the batch, and adds them. From
+    /// `before_optimizer_step` on, SLOT_LOSS is that of the whole batch and the gradients are unscaled. [train-thread]
     pub backward: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// Changes the parameters by their gradients, which stay until the iteration ends. [train-thread]
+    /// Updates the parameters with their gradients, which stay until the iteration ends. [train-thread]
     pub optimizer_step: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// Sets the learning rate by the configured schedule. [train-thread]
+    /// Advances the configured schedule and sets the learning rates. [train-thread]
     pub lr_step: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,
-    /// How many groups of parameters the optimizer has. [train-thread]
+    /// The number of parameter groups of the optimizer. [train-thread]
     pub group_count: unsafe extern "C" fn(host: *mut c_void) -> usize,
     /// A group's learning rate. [train-thread]
     pub lr: unsafe extern "C" fn(host: *mut c_void, group: usize, out: *mut f64) -> HrStatus,
@@ -102,23 +102,23 @@ pub struct EngineTable {
     pub set_lr: unsafe extern "C" fn(host: *mut c_void, group: usize, lr: f64) -> HrStatus,
 }
 
-/// A metric of the run, as it stands.
+/// The last values of a metric.
 #[repr(C)]
 #[derive(Clone, Copy, StableAbi)]
 pub struct HrMetricReading {
     /// Its name, with `.suffix` for one of several values. [borrowed until the point returns]
     pub name: HrStr,
-    /// The phase that it is computed in.
+    /// The phase it is computed in.
     pub phase: u32,
-    /// 1 where higher is better, -1 where lower is, 0 where neither is.
+    /// 1 if higher is better, -1 if lower is, 0 if neither.
     pub better: i32,
-    /// The value of the last batch; NaN where there is none.
+    /// The value of the last batch; NaN if there is none.
     pub step: f64,
-    /// The value of the last whole pass; NaN where there is none.
+    /// The value over the last complete pass; NaN if there is none.
     pub epoch: f64,
 }
 
-/// A scalar of the run, as it stands.
+/// The last value of a scalar.
 #[repr(C)]
 #[derive(Clone, Copy, StableAbi)]
 pub struct HrScalarReading {
@@ -126,7 +126,7 @@ pub struct HrScalarReading {
     pub name: HrStr,
     /// Its key.
     pub key: u32,
-    /// Whether people are shown a median of it: 0 or 1.
+    /// Whether the console shows a median: 0 or 1.
     pub smooth: u32,
     /// The training iteration of its last value.
     pub iter: u64,
@@ -138,20 +138,20 @@ pub struct HrScalarReading {
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct EventTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Interns a scalar's name; ask once, put often. A name without '/' is scoped by the current phase, one that
-    /// begins with '@' by this hook: `@norm` is `hook/<instance>/norm`. `smooth` says whether people are shown
-    /// a median; files have the values. [train-thread] [valid for the run]
+    /// The key of a scalar, looked up once. A name without '/' is prefixed with the current phase, one that begins with
+    /// '@' with this instance: `@norm` is `hook/<instance>/norm`. With `smooth` the console shows a median; files have
+    /// the values. [train-thread] [valid for the run]
     pub key: unsafe extern "C" fn(
         host: *mut c_void,
         name: HrStr,
         smooth: u32,
         out: *mut u32,
     ) -> HrStatus,
-    /// Puts a value for the current iteration. Allocates nothing. [train-thread]
+    /// Logs a value for the current iteration. Does not allocate. [train-thread]
     pub put: unsafe extern "C" fn(host: *mut c_void, key: u32, value: f64) -> HrStatus,
-    /// The last value; ABSENT where there is none. [train-thread]
+    /// The last value; ABSENT if there is none. [train-thread]
     pub latest: unsafe extern "C" fn(host: *mut c_void, key: u32, out: *mut f64) -> HrStatus,
     /// The median of the last `window` values. [train-thread]
     pub median:
@@ -181,33 +181,33 @@ pub struct EventTable {
     ) -> HrStatus,
 }
 
-/// Values that hooks share by name.
+/// Values shared between hooks by name.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct StateTable {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Puts or replaces a value. [train-thread] [borrowed until return]
+    /// Sets or replaces a value. [train-thread] [borrowed until return]
     pub put: unsafe extern "C" fn(host: *mut c_void, key: HrStr, value: *const HrValue) -> HrStatus,
-    /// A value; null where there is none. [train-thread] [borrowed until the next call of this table]
+    /// A value; null if there is none. [train-thread] [borrowed until the next call of this table]
     pub value: unsafe extern "C" fn(host: *mut c_void, key: HrStr) -> *const HrValue,
-    /// Removes a value; ABSENT where there is none. [train-thread]
+    /// Removes a value; ABSENT if there is none. [train-thread]
     pub remove: unsafe extern "C" fn(host: *mut c_void, key: HrStr) -> HrStatus,
 }
 
-/// What a plugin receives: one per hook instance, at one address from `create` until `destroy` returns.
+/// The handle that an instance receives, at the same address from `create` until `destroy` returns.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct TrainerHandle {
-    /// Who made this table.
+    /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Handed back to each function.
+    /// The first argument of each function.
     pub host: *mut c_void,
-    /// Where the run is.
+    /// The progress of the run.
     pub progress: *const HrProgress,
     /// The instance's name in the config. [borrowed for the run]
     pub instance: HrStr,
-    /// The most detailed `LOG_*` that anybody listens to.
+    /// The most detailed `LOG_*` level that is enabled.
     pub log_level: *const u32,
     /// Tensors.
     pub tensors: *const TensorTable,
@@ -217,19 +217,19 @@ pub struct TrainerHandle {
     pub events: *const EventTable,
     /// Shared values.
     pub states: *const StateTable,
-    /// A later service by its id, such as `hookrack.artifacts/1`; null where this host has none.
+    /// The table of an extension by its id, such as `hookrack.artifacts/1`; null if this host does not have it.
     /// [any-thread] [valid for the process]
     pub extension: unsafe extern "C" fn(host: *mut c_void, id: HrStr) -> *const c_void,
-    /// Hands a line to the host's log. [any-thread] [borrowed until return]
+    /// Logs a message. [any-thread] [borrowed until return]
     pub log: unsafe extern "C" fn(host: *mut c_void, level: u32, target: HrStr, message: HrStr),
-    /// Says why the status that is about to be returned is not OK. [train-thread] [borrowed until return]
+    /// Sets the message of the failure that is about to be returned. [train-thread] [borrowed until return]
     pub set_error: unsafe extern "C" fn(host: *mut c_void, message: HrStr),
-    /// The text behind the last failed call of this handle. [train-thread] [borrowed until the next call]
+    /// The message of the last failed call of this handle. [train-thread] [borrowed until the next call]
     pub last_error: unsafe extern "C" fn(host: *mut c_void) -> HrStr,
-    /// Asks for something: a `REQUEST_*`, with a reason. [train-thread] [borrowed until return]
+    /// Makes a request, one of `REQUEST_*`, with a reason. [train-thread] [borrowed until return]
     pub request: unsafe extern "C" fn(host: *mut c_void, what: u32, why: HrStr) -> HrStatus,
-    /// The failure that `on_exception` and the `after_*` points of a failed run are about; empty where there is
-    /// none. [train-thread] [borrowed until return of the point]
+    /// The error of a failed run, at `on_exception` and later points; empty if there is none. [train-thread] [borrowed
+    /// until return of the point]
     pub failure: unsafe extern "C" fn(host: *mut c_void) -> HrStr,
 }
 

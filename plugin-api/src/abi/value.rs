@@ -19,13 +19,13 @@ pub const VALUE_LIST: u32 = 5;
 /// `items` points to `len` values, each with its `key`.
 pub const VALUE_TABLE: u32 = 6;
 
-/// One value of a settings tree. Borrowed: it lives as long as the call that lends it.
+/// One value of a settings tree, borrowed until the call returns.
 #[repr(C)]
 #[derive(Clone, Copy, StableAbi)]
 pub struct HrValue {
     /// A `VALUE_*` number: which of the fields below counts.
     pub kind: u32,
-    /// Its name, where it stands in a table.
+    /// Its key, if it is an entry of a table.
     pub key: HrStr,
     /// The number of a VALUE_INT or VALUE_BOOL.
     pub int: i64,

@@ -1,4 +1,4 @@
-//! `+ - * /` between tensors and numbers, each of which may fail: `(&a * 2.0)?`.
+//! `+ - * /` between tensors and numbers. Each returns a `Result`: `(&a * 2.0)?`.
 
 use super::{Tensor, ops};
 use crate::error::Result;
@@ -9,13 +9,13 @@ static RSUB: crate::op::CachedOp = crate::op::CachedOp::new("aten::rsub.Scalar")
 
 /// The other side of an operation: a tensor, borrowed or not, or a number.
 pub enum Operand<'a> {
-    /// A tensor of somebody's.
+    /// A borrowed tensor.
     Tensor(&'a Tensor),
-    /// A tensor that the operation is the last to use.
+    /// An owned tensor, freed after the operation.
     Owned(Tensor),
     /// A number.
     Float(f64),
-    /// A whole number: of a tensor of whole numbers it makes another such.
+    /// An integer: with an integer tensor the result is an integer tensor.
     Int(i64),
 }
 

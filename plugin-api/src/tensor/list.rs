@@ -1,4 +1,4 @@
-//! Rows of tensors, borrowed or owned, with operations on all of them at once.
+//! Lists of tensors, borrowed or owned, with operations on all of them at once.
 
 use super::{Tensor, ops};
 use crate::abi::{DLTensor, Host, HrTensor};
@@ -15,13 +15,13 @@ static NORMS: CachedOp = CachedOp::new("aten::_foreach_norm.Scalar");
 static STACK: CachedOp = CachedOp::new("aten::stack");
 static CLONE: CachedOp = CachedOp::new("aten::clone");
 
-/// A copy of a tensor, through which no gradient flows whether gradients are being recorded or not.
+/// A copy of a tensor without gradients, whether they are being recorded or not.
 pub(super) fn clone_one(host: Host, id: HrTensor) -> Result<Tensor> {
     let plain = ops::detach.call(host, &[Arg::handle(id)])?.tensor()?;
     CLONE.call(host, &[Arg::from(&plain)])?.tensor()
 }
 
-/// A borrowed row of tensors: the model's parameters, their gradients.
+/// A borrowed list of tensors: the parameters of the model, their gradients, its buffers.
 #[derive(Clone, Copy)]
 pub struct Tensors<'a> {
     host: Host,
@@ -34,7 +34,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// A list of tensors that is the hook's own. Empty until something is put into it.
+/// An owned list of tensors, empty at first. Its tensors are freed when it is dropped.
 #[derive(Default)]
 pub struct TensorList {
     host: Option<Host>,
@@ -46,7 +46,7 @@ impl TensorList {
         Self { host: Some(host), ids }
     }
 
-    /// Becomes copies of `source`, unless it holds tensors already: those of a resumed run stay.
+    /// Sets the list to copies of `source` if it is empty; tensors restored from a checkpoint are kept.
     pub fn init(&mut self, source: &impl AsTensors) -> Result<()> {
         if self.is_empty() {
             *self = source.clone_detached()?;
@@ -54,7 +54,7 @@ impl TensorList {
         Ok(())
     }
 
-    /// Takes a tensor in, after the others. One that is only borrowed is kept under a handle of its own.
+    /// Appends a tensor. A borrowed one, such as a parameter, is kept with a handle that stays valid; it is not copied.
     pub fn push(&mut self, tensor: Tensor) -> Result<()> {
         let tensor = if tensor.owned { tensor } else { tensor.keep()? };
         self.host = Some(tensor.host);
@@ -71,42 +71,44 @@ impl Drop for TensorList {
     }
 }
 
-/// A row of tensors, with the operations that work on all of them in one crossing of the boundary. A place without a
-/// tensor, such as the gradient of a frozen parameter, is passed over, and so is one whose counterpart is absent.
+/// A list of tensors, with operations on all of them in one call to the host.
+///
+/// An absent tensor, such as the gradient of a frozen parameter, is skipped, and so is one whose counterpart is absent. Operations on two lists return an
+/// error if their lengths differ, or if the shapes of a pair do not match. None of them waits for the device.
 pub trait AsTensors {
     /// The handles.
     fn ids(&self) -> &[HrTensor];
 
-    /// The host that keeps them; `None` for a list that nothing was put into.
+    /// The host that keeps the tensors; `None` for a list that was never filled.
     fn host(&self) -> Option<Host>;
 
-    /// How many there are.
+    /// The number of tensors, including absent ones.
     fn len(&self) -> usize {
         self.ids().len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     fn is_empty(&self) -> bool {
         self.ids().is_empty()
     }
 
-    /// The tensor at `index`.
+    /// The tensor at `index`, borrowed.
     fn at(&self, index: usize) -> Option<Tensor> {
         Some(Tensor::borrowed(self.host()?, *self.ids().get(index)?))
     }
 
-    /// Each tensor in turn, borrowed.
+    /// All tensors in order, borrowed.
     fn iter(&self) -> impl Iterator<Item = Tensor> {
         let host = self.host();
         self.ids().iter().filter_map(move |id| Some(Tensor::borrowed(host?, *id)))
     }
 
-    /// Each tensor that is there, borrowed: without the gradients of frozen parameters.
+    /// All tensors that are not absent, borrowed.
     fn present(&self) -> impl Iterator<Item = Tensor> {
         self.iter().filter(|tensor| !tensor.is_absent())
     }
 
-    /// Copies of all of them that no gradient flows into; an absent one stays absent.
+    /// Copies of all tensors, without gradients; absent ones stay absent. One copy per tensor.
     fn clone_detached(&self) -> Result<TensorList> {
         let Some(host) = self.host() else { return Ok(TensorList::default()) };
         let mut list = TensorList::owned(host, Vec::with_capacity(self.len()));
@@ -117,48 +119,47 @@ pub trait AsTensors {
         Ok(list)
     }
 
-    /// Moves each a part of the way towards its counterpart: `self + weight * (target - self)`.
+    /// Interpolates each tensor in place: `self + weight * (target - self)`.
     fn lerp_(&self, target: &impl AsTensors, weight: f64) -> Result<()> {
         self.pairwise(&LERP, target, Some(Arg::from(weight)))
     }
 
-    /// Takes its counterpart's contents.
+    /// Copies the contents of each counterpart.
     fn copy_(&self, source: &impl AsTensors) -> Result<()> {
         self.pairwise(&COPY, source, None)
     }
 
-    /// Adds its counterpart.
+    /// Adds each counterpart in place.
     fn add_(&self, other: &impl AsTensors) -> Result<()> {
         self.pairwise(&ADD, other, None)
     }
 
-    /// Subtracts its counterpart.
+    /// Subtracts each counterpart in place.
     fn sub_(&self, other: &impl AsTensors) -> Result<()> {
         self.pairwise(&SUB, other, None)
     }
 
-    /// Adds its counterpart times `alpha`.
+    /// Adds each counterpart times `alpha` in place.
     fn add_scaled_(&self, other: &impl AsTensors, alpha: f64) -> Result<()> {
         self.pairwise(&ADD, other, Some(Arg::from(alpha)))
     }
 
-    /// Becomes zero.
+    /// Sets all elements to zero.
     fn zero_(&self) -> Result<()> {
         let Some(host) = self.host() else { return Ok(()) };
         ZERO.call(host, &[Arg::handles(self.ids())]).map(drop)
     }
 
-    /// Is multiplied by a number.
+    /// Multiplies all elements by `factor` in place.
     fn mul_(&self, factor: f64) -> Result<()> {
         let Some(host) = self.host() else { return Ok(()) };
         MUL.call(host, &[Arg::handles(self.ids()), Arg::from(factor)]).map(drop)
     }
 
-    /// The norm of all of them together, as a tensor: nothing waits until its `item` is asked for. 0 where none is
-    /// present.
+    /// The 2-norm over all tensors together, as a scalar tensor; 0 if all are absent. Only reading its value with `item` waits for the device.
     ///
     /// # Errors
-    /// A [`TensorList`] that nothing was put into has no norm.
+    /// A [`TensorList`] that was never filled has no norm.
     fn norm(&self) -> Result<Tensor> {
         let Some(host) = self.host() else { crate::bail!("an empty list has no norm") };
         let present: Vec<_> =
@@ -171,7 +172,7 @@ pub trait AsTensors {
         stacked.norm()
     }
 
-    /// Exchanges the contents with its counterpart, through one temporary copy.
+    /// Swaps the contents with each counterpart, with a temporary copy of the list.
     fn swap_(&self, other: &impl AsTensors) -> Result<()> {
         let own = self.clone_detached()?;
         self.copy_(other)?;
@@ -188,7 +189,7 @@ pub trait AsTensors {
         let (mine, theirs) = (self.len(), other.len());
         crate::ensure!(mine == theirs, "{}: {mine} tensors against {theirs}", op.name());
         let Some(host) = self.host() else { return Ok(()) };
-        // The host passes over places that are absent on either side.
+        // The host skips tensors that are absent in either list.
         let pair =
             [Arg::handles(self.ids()), Arg::handles(other.ids()), extra.unwrap_or(Arg::NONE)];
         let used = if extra.is_some() { 3 } else { 2 };

@@ -7,9 +7,8 @@ use super::{Operand, Tensor, TensorList};
 use crate::error::Result;
 use crate::op::{Arg, CachedOp};
 
-/// Defines the methods of [`Tensor`] and the operators behind them. Sections say what a method takes and gives:
-/// `tensor` a new tensor; `pair` two; `list` several; `operand` a new tensor of this one and another or a number, each
-/// of which has its own operator; `in_place` and `operand_in_place` change this tensor and give nothing.
+/// Defines the methods of [`Tensor`] and the operators behind them. The sections are: `tensor` returns a new tensor, `pair` two, `list` a
+/// list; `operand` takes a tensor or a number, with an operator for each; `in_place` and `operand_in_place` change this tensor.
 macro_rules! tensor_methods {
     (
         tensor { $($(#[doc = $t_doc:literal])+ $t:ident($($t_arg:ident: $t_ty:ty),*) = $t_op:literal;)* }
@@ -20,7 +19,7 @@ macro_rules! tensor_methods {
         operand_in_place { $($(#[doc = $j_doc:literal])+ $j:ident = $j_op:literal, $j_scalar:ident = $j_scalar_op:literal;)* }
     ) => {
         /// The operators behind the methods of [`Tensor`], by the methods' names, for `#[hook(ops = [ops::softmax])]`.
-        /// Each is looked up at its first call in the process, and never again.
+        /// Each is looked up at its first call in the process.
         #[expect(non_upper_case_globals, reason = "an operator is called as its method is")]
         pub mod ops {
             use super::CachedOp;
@@ -44,9 +43,10 @@ macro_rules! tensor_methods {
             ];
         }
 
-        /// The usual operations, with PyTorch's names and meaning. Gradients flow through them where they are recorded.
-        /// Each costs one crossing into the host; none waits for the device. An error names the operator and the
-        /// shapes, and says why libtorch refused. Any other operator: [`Trainer::call`](crate::Trainer::call).
+        /// The usual operations, with PyTorch's names and semantics. They take part in autograd where gradients are recorded.
+        ///
+        /// Each is one call to the host plus libtorch's own cost; none waits for the device. A new tensor belongs to the caller. An
+        /// error names the operator, the shapes and libtorch's reason. For any other operator use [`Trainer::call`](crate::Trainer::call).
         impl Tensor {
             $($(#[doc = $t_doc])+ #[doc = ""] #[doc = concat!("`", $t_op, "`")]
             pub fn $t(&self, $($t_arg: $t_ty),*) -> Result<Tensor> {
@@ -82,165 +82,165 @@ macro_rules! tensor_methods {
 
 tensor_methods! {
     tensor {
-        /// The absolute value of each number.
+        /// The absolute value of each element.
         abs() = "aten::abs";
-        /// Each number with its sign changed.
+        /// The negative of each element.
         neg() = "aten::neg";
-        /// e to the power of each number.
+        /// The exponential of each element.
         exp() = "aten::exp";
-        /// The natural logarithm of each number.
+        /// The natural logarithm of each element.
         log() = "aten::log";
-        /// The natural logarithm of one more than each number.
+        /// The natural logarithm of `1 + x` for each element.
         log1p() = "aten::log1p";
-        /// The square root of each number.
+        /// The square root of each element.
         sqrt() = "aten::sqrt";
-        /// One divided by the square root of each number.
+        /// The reciprocal of the square root of each element.
         rsqrt() = "aten::rsqrt";
-        /// One divided by each number.
+        /// The reciprocal of each element.
         reciprocal() = "aten::reciprocal";
-        /// The square of each number.
+        /// The square of each element.
         square() = "aten::square";
-        /// -1, 0 or 1 for each number.
+        /// The sign of each element: -1, 0 or 1.
         sign() = "aten::sign";
-        /// The hyperbolic tangent of each number.
+        /// The hyperbolic tangent of each element.
         tanh() = "aten::tanh";
-        /// The logistic function of each number.
+        /// The logistic sigmoid of each element.
         sigmoid() = "aten::sigmoid";
-        /// Each number, with 0 in place of negative ones.
+        /// The rectified linear unit: `max(x, 0)` for each element.
         relu() = "aten::relu";
-        /// The Gaussian error linear unit of each number.
+        /// The Gaussian error linear unit of each element.
         gelu() = "aten::gelu";
-        /// Whether each number is neither NaN nor infinite.
+        /// Whether each element is finite.
         isfinite() = "aten::isfinite";
-        /// Whether each number is NaN.
+        /// Whether each element is NaN.
         isnan() = "aten::isnan";
-        /// Each number, moved into `min..=max`.
+        /// Clamps all elements to the range from `min` to `max`.
         clamp(min: f64, max: f64) = "aten::clamp";
-        /// Each number, at least `min`.
+        /// Clamps all elements from below.
         clamp_min(min: f64) = "aten::clamp_min";
-        /// Each number, at most `max`.
+        /// Clamps all elements from above.
         clamp_max(max: f64) = "aten::clamp_max";
-        /// The greater of each pair of numbers.
+        /// The element-wise maximum of two tensors.
         maximum(other: &Tensor) = "aten::maximum";
-        /// The lesser of each pair of numbers.
+        /// The element-wise minimum of two tensors.
         minimum(other: &Tensor) = "aten::minimum";
-        /// Of a tensor of booleans: the number of `yes` where it is true, of `no` elsewhere. PyTorch's `where`.
+        /// For a boolean tensor: elements of `yes` where it is true, of `no` elsewhere. PyTorch's `where`.
         where_cond(yes: &Tensor, no: &Tensor) = "aten::where.self";
-        /// A copy with `value` wherever `mask` is true.
+        /// A copy with `value` where `mask` is true.
         masked_fill(mask: &Tensor, value: f64) = "aten::masked_fill.Scalar";
-        /// `self + weight * (end - self)`.
+        /// Linear interpolation: `self + weight * (end - self)`.
         lerp(end: &Tensor, weight: f64) = "aten::lerp.Scalar";
 
-        /// The sum of all numbers.
+        /// The sum of all elements.
         sum() = "aten::sum";
-        /// The sum along dimensions.
+        /// The sum over dimensions.
         sum_dim(dims: &[i64], keepdim: bool) = "aten::sum.dim_IntList";
-        /// The mean of all numbers.
+        /// The mean of all elements.
         mean() = "aten::mean";
-        /// The mean along dimensions.
+        /// The mean over dimensions.
         mean_dim(dims: &[i64], keepdim: bool) = "aten::mean.dim";
-        /// The standard deviation of all numbers, unbiased.
+        /// The unbiased standard deviation of all elements.
         std() = "aten::std";
-        /// The greatest number.
+        /// The maximum of all elements.
         max() = "aten::max";
-        /// The least number.
+        /// The minimum of all elements.
         min() = "aten::min";
-        /// Where the greatest number along a dimension is.
+        /// The index of the maximum along a dimension.
         argmax(dim: i64, keepdim: bool) = "aten::argmax";
-        /// Where the least number along a dimension is.
+        /// The index of the minimum along a dimension.
         argmin(dim: i64, keepdim: bool) = "aten::argmin";
-        /// The 2-norm of all numbers.
+        /// The 2-norm of all elements.
         norm() = "aten::linalg_vector_norm";
-        /// The norm of order `ord` along dimensions.
+        /// The norm of order `ord` over dimensions.
         norm_dim(ord: f64, dims: &[i64], keepdim: bool) = "aten::linalg_vector_norm";
-        /// Whether all numbers are true, or not 0.
+        /// Whether all elements are true or nonzero.
         all() = "aten::all";
-        /// Whether any number is true, or not 0.
+        /// Whether any element is true or nonzero.
         any() = "aten::any";
-        /// The sums of all numbers up to each place of a dimension.
+        /// The cumulative sum along a dimension.
         cumsum(dim: i64) = "aten::cumsum";
         /// The softmax along a dimension.
         softmax(dim: i64) = "aten::softmax.int";
         /// The logarithm of the softmax along a dimension.
         log_softmax(dim: i64) = "aten::log_softmax.int";
 
-        /// The product of matrices, or of batches of them.
+        /// The matrix product, also of batches of matrices.
         matmul(other: &Tensor) = "aten::matmul";
-        /// Two dimensions exchanged. No copy.
+        /// Swaps two dimensions. Not a copy.
         transpose(dim0: i64, dim1: i64) = "aten::transpose.int";
-        /// The dimensions in another order. No copy.
+        /// Permutes the dimensions. Not a copy.
         permute(dims: &[i64]) = "aten::permute";
-        /// The same numbers in another shape, where -1 is what is left; a copy only where it must be. This is PyTorch's
-        /// `view` too: [`view`](Tensor::view) is the tensor's memory here.
+        /// The same elements in another shape, where -1 is inferred; copies only if necessary. Use it also for PyTorch's
+        /// `view`: [`view`](Tensor::view) is the tensor's memory here.
         reshape(shape: &[i64]) = "aten::reshape";
-        /// Dimensions `start_dim` to `end_dim` made into one.
+        /// Flattens the dimensions from `start_dim` to `end_dim` into one.
         flatten(start_dim: i64, end_dim: i64) = "aten::flatten.using_ints";
-        /// With one more dimension, of size 1, at `dim`. No copy.
+        /// Inserts a dimension of size 1 at `dim`. Not a copy.
         unsqueeze(dim: i64) = "aten::unsqueeze";
-        /// Without the dimensions of size 1. No copy.
+        /// Removes all dimensions of size 1. Not a copy.
         squeeze() = "aten::squeeze";
-        /// Without the dimension `dim` if its size is 1. No copy.
+        /// Removes the dimension `dim` if its size is 1. Not a copy.
         squeeze_dim(dim: i64) = "aten::squeeze.dim";
-        /// Dimensions of size 1 repeated to `shape`, where -1 leaves a size as it is. No copy.
+        /// Expands dimensions of size 1 to `shape`, where -1 keeps a size. Not a copy.
         expand(shape: &[i64]) = "aten::expand";
-        /// Dimensions of size 1 repeated to the other's shape. No copy.
+        /// Expands dimensions of size 1 to the shape of another tensor. Not a copy.
         expand_as(other: &Tensor) = "aten::expand_as";
-        /// Repeated so often along each dimension.
+        /// Repeats the tensor along each dimension.
         repeat(times: &[i64]) = "aten::repeat";
-        /// With its elements in order in memory; a copy only where they are not.
+        /// A contiguous tensor; copies only if it is not contiguous.
         contiguous() = "aten::contiguous";
-        /// In reverse order along dimensions.
+        /// Reverses the order along dimensions.
         flip(dims: &[i64]) = "aten::flip";
 
-        /// The slice at `index` of a dimension, which is gone. No copy.
+        /// The slice at `index` of a dimension, which is removed. Not a copy.
         select(dim: i64, index: i64) = "aten::select.int";
-        /// `length` places of a dimension from `start` on. No copy.
+        /// `length` entries of a dimension from `start` on. Not a copy.
         narrow(dim: i64, start: i64, length: i64) = "aten::narrow";
-        /// Places `start` to before `end` of a dimension, each `step`-th. No copy.
+        /// The entries from `start` up to `end` (exclusive) of a dimension, every `step`-th. Not a copy.
         slice(dim: i64, start: i64, end: i64, step: i64) = "aten::slice.Tensor";
-        /// The places of a dimension that `index` lists.
+        /// The entries of a dimension listed in `index`.
         index_select(dim: i64, index: &Tensor) = "aten::index_select";
-        /// Along a dimension, the number at the place that `index` says, for each place of `index`.
+        /// Gathers elements along a dimension by `index`.
         gather(dim: i64, index: &Tensor) = "aten::gather";
-        /// The numbers where `mask` is true, in a row.
+        /// The elements where `mask` is true, as a 1-dim tensor.
         masked_select(mask: &Tensor) = "aten::masked_select";
-        /// For each class number a row with 1 at its place and 0 elsewhere.
+        /// The one-hot encoding of class indices.
         one_hot(classes: i64) = "aten::one_hot";
 
-        /// Zeros in the same shape, of the same type and on the same device.
+        /// Zeros with the same shape, dtype and device.
         zeros_like() = "aten::zeros_like";
-        /// Ones in the same shape.
+        /// Ones with the same shape, dtype and device.
         ones_like() = "aten::ones_like";
-        /// One value in the same shape.
+        /// A tensor filled with `value`, with the same shape, dtype and device.
         full_like(value: f64) = "aten::full_like";
-        /// Uniform random numbers of 0 to 1 in the same shape, from the run's generator.
+        /// Random numbers, uniform in `[0, 1)`, with the same shape, from the run's generator.
         rand_like() = "aten::rand_like";
-        /// Normal random numbers in the same shape, from the run's generator.
+        /// Random numbers from the standard normal distribution with the same shape, from the run's generator.
         randn_like() = "aten::randn_like";
-        /// The same numbers, through which no gradient flows. No copy.
+        /// The same tensor, detached from the graph. Not a copy.
         detach() = "aten::detach";
 
-        /// The mean cross entropy of rows of logits, for class numbers or rows of probabilities.
+        /// The mean cross entropy of logits, for class indices or class probabilities.
         cross_entropy(target: &Tensor) = "aten::cross_entropy_loss";
-        /// The mean squared difference.
+        /// The mean squared error.
         mse_loss(target: &Tensor) = "aten::mse_loss";
-        /// The mean absolute difference.
+        /// The mean absolute error.
         l1_loss(target: &Tensor) = "aten::l1_loss";
         /// The mean binary cross entropy of logits.
         binary_cross_entropy_with_logits(target: &Tensor) = "aten::binary_cross_entropy_with_logits";
     }
     pair {
-        /// The greatest numbers along a dimension, and where they are.
+        /// The maxima along a dimension and their indices.
         max_dim(dim: i64, keepdim: bool) = "aten::max.dim";
-        /// The least numbers along a dimension, and where they are.
+        /// The minima along a dimension and their indices.
         min_dim(dim: i64, keepdim: bool) = "aten::min.dim";
-        /// The `k` greatest numbers along a dimension, and where they are.
+        /// The `k` largest elements along a dimension and their indices.
         topk(k: i64, dim: i64) = "aten::topk";
-        /// The numbers in order along a dimension, and where they were.
+        /// The sorted elements along a dimension and their indices.
         sort(dim: i64, descending: bool) = "aten::sort";
     }
     list {
-        /// `chunks` parts along a dimension. No copy.
+        /// Splits a dimension into `chunks` parts. Not a copy.
         chunk(chunks: i64, dim: i64) = "aten::chunk";
     }
     operand {
@@ -252,41 +252,41 @@ tensor_methods! {
         mul = "aten::mul.Tensor", mul_scalar = "aten::mul.Scalar";
         /// The quotient by another tensor or a number, element by element; also `&a / &b`.
         div = "aten::div.Tensor", div_scalar = "aten::div.Scalar";
-        /// Each number to the power of its counterpart, or of a number.
+        /// Each element to the power of another tensor or a number.
         pow = "aten::pow.Tensor_Tensor", pow_scalar = "aten::pow.Tensor_Scalar";
-        /// Whether each number equals its counterpart, or a number.
+        /// Element-wise `==` with another tensor or a number.
         eq = "aten::eq.Tensor", eq_scalar = "aten::eq.Scalar";
-        /// Whether each number differs from its counterpart, or from a number.
+        /// Element-wise `!=` with another tensor or a number.
         ne = "aten::ne.Tensor", ne_scalar = "aten::ne.Scalar";
-        /// Whether each number is greater than its counterpart, or than a number.
+        /// Element-wise `>` with another tensor or a number.
         gt = "aten::gt.Tensor", gt_scalar = "aten::gt.Scalar";
-        /// Whether each number is at least its counterpart, or a number.
+        /// Element-wise `>=` with another tensor or a number.
         ge = "aten::ge.Tensor", ge_scalar = "aten::ge.Scalar";
-        /// Whether each number is less than its counterpart, or than a number.
+        /// Element-wise `<` with another tensor or a number.
         lt = "aten::lt.Tensor", lt_scalar = "aten::lt.Scalar";
-        /// Whether each number is at most its counterpart, or a number.
+        /// Element-wise `<=` with another tensor or a number.
         le = "aten::le.Tensor", le_scalar = "aten::le.Scalar";
     }
     in_place {
-        /// Takes the other's numbers.
+        /// Copies the elements of another tensor in place.
         copy_(source: &Tensor) = "aten::copy_";
-        /// Moves a part of the way to `end`: `self + weight * (end - self)`.
+        /// Interpolates in place: `self + weight * (end - self)`.
         lerp_(end: &Tensor, weight: f64) = "aten::lerp_.Scalar";
-        /// Becomes 0.
+        /// Sets all elements to 0.
         zero_() = "aten::zero_";
-        /// Becomes one value.
+        /// Sets all elements to `value`.
         fill_(value: f64) = "aten::fill_.Scalar";
-        /// Moves each number into `min..=max`.
+        /// Clamps all elements in place to the range from `min` to `max`.
         clamp_(min: f64, max: f64) = "aten::clamp_";
-        /// Adds the other tensor times `alpha`.
+        /// Adds another tensor times `alpha` in place.
         add_scaled_(other: &Tensor, alpha: f64) = "aten::add_.Tensor";
-        /// Takes the value wherever `mask` is true.
+        /// Sets the elements where `mask` is true to `value`.
         masked_fill_(mask: &Tensor, value: f64) = "aten::masked_fill_.Scalar";
     }
     operand_in_place {
-        /// Adds another tensor or a number.
+        /// Adds another tensor or a number in place.
         add_ = "aten::add_.Tensor", add_scalar_ = "aten::add_.Scalar";
-        /// Subtracts another tensor or a number.
+        /// Subtracts another tensor or a number in place.
         sub_ = "aten::sub_.Tensor", sub_scalar_ = "aten::sub_.Scalar";
         /// Is multiplied by another tensor or a number.
         mul_ = "aten::mul_.Tensor", mul_scalar_ = "aten::mul_.Scalar";

@@ -1,4 +1,4 @@
-//! Tensors that the host keeps, by handle: one, or a whole list at a time.
+//! Handles to tensors that the host keeps, single ones and lists.
 
 mod arithmetic;
 mod list;
@@ -13,10 +13,10 @@ use crate::abi::{Host, HrTensor};
 use crate::error::Result;
 use crate::view::View;
 
-/// One tensor.
+/// A handle to a tensor that the host keeps.
 ///
-/// The current batch's tensors are valid until the iteration ends; a later use is an error, not a crash. Tensors that
-/// a hook makes are its own until dropped.
+/// Handles of the current batch are valid until the iteration ends, those of parameters and buffers for the whole run. Using an invalid handle is an error, never
+/// undefined behaviour. A tensor returned by an operation belongs to the caller and is freed when the handle is dropped.
 pub struct Tensor {
     host: Host,
     id: HrTensor,
@@ -32,32 +32,38 @@ impl Tensor {
         Self { host, id, owned: false }
     }
 
-    /// The handle, for calls of your own through the tables.
+    /// The handle, for direct calls through the ABI.
     pub fn id(&self) -> HrTensor {
         self.id
     }
 
-    /// Whether there is none: the gradient of a parameter that took no part.
+    /// Whether there is no tensor, as for the gradient of a frozen parameter.
     pub fn is_absent(&self) -> bool {
         self.id == HrTensor::NONE
     }
 
-    /// The single number in it. Waits for the device. [`item_as`](Self::item_as) gives another type than `f64`.
+    /// The value of a tensor with one element. Copies it, which waits for the device. [`item_as`](Self::item_as) returns other types than `f64`.
+    ///
+    /// # Errors
+    /// The tensor does not have exactly one element.
     pub fn item(&self) -> Result<f64> {
         self.host.item(self.id)
     }
 
-    /// The same tensor under a handle that is yours, valid beyond the iteration. No copy.
+    /// A handle to the same tensor that stays valid until it is dropped, also after the iteration. Not a copy.
     pub fn keep(&self) -> Result<Tensor> {
         Ok(Self::owned(self.host, self.host.keep(self.id)?))
     }
 
-    /// Its memory, to read. No copy; the tensor must be on the CPU and its elements in order.
+    /// Borrows the tensor's memory for reading, without a copy, until the current point returns.
+    ///
+    /// # Errors
+    /// The tensor is not on the CPU.
     pub fn view(&self) -> Result<View<'_>> {
         View::new(self, self.host.view(self.id, 0)?)
     }
 
-    /// The handle, no longer this value's to release.
+    /// The handle, which the caller must release.
     pub(crate) fn into_id(mut self) -> HrTensor {
         self.owned = false;
         self.id

@@ -1,4 +1,4 @@
-//! What a tensor is, and its numbers in Rust's own memory.
+//! Shape, dtype and device of a tensor, and its elements as Rust values.
 
 use super::Tensor;
 use crate::abi::DataType;
@@ -12,14 +12,14 @@ static CAT: CachedOp = CachedOp::new("aten::cat");
 static STACK: CachedOp = CachedOp::new("aten::stack");
 static KL_DIV: CachedOp = CachedOp::new("aten::kl_div");
 
-/// What a tensor is. Each of these is one short call into the host; none waits for the device.
+/// Shape, dtype and device. Each of these is one short call to the host; none waits for the device.
 impl Tensor {
     /// The size of each dimension.
     pub fn shape(&self) -> Result<Vec<i64>> {
         Ok(self.host.view(self.id, 0)?.sizes().to_vec())
     }
 
-    /// How many dimensions there are.
+    /// The number of dimensions.
     pub fn dim(&self) -> Result<usize> {
         Ok(self.host.view(self.id, 0)?.sizes().len())
     }
@@ -38,23 +38,23 @@ impl Tensor {
         }
     }
 
-    /// The numbers of its dimensions from `first` on, for a reduction over all but the first ones:
-    /// `x.mean_dim(&x.dims(1)?, true)`. Empty where there are no more.
+    /// The indices of the dimensions from `first` on, to reduce over all but the first ones: `x.mean_dim(&x.dims(1)?, true)`. Empty if there
+    /// are none.
     pub fn dims(&self, first: i64) -> Result<Vec<i64>> {
         Ok((first..i64::try_from(self.dim()?)?).collect())
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     pub fn numel(&self) -> Result<usize> {
         Ok(usize::try_from(self.host.view(self.id, 0)?.sizes().iter().product::<i64>())?)
     }
 
-    /// The type of its numbers, such as [`DataType::FLOAT32`].
+    /// The dtype, such as [`DataType::FLOAT32`].
     pub fn dtype(&self) -> Result<DataType> {
         Ok(self.host.view(self.id, 0)?.dtype)
     }
 
-    /// Where it is: `cpu`, `cuda:0`.
+    /// The device: `cpu` or `cuda:0`.
     pub fn device(&self) -> Result<String> {
         let device = self.host.view(self.id, 0)?.device;
         Ok(if device.device_type == 1 {
@@ -65,24 +65,23 @@ impl Tensor {
     }
 }
 
-/// Its numbers.
+/// Conversions, and the elements.
 impl Tensor {
-    /// The numbers as another type; the same tensor where they are of it already.
+    /// The tensor converted to another dtype; the same tensor if it already has it.
     pub fn to_dtype(&self, dtype: DataType) -> Result<Tensor> {
         TO_DTYPE
             .call(self.host, &[Arg::from(self), Arg::from(dtype.to_string().as_str())])?
             .tensor()
     }
 
-    /// The same numbers on another device, `cpu` or `cuda:0`; the same tensor where it is there already.
+    /// The tensor on another device, `cpu` or `cuda:0`; the same tensor if it is already there. A copy to the CPU waits for the device.
     pub fn to_device(&self, device: &str) -> Result<Tensor> {
         let args = [Arg::from(self), Arg::NONE, Arg::NONE, Arg::from(device)];
         TO.call(self.host, &args)?.tensor()
     }
 
-    /// All numbers in order, in Rust's own memory, as `T`: converted where they are of another type, gathered where they
-    /// are not in order, fetched where they are not on the CPU. Copies, and waits for the device.
-    /// [`view`](Self::view) borrows instead.
+    /// All elements in row-major order as a `Vec<T>`, converted if the dtype differs. Copies, and waits for the device. [`view`](Self::view) borrows
+    /// instead.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let raw = self.host.view(self.id, 0)?;
         if raw.device.device_type == 1 && raw.dtype == T::DATA_TYPE && raw.is_in_order() {
@@ -92,10 +91,10 @@ impl Tensor {
         Ok(plain.host.view(plain.id, 0)?.elements::<T>().to_vec())
     }
 
-    /// The single number in it, as `T`. Waits for the device.
+    /// The value of a tensor with one element, as `T`. Waits for the device.
     ///
     /// # Errors
-    /// There is not exactly one.
+    /// The tensor does not have exactly one element.
     pub fn item_as<T: Element>(&self) -> Result<T> {
         match self.to_vec::<T>()?.as_slice() {
             [number] => Ok(*number),
@@ -106,10 +105,10 @@ impl Tensor {
     }
 }
 
-/// Losses that PyTorch has under more than one setting.
+/// Losses with one fixed setting of PyTorch's.
 impl Tensor {
-    /// The mean over rows of the divergence KL(target ‖ self), both of them logarithms of probabilities, such as
-    /// `log_softmax` gives: PyTorch's `kl_div` with `reduction="batchmean", log_target=True`.
+    /// The Kullback-Leibler divergence KL(target ‖ self), averaged over rows; both are log-probabilities, such as the result of
+    /// `log_softmax`. PyTorch's `kl_div` with `reduction="batchmean", log_target=True`.
     ///
     /// `aten::kl_div`
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
@@ -120,19 +119,25 @@ impl Tensor {
     }
 }
 
-/// Several tensors made into one.
+/// Concatenation and copies.
 impl Tensor {
-    /// Tensors one after the other along a dimension that they have.
+    /// Concatenates tensors along an existing dimension.
+    ///
+    /// # Errors
+    /// The list is empty, or the other dimensions differ.
     pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
         joined(&CAT, tensors, dim)
     }
 
-    /// Tensors side by side along a new dimension.
+    /// Concatenates tensors along a new dimension.
+    ///
+    /// # Errors
+    /// The list is empty, or the shapes differ.
     pub fn stack(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
         joined(&STACK, tensors, dim)
     }
 
-    /// A copy that is yours and that no gradient flows into.
+    /// A copy without gradients, which belongs to the caller.
     pub fn clone_detached(&self) -> Result<Tensor> {
         super::list::clone_one(self.host, self.id)
     }

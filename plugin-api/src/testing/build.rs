@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Building one.
+/// Building a fake trainer.
 impl FakeTrainer {
     /// A trainer without parameters, hooks and data.
     pub fn new() -> Self {
@@ -37,7 +37,7 @@ impl FakeTrainer {
         }
     }
 
-    /// Plays an older host: one of ABI 1.`minor`, which offers the extensions of that version alone. Call it before
+    /// Simulates an older host with ABI 1.`minor`, which has the extensions of that version only. Call it before
     /// [`hook`](Self::hook).
     #[must_use]
     pub fn abi_minor(mut self, minor: u16) -> Self {
@@ -50,26 +50,26 @@ impl FakeTrainer {
         self
     }
 
-    /// Gives the model a parameter.
+    /// Adds a parameter to the model.
     #[must_use]
     pub fn param(self, name: &str, values: impl Into<FakeTensor>) -> Self {
         self.changed(|world| world.add_param(name, values.into()))
     }
 
-    /// Gives the model a buffer, such as a batch norm's statistics.
+    /// Adds a buffer to the model, such as the statistics of a batch norm.
     #[must_use]
     pub fn buffer(self, name: &str, values: impl Into<FakeTensor>) -> Self {
         self.changed(|world| world.add_buffer(name, values.into()))
     }
 
-    /// Gives the model a layer, with the output that it has in every forward pass.
+    /// Adds a layer to the model, with its output in every forward pass.
     #[must_use]
     pub fn layer(self, name: &str, output: impl Into<FakeTensor>) -> Self {
         let layer = (name.to_owned(), output.into());
         self.changed(|world| world.layers.push(layer))
     }
 
-    /// Says what `backward` adds to the gradient of a parameter. One without takes no part: its gradient is absent.
+    /// Sets what `backward` adds to the gradient of a parameter. The gradient of other parameters is absent.
     #[must_use]
     pub fn grad(self, param: &str, values: impl Into<FakeTensor>) -> Self {
         let values = values.into();
@@ -80,7 +80,7 @@ impl FakeTrainer {
         })
     }
 
-    /// Makes `backward` compute the gradients from the current parameters: for hooks that move them, such as SAM.
+    /// Sets a function that computes the gradients from the current parameters: for hooks that change them, such as SAM.
     #[must_use]
     pub fn gradient(
         self,
@@ -101,13 +101,13 @@ impl FakeTrainer {
         self.in_batch(SLOT_LABEL, values.into())
     }
 
-    /// What the model makes of any input; the input itself where neither this nor [`model`](Self::model) is given.
+    /// The output of the model for any input. Without this and [`model`](Self::model) it is the input.
     #[must_use]
     pub fn output(self, values: impl Into<FakeTensor>) -> Self {
         self.in_batch(SLOT_OUTPUT, values.into())
     }
 
-    /// The loss of any output; its mean where neither this nor [`criterion`](Self::criterion) is given.
+    /// The loss of any output. Without this and [`criterion`](Self::criterion) it is the mean of the output.
     #[must_use]
     pub fn loss(self, value: impl Into<FakeTensor>) -> Self {
         self.in_batch(SLOT_LOSS, value.into())
@@ -132,7 +132,7 @@ impl FakeTrainer {
         self.changed(|world| world.model = Some(Box::new(function)))
     }
 
-    /// The model that [`Trainer::build_model`](crate::Trainer::build_model) gives, whatever its table says: a function of the input.
+    /// The model that [`Trainer::build_model`](crate::Trainer::build_model) returns for any table: a function of the input.
     #[must_use]
     pub fn second_model(
         self,
@@ -160,7 +160,7 @@ impl FakeTrainer {
         self.changed(|world| world.criterion = Some(Box::new(function)))
     }
 
-    /// An operator that the fake trainer lacks, or another meaning of one that it has.
+    /// Adds an operator that the fake trainer lacks, or replaces one.
     #[must_use]
     pub fn op(
         self,
@@ -172,7 +172,7 @@ impl FakeTrainer {
         })
     }
 
-    /// The learning rate that the run begins with; 0.1 unless said.
+    /// The initial learning rate; default 0.1.
     #[must_use]
     pub fn lr(self, lr: f64) -> Self {
         self.changed(|world| {
@@ -181,27 +181,27 @@ impl FakeTrainer {
         })
     }
 
-    /// Batches of a validation; 1 unless said, 0 for no validation.
+    /// Batches of a validation; default 1, 0 for no validation.
     #[must_use]
     pub fn val_iters(mut self, iters: u64) -> Self {
         self.val_iters = iters;
         self
     }
 
-    /// Micro-batches of an iteration; 1 unless said. Each has the whole batch.
+    /// Micro-batches of an iteration; default 1. Each has the whole batch.
     #[must_use]
     pub fn micro_batches(mut self, count: u32) -> Self {
         self.micro_batches = count.max(1);
         self
     }
 
-    /// Lets the run have a directory. Nothing is written there: [`file`](Self::file) has what hooks save.
+    /// Gives the run a directory. Nothing is written there: [`file`](Self::file) returns what hooks save.
     #[must_use]
     pub fn run_dir(self, path: &str) -> Self {
         self.changed(|world| world.run_dir = Some(path.to_owned()))
     }
 
-    /// A metric's value over the last pass of a phase, for hooks that watch one.
+    /// Sets a metric's value over the last pass of a phase, for hooks that monitor it.
     #[must_use]
     pub fn metric_value(self, phase: Phase, name: &str, value: f64) -> Self {
         self.changed(|world| world.put_metric(phase, name, 1, f64::NAN, value))
@@ -211,7 +211,7 @@ impl FakeTrainer {
     /// `#[hook(every = …)]`, or `every` among the settings, as in a config.
     ///
     /// # Errors
-    /// The settings are not those that the hook describes, or it does not take them; a role would be skipped at times.
+    /// The settings are invalid, or `every` would skip a role.
     pub fn hook<T: Hook + HookInfo + DeserializeOwned>(
         self,
         settings: impl Into<Value>,
@@ -219,7 +219,7 @@ impl FakeTrainer {
         self.hook_as::<T>(short_name::<T>(), settings)
     }
 
-    /// Adds a hook under a name of its own.
+    /// Adds a hook with an instance name.
     pub fn hook_as<T: Hook + HookInfo + DeserializeOwned>(
         mut self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! What has become of a fake run: weights, scalars, logs, requests.
+//! The results of a fake run: weights, scalars, logs, requests.
 
 use super::world::LogLine;
 use super::{FakeTensor, FakeTrainer};
@@ -9,14 +9,14 @@ use crate::point::Point;
 use crate::trainer::Trainer;
 use crate::value::Value;
 
-/// What has become of it.
+/// Results.
 impl FakeTrainer {
-    /// Calls `body` with a trainer as a hook has it: to look at anything, or to act as another hook.
+    /// Calls `body` with a trainer as a hook receives it, to read anything or to act as another hook.
     pub fn with<T>(&mut self, body: impl FnOnce(&mut Trainer) -> T) -> T {
         body(&mut Trainer::of_host(self.own.1))
     }
 
-    /// Sets where the run is, for points that are fired one by one.
+    /// Sets the progress of the run, for points that are fired one by one.
     pub fn at(&mut self, epoch: u64, iter: u64) -> &mut Self {
         self.world.borrow().advance(|progress| {
             (progress.epoch, progress.iter, progress.inner_iter) = (epoch, iter, iter);
@@ -24,7 +24,7 @@ impl FakeTrainer {
         self
     }
 
-    /// The numbers of a parameter.
+    /// The elements of a parameter.
     ///
     /// # Errors
     /// The parameter is unknown.
@@ -40,13 +40,13 @@ impl FakeTrainer {
         self.world.borrow().param(param)?.tensor.assign(&values.into())
     }
 
-    /// The gradient of a parameter in the iteration in progress.
+    /// The gradient of a parameter in the current iteration.
     pub fn gradient_of(&self, param: &str) -> Option<Vec<f64>> {
         let world = self.world.borrow();
         world.param(param).ok()?.grad.as_ref().map(FakeTensor::values)
     }
 
-    /// The loss of the iteration in progress.
+    /// The loss of the current iteration.
     pub fn current_loss(&self) -> Option<f64> {
         self.world.borrow().in_slot(SLOT_LOSS)?.item().ok()
     }
@@ -83,17 +83,17 @@ impl FakeTrainer {
         world.states.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone())
     }
 
-    /// Why the run was asked to stop.
+    /// The reason of a requested stop.
     pub fn stop_reason(&self) -> Option<String> {
         self.world.borrow().stop.clone()
     }
 
-    /// Whether a validation was asked for and has not run.
+    /// Whether a requested validation is pending.
     pub fn is_validation_requested(&self) -> bool {
         self.world.borrow().wants_validation
     }
 
-    /// Whether a checkpoint was asked for and has not been written.
+    /// Whether a requested checkpoint is pending.
     pub fn is_checkpoint_requested(&self) -> bool {
         self.world.borrow().wants_checkpoint
     }
@@ -108,12 +108,12 @@ impl FakeTrainer {
         self.world.borrow().written.get(name).cloned()
     }
 
-    /// What hooks have logged.
+    /// The messages that hooks have logged.
     pub fn logs(&self) -> Vec<LogLine> {
         self.world.borrow().logs.clone()
     }
 
-    /// What hooks have asked for that a fake trainer has nothing to do for, such as `set_accumulation(4)`: as text, in
+    /// Calls of hooks without an effect in the fake trainer, such as `set_accumulation(4)`: as text, in
     /// order.
     pub fn calls(&self) -> Vec<String> {
         self.world.borrow().calls.clone()

@@ -1,7 +1,7 @@
 //! A fake trainer for the tests of a plugin: every point and every service, with small tensors in plain Rust.
 //!
-//! A hook is called through the same tables as in the host, so that settings, points, state and errors take the way that
-//! they take in a run; `cargo test` needs neither the host nor libtorch. Behind the feature `testing`, for
+//! A hook is called through the same tables as in the host, so that settings, points, state and errors work as
+//! in a run; `cargo test` needs neither the host nor libtorch. Behind the feature `testing`, for
 //! `[dev-dependencies]`.
 //!
 //! ```
@@ -9,8 +9,8 @@
 //! use hookrack_plugin_api::settings;
 //! use hookrack_plugin_api::testing::FakeTrainer;
 //!
-//! /// Puts the length of the weights.
-//! #[derive(Deserialize)]
+//! /// Logs the norm of the weights.
+//! #[derive(Settings)]
 //! struct WeightNorm {
 //!     #[param(default = 1.0, min = 0.0)]
 //!     scale: f64,
@@ -69,7 +69,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use world::Shared;
 
-/// What an instance has saved.
+/// The saved state of an instance.
 #[derive(Clone, Debug, Default)]
 pub struct SavedState {
     /// Values by key.
@@ -90,7 +90,7 @@ impl SavedState {
     }
 }
 
-/// A checkpoint of a fake run: where it was, the weights, and what hooks and metrics saved.
+/// A checkpoint of a fake run: its progress, the weights, and the state of hooks and metrics.
 #[derive(Clone, Debug, Default)]
 pub struct FakeCheckpoint {
     /// The epoch that was done.
@@ -118,11 +118,11 @@ struct Measured {
     instance: MetricInstance,
 }
 
-/// A trainer without a host. [The module's page](self) has an example.
+/// A trainer without a host. [The module](self) has an example.
 ///
 /// It is built by methods that take and return it (`param`, `hook`, …) and then driven: by single points
 /// ([`fire`](Self::fire)), iterations, passes, or whole runs ([`fit`](Self::fit)). An error or a panic of a hook is an
-/// `Err` with the words that the host would print. Every hook is called as under `on_error = "abort"`.
+/// `Err` with the message that the host would print. Every hook is called as with `on_error = "abort"`.
 pub struct FakeTrainer {
     hooks: Vec<Attached>,
     metrics: Vec<Measured>,

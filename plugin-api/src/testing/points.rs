@@ -9,10 +9,10 @@ use std::rc::Rc;
 /// Points.
 impl FakeTrainer {
     /// Calls the hooks of a point that are due by their cadence, with the batch and the gradients that were given in place. Hooks are attached before
-    /// their first other point. Until [`at`](Self::at) sets another one, the iteration is 0, in which every hook is due. A role that no hook holds does what the host's own would.
+    /// their first other point. The iteration is 0, in which every hook is due, until [`at`](Self::at) sets another one. A role without a hook does what the host's main hook does.
     ///
     /// # Errors
-    /// That of the first hook that fails, with its name and the point.
+    /// The error of the first hook that fails, with its name and the point.
     pub fn fire(&mut self, point: P) -> Result<()> {
         if point != P::OnAttach {
             self.attach()?;

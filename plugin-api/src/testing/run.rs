@@ -2,59 +2,14 @@
 
 use super::FakeTrainer;
 use crate::error::{Error, Result};
+use crate::eval_pass::EvalPass;
 use crate::phase::{Outcome, Phase};
 use crate::point::Point as P;
-
-/// The points of a pass without learning, in their order.
-struct Pass {
-    enter: &'static [P],
-    begin: &'static [P],
-    before_iter: &'static [P],
-    forward: P,
-    after_iter: &'static [P],
-    end: &'static [P],
-    /// Follows the first of `begin` however the pass ends.
-    close: P,
-    leave: &'static [P],
-}
-
-const VAL: Pass = Pass {
-    enter: &[P::BeforeVal],
-    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeValEpoch],
-    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeValIter],
-    forward: P::OnValForward,
-    after_iter: &[P::AfterForward, P::AfterValIter, P::AfterEvalIter, P::AfterIter],
-    end: &[P::AfterValEpoch, P::AfterEvalEpoch, P::AfterEpoch],
-    close: P::AfterEval,
-    leave: &[P::AfterVal],
-};
-
-const TEST: Pass = Pass {
-    enter: &[P::BeforeTest],
-    begin: &[P::BeforeEval, P::BeforeEpoch, P::BeforeEvalEpoch, P::BeforeTestEpoch],
-    before_iter: &[P::BeforeIter, P::BeforeEvalIter, P::BeforeTestIter],
-    forward: P::OnValForward,
-    after_iter: &[P::AfterForward, P::AfterTestIter, P::AfterEvalIter, P::AfterIter],
-    end: &[P::AfterTestEpoch, P::AfterEvalEpoch, P::AfterEpoch],
-    close: P::AfterEval,
-    leave: &[P::AfterTest],
-};
-
-const PRED: Pass = Pass {
-    enter: &[],
-    begin: &[P::BeforePred, P::BeforeEpoch, P::BeforePredEpoch],
-    before_iter: &[P::BeforeIter, P::BeforePredIter],
-    forward: P::OnPredForward,
-    after_iter: &[P::AfterForward, P::AfterPredIter, P::AfterIter],
-    end: &[P::AfterPredEpoch, P::AfterEpoch],
-    close: P::AfterPred,
-    leave: &[],
-};
 
 /// Runs.
 impl FakeTrainer {
     /// Trains from the first point to the last: `epochs` of `iters` iterations, a validation and a checkpoint after
-    /// each. A stop that a hook asks for is heeded; a failure is followed by the points that follow one in a run.
+    /// each. A requested stop ends the run; after a failure the same points follow as in a real run.
     ///
     /// # Errors
     /// The first failure of a hook.
@@ -70,7 +25,7 @@ impl FakeTrainer {
     /// # Errors
     /// The first failure of a hook.
     pub fn test(&mut self, iters: u64) -> Result<()> {
-        self.run(|t| t.pass(Phase::Test, &TEST, iters))
+        self.run(|t| t.pass(Phase::Test, iters))
     }
 
     /// A run of the prediction points over `iters` batches.
@@ -78,7 +33,7 @@ impl FakeTrainer {
     /// # Errors
     /// The first failure of a hook.
     pub fn predict(&mut self, iters: u64) -> Result<()> {
-        self.run(|t| t.pass(Phase::Pred, &PRED, iters))
+        self.run(|t| t.pass(Phase::Pred, iters))
     }
 
     /// A validation on its own, outside of a run.
@@ -87,7 +42,7 @@ impl FakeTrainer {
     /// The first failure of a hook.
     pub fn validate(&mut self, iters: u64) -> Result<()> {
         self.attach()?;
-        self.pass(Phase::Val, &VAL, iters)
+        self.pass(Phase::Val, iters)
     }
 
     /// A training iteration on its own, outside of a run.
@@ -147,7 +102,7 @@ impl FakeTrainer {
             }
             self.reach_all(&[P::AfterTrainEpoch, P::AfterEpoch])?;
             if self.val_iters > 0 || self.is_validation_requested() {
-                self.pass(Phase::Val, &VAL, self.val_iters)?;
+                self.pass(Phase::Val, self.val_iters)?;
             }
             self.reach(P::AfterCycle)?;
             self.save()?;
@@ -158,7 +113,7 @@ impl FakeTrainer {
     /// What hooks have asked for in the middle of an epoch.
     fn do_what_is_asked(&mut self) -> Result<()> {
         if self.is_validation_requested() {
-            self.pass(Phase::Val, &VAL, self.val_iters)?;
+            self.pass(Phase::Val, self.val_iters)?;
         }
         if self.is_checkpoint_requested() { self.save() } else { Ok(()) }
     }
@@ -191,8 +146,9 @@ impl FakeTrainer {
         Ok(())
     }
 
-    /// A pass without learning; where training was is put back afterwards.
-    fn pass(&mut self, phase: Phase, pass: &Pass, iters: u64) -> Result<()> {
+    /// A pass without training; the progress of training is restored afterwards.
+    fn pass(&mut self, phase: Phase, iters: u64) -> Result<()> {
+        let Some(pass) = EvalPass::of(phase) else { return Ok(()) };
         let before = self.world.borrow().progress.get();
         self.world.borrow_mut().wants_validation = false;
         self.world.borrow().advance(|p| {
@@ -212,7 +168,7 @@ impl FakeTrainer {
         outcome
     }
 
-    fn batches(&mut self, pass: &Pass, iters: u64) -> Result<()> {
+    fn batches(&mut self, pass: EvalPass, iters: u64) -> Result<()> {
         for _ in 0..iters {
             self.world.borrow().advance(|p| p.inner_iter += 1);
             self.world.borrow_mut().begin_iteration();
@@ -224,7 +180,7 @@ impl FakeTrainer {
         self.reach_all(pass.end)
     }
 
-    /// Says how the run ended. The first failure is told to hooks at `on_exception`.
+    /// Sets the outcome of the run. Hooks learn of the first failure at `on_exception`.
     fn note_outcome(&mut self, error: Option<&Error>) {
         let Some(error) = error else {
             let stopped = self.is_stopping();

@@ -6,7 +6,7 @@ use crate::point::Point as P;
 
 /// State.
 impl FakeTrainer {
-    /// Writes a checkpoint, with the points around it; [`checkpoint`](Self::checkpoint) has it.
+    /// Takes a checkpoint, with the points around it; [`checkpoint`](Self::checkpoint) returns it.
     pub(super) fn save(&mut self) -> Result<()> {
         self.reach(P::BeforeSaveCheckpoint)?;
         self.checkpoint = Some(self.save_state()?);
@@ -19,7 +19,7 @@ impl FakeTrainer {
         self.checkpoint.as_ref()
     }
 
-    /// What a checkpoint would hold now.
+    /// A checkpoint of the current state, without the points around it.
     ///
     /// # Errors
     /// A hook or metric cannot save its state.
@@ -41,8 +41,8 @@ impl FakeTrainer {
         Ok(FakeCheckpoint { epoch: progress.epoch, iter: progress.iter, params, states })
     }
 
-    /// Resumes from a checkpoint: the weights, where the run was, and the state of hooks and metrics of the same names.
-    /// Hooks are attached and `before_run` is reached before, `after_load_checkpoint` after it; a [`fit`](Self::fit) that
+    /// Resumes from a checkpoint: restores the weights, the progress, and the state of hooks and metrics with the same names.
+    /// Hooks are attached and `before_run` is fired before, `after_load_checkpoint` after it; a [`fit`](Self::fit) that
     /// follows continues from there.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl FakeTrainer {
         self.reach(P::AfterLoadCheckpoint)
     }
 
-    /// Adds to a metric what another instance of it has saved, as between processes.
+    /// Merges the saved state of another instance into a metric, as between ranks.
     ///
     /// # Errors
     /// The metric is unknown, or cannot load the state.

@@ -110,7 +110,7 @@ pub(crate) struct World {
     pub(crate) recording: bool,
     pub(crate) pass_left: u64,
     pub(crate) pass_len: u64,
-    /// Runs the training forward role by whoever holds it.
+    /// Runs the training forward role through the hook that has it.
     pub(crate) forward_role: Option<Rc<dyn Fn() -> Result<()>>>,
 }
 

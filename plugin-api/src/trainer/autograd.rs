@@ -4,7 +4,7 @@ use super::Trainer;
 use crate::abi::Host;
 use crate::error::Result;
 
-/// Puts the mode back, a panic included.
+/// Restores the mode when dropped, also by a panic.
 struct Restore {
     host: Host,
     was: bool,
@@ -17,16 +17,17 @@ impl Drop for Restore {
     }
 }
 
-/// Whether gradients are recorded. Hooks run without, roles of the training phase with (`on_optimizer_step` excepted):
-/// these change it for a few lines. The extension `hookrack.autograd/1`, which an older host answers with an error.
+/// Gradient recording (extension `hookrack.autograd/1`). It is on in roles of the training phase, except `on_optimizer_step`, and off at
+/// all other points.
 impl Trainer {
-    /// Runs `body` without gradients being recorded: in a role, what changes parameters in place goes in here, and what
-    /// the loss should not depend on.
+    /// Runs `body` with gradient recording off. Use it in a role to change parameters in place, or for values that the loss must not depend on.
+    ///
+    /// The previous mode is restored when `body` returns or panics.
     pub fn no_grad<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.recording(false, body)
     }
 
-    /// Runs `body` with gradients being recorded, at a point that is not a role.
+    /// Runs `body` with gradient recording on, at a point that is not a role. The previous mode is restored afterwards.
     pub fn enable_grad<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.recording(true, body)
     }

@@ -1,22 +1,22 @@
-//! Which checkpoints stay, and which one is loaded.
+//! Which checkpoints are kept, and which one is loaded.
 
 use super::Trainer;
 use crate::error::Result;
 
-/// What stays of the checkpoints that a hook asks for.
+/// Which of the checkpoints that a hook requested are kept. A checkpoint is deleted when no rule of any hook keeps it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep<'a> {
-    /// So many of the newest; `None` for all.
+    /// How many of the newest to keep; `None` for all.
     pub last: Option<u64>,
-    /// Those of every so many-th epoch, for good; 0 for none.
+    /// Always keep those of every n-th epoch; 0 for none.
     pub every_epochs: u64,
-    /// Those of every so many-th iteration, for good; 0 for none.
+    /// Always keep those of every n-th iteration; 0 for none.
     pub every_iters: u64,
-    /// Those with the best values of a metric, such as `val/Accuracy`; empty for none.
+    /// The scalar that decides which are best, such as `val/Accuracy`; empty for none.
     pub metric: &'a str,
-    /// Whether a higher value of it is better.
+    /// Whether a higher value of `metric` is better.
     pub higher_is_better: bool,
-    /// How many of the best.
+    /// How many of the best to keep.
     pub top: u64,
 }
 
@@ -25,35 +25,42 @@ pub struct Keep<'a> {
 pub struct Load<'a> {
     /// A checkpoint or a run directory; empty for the run's own.
     pub path: &'a str,
-    /// The epoch whose checkpoint it is; `None` for the newest.
+    /// The epoch of the checkpoint; `None` for the newest.
     pub epoch: Option<u64>,
-    /// Load only the model; otherwise everything, and the run continues where it was.
+    /// Load only the model; otherwise everything, and the run continues from the checkpoint.
     pub weights_only: bool,
-    /// Every tensor must fit; else those that do are taken.
+    /// Every tensor must match; otherwise those that match are loaded.
     pub strict: bool,
 }
 
-/// Checkpoints.
+/// Checkpoints. [`request_checkpoint`](Self::request_checkpoint) requests one.
 impl Trainer {
-    /// Says what stays of the checkpoints that this hook asks for, in place of what it said before. The newest of the
-    /// run always stays.
+    /// Sets which checkpoints of this hook are kept, replacing its previous rule. The newest checkpoint of the run is always kept.
+    ///
+    /// Takes effect when the next checkpoint is complete. Call it in `before_train` or when a value changes; it does no work by itself.
     pub fn keep_checkpoints(&mut self, keep: &Keep<'_>) -> Result<()> {
         self.host.keep_checkpoints(keep)
     }
 
-    /// Loads a checkpoint when this point is over. Call it at `before_train`.
+    /// Loads a checkpoint after the current point; call it at `before_train`. A later request replaces an earlier one.
+    ///
+    /// A missing or damaged checkpoint is reported when it is loaded, and ends the run.
     pub fn load_checkpoint(&mut self, load: &Load<'_>) -> Result<()> {
         self.host.load_checkpoint(load)
     }
 
-    /// Gives the checkpoints that this hook asks for a second name: a link beside them. `{iter}` and `{epoch}` stand for
-    /// the checkpoint's; a name without either moves on to the best by what was said to
-    /// [`keep_checkpoints`](Self::keep_checkpoints), else to the newest. An empty one gives none.
+    /// Gives the checkpoints of this hook a second name: a link next to them.
+    ///
+    /// `{iter}` and `{epoch}` are replaced by those of the checkpoint. A name without either is a single link to the best checkpoint by the rule of
+    /// [`keep_checkpoints`](Self::keep_checkpoints), or else to the newest. An empty pattern adds no name.
+    ///
+    /// # Errors
+    /// The pattern is not a valid name, or is reserved.
     pub fn name_checkpoints(&mut self, pattern: &str) -> Result<()> {
         self.host.name_checkpoints(pattern)
     }
 
-    /// As [`load_checkpoint`](Self::load_checkpoint), out of those with a second name that ends in `suffix`.
+    /// As [`load_checkpoint`](Self::load_checkpoint), from the checkpoints whose second name ends in `suffix`.
     pub fn load_checkpoint_named(&mut self, load: &Load<'_>, suffix: &str) -> Result<()> {
         self.host.load_checkpoint_named(load, suffix)
     }

@@ -3,14 +3,14 @@
 use super::Trainer;
 use crate::error::Result;
 
-/// The progress line: the extension `hookrack.console/1`, which an older host answers with an error.
+/// The progress line (extension `hookrack.console/1`).
 impl Trainer {
-    /// Says which scalars the progress line shows, in their order. A name without a slash is one of training.
+    /// Sets the scalars of the progress line, in order. A name without `/` is a scalar of training.
     pub fn show_progress(&mut self, names: &[String]) -> Result<()> {
         self.host.show_progress(names)
     }
 
-    /// Redraws the progress line; does nothing without a terminal.
+    /// Redraws the progress line, at most ten times per second; does nothing without a terminal.
     pub fn redraw_progress(&mut self) -> Result<()> {
         self.host.redraw_progress()
     }

@@ -1,4 +1,4 @@
-//! New tensors, beside those that operations make of others.
+//! New tensors.
 
 use super::Trainer;
 use crate::error::Result;
@@ -14,56 +14,59 @@ static RANDPERM: CachedOp = CachedOp::new("aten::randperm");
 static ARANGE: CachedOp = CachedOp::new("aten::arange");
 static GAMMA: CachedOp = CachedOp::new("aten::_standard_gamma");
 
-/// New tensors, on the model's device, each the hook's own. Floats of 32 bits unless said otherwise; random ones come
-/// from the run's generator, so that a seed reproduces them and a resumed run continues the sequence.
+/// New tensors on the model's device, freed when dropped. Random numbers come from the run's generator, so that they are
+/// reproducible with the same seed, also across a resume.
 impl Trainer {
-    /// Zeros.
+    /// A float32 tensor of zeros.
     pub fn zeros(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&ZEROS, &[shape.into()], "float32")
     }
 
-    /// Ones.
+    /// A float32 tensor of ones.
     pub fn ones(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&ONES, &[shape.into()], "float32")
     }
 
-    /// One value everywhere.
+    /// A float32 tensor filled with `value`.
     pub fn full(&self, shape: &[i64], value: f64) -> Result<Tensor> {
         self.made(&FULL, &[shape.into(), value.into()], "float32")
     }
 
-    /// Uniform random numbers of 0 to 1.
+    /// A float32 tensor of random numbers, uniform in `[0, 1)`.
     pub fn rand(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&RAND, &[shape.into()], "float32")
     }
 
-    /// Normal random numbers.
+    /// A float32 tensor of random numbers from the standard normal distribution.
     pub fn randn(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&RANDN, &[shape.into()], "float32")
     }
 
-    /// The integers from 0 to before `count` in random order.
+    /// A random permutation of the integers from 0 to `count - 1`, as int64.
     pub fn randperm(&self, count: i64) -> Result<Tensor> {
         self.made(&RANDPERM, &[count.into()], "int64")
     }
 
-    /// The integers from 0 to before `count` in order.
+    /// The integers from 0 to `count - 1`, as int64.
     pub fn arange(&self, count: i64) -> Result<Tensor> {
         self.made(&ARANGE, &[count.into()], "int64")
     }
 
-    /// One uniform random number of 0 to 1. Waits for the device.
+    /// A random number, uniform in `[0, 1)`. Waits for the device.
     pub fn random(&self) -> Result<f64> {
         self.rand(&[1])?.item()
     }
 
-    /// One random number of the distribution Beta(a, b), as the share of a mix. Both must be above 0.
+    /// A random number from the distribution Beta(a, b), such as the weight of MixUp. Waits for the device.
+    ///
+    /// # Errors
+    /// `a` or `b` is not above 0.
     pub fn beta(&self, a: f64, b: f64) -> Result<f64> {
         crate::ensure!(a > 0.0 && b > 0.0, "Beta({a}, {b}): both must be above 0");
         let gammas = self.call(&GAMMA, &[(&self.tensor(&[a, b], &[2])?).into()])?.tensor()?;
         match gammas.to_vec::<f64>()?[..] {
             [x, y] if x + y > 0.0 => Ok(x / (x + y)),
-            // Both have vanished, which they do for the smallest parameters alone.
+            // Both underflowed, which happens for very small parameters only.
             _ => self.random().map(|x| if x * (a + b) < a { 1.0 } else { 0.0 }),
         }
     }

@@ -7,52 +7,58 @@ use crate::error::Result;
 use crate::phase::Phase;
 use crate::value::Value;
 
-/// Scalars, metrics and shared values.
+/// Scalars, values of metrics, and values shared between hooks.
 impl Trainer {
-    /// Puts a scalar for the current iteration. `name` is scoped by the phase: `loss` is `train/loss` in training;
-    /// `@norm` is this hook's own, `hook/<instance>/norm`.
+    /// Logs a scalar for the current iteration.
+    ///
+    /// A name without `/` is prefixed with the phase: `loss` is `train/loss` in training. `@norm` is prefixed with the instance: `hook/<instance>/norm`.
+    /// Looks up the name at each call: in every iteration use [`scalar_key`](Self::scalar_key) and [`put`](Self::put).
+    ///
+    /// # Errors
+    /// The name is empty.
     pub fn put_scalar(&mut self, name: &str, value: f64) -> Result<()> {
         let key = self.host.scalar_key(name, true)?;
         self.host.put_scalar(key, value)
     }
 
-    /// A scalar's key, for one that is put at every iteration. `smooth` says whether people are
-    /// shown a median; files have the values.
+    /// The key of a scalar, to log it in every iteration. With `smooth` the console shows the median of its last values; files always have the raw values.
+    ///
+    /// The key is valid for the whole run. A name without `/` is prefixed with the phase at the time of this call.
     pub fn scalar_key(&self, name: &str, smooth: bool) -> Result<ScalarKey> {
         Ok(ScalarKey(self.host.scalar_key(name, smooth)?))
     }
 
-    /// Puts a scalar by its key. Allocates nothing, looks nothing up.
+    /// Logs a scalar by its key. Does not allocate and does not look up a name.
     pub fn put(&mut self, key: ScalarKey, value: f64) -> Result<()> {
         self.host.put_scalar(key.0, value)
     }
 
-    /// The last value of a scalar.
+    /// The last value of a scalar; `None` if it has none.
     pub fn latest(&self, key: ScalarKey) -> Result<Option<f64>> {
         self.host.latest(key.0)
     }
 
-    /// The median of the last values of a scalar.
+    /// The median of the last `window` values of a scalar; `None` if it has none.
     pub fn median(&self, key: ScalarKey, window: usize) -> Result<Option<f64>> {
         self.host.median(key.0, window)
     }
 
-    /// Makes the writers write what was logged since the last time.
+    /// Makes all writers write the scalars logged since the last time. File writers buffer: this does not wait for the disk.
     pub fn write_events(&mut self) -> Result<()> {
         self.host.write_events()
     }
 
-    /// A metric's value over the last finished pass of a phase; `None` before there was one.
+    /// The value of a metric over the last complete pass of a phase; `None` if there is none yet.
     pub fn metric(&self, phase: Phase, name: &str) -> Result<Option<f64>> {
         self.host.metric(phase.code(), name, METRIC_LATEST_EPOCH)
     }
 
-    /// A metric's value of the last batch of a phase; `None` if it has none.
+    /// The value of a metric for the last batch of a phase; `None` if it has none.
     pub fn step_metric(&self, phase: Phase, name: &str) -> Result<Option<f64>> {
         self.host.metric(phase.code(), name, METRIC_LATEST_STEP)
     }
 
-    /// Every metric that has a value, by phase and name.
+    /// All metrics that have a value. Allocates.
     pub fn metrics(&self) -> Result<Vec<MetricReading>> {
         let mut readings = Vec::new();
         while let Some((reading, name)) = self.host.metric_at(readings.len())? {
@@ -61,7 +67,7 @@ impl Trainer {
         Ok(readings)
     }
 
-    /// Every scalar that has a value.
+    /// All scalars that have a value. Allocates.
     pub fn scalars(&self) -> Result<Vec<ScalarReading>> {
         let mut readings = Vec::new();
         while let Some((reading, name)) = self.host.scalar_at(readings.len())? {
@@ -77,23 +83,23 @@ impl Trainer {
         Ok(readings)
     }
 
-    /// A value that some hook shares under `key`.
+    /// A copy of the value shared under `key`; `None` if there is none.
     pub fn state(&self, key: &str) -> Option<Value> {
         self.host.state(key)
     }
 
-    /// Shares a value under `key`, in place of what was there.
+    /// Shares a value under `key`, replacing a previous one. It is saved in checkpoints.
     pub fn put_state(&mut self, key: &str, value: impl Into<Value>) -> Result<()> {
         self.host.put_state(key, &value.into())
     }
 
-    /// Withdraws a shared value; false where there was none.
+    /// Removes a shared value and returns whether there was one.
     pub fn remove_state(&mut self, key: &str) -> Result<bool> {
         self.host.remove_state(key)
     }
 }
 
-/// A scalar's name, looked up once.
+/// The key of a scalar, valid for the whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct ScalarKey(u32);
 
@@ -103,14 +109,14 @@ impl ScalarKey {
     }
 }
 
-/// A scalar as it stands.
+/// The last value of a scalar.
 #[derive(Clone, Debug)]
 pub struct ScalarReading {
     /// Its full name.
     pub name: String,
     /// Its key.
     pub key: ScalarKey,
-    /// Whether people are shown a median of it.
+    /// Whether the console shows a median.
     pub smooth: bool,
     /// The training iteration of its last value.
     pub iter: u64,
@@ -118,8 +124,7 @@ pub struct ScalarReading {
     pub latest: f64,
 }
 
-/// The latest values of a metric, as API 1.0 has them; [`MetricObject`](crate::MetricObject) is the metric itself, which can
-/// also be computed now.
+/// The last values of a metric. [`MetricObject`](crate::MetricObject) is the metric itself, which can also be computed in the middle of a pass.
 #[derive(Clone, Debug)]
 pub struct MetricReading {
     /// Its name, with `.suffix` for one of several values.
@@ -130,7 +135,7 @@ pub struct MetricReading {
     pub higher_is_better: Option<bool>,
     /// The value of the last batch.
     pub step: Option<f64>,
-    /// The value of the last whole pass.
+    /// The value over the last complete pass.
     pub epoch: Option<f64>,
 }
 

@@ -1,19 +1,19 @@
-//! Files that a hook leaves.
+//! Files that a hook writes to the run directory.
 
 use super::Trainer;
 use crate::error::Result;
 use crate::tensor::AsTensors;
 use std::path::PathBuf;
 
-/// Files. In a run of several ranks only rank 0 should write: all share one run directory.
+/// Files in the run directory. With several ranks only rank 0 should write, since all share one run directory.
 impl Trainer {
     /// The run directory; `None` if the run has none.
     pub fn run_dir(&self) -> Option<PathBuf> {
         self.host.run_dir()
     }
 
-    /// Writes a file of the run directory, such as `lr_finder.json` or `curves/roc.json`: completely or not at all, synced
-    /// to disk before this returns. Folders are created, an existing file is replaced.
+    /// Writes a file in the run directory, such as `lr_finder.json` or `curves/roc.json`, atomically: it is complete and synced
+    /// to disk when this returns. Folders are created, an existing file is replaced.
     ///
     /// # Errors
     /// The path leaves the run directory, the run has none, the file cannot be written, or the host is older than ABI 1.2.
@@ -21,7 +21,7 @@ impl Trainer {
         self.host.write_file(file, contents.as_ref())
     }
 
-    /// Writes tensors to a file of the run directory, such as `ema.safetensors`: completely or not at all.
+    /// Writes tensors to a file in the run directory, such as `ema.safetensors`, atomically. Copies them to the CPU and waits for the disk.
     ///
     /// # Errors
     /// The path leaves the run directory or does not end in `.safetensors`, the run has no directory, or the file cannot be

@@ -1,29 +1,33 @@
-//! A scalar's past, and scopes of names.
+//! The history of scalars, and scopes of names.
 
 use super::{ScalarKey, Trainer};
 use crate::error::Result;
 
 pub use crate::abi::HrScalarPoint as ScalarPoint;
 
-/// History. On a host of plugin-api 1.0 each of these is an error.
+/// The history of scalars (extension `hookrack.history/1`).
 impl Trainer {
-    /// The mean of the last `window` values of a scalar; NaN does not count.
+    /// The mean of the last `window` values of a scalar, without NaN; `None` if there is none.
     pub fn mean(&self, key: ScalarKey, window: usize) -> Result<Option<f64>> {
         self.host.mean(key.code(), window)
     }
 
-    /// The mean of all values that a scalar ever had; NaN does not count.
+    /// The mean of all values of a scalar since the start of the run, without NaN; `None` if there is none.
     pub fn global_mean(&self, key: ScalarKey) -> Result<Option<f64>> {
         self.host.global_mean(key.code())
     }
 
-    /// The last values of a scalar, oldest first. The host keeps a bounded number, at least 1000.
+    /// The last `window` values of a scalar with their iterations, oldest first. The host keeps a limited number of values, at least 1000.
     pub fn history(&self, key: ScalarKey, window: usize) -> Result<Vec<ScalarPoint>> {
         self.host.recent(key.code(), window)
     }
 
-    /// Runs `body` with a scope before the names that it gives: in `head`, `loss` is `train/head/loss` and `@norm` is
-    /// `hook/<instance>/head/norm`. A name with '/' stays as it is. Scopes nest.
+    /// Runs `body` with a prefix for the names used inside: in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`.
+    ///
+    /// Names with a `/` are not prefixed. Scopes can be nested. The scope ends when `body` returns, also with an error.
+    ///
+    /// # Errors
+    /// `name` contains `/` or `@`, or `body` returns an error.
     pub fn scoped<T>(
         &mut self,
         name: &str,

@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use serde::de::{Deserialize, Deserializer};
 
-/// A layer whose output is kept.
+/// A layer of the model whose output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     index: usize,
@@ -15,13 +15,13 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Its name: what stands before `.weight` in the names of its parameters, such as `layer1.0.conv1`.
+    /// Its name: the part of its parameters' names before `.weight`, such as `layer1.0.conv1`.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// A setting that names layers by a pattern, and from `on_attach` on is these layers: `for layer in &self.layers { … }`.
+/// A setting that selects layers by a pattern. After [`watch`](Self::watch) in `on_attach` it can be iterated: `for layer in &self.layers { … }`.
 ///
 /// ```
 /// # use hookrack_plugin_api::prelude::*;
@@ -44,13 +44,13 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Has the outputs of these layers kept, as [`Trainer::watch_layers`] does.
+    /// Selects the layers that match the pattern, as [`Trainer::watch_layers`].
     pub fn watch(&mut self, t: &mut Trainer) -> Result<()> {
         self.watched = t.watch_layers(&self.pattern)?;
         Ok(())
     }
 
-    /// The layers; none before [`watch`](Self::watch).
+    /// The selected layers; empty before [`watch`](Self::watch).
     pub fn iter(&self) -> std::slice::Iter<'_, Layer> {
         self.watched.iter()
     }
@@ -85,24 +85,24 @@ impl Setting for Layers {
     }
 }
 
-/// Outputs of the model's layers: the extension `hookrack.layers/1`, which an older host answers with an error.
+/// Outputs of the model's layers (extension `hookrack.layers/1`).
 impl Trainer {
-    /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on, and returns these layers,
-    /// one before those inside it. Ask in `on_attach`. In a pattern `*` is any run of letters, dots too: `layers.*`,
-    /// `layer?.0.conv1`. Names are those of PyTorch's modules. What nobody asks for costs nothing; what is kept costs its
-    /// memory until the iteration ends.
+    /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on, and returns these layers, outer ones first.
+    ///
+    /// Call it in `on_attach`. In a pattern `*` matches any characters, including dots: `layers.*`, `layer?.0.conv1`. Names are those of PyTorch's modules.
+    /// An output that is kept occupies its memory until the iteration ends; other layers cost nothing.
     ///
     /// # Errors
-    /// No layer is named so (the nearest names are told), or the model runs as one graph: TorchScript, `train.mode = "graph"`.
+    /// No layer matches (the message has the nearest names), or the model runs as one graph: TorchScript, `train.mode = "graph"`.
     pub fn watch_layers(&mut self, pattern: &str) -> Result<Vec<Layer>> {
         let indices = self.host.watch_layers(pattern)?;
         let layer = |index| Ok(Layer { index, name: self.host.layer_name(index)? });
         indices.into_iter().map(layer).collect()
     }
 
-    /// The output of a layer in the last forward pass of this iteration, whoever made it: at `after_forward` that of the
-    /// micro-batch in progress, after the last one still that of the last. Gradients flow through it as through the
-    /// model's output. No copy.
+    /// The output of a layer in the last forward pass of this iteration; with micro-batches, of the last one that ran. Not a copy.
+    ///
+    /// Gradients flow through it as through the model's output.
     ///
     /// # Errors
     /// No forward pass has run yet, or it did not reach the layer.

@@ -36,7 +36,14 @@ pub use ranks::Reduction;
 
 use crate::abi::Host;
 
-/// What a hook receives at every point: where the run is, its tensors, and what may be asked of it.
+/// The trainer as a hook or metric sees it: the progress of the run, its tensors, scalars and metrics, and requests to the loop.
+///
+/// Every method of [`Hook`](crate::Hook) receives one; it must not be stored. All calls are made on the training thread and
+/// return before the loop continues. Unless a method says otherwise, a call costs a few nanoseconds, does not copy tensors,
+/// and does not wait for the device.
+///
+/// An error of the host is an [`Error`](crate::Error) with its message. Methods that belong to an extension of the ABI return
+/// an error on a host that is too old to have it; the rest of the hook works there.
 pub struct Trainer {
     host: Host,
 }

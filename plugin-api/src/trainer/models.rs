@@ -1,4 +1,4 @@
-//! Models beside the one that is trained.
+//! Models that are not trained, such as a teacher.
 
 use super::Trainer;
 use crate::abi::Host;
@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 use serde::de::{Deserialize, Deserializer};
 
-/// A model that is not trained: a teacher.
+/// A model that is not trained, such as a teacher. It lives until the run ends; copies of this handle refer to the same model.
 #[derive(Clone, Copy)]
 pub struct FrozenModel {
     host: Host,
@@ -16,14 +16,14 @@ pub struct FrozenModel {
 }
 
 impl FrozenModel {
-    /// Its output for an input, as in an evaluation, in the run's precision. Gradients are not recorded.
+    /// Its output for an input, in evaluation mode and in the run's precision, without recording gradients.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         Ok(Tensor::owned(self.host, self.host.run_model(self.id, input.id())?))
     }
 }
 
-/// A setting that is a model beside the one that is trained: `teacher: SecondModel` takes a table like `[model]`, whose
-/// `weights` is a path from the config that names it. It is built in `on_attach`, and used from then on:
+/// A setting for a model that is not trained: `teacher: SecondModel` is a table like `[model]`, with `weights` as a path relative to the
+/// config. Build it in `on_attach`:
 ///
 /// ```
 /// # use hookrack_plugin_api::prelude::*;
@@ -79,16 +79,16 @@ impl Setting for SecondModel {
     }
 }
 
-/// Models beside the one that is trained: the extension `hookrack.models/1`, which an older host answers with an error.
+/// Models that are not trained (extension `hookrack.models/1`).
 impl Trainer {
     /// Builds a model for the run's data from a table like `[model]`: `{ type = "ResNet", depth = 34, weights = "PATH" }`.
-    /// `weights` is a path as for [`load_tensors`](Self::load_tensors), and all of the model's tensors must be there;
-    /// without it the values are random. A setting of type [`SecondModel`] takes such a table. Call it in `on_attach`, so that
-    /// `hookrack check` finds what is wrong. The model is on the run's device until the run ends, is in no checkpoint, and
-    /// leaves the run's random numbers as they are.
+    ///
+    /// `weights` is a path as for [`load_tensors`](Self::load_tensors) and must have all tensors of the model; without it the parameters are
+    /// random. A setting of type [`SecondModel`] is such a table. Call it in `on_attach`, so that `hookrack check` reports errors. The model
+    /// stays on the run's device until the run ends, is not saved in checkpoints, and does not change the run's random state.
     ///
     /// # Errors
-    /// The type or a setting is unknown, or the weights do not match: the message says which.
+    /// The type or a setting is unknown, or the weights do not match.
     pub fn build_model(&mut self, settings: &Value) -> Result<FrozenModel> {
         Ok(FrozenModel { host: self.host, id: self.host.build_model(settings)? })
     }

@@ -5,14 +5,15 @@ use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use std::path::Path;
 
-/// Tensors by name: the extension `hookrack.named_tensors/1`, which an older host answers with an error.
+/// Tensors by name (extension `hookrack.named_tensors/1`).
 impl Trainer {
-    /// Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, in the
-    /// order of the file. They are on the CPU and yours. A setting of type `PathBuf` is an absolute path already; another
-    /// relative one is one of the working directory.
+    /// Reads all tensors of a safetensors file, of a sharded one by its index, or of the model in a checkpoint or run directory.
+    ///
+    /// They are on the CPU, in the order of the file, and belong to the caller. A setting of type `PathBuf` is already absolute; any other relative path is
+    /// relative to the working directory. Reads the whole file: call it in `on_attach` or `before_train`.
     ///
     /// # Errors
-    /// Nothing is there, or it cannot be read; the message names path and byte.
+    /// The file does not exist or cannot be read; the message has the path.
     pub fn load_tensors(&mut self, path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
         let path = path.as_ref();
         let text = path.to_str();
@@ -21,18 +22,19 @@ impl Trainer {
         Ok(tensors.into_iter().map(|(name, id)| (name, Tensor::owned(self.host, id))).collect())
     }
 
-    /// Shares a tensor with other hooks under a name, in place of one that was there. No copy: detach what should not keep
-    /// its graph alive. It stays until it is removed or the run ends, and is not part of a checkpoint.
+    /// Shares a tensor with other hooks under a name, replacing a previous one.
+    ///
+    /// The tensor is not copied: detach it if it should not keep its graph alive. It stays until it is removed or the run ends, and is not saved in checkpoints.
     pub fn put_state_tensor(&mut self, key: &str, tensor: &Tensor) -> Result<()> {
         self.host.put_state_tensor(key, tensor.id())
     }
 
-    /// A tensor that a hook has shared; `None` if there is none.
+    /// A tensor shared by a hook; `None` if there is none. Returns a handle, not a copy.
     pub fn state_tensor(&self, key: &str) -> Result<Option<Tensor>> {
         Ok(self.host.state_tensor(key)?.map(|id| Tensor::owned(self.host, id)))
     }
 
-    /// Removes a shared tensor; false where there was none.
+    /// Removes a shared tensor and returns whether there was one.
     pub fn remove_state_tensor(&mut self, key: &str) -> Result<bool> {
         self.host.remove_state_tensor(key)
     }

@@ -1,50 +1,55 @@
-//! Which parameters are trained, and with what.
+//! Trainable parameters and the groups of the optimizer.
 
 use super::Trainer;
 use crate::error::Result;
 
-/// Parameters and their groups: the extension `hookrack.params/1`, which an older host answers with an error.
+/// Parameters and optimizer groups (extension `hookrack.params/1`). An index that does not exist is an error.
 impl Trainer {
     /// Whether the parameter at `index` of [`params`](Self::params) is trained.
     pub fn is_trainable(&self, index: usize) -> Result<bool> {
         self.host.trainable(index)
     }
 
-    /// Freezes or unfreezes the parameters whose names match `pattern`; returns how many they are.
+    /// Freezes or unfreezes the parameters whose names match `pattern`, and returns their number.
     ///
-    /// In a pattern `*` is any run of letters, dots too: `encoder.*`, `*.bias`. One that matches nothing is an error
-    /// with the nearest names, and so is one that would freeze the last. What the config froze from the start gets
-    /// fresh state in the optimizer; what is frozen here keeps its state for later.
+    /// In a pattern `*` matches any characters, including dots: `encoder.*`, `*.bias`. Parameters frozen here keep their optimizer state; those that the config froze
+    /// get new state when they are unfrozen. Takes effect in the next forward pass.
+    ///
+    /// # Errors
+    /// No parameter matches (the message has the nearest names), or no trainable parameter would be left.
     pub fn set_trainable(&mut self, pattern: &str, trainable: bool) -> Result<usize> {
         self.host.set_trainable(pattern, trainable)
     }
 
-    /// The group of the parameter at `index` of [`params`](Self::params).
+    /// The index of the optimizer group of the parameter at `index` of [`params`](Self::params).
     pub fn group_of(&self, index: usize) -> Result<usize> {
         self.host.group_of(index)
     }
 
-    /// A group's name: the pattern of its rule in the config, or `all`.
+    /// The name of a group: its pattern in the config, or `all`.
     pub fn group_name(&self, group: usize) -> Result<String> {
         self.host.group_name(group)
     }
 
-    /// A group's learning rate before any schedule.
+    /// The learning rate of a group before the schedule is applied.
     pub fn group_base_lr(&self, group: usize) -> Result<f64> {
         self.host.base_lr(group)
     }
 
-    /// Sets a group's learning rate before any schedule, which takes it up in its next step.
+    /// Sets the learning rate of a group to which the schedule is applied, from its next step on.
     pub fn set_group_base_lr(&mut self, group: usize, lr: f64) -> Result<()> {
         self.host.set_base_lr(group, lr)
     }
 
-    /// A group's momentum, or Adam's first beta; `None` for an optimizer without.
+    /// The momentum of a group, or the first beta of an Adam variant; `None` if the optimizer has neither.
     pub fn group_momentum(&self, group: usize) -> Result<Option<f64>> {
         self.host.momentum(group)
     }
 
-    /// Sets a group's momentum, or Adam's first beta, until a schedule that moves it sets it anew.
+    /// Sets the momentum of a group, or the first beta of an Adam variant. A schedule that cycles the momentum overrides it at its next step.
+    ///
+    /// # Errors
+    /// The optimizer has no momentum.
     pub fn set_group_momentum(&mut self, group: usize, momentum: f64) -> Result<()> {
         self.host.set_momentum(group, momentum)
     }

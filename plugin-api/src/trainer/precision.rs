@@ -1,11 +1,11 @@
-//! The arithmetic of a run.
+//! The precision of a run.
 
 use super::Trainer;
 use crate::abi::{PRECISION_BF16, PRECISION_FP16, PRECISION_FP32};
 use crate::error::Result;
 use hookrack_plugin_macros::Deserialize;
 
-/// The arithmetic of forward and backward passes; a model's output has 32 bits in each of them.
+/// The arithmetic of forward and backward passes. The output of the model is float32 in all of them.
 ///
 /// As a setting it is `"fp32"`, `"bf16"` or `"fp16"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -44,7 +44,7 @@ pub struct LossScaling {
 }
 
 impl LossScaling {
-    /// What `torch.amp.GradScaler` does unless it is told otherwise.
+    /// The defaults of `torch.amp.GradScaler`.
     pub const PYTORCH: Self = Self { scale: 65536.0, growth: 2.0, backoff: 0.5, interval: 2000 };
 }
 
@@ -54,10 +54,9 @@ impl Default for LossScaling {
     }
 }
 
-/// Arithmetic: the extension `hookrack.precision/1`, which an older host answers with an error.
+/// Precision (extension `hookrack.precision/1`).
 impl Trainer {
-    /// Chooses the arithmetic in place of the config's. Call it at `before_run`: what a checkpoint keeps of loss scaling
-    /// is put back after that point.
+    /// Sets the arithmetic, overriding the config. Call it at `before_run`: the loss scaling of a checkpoint is restored after that point.
     pub fn set_precision(&mut self, arithmetic: Arithmetic) -> Result<()> {
         self.host.set_precision(match arithmetic {
             Arithmetic::Fp32 => PRECISION_FP32,
@@ -66,7 +65,7 @@ impl Trainer {
         })
     }
 
-    /// Begins loss scaling anew, in [`Arithmetic::Fp16`].
+    /// Sets the loss scaling and starts with its initial scale; needs [`Arithmetic::Fp16`].
     pub fn set_loss_scaling(&mut self, how: &LossScaling) -> Result<()> {
         self.host.set_loss_scaling(how.scale, how.growth, how.backoff, how.interval)
     }

@@ -1,17 +1,17 @@
-//! Recording what libtorch does.
+//! Profiles of libtorch and of hooks.
 
 use super::Trainer;
 use crate::abi::{PROFILE_FLOPS, PROFILE_MEMORY, PROFILE_SHAPES};
 use crate::error::Result;
 
-/// What a profile records beside names and times.
+/// What a profile records in addition to names and times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProfileOptions {
     /// The shapes of inputs.
     pub shapes: bool,
-    /// Memory that is taken and given back.
+    /// Allocations and deallocations.
     pub memory: bool,
-    /// An estimate of floating point operations; needs shapes, and so brings them.
+    /// Estimated floating point operations; also records shapes.
     pub flops: bool,
 }
 
@@ -31,37 +31,38 @@ pub struct OpCost {
     pub name: String,
     /// How often it was called.
     pub calls: u64,
-    /// Nanoseconds in it, without operators that it called.
+    /// Nanoseconds in it, without the operators it called.
     pub self_ns: u64,
-    /// Nanoseconds in it.
+    /// Nanoseconds in it, including the operators it called.
     pub total_ns: u64,
-    /// Floating point operations, where they were estimated; 0 where they are not known.
+    /// Floating point operations, if they were estimated; 0 if they are unknown.
     pub flops: u64,
 }
 
-/// Profiles. One at a time in a process.
+/// Profiles (extension `hookrack.profiler/1`). Only one can be recorded at a time in a process.
 impl Trainer {
-    /// Gets ready to record, so that the first recorded iteration is like the others.
+    /// Initializes the profiler without recording, so that the first recorded iteration is not slower than the others.
     ///
     /// # Errors
-    /// The host is older than this service, or another profile is under way.
+    /// A profile is already being recorded in this process, or the host does not have this extension.
     pub fn prepare_profile(&mut self, options: ProfileOptions) -> Result<()> {
         self.host.profiler_prepare(options.flags())
     }
 
-    /// Records every operator from here on, and a range for every point and every call of a hook.
+    /// Starts recording every operator, every point and every hook call.
     ///
     /// # Errors
-    /// As [`Self::prepare_profile`].
+    /// As for [`Self::prepare_profile`].
     pub fn start_profile(&mut self, options: ProfileOptions) -> Result<()> {
         self.host.profiler_start(options.flags())
     }
 
-    /// Records no longer; gives what each operator cost, the costliest first. With a file, such as `trace.json`, the
-    /// whole trace is written to the run directory, for `chrome://tracing` or Perfetto.
+    /// Stops recording and returns the cost of each operator, the most expensive first.
+    ///
+    /// If `file` is given, such as `trace.json`, also writes a trace for `chrome://tracing` or Perfetto; a relative path is inside the run directory.
     ///
     /// # Errors
-    /// Nothing was being recorded, or the trace could not be written.
+    /// Nothing is being recorded, or the trace cannot be written.
     pub fn stop_profile(&mut self, file: Option<&str>) -> Result<Vec<OpCost>> {
         self.host.profiler_stop(file.unwrap_or_default())?;
         let mut costs = Vec::new();

@@ -1,93 +1,93 @@
-//! Where the run is.
+//! The progress of the run.
 
 use super::Trainer;
 use crate::phase::{Outcome, Phase};
 
-/// Where the run is.
+/// The progress of the run. Each of these is a load from memory that the host shares, not a call.
 impl Trainer {
-    /// This hook's name in the config.
+    /// The name of this hook or metric in the config; unique in the run.
     pub fn instance(&self) -> &'static str {
         self.host.instance()
     }
 
-    /// What the run is doing.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         Phase::from_code(self.host.progress().phase)
     }
 
-    /// The epoch in progress; the first is 1. Between epochs, how many were begun.
+    /// The current epoch, from 1. Between epochs, the number of epochs begun.
     pub fn epoch(&self) -> u64 {
         self.host.progress().epoch
     }
 
-    /// The training iteration in progress; the first is 1. Between iterations, how many were begun.
+    /// The current training iteration, from 1. Between iterations, the number of iterations begun. It continues after a resume.
     #[expect(clippy::iter_not_returning_iterator, reason = "what everyone in the field calls it")]
     pub fn iter(&self) -> u64 {
         self.host.progress().iter
     }
 
-    /// The iteration in progress within the current pass; the first is 1.
+    /// The current iteration within the epoch or pass, from 1.
     pub fn inner_iter(&self) -> u64 {
         self.host.progress().inner_iter
     }
 
-    /// Iterations of one pass over the current phase's data.
+    /// The number of iterations in an epoch or pass of the current phase.
     pub fn inner_len(&self) -> u64 {
         self.host.progress().inner_len
     }
 
-    /// The epoch after which training ends.
+    /// The configured number of epochs.
     pub fn max_epochs(&self) -> u64 {
         self.host.progress().max_epochs
     }
 
-    /// The iteration after which training ends.
+    /// The number of iterations after which training is complete.
     pub fn max_iters(&self) -> u64 {
         self.host.progress().max_iters
     }
 
-    /// The micro-batch in progress (the first is 0) and how many an iteration has.
+    /// The index of the current micro-batch, from 0, and the number of micro-batches in the iteration.
     pub fn micro_batch(&self) -> (u32, u32) {
         let progress = self.host.progress();
         (progress.micro, progress.micros)
     }
 
-    /// Samples in the current batch.
+    /// The number of samples in the current batch: on all ranks in training, on this rank in an evaluation.
     pub fn batch_size(&self) -> u64 {
         self.host.progress().batch_size
     }
 
-    /// Training samples consumed so far.
+    /// The number of training samples consumed so far, on all ranks.
     pub fn samples(&self) -> u64 {
         self.host.progress().samples
     }
 
-    /// This process among [`Self::world_size`].
+    /// The rank of this process, from 0; 0 in a run of one process.
     pub fn rank(&self) -> u32 {
         self.host.progress().rank
     }
 
-    /// How many processes train together.
+    /// The number of ranks; 1 in a run of one process.
     pub fn world_size(&self) -> u32 {
         self.host.progress().world
     }
 
-    /// The run's seed.
+    /// The seed of the run, `train.seed`.
     pub fn seed(&self) -> u64 {
         self.host.progress().seed
     }
 
-    /// The learning rate of the largest parameter group: that with the most parameters, the first of several.
+    /// The learning rate of the largest parameter group, by number of parameters; the first if there are several.
     pub fn lr(&self) -> f64 {
         self.host.progress().lr
     }
 
-    /// Seconds that fetching the current batch took.
+    /// Seconds spent waiting for the current batch.
     pub fn data_time(&self) -> f64 {
         self.host.progress().data_time
     }
 
-    /// Seconds that the current iteration took, from the start of its fetch to the end of its last role.
+    /// Seconds from requesting the batch to the end of the last role of the current iteration.
     pub fn iter_time(&self) -> f64 {
         self.host.progress().iter_time
     }
@@ -97,7 +97,7 @@ impl Trainer {
         Outcome::from_code(self.host.progress().outcome)
     }
 
-    /// What failed, at `on_exception` and after it.
+    /// The error that ended the run, at `on_exception` and later points; `None` if there is none.
     pub fn failure(&self) -> Option<String> {
         self.host.failure()
     }

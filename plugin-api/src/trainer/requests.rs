@@ -1,22 +1,29 @@
-//! What a hook may ask of the loop.
+//! Requests of a hook to the loop.
 
 use super::Trainer;
 use crate::abi::{REQUEST_SAVE, REQUEST_STOP, REQUEST_VALIDATE};
 use crate::error::Result;
 
-/// What may be asked for.
+/// Requests. The loop serves them at fixed places, so a request never interrupts an iteration.
 impl Trainer {
-    /// Asks the run to end at the next boundary; the first reason is kept.
+    /// Requests that the run ends at the next boundary: after the current iteration, or after the current validation. A checkpoint is saved first.
+    ///
+    /// The outcome is [`Outcome::Stopped`](crate::Outcome::Stopped), with exit code 0. `why` is shown to the user; if several hooks request a stop, the first reason is kept.
+    /// On several ranks, a request on any rank stops all of them.
     pub fn request_stop(&mut self, why: &str) -> Result<()> {
         self.host.request(REQUEST_STOP, why)
     }
 
-    /// Asks for a validation in the next slot.
+    /// Requests a validation after the current iteration; in the last iteration of an epoch, after the epoch.
+    ///
+    /// Several requests before that are one. Ignored if the config has no `[data.val]`.
     pub fn request_validation(&mut self) -> Result<()> {
         self.host.request(REQUEST_VALIDATE, "")
     }
 
-    /// Asks for a checkpoint in the next slot.
+    /// Requests a checkpoint after the current iteration and its validation; in the last iteration of an epoch, after the epoch.
+    ///
+    /// Several requests before that are one. Training continues while the files are written. Ignored if the run has no directory.
     pub fn request_checkpoint(&mut self) -> Result<()> {
         self.host.request(REQUEST_SAVE, "")
     }

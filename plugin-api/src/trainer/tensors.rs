@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::op::{Arg, CachedOp, Op, Returned};
 use crate::tensor::{AsTensors, Tensor, Tensors};
 
-/// Tensors.
+/// The tensors of the iteration and of the model, and operators of libtorch.
 impl Trainer {
     fn slot(&self, slot: u32, name: &str) -> Result<Tensor> {
         match self.host.slot(slot)? {
@@ -26,76 +26,105 @@ impl Trainer {
         (0..self.list(list).len()).map(|index| self.host.name(list, index)).collect()
     }
 
-    /// The current batch's input.
+    /// The input of the current batch, or of the current micro-batch inside an iteration.
+    ///
+    /// The handle is valid until the iteration ends; using it later is an error. [`keep`](Tensor::keep) makes one that stays valid.
+    ///
+    /// # Errors
+    /// There is no batch at this point.
     pub fn input(&self) -> Result<Tensor> {
         self.slot(SLOT_INPUT, "input")
     }
 
-    /// The current batch's label.
+    /// The label of the current batch, as [`input`](Self::input).
+    ///
+    /// # Errors
+    /// There is no batch at this point, or the data to predict has no labels.
     pub fn label(&self) -> Result<Tensor> {
         self.slot(SLOT_LABEL, "label")
     }
 
-    /// What the model made of the input.
+    /// The output of the model for the current batch, valid until the iteration ends. With micro-batches, those of all of them joined from `before_clip_grad` on.
+    ///
+    /// # Errors
+    /// The forward pass has not run yet.
     pub fn output(&self) -> Result<Tensor> {
         self.slot(SLOT_OUTPUT, "output")
     }
 
-    /// The loss.
+    /// The loss of the current batch as a scalar tensor, valid until the iteration ends. With micro-batches, that of the whole batch from `before_clip_grad` on.
+    ///
+    /// Reading its value with [`item`](Tensor::item) waits for the device.
+    ///
+    /// # Errors
+    /// The forward pass has not run yet, or there is no loss, as in a prediction.
     pub fn loss(&self) -> Result<Tensor> {
         self.slot(SLOT_LOSS, "loss")
     }
 
-    /// What the mean of the loss is taken over: how many labels count, or what they weigh together; the rows where each
-    /// counts as one. Losses of batches, weighed by it, make the loss of all of them: `Σ loss · weight / Σ weight`. 0 where
-    /// no label counts, and the loss is NaN. Waits for the device where labels are not on the CPU. A host that is too old
-    /// to say gives the rows.
+    /// The denominator of the mean loss: the number of labels that are not ignored, or their total class weight; otherwise the number of rows.
+    ///
+    /// The loss over several batches is `Σ loss · weight / Σ weight`. 0 if all labels are ignored; the loss is then NaN. Waits for the device if the labels are not on the CPU.
+    /// A host older than this extension returns the number of rows.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
     pub fn loss_weight(&self) -> Result<f64> {
         Ok(self.host.loss_weight()?.unwrap_or(self.batch_size() as f64))
     }
 
-    /// The norm of all gradients together, before clipping.
+    /// The total norm of all gradients as a scalar tensor; from `before_optimizer_step` on, the norm before clipping.
+    ///
+    /// Computed at most once per iteration, by clipping or by the first call, with one call for all gradients. Reading its value with [`item`](Tensor::item) waits for the device.
     pub fn grad_norm(&self) -> Result<Tensor> {
         self.slot(SLOT_GRAD_NORM, "gradient norm")
     }
 
-    /// The model's parameters.
+    /// The parameters of the model, in a fixed order. The handles are valid for the whole run; the list itself is borrowed.
     pub fn params(&self) -> Tensors<'_> {
         self.list(LIST_PARAMS)
     }
 
-    /// Their gradients, in the same order.
+    /// The gradients, in the order of [`params`](Self::params), valid until the iteration ends.
+    ///
+    /// The gradient of a frozen parameter, and every gradient before the first backward pass, is absent; list operations skip absent tensors.
     pub fn grads(&self) -> Tensors<'_> {
         self.list(LIST_GRADS)
     }
 
-    /// What the model keeps beside its parameters.
+    /// The buffers of the model, such as the running statistics of batch norms. Valid for the whole run.
     pub fn buffers(&self) -> Tensors<'_> {
         self.list(LIST_BUFFERS)
     }
 
-    /// The parameters' names, in their order.
+    /// The names of the parameters, in the order of [`params`](Self::params). Allocates: call it once.
     pub fn param_names(&self) -> Result<Vec<String>> {
         self.names(LIST_PARAMS)
     }
 
-    /// The buffers' names, in their order.
+    /// The names of the buffers, in the order of [`buffers`](Self::buffers). Allocates: call it once.
     pub fn buffer_names(&self) -> Result<Vec<String>> {
         self.names(LIST_BUFFERS)
     }
 
-    /// An operator of libtorch by name, such as `aten::lerp_.Scalar`. Find once, call often.
+    /// Looks up an operator of libtorch by name, such as `aten::lerp_.Scalar`. Keep the result, or use a [`CachedOp`]: the lookup is slow.
+    ///
+    /// # Errors
+    /// This libtorch has no operator of that name.
     pub fn op(&self, name: &str) -> Result<Op> {
         Op::find(self.host, name)
     }
 
-    /// Calls an operator with a fixed name, which is looked up at the first call of the process.
+    /// Calls an operator, which is looked up at its first call in the process.
+    ///
+    /// # Errors
+    /// The operator does not exist, an argument has the wrong kind, or libtorch returned an error; the message names the operator and the shapes.
     pub fn call(&self, op: &CachedOp, args: &[Arg<'_>]) -> Result<Returned> {
         op.call(self.host, args)
     }
 
-    /// A new tensor from rows of numbers; `shape` multiplied is their count.
+    /// A new tensor on the CPU with these elements, in row-major order. Copies them; [`to_device`](Tensor::to_device) moves it.
+    ///
+    /// # Errors
+    /// `shape` does not have as many elements.
     pub fn tensor<T: crate::view::Element>(&self, elements: &[T], shape: &[i64]) -> Result<Tensor> {
         let view = crate::abi::DLTensor::lend(elements, shape)?;
         Ok(Tensor::owned(self.host, self.host.from_view(&view)?))

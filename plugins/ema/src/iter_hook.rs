@@ -6,20 +6,20 @@ use hookrack_plugin_api::prelude::*;
 /// Averages the parameters at every iteration and evaluates with the average.
 #[derive(Settings)]
 pub struct EmaIter {
-    /// How much of the average stays at each update.
+    /// Decay of the average: the fraction of it that is kept at each update.
     #[param(default = 0.999, min = 0.0, max = 1.0)]
     momentum: f64,
-    /// The iteration at which the average begins.
+    /// Iteration in which averaging begins.
     #[param(default)]
     begin_iter: u64,
-    /// Begins the average with the weights that training begins with, as iMIX's `init_ema` does, and not with those of
-    /// the first update.
+    /// Initialize the average with the initial weights, as iMIX's `init_ema` does, instead of those of the first
+    /// update.
     #[param(default)]
     init_ema: bool,
-    /// Starts with a lower momentum that grows to the one that is set.
+    /// Start with a lower momentum that grows to `momentum`.
     #[param(default = true)]
     warmup: bool,
-    /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
+    /// Evaluate and predict with the averaged weights; the model's own are restored afterwards.
     #[param(default = true)]
     evaluate: bool,
     #[param(state)]

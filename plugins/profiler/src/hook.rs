@@ -1,4 +1,4 @@
-//! `AutogradProfilerHook`: records a window of iterations, then writes trace and table.
+//! `AutogradProfilerHook`: records a window of iterations, then writes a trace and a table.
 
 use crate::table::table;
 use crate::window::{Part, Window};
@@ -9,31 +9,31 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Settings)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct AutogradProfilerHook {
-    /// Iterations to let pass first.
+    /// Iterations to wait before each recording.
     #[param(default = 10)]
     wait: u64,
-    /// Iterations to get ready in.
+    /// Warm-up iterations before each recording, which the profiler discards.
     #[param(default = 1)]
     warmup: u64,
-    /// Iterations to record; a trace takes about 300 bytes for each operator.
+    /// Iterations to record; a trace needs about 300 bytes per operator call.
     #[param(default = 3, min = 1)]
     active: u64,
     /// Number of repetitions; 0 repeats until the run ends.
     #[param(default = 1)]
     repeat: u64,
-    /// Records the shapes of inputs.
+    /// Record the shapes of operator inputs.
     #[param(default)]
     record_shapes: bool,
-    /// Records memory that is taken and given back.
+    /// Record allocations and deallocations.
     #[param(default)]
     profile_memory: bool,
-    /// Estimates floating point operations.
+    /// Estimate floating point operations.
     #[param(default)]
     with_flops: bool,
-    /// The folder of the traces: one of the run directory, or an absolute path.
+    /// Folder of the traces, absolute or relative to the run directory.
     #[param(default = "profile")]
     output_dir: String,
-    /// Rows of the table.
+    /// Maximum number of rows in the table.
     #[param(default = 20)]
     row_limit: usize,
     #[param(skip)]

@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::*;
 /// Serves the scalars of the run at `http://127.0.0.1:PORT/metrics`, for Prometheus to scrape.
 #[derive(Settings)]
 pub struct PrometheusHook {
-    /// The port on the loopback interface; 0 takes any free one and logs it.
+    /// Port on the loopback interface; 0 chooses a free one and logs it.
     #[param(default = 9464)]
     port: u16,
     #[param(skip)]

@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Raises every group's learning rate over the first iterations, then lets it fall with the root of their number.
+/// Warms up the learning rate of every group linearly, then decays it with the inverse square root of the iteration.
 #[derive(Settings)]
 pub struct IterRule {
-    /// Iterations of the rise.
+    /// Number of warm-up iterations.
     #[param(default = 100, min = 1)]
     pub warmup_iters: u64,
 }
@@ -29,7 +29,7 @@ impl IterRule {
 
 #[hook(mutates = "lr", writes = "nothing")]
 impl Hook for IterRule {
-    /// The first iteration, or the first after a checkpoint, has its rate before anybody adjusts it.
+    /// The first iteration, or the first after a checkpoint, has its rate before the role is called.
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.set(t, t.iter() + 1)
     }

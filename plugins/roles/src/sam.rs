@@ -1,12 +1,12 @@
-//! `SamHook`: sharpness-aware minimisation, a second pass at the worst point nearby, by whoever runs the model.
+//! `SamHook`: sharpness-aware minimization, a second pass at the worst nearby point through the hook in the forward role.
 
 use hookrack_plugin_api::prelude::*;
 
-/// Steps by the gradient at the point within `rho` where the loss is highest, so that flat minima are found
-/// (arXiv 2010.01412).
+/// Sharpness-aware minimization: steps with the gradient at the nearby point where the loss is highest, to find flat
+/// minima (arXiv 2010.01412).
 #[derive(Settings)]
 pub struct Sam {
-    /// How far away that point is; 0 is training as usual, in twice the time.
+    /// Distance of that point; 0 is ordinary training at twice the cost.
     #[param(default = 0.05, min = 0.0)]
     pub rho: f64,
 }

@@ -4,25 +4,25 @@ use crate::norms::Norms;
 use crate::schedule;
 use hookrack_plugin_api::prelude::*;
 
-/// Averages the weights of the last epochs with equal weight, at a held learning rate, and evaluates with the average.
+/// Stochastic weight averaging: averages the weights of the last epochs equally, at a constant learning rate, and evaluates with the average.
 #[derive(Settings)]
 pub struct SwaHook {
-    /// Where averaging begins: a part of the epochs below 1, an epoch from 1 on.
+    /// When averaging begins: below 1 a fraction of the epochs, otherwise an epoch.
     #[param(default = 0.75, min = 0, alias = "swa_epoch_start")]
     start: f64,
-    /// The learning rate while averaging; by default the schedule continues.
+    /// Learning rate while averaging; by default the schedule continues.
     #[param(alias = "swa_lrs")]
     lr: Option<f64>,
-    /// Epochs in which the rate goes from the schedule's to this one.
+    /// Epochs over which the rate is annealed from the schedule's to `lr`.
     #[param(default = 10)]
     anneal_epochs: u64,
-    /// Evaluates and predicts with the averaged weights; the model's own come back afterwards.
+    /// Evaluate and predict with the averaged weights; the model's own are restored afterwards.
     #[param(default = true)]
     evaluate: bool,
-    /// Recompute the statistics of batch norms for the average by a pass over the training data: for evaluations, and for the file at the end.
+    /// Recompute the batch norm statistics of the average with a pass over the training data, for evaluations and for the file at the end.
     #[param(default = true, alias = "update_bn")]
     update_norms: bool,
-    /// Batches of that pass; 0 for all.
+    /// Number of batches in that pass; 0 for all.
     #[param(default)]
     norm_batches: u64,
     #[param(state)]

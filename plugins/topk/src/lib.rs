@@ -18,7 +18,7 @@ use hookrack_plugin_api::view::Element;
 static TO_COPY: CachedOp = CachedOp::new("aten::_to_copy");
 static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 
-/// The share of samples whose label is among the k largest outputs.
+/// Fraction of samples whose label is among the k largest outputs.
 #[derive(Settings)]
 pub struct TopK {
     /// How many of the largest outputs count.

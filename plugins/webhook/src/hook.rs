@@ -1,36 +1,36 @@
-//! `WebhookHook`: what is told when.
+//! `WebhookHook`: which events are posted when.
 
 use crate::sender::{Policy, Sender};
 use crate::url::Url;
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Posts events of the run to a URL as JSON, from a queue of its own: a step never waits for the network.
+/// Posts events of the run to a URL as JSON, in the background: a step never waits for the network.
 #[derive(Settings)]
 pub struct WebhookHook {
-    /// Where events are posted: `http://…`; for https post to a proxy on this machine.
+    /// URL to post to: `http://…`; for https use a proxy on this machine.
     #[param(check = |url: &str| Url::parse(url).map(drop))]
     url: String,
-    /// Which events: `begun`, `epoch`, `validated`, `saved`, `failed`, `ended`.
+    /// Events to post.
     #[param(default = [Event::Begun, Event::Epoch, Event::Validated, Event::Saved, Event::Failed, Event::Ended])]
     events: Vec<Event>,
-    /// Seconds that one post may take.
+    /// Timeout of one request in seconds.
     #[param(default = 5.0, min = 0.01)]
     timeout: f64,
-    /// Posts after the first one that failed.
+    /// Maximum number of retries.
     #[param(default = 3)]
     retries: u32,
-    /// Events that wait at most; more are dropped.
+    /// Maximum number of queued events; more are dropped.
     #[param(default = 64, min = 1)]
     queue: usize,
-    /// Seconds that the end of a run waits for what is still queued.
+    /// Seconds to wait at the end of the run for queued events.
     #[param(default = 5.0, min = 0)]
     flush_timeout: f64,
     #[param(skip)]
     sender: Option<Sender>,
 }
 
-/// Something that is told.
+/// An event.
 #[derive(Clone, Copy, Settings, PartialEq)]
 enum Event {
     Begun,

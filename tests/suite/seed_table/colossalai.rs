@@ -3,13 +3,13 @@
 use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
 use super::{Row, Section, Seed, Subject, row};
 
-const NO_LOGGER: (&str, &str) = ("logger", "- what hooks log goes to the run's own log");
-const ALONE: &str = "tensor parallelism is not here: ranks train data parallel";
+const NO_LOGGER: (&str, &str) = ("logger", "- hooks log to the run's log");
+const ALONE: &str = "tensor parallelism is not supported";
 const T: (&str, &str) = ("total_steps", "- the length of the run");
 
 pub(super) static COLOSSALAI: Seed = Seed {
     name: "ColossalAI",
-    about: "Priorities are levels: lower first. The values of its guide's list are those of `configs/seeds/colossalai.toml`.",
+    about: "Priorities are levels; lower ones run first. `configs/seeds/colossalai.toml` has the hook list of its guide.",
     sections: &[
         Section { title: "Points", subject: Subject::Point, rows: POINTS },
         Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
@@ -22,15 +22,19 @@ pub(super) static COLOSSALAI: Seed = Seed {
 const POINTS: &[Row] = &[
     row("after_hook_is_attached", Same, "means `on_attach`"),
     row("before_train", Same, ""),
-    row("after_train", Same, "here also after a failure"),
+    row("after_train", Same, "also called after a failure"),
     row("before_train_epoch", Same, ""),
     row("after_train_epoch", Same, ""),
     row("before_train_iter", Same, ""),
-    row("after_train_iter", Same, "output, label and loss are lent by the handle, not passed"),
+    row(
+        "after_train_iter",
+        Same,
+        "output, label and loss are read from the handle, not passed as arguments",
+    ),
     row(
         "before_test",
         Same,
-        "of `hookrack eval`; the evaluation within training is `before_val`, both are `before_eval`",
+        "in `hookrack eval`; during training it is `before_val`; `before_eval` covers both",
     ),
     row("after_test", Same, "likewise `after_val`, `after_eval`"),
     row("before_test_epoch", Same, "likewise `before_val_epoch`, `before_eval_epoch`"),
@@ -40,27 +44,31 @@ const POINTS: &[Row] = &[
     row(
         "pre_fwd_exec",
         NotYet,
-        "hooks on single modules of a model (op hooks): `after_forward` is of the whole model",
+        "no hooks on single modules (op hooks); `after_forward` is for the whole model",
     ),
     row("post_fwd_exec", NotYet, "as above"),
-    row("pre_bwd_exec", NotYet, "as above; `before_backward` is of the whole model"),
-    row("post_bwd_exec", NotYet, "as above; `after_backward` is of the whole model"),
+    row("pre_bwd_exec", NotYet, "as above; `before_backward` is for the whole model"),
+    row("post_bwd_exec", NotYet, "as above; `after_backward` is for the whole model"),
     row("post_iter", As("after_iter"), ""),
 ];
 
 const HOOKS: &[Row] = &[
-    row("LossHook", Same, "brings the metric `Loss`, in training and evaluation")
+    row("LossHook", Same, "also adds the metric `Loss`, in training and evaluation")
         .with(&[("priority", "level")]),
-    row("AccuracyHook", Same, "stands for the metric `Accuracy`").with(&[("accuracy_func", "")]),
+    row("AccuracyHook", Same, "same as the metric `Accuracy`").with(&[("accuracy_func", "")]),
     row("Accuracy2DHook", NotYet, ALONE),
     row("Accuracy2p5DHook", NotYet, ALONE),
     row("Accuracy3DHook", NotYet, ALONE)
         .with(&[("input_parallel_mode", "- not yet"), ("weight_parallel_mode", "- not yet")]),
-    row("MetricHook", Same, "`metric` names the metric's type; a metric of your own is a plugin"),
+    row(
+        "MetricHook",
+        Same,
+        "`metric` is the type of the metric; write a custom metric as a plugin",
+    ),
     row(
         "ThroughputHook",
         Same,
-        "puts the scalars `train/throughput` and `val/throughput`; the metric is `Throughput`",
+        "logs the scalars `train/throughput` and `val/throughput`; the metric is `Throughput`",
     )
     .with(&[("ignored_steps", ""), ("tflop_per_step", ""), ("use_local", "")]),
     row(
@@ -79,7 +87,7 @@ const HOOKS: &[Row] = &[
         ("interval", ""),
         ("log_eval", ""),
         ("ignore_num_train_steps", ""),
-        ("timer", "- times are always taken"),
+        ("timer", "- times are always measured"),
         NO_LOGGER,
     ]),
     row("LogMemoryByEpochHook", Same, "").with(&[
@@ -122,7 +130,7 @@ const METRICS: &[Row] = &[
     row(
         "LearningRateMetric",
         No,
-        "the rate is the scalar `train/lr`, which hooks can watch like a metric",
+        "the learning rate is the scalar `train/lr`, which hooks can monitor like a metric",
     ),
     row("ThroughputMetric", As("Throughput"), "")
         .with(&[("ignored_steps", "- of `ThroughputHook`")]),
@@ -170,7 +178,7 @@ const SCHEDULES: &[Row] = &[
         ("end_lr", ""),
         ("power", ""),
     ]),
-    row("LambdaLR", Same, "a config has no functions: a list of factors")
+    row("LambdaLR", Same, "a list of factors instead of a function")
         .with(&[("lr_lambda", "factors")]),
     row("MultiplicativeLR", Same, "likewise").with(&[("lr_lambda", "factors")]),
     row("StepLR", Same, "").with(&[
@@ -181,12 +189,12 @@ const SCHEDULES: &[Row] = &[
     row("ExponentialLR", Same, "").with(&[("gamma", ""), ("num_steps_per_epoch", "by_epoch")]),
     row("DelayerScheduler", As("Sequential"), "`ConstantLR` first")
         .with(&[("delay_epochs", "milestones"), ("after_scheduler", "schedules")]),
-    row("WarmupScheduler", As("Warmup"), "`warmup_divisor = \"w+1\"`, its rise (t+1)/(w+1)")
+    row("WarmupScheduler", As("Warmup"), "`warmup_divisor = \"w+1\"`: the factor is (t+1)/(w+1)")
         .with(&[("warmup_epochs", "warmup_steps"), ("after_scheduler", "schedule")]),
     row(
         "WarmupDelayerScheduler",
         As("Warmup"),
-        "`warmup_divisor = \"w\"`, its rise (t+1)/w, around a `Sequential`",
+        "`warmup_divisor = \"w\"`: the factor is (t+1)/w; around a `Sequential`",
     )
     .with(&[
         ("warmup_epochs", "warmup_steps"),
@@ -209,29 +217,25 @@ const OTHER: &[Row] = &[
     row(
         "Trainer.fit(display_progress)",
         Command("train", "--quiet"),
-        "progress is shown unless it is given; `ProgressBar` says what",
+        "progress is shown unless it is given; `ProgressBar` selects the scalars",
     ),
     row(
         "Trainer.fit(return_output_label)",
         Always,
-        "output and label are lent to every hook; nothing is copied",
+        "every hook can read output and label; nothing is copied",
     ),
     row("Trainer.evaluate", Command("eval", "--checkpoint"), ""),
-    row(
-        "Trainer.predict",
-        Command("predict", "--checkpoint"),
-        "here with the points of prediction",
-    ),
+    row("Trainer.predict", Command("predict", "--checkpoint"), "with points for prediction"),
     row("Trainer.save", Api(&["request_checkpoint"]), ""),
     row(
         "Trainer.load",
         Keys(&["weights.path", "weights.strict", "train.load_from"]),
-        "weights alone; all of a run by `hookrack train --resume`",
+        "the weights only; `hookrack train --resume` restores the whole run",
     ),
     row(
         "verbose",
         Command("plan", "--json"),
-        "the order of hooks at every point; `train` logs it, too",
+        "the order of hooks at every point; `train` logs it too",
     ),
     row(
         "runner.states",
@@ -239,13 +243,13 @@ const OTHER: &[Row] = &[
         "values that hooks share by name",
     ),
     row("states['metrics']", Api(&["metric_objects", "metric_object", "metrics"]), ""),
-    row("init_runner_states", Api(&["state", "put_state"]), "set it where `state` gives none"),
+    row("init_runner_states", Api(&["state", "put_state"]), "set it if `state` returns `None`"),
     row("Metric.is_better", Api(&["is_better"]), ""),
     row("Metric.get_last_step_value", Api(&["step"]), "of a metric object"),
     row(
         "Metric.get_accumulated_value",
         Api(&["so_far", "last"]),
-        "of a metric object; reading changes nothing",
+        "of a metric object; reading does not change it",
     ),
     row("Engine(model)", Keys(&["model.type"]), ""),
     row("Engine(criterion)", Keys(&["loss.type"]), ""),
@@ -255,18 +259,18 @@ const OTHER: &[Row] = &[
     row(
         "Engine(gradient_accumulation)",
         Keys(&["train.accumulate_grad_batches"]),
-        "batches of the loader for one step",
+        "batches per optimizer step",
     ),
     row(
         "Engine(gradient_handlers)",
         Always,
-        "the reducer sums gradients over ranks while backward runs; `[distributed]` says how",
+        "gradients are summed over ranks during the backward pass; see `[distributed]`",
     ),
     row("Engine(ophook_list)", NotYet, "hooks on single modules"),
     row(
         "Engine.zero_grad, backward, step",
         Api(&["backward", "optimizer_step"]),
-        "of a hook that has the role; gradients are zeroed by the host",
+        "in a hook with the role; the host zeroes the gradients",
     ),
     row("NoPipelineSchedule", Types(&["NoPipeline"]), "also `NonPipelineSchedule`"),
     row(
@@ -280,18 +284,18 @@ const OTHER: &[Row] = &[
     row(
         "fp16(mode)",
         Keys(&["train.precision", "train.loss_scaler"]),
-        "as `torch.amp` does it (TORCH)",
+        "as in `torch.amp` (`AMP_TYPE.TORCH`)",
     ),
     row("num_epochs, num_steps", Keys(&["train.max_epochs", "train.max_iters"]), ""),
     row("seed", Keys(&["train.seed"]), ""),
     row(
         "cudnn_benchmark, cudnn_deterministic",
         No,
-        "one config gives one result here; there is no faster mode that differs",
+        "results are deterministic; there is no faster nondeterministic mode",
     ),
     row(
         "launch, from_slurm, from_openmpi, from_torch",
         Command("launch", "--ranks"),
-        "ranks also come from torchrun's, SLURM's, Open MPI's and PMI's variables; in SLURM a run saves on SIGUSR1 and is queued again",
+        "torchrun, SLURM, Open MPI and PMI are supported too; in SLURM a run saves on SIGUSR1 and is requeued",
     ),
 ];

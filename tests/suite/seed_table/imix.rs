@@ -1,14 +1,14 @@
 //! iMIX: `imix.engine`, `imix.solver`, `imix.evaluation`, its configs.
 
-use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
+use super::Here::{Always, Api, As, Command, Keys, No, Same, Types};
 use super::{Row, Section, Seed, Subject, row};
 
-const VISION: &str = "needs answers of several people, or texts of a data set, for each question";
+const VISION: &str = "needs several reference answers, or OCR texts, per question";
 const WARM: (&str, &str) = ("num_warmup_steps", "");
 
 pub(super) static IMIX: Seed = Seed {
     name: "iMIX",
-    about: "Its levels are ours, from HIGHEST 0 to LOWEST 60, as names or any integer.",
+    about: "hookrack has the same levels, from HIGHEST 0 to LOWEST 60, as names or any integer.",
     sections: &[
         Section { title: "Points", subject: Subject::Point, rows: POINTS },
         Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
@@ -24,11 +24,11 @@ const POINTS: &[Row] = &[
     row("before_train_iter", Same, ""),
     row("after_train_iter", Same, ""),
     row("after_train_epoch", Same, ""),
-    row("after_train", Same, "also after a failure, as there"),
+    row("after_train", Same, "also called after a failure"),
 ];
 
 const HOOKS: &[Row] = &[
-    row("AutogradAnomalyDetectHook", Same, "of the guide's table; its code has none")
+    row("AutogradAnomalyDetectHook", Same, "listed in iMIX's guide, but not in its code")
         .with(&[("mode", "")]),
     row("AutogradProfilerHook", Same, "likewise")
         .with(&[("output_dir", ""), ("enable_predicate", "wait")]),
@@ -57,16 +57,16 @@ const HOOKS: &[Row] = &[
     row("CommonMetricLoggerHook", Same, "").with(&[("max_iter", ""), ("max_epoch", "")]),
     row("JSONLoggerHook", Same, "`training_status.json`").with(&[("work_dir", "")]),
     row("TensorboardLoggerHook", Same, "").with(&[("work_dir", "")]),
-    row("EMAIterHook", Same, "of the bundled plugin `ema`; `init_ema = true` begins as there")
+    row("EMAIterHook", Same, "in the bundled plugin `ema`; `init_ema = true` starts as iMIX does")
         .with(&[("level", ""), ("init_ema", "")]),
     row("EMAEpochHook", Same, "likewise").with(&[("level", ""), ("init_ema", "")]),
     row("TextLoggerHook", Same, "").with(&[("text", "")]),
-    row("MomentumSchedulerHook", Same, "an empty class there"),
+    row("MomentumSchedulerHook", Same, "an empty class in iMIX"),
 ];
 
 const METRICS: &[Row] = &[
     row("Accuracy", Same, ""),
-    row("F1", Same, "`average = \"binary\"` for class 1 alone"),
+    row("F1", Same, "`average = \"binary\"` for class 1 only"),
     row("MacroF1", Same, ""),
     row("RecallAtK", Same, "").with(&[("k", "")]),
     row("RecallAt1", Same, ""),
@@ -74,16 +74,16 @@ const METRICS: &[Row] = &[
     row("RecallAt10", Same, ""),
     row("MeanRank", Same, ""),
     row("MeanReciprocalRank", Same, ""),
-    row("CaptionBleu4", Same, "one reference for each sample, its label"),
-    row("TextCapsBleu4", As("Bleu4"), "of tokens; texts are not cut into words"),
+    row("CaptionBleu4", Same, "with one reference per sample, its label"),
+    row("TextCapsBleu4", As("Bleu4"), "over tokens; texts are not tokenized"),
     row("VQAAccuracy", No, VISION),
     row("VQAEvalAIAccuracy", No, VISION),
     row(
         "VisDial",
         No,
-        "its ranks are `MeanRank`, `MeanReciprocalRank` and `RecallAtK`; `ndcg` needs relevances of every candidate",
+        "see `MeanRank`, `MeanReciprocalRank` and `RecallAtK`; `ndcg` needs the relevance of every candidate",
     ),
-    row("VCRAccuracy", No, "two answers in one: `Accuracy` of each"),
+    row("VCRAccuracy", No, "a combination of two accuracies: use `Accuracy` for each"),
     row("TextVQAAccuracy", No, VISION),
     row("STVQA_ANLS", No, VISION),
     row("STVQAAccuracy", No, VISION),
@@ -91,7 +91,7 @@ const METRICS: &[Row] = &[
 ];
 
 const SCHEDULES: &[Row] = &[
-    row("WarmupMultiStepLR", Same, "`warmup_method = \"scaled_linear\"` is its rise").with(&[
+    row("WarmupMultiStepLR", Same, "with `warmup_method = \"scaled_linear\"`").with(&[
         ("milestones", ""),
         ("gamma", ""),
         ("warmup_factor", ""),
@@ -143,7 +143,7 @@ const SCHEDULES: &[Row] = &[
     row("WarmupCosineSchedule", Same, "").with(&[WARM, ("num_cycles", "")]),
     row("WarmupCosineWithHardRestartsSchedule", Same, "").with(&[WARM, ("num_cycles", "")]),
     row("WarmupPolynomialSchedule", Same, "").with(&[WARM, ("lr_end", ""), ("power", "")]),
-    row("StepLR", Same, "one of PyTorch's, which it takes by their names"),
+    row("StepLR", Same, "iMIX accepts PyTorch's schedulers by name"),
     row("MultiStepLR", Same, "likewise"),
     row("ExponentialLR", Same, "likewise"),
     row("CosineAnnealingLR", Same, "likewise").with(&[("T_max", "t_max"), ("eta_min", "")]),
@@ -158,21 +158,13 @@ const SCHEDULES: &[Row] = &[
     row("LambdaLR", Same, "likewise, with a list of factors"),
     row("MultiplicativeLR", Same, "likewise, with a list of factors"),
     row("LinearLR", Same, "likewise"),
-    row(
-        "ConstantLR",
-        Same,
-        "the rate stays; PyTorch's factor for the first steps is a `Sequential`",
-    ),
-    row("PolynomialLR", Same, "likewise; `end_lr = 0.0` is PyTorch's"),
+    row("ConstantLR", Same, "constant; for PyTorch's initial factor use a `Sequential`"),
+    row("PolynomialLR", Same, "likewise; set `end_lr = 0.0` for PyTorch's"),
 ];
 
 const OTHER: &[Row] = &[
     row("custom_hooks", Keys(&["custom_hooks.type", "custom_hooks.level"]), ""),
-    row(
-        "hk.trainer",
-        Api(&["state", "metrics", "scalars"]),
-        "hooks reach each other through values, not through objects",
-    ),
+    row("hk.trainer", Api(&["state", "metrics", "scalars"]), "hooks share values, not objects"),
     row("log_buffer.put_scalar", Api(&["put_scalar", "scalar_key"]), ""),
     row("log_buffer.put_image, put_histogram", Api(&["put_image", "put_histogram"]), ""),
     row("log_buffer.name_scope", Api(&["scoped"]), ""),
@@ -190,14 +182,14 @@ const OTHER: &[Row] = &[
     row("log_config.period", Keys(&["default_hooks.logger.period"]), ""),
     row("work_dir", Keys(&["run.dir"]), "or `--run-dir`"),
     row("load_from", Keys(&["train.load_from"]), ""),
-    row("resume_from", Command("train", "--resume"), "in the middle of an epoch, too"),
+    row("resume_from", Command("train", "--resume"), "also in the middle of an epoch"),
     row("seed", Keys(&["train.seed"]), ""),
     row(
         "gradient_accumulation_steps",
         Keys(&["train.accumulate_grad_batches"]),
-        "an iteration is one optimizer step here",
+        "an iteration is one optimizer step",
     ),
-    row("is_lr_accumulation", Always, "a schedule counts optimizer steps, which is its `true`"),
+    row("is_lr_accumulation", Always, "schedules count optimizer steps, as with `true`"),
     row(
         "checkpoint_config",
         Keys(&["default_hooks.checkpoint.iter_period", "default_hooks.checkpoint.epoch_period"]),
@@ -205,7 +197,7 @@ const OTHER: &[Row] = &[
     ),
     row("eval_iter_period", Keys(&["default_hooks.evaluate.eval_iter_period"]), ""),
     row("test_data.is_run_eval", Keys(&["default_hooks.evaluate.is_run_eval"]), ""),
-    row("find_unused_parameters", NotYet, "of several processes"),
+    row("find_unused_parameters", Keys(&["distributed.find_unused_parameters"]), ""),
     row("_base_, _delete_", Keys(&["_base_", "_delete_"]), ""),
     row("{{ DirName }}", No, "paths are relative to the file that names them"),
     row("EMA model", Types(&["EMAIterHook", "EMAEpochHook", "SWAHook"]), ""),
@@ -213,7 +205,7 @@ const OTHER: &[Row] = &[
     row("--load-from", Keys(&["train.load_from"]), "`-s train.load_from=FILE`"),
     row("--resume-from", Command("train", "--resume"), ""),
     row("--eval-only", Command("eval", "--checkpoint"), ""),
-    row("--build-submit", Command("predict", "--out"), "submit_result.json: outputs as JSON lines"),
+    row("--build-submit", Command("predict", "--out"), "the outputs, as JSON lines"),
     row("Predictor", Command("predict", "--out"), ""),
     row("--work-dir", Command("train", "--run-dir"), ""),
     row("--seed", Command("train", "--set"), "`-s train.seed=1`"),

@@ -8,7 +8,7 @@ const T: (&str, &str) = ("max_iter", "- the length of the run");
 
 pub(super) static LIBAI: Seed = Seed {
     name: "LiBai",
-    about: "Its hooks run in the order of their list; here by level. Periods are iterations.",
+    about: "In LiBai, hooks run in the order of their list; in hookrack, by level. Periods are in iterations.",
     sections: &[
         Section { title: "Points", subject: Subject::Point, rows: POINTS },
         Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
@@ -21,25 +21,25 @@ pub(super) static LIBAI: Seed = Seed {
 
 const POINTS: &[Row] = &[
     row("before_train", Same, ""),
-    row("after_train", Same, "also after a failure, as there"),
-    row("before_step", Same, "means `before_train_iter`; must be cheap, as there"),
+    row("after_train", Same, "also called after a failure"),
+    row("before_step", Same, "means `before_train_iter`; keep it cheap"),
     row("after_step", Same, "means `after_train_iter`"),
     row(
         "run_step",
         As("on_iter_forward"),
-        "with `on_iter_backward`, `on_optimizer_step` and `on_lr_adjust`: the roles of a step",
+        "together with `on_iter_backward`, `on_optimizer_step` and `on_lr_adjust`, the roles of a step",
     ),
 ];
 
 const HOOKS: &[Row] = &[
-    row("CallbackHook", No, "a config has no functions: `hookrack::hooks::CallbackHook` for programs that use hookrack as a library").with(&[
-        ("before_train", "- a closure at that point"),
+    row("CallbackHook", No, "a config cannot contain functions; programs that use hookrack as a library have `hookrack::hooks::CallbackHook`").with(&[
+        ("before_train", "- a closure for that point"),
         ("after_train", "- likewise"),
         ("before_step", "- likewise"),
         ("after_step", "- likewise"),
     ]),
     row("IterationTimer", Same, "").with(&[("warmup_iter", "")]),
-    row("LRScheduler", Same, "puts `train/lr`, the rate of the largest group").with(&[
+    row("LRScheduler", Same, "logs `train/lr`, the learning rate of the largest group").with(&[
         ("optimizer", "optimizer.type"),
         ("scheduler", "lr_scheduler.type"),
     ]),
@@ -54,7 +54,7 @@ const HOOKS: &[Row] = &[
         ("eval_period", ""),
         ("eval_function", "- the metrics of `[[metrics]]`"),
     ]),
-    row("BestCheckpointer", Same, "what is best is kept in the checkpoint, unlike there").with(&[
+    row("BestCheckpointer", Same, "in contrast to LiBai, the best value survives a resume").with(&[
         ("eval_period", ""),
         ("checkpointer", "- the run's own"),
         ("val_metric", ""),
@@ -69,12 +69,8 @@ const EVALUATORS: &[Row] = &[
         .with(&[("topk", "k")]),
     row("PPLEvaluator", As("Perplexity"), ""),
     row("BLEUEvaluator", As("BLEU"), ""),
-    row(
-        "RegEvaluator",
-        As("Pearson"),
-        "and `Spearman`; their mean, `corr`, is not a metric of its own",
-    ),
-    row("DatasetEvaluators", No, "as many entries of `[[metrics]]` as you like; names are unique"),
+    row("RegEvaluator", As("Pearson"), "and `Spearman`; there is no metric for their mean, `corr`"),
+    row("DatasetEvaluators", No, "use several entries of `[[metrics]]`"),
 ];
 
 const SCHEDULES: &[Row] = &[
@@ -124,15 +120,11 @@ const EVENTS: &[Row] = &[
     row("EventStorage.latest_with_smoothing_hint", Api(&["median"]), ""),
     row("EventStorage.name_scope", Api(&["scoped"]), ""),
     row("EventStorage.iter, samples", Api(&["iter", "samples"]), ""),
-    row(
-        "get_event_storage",
-        No,
-        "nothing is global; a model in the host's own code logs through a hook",
-    ),
+    row("get_event_storage", No, "there is no global storage; hooks log through their handle"),
     row(
         "CommonMetricPrinter",
         Types(&["CommonMetricLoggerHook"]),
-        "the console beside it is always there",
+        "the console output is always on",
     ),
     row("JSONWriter", Always, "`metrics.json` of the run directory"),
     row(
@@ -148,7 +140,7 @@ const OTHER: &[Row] = &[
     row(
         "grad_acc_steps",
         Keys(&["train.accumulate_grad_batches"]),
-        "an iteration is one optimizer step here; there it is one micro-batch in eager mode",
+        "in hookrack an iteration is one optimizer step; in LiBai's eager mode, one micro-batch",
     ),
     row(
         "DefaultTrainer.build_*",
@@ -161,36 +153,36 @@ const OTHER: &[Row] = &[
             "metrics",
             "custom_hooks",
         ]),
-        "each by its section",
+        "by their sections",
     ),
     row(
         "build_tokenizer",
         Types(&["Tokens", "Text"]),
-        "the ids of any tokenizer, saved by NumPy; bytes and characters without one",
+        "token ids of any tokenizer saved with NumPy, or bytes or characters of a text",
     ),
     row("train.train_iter", Keys(&["train.max_iters"]), ""),
     row(
         "train.train_epoch",
         Keys(&["train.max_epochs"]),
-        "with both, whichever comes first; there, the larger",
+        "if both are set, the run ends at whichever comes first; in LiBai, at the later one",
     ),
     row("train.warmup_ratio", Keys(&["lr_scheduler.warmup_ratio"]), ""),
     row(
         "milestones as ratios",
         Keys(&["lr_scheduler.milestones"]),
-        "numbers below 1 are shares of the run",
+        "numbers below 1 are fractions of the run",
     ),
     row("eval_after_n_epoch", Keys(&["default_hooks.evaluate.interval"]), ""),
     row("save_model_after_n_epoch", Keys(&["default_hooks.checkpoint.epoch_period"]), ""),
     row(
         "train_micro_batch_size, global_batch_size",
         Keys(&["train.batch_size", "train.accumulation"]),
-        "the batch of a step, and the parts it is cut into",
+        "the batch size of a step, and its number of micro-batches",
     ),
     row("test_micro_batch_size", Keys(&["data.test.batch_size"]), ""),
     row("train.output_dir", Keys(&["run.dir", "run.name"]), "or `--run-dir`"),
     row("train.amp", Keys(&["train.precision"]), ""),
-    row("train.activation_checkpoint", NotYet, "activations are kept"),
+    row("train.activation_checkpoint", NotYet, "activations are not recomputed"),
     row("train.zero_optimization", Keys(&["optimizer.shard"]), "stage 1"),
     row("train.checkpointer.period", Keys(&["default_hooks.checkpoint.period"]), ""),
     row("train.checkpointer.max_to_keep", Keys(&["default_hooks.checkpoint.max_to_keep"]), ""),
@@ -220,7 +212,7 @@ const OTHER: &[Row] = &[
     row(
         "LazyCall, _target_",
         No,
-        "a `type` names what is built, and nothing is built before the config is whole",
+        "components are named by `type` and built after the whole config is read",
     ),
     row("relative imports of configs", Keys(&["_base_"]), ""),
     row("a.b=c on the command line", Command("train", "--set"), ""),
@@ -228,14 +220,14 @@ const OTHER: &[Row] = &[
     row(
         "--fast-dev-run",
         Command("train", "--fast-dev-run"),
-        "one batch of everything, or N; there 20 iterations",
+        "one batch of train and val, or N; in LiBai, 20 iterations",
     ),
     row("--eval-only", Command("eval", "--checkpoint"), ""),
     row("inference_on_dataset", Command("eval", "--out"), "several test sets: `[data.tests.NAME]`"),
     row(
         "model_final, model_best, last_checkpoint",
         Always,
-        "`latest` and `best` beside the checkpoints; `file_prefix` gives further names",
+        "`latest` and `best` next to the checkpoints; `file_prefix` adds names",
     ),
-    row("consumed_samples", Always, "a resume begins at the exact batch"),
+    row("consumed_samples", Always, "a resume continues with the next batch"),
 ];

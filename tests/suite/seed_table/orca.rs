@@ -5,7 +5,7 @@ use super::{Row, Section, Seed, Subject, row};
 
 pub(super) static ORCA: Seed = Seed {
     name: "Orca",
-    about: "Its callbacks run in the order of their list; here by level. Its tutorial counts 23 points, its code has 24. `configs/seeds/orca.toml` has its callbacks.",
+    about: "In Orca, callbacks run in the order of their list; in hookrack, by level. Its tutorial lists 23 points, its code has 24. `configs/seeds/orca.toml` has its callbacks.",
     sections: &[
         Section { title: "Points", subject: Subject::Point, rows: POINTS },
         Section { title: "Callbacks", subject: Subject::Hook, rows: CALLBACKS },
@@ -15,7 +15,7 @@ pub(super) static ORCA: Seed = Seed {
     ],
 };
 
-const BOTH: &str = "the specific one does not silence the general one here";
+const BOTH: &str = "also called if the hook implements the specific point";
 
 const POINTS: &[Row] = &[
     row("on_run_begin", Same, "means `before_run`"),
@@ -24,8 +24,8 @@ const POINTS: &[Row] = &[
     row("on_epoch_end", Same, "means `after_epoch`"),
     row("on_iter_begin", Same, "means `before_iter`"),
     row("on_iter_end", Same, "means `after_iter`"),
-    row("before_run", Same, "here also before evaluation and prediction"),
-    row("after_run", Same, "here also after a failure"),
+    row("before_run", Same, "also called before evaluation and prediction"),
+    row("after_run", Same, "also called after a failure"),
     row("before_epoch", Same, BOTH),
     row("after_epoch", Same, BOTH),
     row("before_iter", Same, BOTH),
@@ -43,18 +43,18 @@ const POINTS: &[Row] = &[
     row("before_pred_iter", Same, ""),
     row("after_pred_iter", Same, ""),
     row("on_iter_forward", Same, "a role: exactly one hook has it"),
-    row("on_train_forward", Same, "a role; falls back on `on_iter_forward`, as there"),
-    row("on_val_forward", Same, "likewise, also of tests"),
+    row("on_train_forward", Same, "a role; falls back to `on_iter_forward`, as in Orca"),
+    row("on_val_forward", Same, "likewise; also for tests"),
     row("on_pred_forward", Same, "likewise"),
     row(
         "on_iter_backward",
         Same,
-        "a role; the optimizer's step is a role of its own, `on_optimizer_step`",
+        "a role; the optimizer step is a separate role, `on_optimizer_step`",
     ),
     row(
         "on_lr_adjust",
         Same,
-        "a role; after each iteration, or after each epoch by `by_epoch`: rules by `batch_idx` work",
+        "a role, called after each iteration, or after each epoch with `by_epoch`",
     ),
 ];
 
@@ -62,7 +62,7 @@ const CALLBACKS: &[Row] = &[
     row(
         "MainCallback",
         As("MainHook"),
-        "a hook that has a role takes it from the built-in one; two are an error",
+        "a custom hook with a role replaces it there; two are an error",
     ),
     row("ModelCheckpoint", Same, "").with(&[
         ("filepath", ""),
@@ -72,12 +72,12 @@ const CALLBACKS: &[Row] = &[
     ]),
     row("TensorBoardCallback", Same, "").with(&[("log_dir", ""), ("freq", "")]),
     row("TqdmCallback", Same, ""),
-    row("MaxstepsCallback", Same, "it shortens a run; the length itself is `train.max_iters`")
+    row("MaxstepsCallback", Same, "stops a run early; its length is `train.max_iters`")
         .with(&[("max_step", "")]),
     row(
         "WandbLoggerCallback",
         No,
-        "no client of a service is built in; `WebhookHook` and `PrometheusHook` give values away",
+        "not built in; `WebhookHook` and `PrometheusHook` export values",
     )
     .with(&[
         ("project", "- none"),
@@ -89,7 +89,7 @@ const CALLBACKS: &[Row] = &[
 const METRICS: &[Row] = &[
     row("Accuracy", Same, ""),
     row("SparseCategoricalAccuracy", Same, ""),
-    row("CategoricalAccuracy", Same, "labels are shares of the classes"),
+    row("CategoricalAccuracy", Same, "labels are class probabilities"),
     row("BinaryAccuracy", As("Accuracy"), "`threshold = 0.5` for outputs that are probabilities")
         .with(&[("threshold", "")]),
     row("Top5Accuracy", Same, ""),
@@ -105,21 +105,21 @@ const METRICS: &[Row] = &[
     row(
         "ROC",
         Same,
-        "value: the area; the curve is a picture in TensorBoard and a figure in the report",
+        "its value is the area; the curve is an image in TensorBoard and in the report",
     ),
     row("F1Score", Same, ""),
     row("Precision", Same, ""),
     row("Recall", Same, ""),
-    row("PrecisionRecallCurve", Same, "value: the average precision; the curve as above"),
-    row("CustomizedMetric", No, "a metric of your own is a plugin"),
+    row("PrecisionRecallCurve", Same, "its value is the average precision; the curve as above"),
+    row("CustomizedMetric", No, "write a custom metric as a plugin"),
 ];
 
 const ATTRIBUTES: &[Row] = &[
     row("num_epochs", Api(&["max_epochs"]), ""),
-    row("epochs", Api(&["epoch"]), "from 1 on"),
+    row("epochs", Api(&["epoch"]), "counted from 1"),
     row("global_step", Api(&["iter"]), ""),
-    row("batch_idx", Api(&["inner_iter"]), "from 1 on"),
-    row("batch", Api(&["input", "label"]), "there until the iteration's last point"),
+    row("batch_idx", Api(&["inner_iter"]), "counted from 1"),
+    row("batch", Api(&["input", "label"]), "valid until the end of the iteration"),
     row("output", Api(&["output", "set_output"]), ""),
     row("target", Api(&["label"]), ""),
     row("loss", Api(&["loss", "set_loss"]), ""),
@@ -132,16 +132,16 @@ const ATTRIBUTES: &[Row] = &[
     row(
         "config",
         Always,
-        "a hook's own settings are its fields; the run's are in `config.toml` of the run directory",
+        "a hook's settings are its fields; the config of the run is `config.toml` in the run directory",
     ),
     row("epoch_stats, metrics_stats", Api(&["metrics", "scalars"]), ""),
-    row("stop", Api(&["request_stop"]), "with a reason; the whole run ends, after a checkpoint"),
-    row("put, update, get, remove", Api(&["put_state", "state", "remove_state"]), "the pocket"),
+    row("stop", Api(&["request_stop"]), "with a reason; ends the run after a checkpoint"),
     row(
-        "every_n_iter, every_n_epoch",
-        Keys(&["custom_hooks.every"]),
-        "`\"10it\"`, `\"2ep\"`: the host filters",
+        "put, update, get, remove",
+        Api(&["put_state", "state", "remove_state"]),
+        "values shared between hooks",
     ),
+    row("every_n_iter, every_n_epoch", Keys(&["custom_hooks.every"]), "`\"10it\"`, `\"2ep\"`"),
 ];
 
 const OTHER: &[Row] = &[
@@ -149,7 +149,7 @@ const OTHER: &[Row] = &[
     row(
         "Estimator.fit(profile)",
         Always,
-        "the time of each hook at each point, and of each phase, is always in `run.json`",
+        "`run.json` always has the time of each hook at each point, and of each phase",
     ),
     row("Estimator.fit(validation_data)", Keys(&["data.val"]), ""),
     row("Estimator.fit(callbacks)", Keys(&["custom_hooks"]), ""),
@@ -158,7 +158,7 @@ const OTHER: &[Row] = &[
     row(
         "Estimator.save, load",
         Command("export", "--to"),
-        "checkpoints are taken up by `hookrack train --resume`",
+        "`hookrack train --resume` resumes from a checkpoint",
     ),
     row("get_latest_checkpoint", Always, "`checkpoints/latest`"),
     row(
@@ -171,12 +171,12 @@ const OTHER: &[Row] = &[
     row(
         "several models, optimizers, schedulers",
         NotYet,
-        "a run has one of each; parameter groups have rates of their own",
+        "a run has one of each; parameter groups can have different learning rates",
     ),
     row(
         "backend torch_distributed, horovod, spark, ray",
         Command("launch", "--ranks"),
-        "torch_distributed; the others are not here",
+        "like torch_distributed; the others are not supported",
     ),
     row("sync_stats", Always, "metrics and the loss are merged over ranks"),
 ];

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: runs that are killed again and again, each compared with one that was left alone.
+//! `cargo xtask soak`: runs that are killed repeatedly, each compared with an uninterrupted one.
 
 use super::{Profile, build};
 use crate::{error::TaskError, process, report, workspace::Workspace};

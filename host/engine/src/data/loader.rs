@@ -33,7 +33,7 @@ pub struct LoaderSettings {
     pub workers: usize,
     /// How many batches are made ahead at most.
     pub prefetch: usize,
-    /// Whether threads go on into the next epoch while this one ends: for loaders that walk one epoch after another.
+    /// Whether threads continue with the next epoch while this one ends: for loaders that run through consecutive epochs.
     pub endless: bool,
     /// Where batches are.
     pub device: Device,

@@ -2,7 +2,7 @@
 
 use super::prng::{Prng, mixed};
 
-/// Enough that no place is told from a random one; see the tests.
+/// Enough rounds that positions are indistinguishable from random ones; see the tests.
 const ROUNDS: usize = 8;
 
 /// A Feistel network over the cells of a square that has room for all samples. Places whose cell is beyond the last

@@ -34,7 +34,7 @@ struct Shared {
 struct State {
     /// Grows when the position jumps: batches made for the old one are discarded.
     round: u64,
-    /// The next batch that a thread makes, the next one that is handed out, and the first one that nobody wants.
+    /// The next batch that a thread makes, the next one that is handed out, and the first one that is not needed.
     to_make: u64,
     to_give: u64,
     end: u64,

@@ -1,11 +1,11 @@
-//! The output of a named layer, kept for whoever asked for it.
+//! The output of a named layer, kept on request.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tch::Tensor;
 
-/// Where a layer leaves its output. Where nobody has asked for it, a pass costs one load of a flag. Names are those of
+/// Where a layer stores its output. If it was not requested, this costs one load of a flag. Names are those of
 /// PyTorch's modules: what stands before `.weight` in the names of parameters.
 #[derive(Debug, Clone)]
 pub struct LayerOutput(Arc<Kept>);
@@ -42,7 +42,7 @@ impl LayerOutput {
         self.0.wanted.load(Ordering::Relaxed)
     }
 
-    /// Keeps an output where somebody asked, and hands it on. The kept one is the same tensor, with its graph.
+    /// Keeps an output if it was requested, and returns it. The kept one is the same tensor, with its graph.
     pub fn keep(&self, output: Tensor) -> Tensor {
         if self.is_wanted() {
             self.set(Some(output.shallow_clone()));

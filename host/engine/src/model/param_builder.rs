@@ -25,7 +25,7 @@ pub struct ModelInfo {
     pub params: Vec<NamedTensor>,
     /// What the model itself changes.
     pub buffers: Vec<NamedTensor>,
-    /// The layers that leave their outputs for whoever asks.
+    /// The layers whose outputs can be requested.
     pub layers: Vec<LayerOutput>,
     /// The shape of one sample that it takes.
     pub input_shape: Vec<i64>,

@@ -15,7 +15,7 @@ use crate::config::read::shorten;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
 
-/// The setting of a loss that names labels which count for nothing, and that of whoever reads the same labels.
+/// The setting of ignored labels: of the loss, and of everything that reads the same labels.
 const IGNORE_INDEX: &str = "ignore_index";
 
 /// The label that a resolved loss ignores. Of a sum it is the one that its terms write, if they agree.

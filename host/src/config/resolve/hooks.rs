@@ -20,7 +20,7 @@ struct Resolved {
 }
 
 impl Resolved {
-    /// Whether it gives up its roles to whoever wants them.
+    /// Whether other hooks can take over its roles.
     fn yields(&self) -> bool {
         self.hook.is_default && self.hook.library.is_none()
     }

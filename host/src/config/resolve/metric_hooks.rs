@@ -11,7 +11,7 @@ use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::Phase;
 
 impl<'a> Resolver<'a> {
-    /// The entries of `[[custom_hooks]]`; whoever resolves hooks says what is wrong with the list.
+    /// The entries of `[[custom_hooks]]`; errors of the list are reported when hooks are resolved.
     pub(super) fn hook_nodes(&self) -> &'a [Node] {
         self.file.root.node("custom_hooks").and_then(Node::as_list).unwrap_or_default()
     }

@@ -49,7 +49,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The level as a number, and the node that says so.
+    /// The level as a number, and its node in the config.
     pub(super) fn level(
         &mut self,
         reserved: &Table,
@@ -81,7 +81,7 @@ impl Resolver<'_> {
         level
     }
 
-    /// The cadence, and the node that says so where there is one.
+    /// The cadence, and its node in the config if there is one.
     pub(super) fn every(
         &mut self,
         reserved: &Table,

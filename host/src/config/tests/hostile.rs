@@ -1,4 +1,4 @@
-//! Files that nobody wrote on purpose: an answer in good time, and never a panic.
+//! Hostile files: an error in reasonable time, and never a panic.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -13,7 +13,7 @@ use abi_stable::sabi_types::VersionNumber;
 use abi_stable::type_layout::TLFieldOrFunction;
 use hookrack_plugin_api::abi::PluginRootRef;
 
-/// The tables of the two sides are not the same, although their versions say so.
+/// The tables of the two sides differ, although their versions are compatible.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the layout of its tables differs from plugin-api {ours} ({difference}; details are in the debug log): \

@@ -1,7 +1,7 @@
 //! Files that hooks write to the run directory.
 
 use super::service::{lent, service};
-use crate::run::{is_inside, safetensors_file};
+use crate::run::{atomic, is_inside, safetensors_file};
 use hookrack_plugin_api::abi::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 use std::path::Path;
@@ -42,6 +42,8 @@ unsafe extern "C" fn save_tensors(
             let name = unsafe { name.to_lossy() }.into_owned();
             saved.push((name, context.tensor(*tensor)?));
         }
-        Ok(safetensors_file::write(&run_dir.join(file.as_ref()), &saved)?)
+        let path = run_dir.join(file.as_ref());
+        atomic::create_folder(path.parent().unwrap_or(run_dir))?;
+        Ok(safetensors_file::write(&path, &saved)?)
     })
 }

@@ -29,7 +29,7 @@ impl Store {
     /// Connects to the store at an address, and first starts it there if this process serves it.
     ///
     /// # Errors
-    /// The port is taken, or nobody answers within the timeout.
+    /// The port is in use, or there is no answer within the timeout.
     pub fn connect(address: Address<'_>, is_server: bool, timeout: Duration) -> Result<Self> {
         crate::start();
         let host = c_string(address.host)?;
@@ -83,7 +83,7 @@ impl Store {
         Ok(sum)
     }
 
-    /// The value of a key, if somebody has set it.
+    /// The value of a key, if it is set.
     ///
     /// # Errors
     /// The store does not answer.

@@ -139,7 +139,7 @@ impl Host {
         }
     }
 
-    /// Whether anybody listens to lines of this level.
+    /// Whether messages of this level are logged.
     #[inline]
     pub fn log_enabled(self, level: u32) -> bool {
         // SAFETY: the host keeps the number at one address; a torn read is not possible for 32 aligned bits.

@@ -22,7 +22,7 @@ pub enum FakeValue {
     Tensors(Vec<Option<FakeTensor>>),
     /// A number.
     Float(f64),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A truth value.
     Bool(bool),

@@ -84,7 +84,7 @@ impl BatchNorm {
     }
 }
 
-/// One number per channel has no variance: libtorch would go on with NaN.
+/// One number per channel has no variance: libtorch would return NaN.
 fn spread(input: &Tensor) -> Result<()> {
     let sides = (2..input.dim()).filter_map(|index| shape::side(input, index));
     let numbers = shape::side(input, 0).unwrap_or(0) * sides.product::<i64>();

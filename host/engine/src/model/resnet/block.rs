@@ -67,7 +67,7 @@ impl Block {
         Ok(Self { layers, downsample, output })
     }
 
-    /// Activations are applied in place where nobody asked for what they change.
+    /// Activations are applied in place unless their input was requested.
     pub(super) fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut x = input.shallow_clone();
         let mut before: Option<&BatchNorm> = None;

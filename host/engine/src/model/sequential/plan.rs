@@ -139,7 +139,7 @@ pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Pla
     }))
 }
 
-/// Plans one layer. Whatever is wrong is told with its place; a nested layer has told its own.
+/// Plans one layer. An error has the layer's path; that of a nested layer is added by the nested call.
 fn single(table: Value, site: &Site) -> Result<Box<Plan>> {
     let at = |name: &str, why: String| EngineError::Layer {
         path: site.path.clone(),

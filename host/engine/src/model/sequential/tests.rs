@@ -1,4 +1,4 @@
-//! What does not fit is told with its place and both shapes.
+//! Shapes that do not match are reported with their layer and both shapes.
 
 use super::*;
 use crate::model::MODELS;
