@@ -45,6 +45,38 @@ fn the_best_checkpoint_is_marked_kept_and_not_lost_by_a_resume() {
 }
 
 #[test]
+fn latest_and_best_are_as_good_as_the_checkpoints_that_they_name() {
+    let bench = Bench::new("[default_hooks]\ncheckpoint = { save_best = \"val/loss\" }\n");
+    // Nothing gets better at a rate of 0: the first is the best.
+    let run = bench.trained("run", &["-s", "optimizer.lr=0"]);
+    let [best, latest] = ["run/checkpoints/best", "run/checkpoints/latest"];
+    for (path, iter) in [(best, "iteration   2 "), (latest, "iteration   4 ")] {
+        bench.run(["inspect", path]).expect(0).prints(&[iter]);
+        bench.run(["eval", "config.toml", "--checkpoint", path]).expect(0);
+        bench.run(["export", path, "--to", "weights.pt"]).expect(0);
+        let load_from = format!("train.load_from={path:?}");
+        let more = ["train", "config.toml", "--fast-dev-run", "-s", &load_from];
+        bench.run(more).expect(0).prints(&["4 loaded"]);
+    }
+    let fork = ["train", "config.toml", "--resume", best, "--run-dir", "fork"];
+    bench.run(fork.iter().chain(&["-s", "optimizer.lr=0"])).expect(0);
+    for resume in [best, latest] {
+        let more = ["train", "config.toml", "--resume", resume, "-s", "train.max_epochs=3"];
+        bench.run(more).expect(0);
+        let from = run.record()["resumed_from"].as_str().unwrap().to_owned();
+        assert!(from.ends_with(if resume == best { "iter_0000002" } else { "iter_0000006" }));
+        assert_eq!(run.record()["iter"], 6);
+    }
+    // Any other file is none.
+    for args in
+        [&["eval", "config.toml", "--checkpoint"][..], &["train", "config.toml", "--resume"]]
+    {
+        let ran = bench.run(args.iter().chain(&["config.toml"]));
+        ran.expect(2).says(&["error: no checkpoint at config.toml"]);
+    }
+}
+
+#[test]
 fn the_other_names_of_the_hook_are_the_same_hook() {
     for name in ["SaveCheckpointHook", "PeriodicCheckpointer", "ModelCheckpoint"] {
         let bench = Bench::new(&format!(

@@ -47,3 +47,18 @@ fn each_validation_has_a_line_in_the_file_of_choice_also_after_a_resume() {
     bench.run(["train", "config.toml", "--resume", "run/checkpoints/iter_0000002"]).expect(0);
     assert_eq!(lines(&run), whole);
 }
+
+#[test]
+fn a_file_of_the_run_itself_is_not_written_to_by_a_hook() {
+    let bench = Bench::new("");
+    for own in ["metrics.json", "run.json", "config.toml", "checkpoints/latest", "./log.txt"] {
+        let (ran, run) = bench.train(
+            &own.replace(['/', '.'], "_"),
+            &["-s", &format!("default_hooks.evaluate.eval_json_file=\"{own}\"")],
+        );
+        let own = own.trim_start_matches("./");
+        let says = format!("`{own}` is written by the run itself: give another name");
+        ran.expect(4).says(&["EvaluateHook", "failed at before_run", &says]);
+        assert_eq!(run.record()["iter"], 0, "before any training");
+    }
+}

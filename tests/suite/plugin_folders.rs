@@ -143,6 +143,11 @@ fn a_library_that_is_named_by_path_and_does_not_load_says_why() {
     says("not_defined_anywhere");
     compile_c("no_symbol", &file, &["-shared"]);
     says("hookrack_plugin");
+    fs::create_dir(&file).unwrap();
+    bench
+        .run(["check", "config.toml"])
+        .expect(3)
+        .says(&["apart/libx.so", "is a folder, not a library"]);
 }
 
 #[test]

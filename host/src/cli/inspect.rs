@@ -29,6 +29,10 @@ pub(super) fn run(args: &InspectArgs) -> Result<ExitCode, Failure> {
         inspect_folder(&args.path)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if checkpoint::named_in(&args.path).is_some() {
+        super::inspect_checkpoint::print(&checkpoint::locate(&args.path)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let trust = Trust::new(&super::plugins::own_trust());
     print_library(&PluginFile::open(&args.path, &trust)?.about);
     Ok(ExitCode::SUCCESS)

@@ -26,9 +26,14 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    if !RunDir::is_taken(&args.run) {
+    if !RunDir::holds_run(&args.run) {
         let path = args.run.display();
-        return Err(Failure::usage(format!("{path} is not a run directory: it has no run.json")));
+        let why = if RunDir::is_taken(&args.run) {
+            "its run.json was not written by hookrack"
+        } else {
+            "it has no run.json"
+        };
+        return Err(Failure::usage(format!("{path} is not a run directory: {why}")));
     }
     let file = report::write(&args.run, args.out.as_deref())?;
     say!("{}", file.display());

@@ -191,7 +191,9 @@ pub(super) fn library(
     } else {
         plugins.present().iter().map(|dir| dir.join(written)).collect()
     };
-    if let Some(path) = candidates.iter().find(|path| path.is_file()) {
+    // What a path leads to is for the loader to judge, a folder too.
+    let is_there = |path: &&PathBuf| path.is_file() || (is_path && path.exists());
+    if let Some(path) = candidates.iter().find(is_there) {
         return Ok(path.clone());
     }
     let folders: Vec<&Path> = candidates.iter().filter_map(|path| path.parent()).collect();

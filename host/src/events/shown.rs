@@ -11,10 +11,16 @@ pub enum ShowError {
         "an image must have shape [height, width], or [channels, height, width] with 1, 3 or 4 channels, not {0:?}"
     )]
     Shape(Vec<i64>),
+    /// More bins than any picture of a histogram has.
+    #[error("a histogram can have up to {MOST_BINS} bins, not {0}")]
+    Bins(usize),
     /// libtorch refused.
     #[error(transparent)]
     Torch(#[from] TchError),
 }
+
+/// The most bins of a histogram: each is two numbers in memory and in a file for every histogram that is put.
+const MOST_BINS: usize = 1 << 16;
 
 /// A picture, copied to the CPU: bytes as they are, other numbers from 0 to 1. NaN is black.
 ///
@@ -48,8 +54,11 @@ fn bytes(tensor: &Tensor) -> Result<Tensor, TchError> {
 /// How a tensor's finite numbers are distributed over `bins` ranges of equal width; `None` where there are none.
 ///
 /// # Errors
-/// libtorch refused.
+/// There are too many bins, or libtorch refused.
 pub fn histogram(tensor: &Tensor, bins: usize) -> Result<Option<Histogram>, ShowError> {
+    if bins > MOST_BINS {
+        return Err(ShowError::Bins(bins));
+    }
     let is_double = tensor.f_kind().is_ok_and(|kind| kind == Kind::Double);
     let kind = if is_double { Kind::Double } else { Kind::Float };
     let all = tensor.f_detach()?.f_to_kind(kind)?;
@@ -106,6 +115,13 @@ mod tests {
         assert_eq!(found.counts, [2.0, 0.0, 1.0, 2.0]);
         assert_eq!((found.min, found.max, found.count), (-1.0, 1.0, 5.0));
         assert!((found.sum - 0.4).abs() < 1e-12 && (found.squares - 3.18).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_histogram_of_more_bins_than_memory_holds_is_refused() {
+        let error = histogram(&Tensor::from_slice(&[0.0, 1.0]), 1_000_000_000_000).unwrap_err();
+        let wanted = "a histogram can have up to 65536 bins, not 1000000000000";
+        assert_eq!(error.to_string(), wanted);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::*;
 #[derive(Settings)]
 pub(super) struct WeightHistogramHook {
     /// Number of bins.
-    #[param(default = 64, min = 1)]
+    #[param(default = 64, min = 1, max = 65536)]
     bins: usize,
     /// Also log the gradients of the epoch's last iteration.
     #[param(default = true)]

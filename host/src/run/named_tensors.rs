@@ -10,7 +10,9 @@ use tch::Tensor;
 /// Nothing is there, or it cannot be read.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
     match path {
-        _ if path.is_dir() => checkpoint::open(path)?.1.model.all(),
+        _ if path.is_dir() || checkpoint::named_in(path).is_some() => {
+            checkpoint::open(path)?.1.model.all()
+        }
         _ if safetensors_shards::is_index(path) => safetensors_shards::read(path),
         _ => safetensors_file::read(path),
     }

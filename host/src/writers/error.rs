@@ -19,6 +19,12 @@ pub enum OpenError {
         /// What was requested.
         folder: PathBuf,
     },
+    /// A file or folder of the run itself.
+    #[error("`{}` is written by the run itself: give another name", folder.display())]
+    Own {
+        /// What was requested.
+        folder: PathBuf,
+    },
     /// It is open already.
     #[error("{name} is open in `{}` already: a run can have only one", open.display())]
     Elsewhere {

@@ -21,7 +21,7 @@ pub use metrics_json::MetricsJson;
 
 use crate::events::{EventStorage, Media};
 use crate::progress::Progress;
-use crate::run::{RunDirError, is_inside};
+use crate::run::{RunDirError, is_inside, is_own};
 use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -151,6 +151,9 @@ impl Kind {
         let folder: PathBuf = parts.collect();
         if !self.may_be_outside && !is_inside(&folder) {
             return Err(OpenError::Outside { folder });
+        }
+        if is_own(&folder) {
+            return Err(OpenError::Own { folder });
         }
         Ok(folder)
     }
@@ -336,6 +339,10 @@ mod tests {
         for outside in ["../json", "/tmp/json", "a/../../b"] {
             let error = writers.open("json", outside).unwrap_err().to_string();
             assert_eq!(error, format!("`{outside}`: give a folder inside the run directory"));
+        }
+        for (kind, own) in [("evaluations", "metrics.json"), ("json", "checkpoints/x")] {
+            let error = writers.open(kind, own).unwrap_err().to_string();
+            assert_eq!(error, format!("`{own}` is written by the run itself: give another name"));
         }
         assert!(!writers.take_media());
         writers.open("tensorboard", "").unwrap();

@@ -6,6 +6,7 @@ use super::draw::Draw;
 use super::init::{Fans, Init};
 use super::layer_output::LayerOutput;
 use crate::error::Result;
+use crate::memory;
 use crate::named_tensor::NamedTensor;
 
 /// Makes tensors for layers and keeps a list of them, in the order in which they were asked for.
@@ -16,7 +17,12 @@ pub struct ParamBuilder {
     params: Vec<NamedTensor>,
     buffers: Vec<NamedTensor>,
     layers: Vec<LayerOutput>,
+    /// Of all tensors so far.
+    bytes: u128,
 }
+
+/// Bytes of one number of a parameter.
+const FLOAT: u128 = 4;
 
 /// What a model consists of, takes and gives.
 #[derive(Debug, Default)]
@@ -36,7 +42,19 @@ pub struct ModelInfo {
 impl ParamBuilder {
     /// An empty list for tensors on a device.
     pub fn new(device: Device, init: Init) -> Self {
-        Self { device, init, params: Vec::new(), buffers: Vec::new(), layers: Vec::new() }
+        let (params, buffers, layers) = (Vec::new(), Vec::new(), Vec::new());
+        Self { device, init, params, buffers, layers, bytes: 0 }
+    }
+
+    /// Refuses a model that no memory holds before it is drawn: one by one its tensors may fit, until the machine has no more.
+    fn count(&mut self, name: &str, shape: &[i64]) -> Result<()> {
+        let sides = shape.iter().map(|side| u128::from(side.unsigned_abs()));
+        let bytes = sides.fold(FLOAT, u128::saturating_mul);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.device != Device::Cpu {
+            return Ok(());
+        }
+        memory::check("", format!("the parameters up to `{name}`"), self.bytes)
     }
 
     /// The place where a layer leaves its output; the same one for the same name.
@@ -63,6 +81,7 @@ impl ParamBuilder {
 
     /// Any other parameter, such as a norm's.
     pub fn param(&mut self, name: String, shape: &[i64], draw: Draw) -> Result<Tensor> {
+        self.count(&name, shape)?;
         let tensor = draw.values(shape, self.device)?.f_set_requires_grad(true)?;
         self.params.push(NamedTensor::new(name, tensor.shallow_clone()));
         Ok(tensor)
@@ -70,6 +89,7 @@ impl ParamBuilder {
 
     /// Numbers that the model changes, not the optimizer.
     pub fn buffer(&mut self, name: String, shape: &[i64], draw: Draw) -> Result<Tensor> {
+        self.count(&name, shape)?;
         let tensor = draw.values(shape, self.device)?;
         self.buffers.push(NamedTensor::new(name, tensor.shallow_clone()));
         Ok(tensor)
@@ -87,5 +107,23 @@ impl ParamBuilder {
         let (input_shape, output_shape) = (input_shape.to_vec(), output_shape.to_vec());
         let Self { params, buffers, layers, .. } = self;
         ModelInfo { params, buffers, layers, input_shape, output_shape }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_that_are_too_many_together_are_refused_before_the_last_is_drawn() {
+        let mut builder = ParamBuilder::new(Device::Cpu, Init::default());
+        builder.param("a".into(), &[2], Draw::Zeros).unwrap();
+        // As many as no machine has, of which each would fit.
+        builder.bytes = 1 << 80;
+        let error = builder.param("b".into(), &[4], Draw::Zeros).unwrap_err();
+        let wanted = "the parameters up to `b`: 1208925819614629174706192 bytes are needed, more than this machine has";
+        assert_eq!(error.to_string(), wanted);
+        assert!(builder.buffer("c".into(), &[1 << 62, 1 << 62], Draw::Zeros).is_err());
+        assert_eq!(builder.finish(&[], &[]).params.len(), 1);
     }
 }

@@ -93,6 +93,7 @@ impl<'a> Resolver<'a> {
         let hooks = self.hooks();
         let metrics = self.metrics();
         self.unique_names(&hooks, &metrics);
+        self.unique_scalars(&hooks, &metrics);
         let scalars = self.scalars(&hooks, &metrics, train.as_ref());
         self.monitors(&scalars);
         let computes_loss = self.computes_loss(&hooks);

@@ -1,4 +1,4 @@
-//! Settings that name a scalar of the run: it must be one that will be put.
+//! The scalars of the run: each has one source, and a setting that names one names one that will be put.
 
 use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
@@ -8,7 +8,7 @@ use crate::config::error::ConfigError;
 use crate::config::scalars::Scalars;
 use crate::config::sections::TrainSection;
 use crate::config::tree::Node;
-use hookrack_plugin_api::Arithmetic;
+use hookrack_plugin_api::{Arithmetic, Phase};
 
 impl Resolver<'_> {
     /// The scalars that the run will put.
@@ -32,6 +32,39 @@ impl Resolver<'_> {
             scalars.add("train/skipped_steps");
         }
         scalars
+    }
+
+    /// Reports each metric that would log a scalar which a hook or another metric logs: one of the two values would be lost. Names that
+    /// are there twice are reported before.
+    pub(super) fn unique_scalars(&mut self, hooks: &[HookEntry], metrics: &[MetricEntry]) {
+        if !self.checker.errors.is_empty() {
+            return;
+        }
+        let mut logged: Vec<(String, String)> = Vec::new();
+        for hook in hooks {
+            let puts = self.entry_of(hook).and_then(|entry| entry.scalars.as_deref());
+            let source = format!("hook `{}`", hook.name);
+            logged
+                .extend(puts.unwrap_or_default().iter().map(|name| (name.clone(), source.clone())));
+        }
+        for metric in metrics {
+            let source = format!("metric `{}`", metric.name);
+            let of_phase = |phase: Phase| {
+                let value = format!("{}/{}", phase.name(), metric.name);
+                [Some(format!("{value}_step")).filter(|_| phase == Phase::Train), Some(value)]
+            };
+            let names: Vec<String> = metric.phases.iter().flat_map(of_phase).flatten().collect();
+            let taken = |name: &String| logged.iter().find(|(known, _)| known == name);
+            if let Some((name, other)) = names.iter().find_map(taken) {
+                self.checker.errors.push(ConfigError::Refused {
+                    at: metric.origin.clone(),
+                    key: name.clone(),
+                    why: format!("the {other} and the {source} would both log it"),
+                    help: "give the metric another name: `name = \"…\"`".to_owned(),
+                });
+            }
+            logged.extend(names.into_iter().map(|name| (name, source.clone())));
+        }
     }
 
     /// What the catalogue has of a hook that was resolved.

@@ -1,7 +1,7 @@
 //! Files that hooks write to the run directory.
 
 use super::service::{lent, service};
-use crate::run::{atomic, is_inside, safetensors_file};
+use crate::run::{atomic, is_inside, is_own, safetensors_file};
 use hookrack_plugin_api::abi::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 use std::path::Path;
@@ -33,6 +33,9 @@ unsafe extern "C" fn save_tensors(
                 "`{file}`: give a name inside the run directory that ends in .safetensors"
             )
             .into());
+        }
+        if is_own(Path::new(file.as_ref())) {
+            return Err(format!("`{file}` is written by the run itself: give another name").into());
         }
         // SAFETY: the caller lends `count` names and handles until this returns.
         let (names, tensors) = unsafe { (lent(names, count), lent(tensors, count)) };

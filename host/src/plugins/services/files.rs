@@ -1,7 +1,7 @@
 //! Any file of the run directory, for plugins.
 
 use super::service::{lent, service};
-use crate::run::{atomic, is_inside};
+use crate::run::{atomic, is_inside, is_own};
 use hookrack_plugin_api::abi::{FileTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 use std::path::Path;
@@ -19,6 +19,9 @@ unsafe extern "C" fn write(
         let run_dir = context.run_dir.as_ref().ok_or("this run has no directory")?;
         if !is_inside(Path::new(file.as_ref())) {
             return Err(format!("`{file}`: give a name inside the run directory").into());
+        }
+        if is_own(Path::new(file.as_ref())) {
+            return Err(format!("`{file}` is written by the run itself: give another name").into());
         }
         let path = run_dir.join(file.as_ref());
         atomic::create_folder(path.parent().unwrap_or(run_dir))?;

@@ -1,7 +1,7 @@
 //! Profiles for plugins.
 
 use super::service::service;
-use crate::run::is_inside;
+use crate::run::{is_inside, is_own};
 use crate::torch::profiler::{self, OpCost};
 use hookrack_plugin_api::abi::{HrHeader, HrOpCost, HrStatus, HrStr, ProfilerTable};
 use std::cell::RefCell;
@@ -45,6 +45,9 @@ fn place(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
         return Err(format!(
             "`{file}`: give a name inside the run directory or an absolute path, ending in .json"
         ));
+    }
+    if is_own(given) {
+        return Err(format!("`{file}` is written by the run itself: give another name"));
     }
     let path = run_dir.join(given);
     if let Some(folder) = path.parent() {

@@ -6,6 +6,7 @@ use super::read::{read, read_facts};
 use super::{Checkpoint, Facts, MANIFEST, iter_of, name_of};
 use crate::run::RunDirError;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The newest whole checkpoint of a folder.
@@ -44,8 +45,8 @@ pub fn newest_facts(folder: &Path) -> Option<Facts> {
     candidates(folder).ok()?.iter().find_map(|path| read_facts(path).ok())
 }
 
-/// The checkpoint at `path`: itself, or the newest one of a run directory or of its checkpoint folder. A damaged one is
-/// an error and not replaced by another: an evaluation must be of the checkpoint that was named.
+/// The checkpoint at `path`: itself, the one that a file such as `best` names, or the newest one of a run directory or of its
+/// checkpoint folder. A damaged one is an error and not replaced by another: an evaluation must be of the checkpoint that was named.
 ///
 /// # Errors
 /// There is none, or it is damaged.
@@ -60,6 +61,10 @@ pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
 /// # Errors
 /// There is none.
 pub fn locate(path: &Path) -> Result<PathBuf, RunDirError> {
+    let missing = || RunDirError::NoCheckpoint { path: path.to_owned() };
+    if path.is_file() {
+        return named_in(path).map_or_else(|| Err(missing()), |named| locate(&named));
+    }
     let is_named = path.file_name().and_then(|name| name.to_str()).and_then(iter_of).is_some();
     if is_named && !path.exists() && aside(path).is_dir() {
         return Ok(aside(path));
@@ -72,7 +77,18 @@ pub fn locate(path: &Path) -> Result<PathBuf, RunDirError> {
             return Ok(path);
         }
     }
-    Err(RunDirError::NoCheckpoint { path: path.to_owned() })
+    Err(missing())
+}
+
+/// The longest file that may be `latest` or `best`.
+const MOST_BYTES: u64 = 64;
+
+/// The path of the checkpoint whose name is all that a file holds, as `latest` and `best` do; whether it is there is another matter.
+pub fn named_in(file: &Path) -> Option<PathBuf> {
+    fs::metadata(file).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES)?;
+    let text = fs::read_to_string(file).ok()?;
+    let name = text.trim();
+    iter_of(name).map(|_| file.with_file_name(name))
 }
 
 /// Which checkpoint of a run is wanted.
@@ -129,7 +145,9 @@ fn candidates(folder: &Path) -> Result<Vec<PathBuf>, RunDirError> {
                 iter_of(name.strip_suffix(ASIDE).unwrap_or(name))
             })
             .collect(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Vec::new()
+        }
         Err(error) => return Err(RunDirError::io("read", folder)(error)),
     };
     iters.sort_unstable_by(|a, b| b.cmp(a));

@@ -20,7 +20,7 @@ mod write;
 
 pub use background::Background;
 pub use contents::{Captured, Checkpoint, Facts, Position, Provenance, Stage};
-pub use find::{Newest, Wanted, choose, locate, newest_facts, newest_valid, open};
+pub use find::{Newest, Wanted, choose, locate, named_in, newest_facts, newest_valid, open};
 pub use manifest::{About, Manifest, fingerprint};
 pub use names::check as check_name;
 pub use portion::{Contents, Portion};
