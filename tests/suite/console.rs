@@ -158,7 +158,7 @@ fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
 
 #[test]
 fn each_level_of_verbosity_says_more() {
-    let bench = Bench::new("");
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
     let lines = |level: &str| {
         let args = ["train", "config.toml", "--run-dir", &format!("run{level}"), level];
         let ran = bench.run(args.iter().filter(|arg| !arg.is_empty()));

@@ -110,7 +110,7 @@ fn with_json_log_lines_and_failures_are_objects_too() {
 #[test]
 fn a_folder_with_another_program_s_run_json_gets_no_report() {
     let bench = Bench::new("");
-    std::fs::create_dir(bench.path("theirs")).unwrap();
+    fs::create_dir(bench.path("theirs")).unwrap();
     for record in ["{", "{\"race\": 17}"] {
         bench.write("theirs/run.json", record);
         let says = "theirs is not a run directory: its run.json was not written by hookrack";

@@ -1,5 +1,7 @@
 //! Sharded optimizers: ranks that keep a share of the state train what ranks with all of it train, and checkpoints move between them.
 
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+
 use crate::keeping::{python, run_python};
 use crate::patience::{until, wait};
 use crate::ranks::{launched, two_ranks};
@@ -27,13 +29,17 @@ fn bits(checkpoint: &Path, kind: &str) -> Bits {
                 serde_json::from_str::<Json>(text).unwrap()["range"][0].as_u64().unwrap()
             });
             let values = values.iter().map(|value| value.to_bits()).collect();
-            assert!(pieces.insert((name, start), values).is_none(), "twice in {checkpoint:?}");
+            assert!(
+                pieces.insert((name, start), values).is_none(),
+                "twice in {}",
+                checkpoint.display()
+            );
         }
     }
     let mut joined = Bits::new();
     for ((name, start), values) in pieces {
         let whole: &mut Vec<u32> = joined.entry(name).or_default();
-        assert_eq!(whole.len() as u64, start, "{checkpoint:?}");
+        assert_eq!(whole.len() as u64, start, "{}", checkpoint.display());
         whole.extend(values);
     }
     joined
@@ -257,7 +263,7 @@ fn without_ranks_the_switch_changes_nothing_and_its_type_is_checked() {
 #[test]
 fn python_reads_the_files_of_a_sharded_checkpoint() {
     let Some(python) = python() else {
-        eprintln!("skipped: there is no Python with torch and safetensors");
+        println!("skipped: there is no Python with torch and safetensors");
         return;
     };
     let bench = Bench::new("");

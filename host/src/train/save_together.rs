@@ -78,18 +78,18 @@ impl Trainer {
         let iter = self.context.progress.get().iter;
         let folder = self.run.as_ref().map(RunDir::checkpoints).filter(|_| self.keeps_checkpoints);
         let own = folder.map(|folder| Draft::new(&folder, iter)).transpose();
-        let word = match &own {
+        let begun = match &own {
             Ok(Some(draft)) => Begun::In(draft.folder().to_owned()),
             Ok(None) => Begun::Nowhere,
             Err(error) => Begun::Failed(error.to_string()),
         };
-        let word = serde_json::to_vec(&word).unwrap_or_default();
-        let words = self.locate(world.exchange(&word).map_err(EngineError::from))?;
+        let begun = serde_json::to_vec(&begun).unwrap_or_default();
+        let all = self.locate(world.exchange(&begun).map_err(EngineError::from))?;
         let own = own?;
         if own.is_some() {
             return Ok(own);
         }
-        let first = words.first().and_then(|word| serde_json::from_slice(word).ok());
+        let first = all.first().and_then(|begun| serde_json::from_slice(begun).ok());
         match first.unwrap_or(Begun::Nowhere) {
             Begun::In(folder) => Ok(Some(Draft::of_another(folder))),
             Begun::Nowhere => Ok(None),
@@ -102,19 +102,18 @@ impl Trainer {
         let rules = self.context.requests.borrow().rules().to_vec();
         let progress = self.context.progress.get();
         self.background.finish_part(rules, |own| {
-            let word = own.map_err(ToString::to_string);
-            let word = serde_json::to_vec(&word).unwrap_or_default();
-            let words = world.exchange(&word).map_err(|why| super::error::TrainError::Step {
+            let written = serde_json::to_vec(&own.map_err(ToString::to_string)).unwrap_or_default();
+            let all = world.exchange(&written).map_err(|why| super::error::TrainError::Step {
                 epoch: progress.epoch,
                 iter: progress.iter,
                 why: why.into(),
             })?;
-            let read = |(rank, word): (usize, &Vec<u8>)| {
-                let word = serde_json::from_slice::<std::result::Result<Written, String>>(word);
-                let word = word.unwrap_or_else(|error| Err(error.to_string()));
-                word.map_err(|why| RunDirError::OtherRank { rank, why }.into())
+            let read = |(rank, bytes): (usize, &Vec<u8>)| {
+                let written = serde_json::from_slice::<std::result::Result<Written, String>>(bytes);
+                let written = written.unwrap_or_else(|error| Err(error.to_string()));
+                written.map_err(|why| RunDirError::OtherRank { rank, why }.into())
             };
-            words.iter().enumerate().map(read).collect()
+            all.iter().enumerate().map(read).collect()
         })
     }
 }

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn tensors_that_are_too_many_together_are_refused_before_the_last_is_drawn() {
         let mut builder = ParamBuilder::new(Device::Cpu, Init::default());
-        builder.param("a".into(), &[2], Draw::Zeros).unwrap();
+        let _ = builder.param("a".into(), &[2], Draw::Zeros).unwrap();
         // As many as no machine has, of which each would fit.
         builder.bytes = 1 << 80;
         let error = builder.param("b".into(), &[4], Draw::Zeros).unwrap_err();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn length(shares: &[Option<Range<usize>>]) -> usize {
-        shares.iter().flatten().map(|range| range.len()).sum()
+        shares.iter().flatten().map(ExactSizeIterator::len).sum()
     }
 
     #[test]

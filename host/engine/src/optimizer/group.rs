@@ -100,7 +100,9 @@ impl Group {
             waiting.partition(|param| param.tensor.requires_grad());
         self.waiting = waiting;
         let known = self.params.len();
-        trained.iter().for_each(|param| self.list.push(&param.tensor));
+        for param in &trained {
+            self.list.push(&param.tensor);
+        }
         self.params.extend(trained);
         self.owned.take_in(&self.params[known..])
     }

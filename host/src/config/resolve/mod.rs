@@ -199,8 +199,9 @@ impl<'a> Resolver<'a> {
         let mut table = self.folders.section();
         for key in ["dirs", "search"] {
             let origin = self.folders_origin(key);
-            let entry = table.entries.iter_mut().find(|entry| entry.key == key);
-            entry.into_iter().for_each(|entry| entry.node.origin = origin.clone());
+            if let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == key) {
+                entry.node.origin = origin;
+            }
         }
         let section = self.read("plugins", &table, &self.folders_origin("dirs"));
         self.tree.push_node("plugins", Node::table(table, Origin::Default));

@@ -99,27 +99,28 @@ impl Facts {
     }
 }
 
+/// What a table says about its type.
+fn facts_of<T: Table>(
+    name: HrStr,
+    header: HrHeader,
+    manifest: unsafe extern "C" fn() -> HrStr,
+) -> Result<TypeFacts, ManifestError> {
+    let name = type_name(T::KIND, name)?.to_owned();
+    // SAFETY: the function takes nothing, may be called on any thread, and lends its text for the process.
+    let Some(text) = (unsafe { lent(manifest()) }) else {
+        let subject = format!("{} `{name}`", T::KIND);
+        return Err(ManifestError::NotText { subject });
+    };
+    Ok(TypeFacts { name, abi_minor: header.abi_minor, manifest: text.to_owned() })
+}
+
 impl TypeFacts {
     pub(super) fn of_hook(table: &'static HookBase) -> Result<Self, ManifestError> {
-        Self::of::<HookBase>(table.name, table.header, table.manifest)
+        facts_of::<HookBase>(table.name, table.header, table.manifest)
     }
 
     pub(super) fn of_metric(table: &'static MetricBase) -> Result<Self, ManifestError> {
-        Self::of::<MetricBase>(table.name, table.header, table.manifest)
-    }
-
-    fn of<T: Table>(
-        name: HrStr,
-        header: HrHeader,
-        manifest: unsafe extern "C" fn() -> HrStr,
-    ) -> Result<Self, ManifestError> {
-        let name = type_name(T::KIND, name)?.to_owned();
-        // SAFETY: the function takes nothing, may be called on any thread, and lends its text for the process.
-        let Some(text) = (unsafe { lent(manifest()) }) else {
-            let subject = format!("{} `{name}`", T::KIND);
-            return Err(ManifestError::NotText { subject });
-        };
-        Ok(Self { name, abi_minor: header.abi_minor, manifest: text.to_owned() })
+        facts_of::<MetricBase>(table.name, table.header, table.manifest)
     }
 
     /// Whose manifest it is. One that is newer than the host may use words that the host does not know.

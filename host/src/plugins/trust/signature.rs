@@ -3,6 +3,7 @@
 use super::super::loader::Image;
 use minisign::{PublicKey, PublicKeyBox, SignatureBox};
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
@@ -62,7 +63,10 @@ pub enum SignatureError {
 
 /// The id of a key as minisign prints it.
 pub fn key_id(number: &[u8]) -> String {
-    number.iter().rev().map(|byte| format!("{byte:02X}")).collect()
+    number.iter().rev().fold(String::new(), |mut id, byte| {
+        let _ = write!(id, "{byte:02X}");
+        id
+    })
 }
 
 impl PublicKeys {
