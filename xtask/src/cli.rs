@@ -190,6 +190,12 @@ pub(crate) struct Soak {
 
 /// `cargo xtask mutate`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+No copy may end the host, and under `policy = \"require\"` none may be mapped into it.
+
+Examples:
+  cargo xtask mutate
+  cargo xtask mutate --count 200")]
 pub(crate) struct Mutate {
     /// How many copies: files cut at every boundary, then exchanged parts and flipped bits
     #[arg(long, default_value_t = 2000)]

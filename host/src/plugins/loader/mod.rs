@@ -14,7 +14,7 @@
 //! catalogue  a config can name all of it; the inventory asks this, once it has all libraries
 //! ```
 //! A step is a function with an error of its own, and knows nothing of the others. Up to `digest` nothing of the library
-//! runs: that is [`image`]. From `dlopen` on its code does: that is [`map`], in the host, or [`try_out`], in a probe.
+//! runs: that is [`image`]. From `dlopen` on its code does: that is [`map`], in the host, or `try_out`, in a probe.
 
 mod description;
 mod digest;

@@ -1,7 +1,7 @@
 //! An unknown library is first loaded by a child process, which crashes or hangs in the place of the host.
 //!
-//! The child is this program itself, started with [`ARGUMENT`]. It is sent the bytes of each file, tries each in a fork
-//! of its own that cannot write anything, and answers with a [`Verdict`]. Verdicts are kept in the [`index`], by sha256.
+//! The child is this program itself, started with a hidden argument. It is sent the bytes of each file, tries each in a fork
+//! of its own that cannot write anything, and answers with a [`Verdict`]. Verdicts are kept in the index, by sha256.
 
 mod ask;
 mod child;
