@@ -172,7 +172,7 @@ fn each_level_of_verbosity_says_more() {
     assert!(trace == 0 && debug == 0 && info > 10, "{said}");
     assert!(said.contains("model MLP with 67 parameters") && said.contains("plan: "), "{said}");
     let (trace, debug, _, said) = lines("-vv");
-    assert!(trace == 0 && debug > 10, "{said}");
+    assert!(trace == 0 && debug > 0, "{said}");
     for part in ["read config file ", "loaded ", "data.val: Synthetic, 8 samples", "epoch 2 begins"]
     {
         assert!(said.contains(part), "{part} is not in {said}");
