@@ -9,6 +9,7 @@ use super::data::Rank;
 use super::engine::{Engine, rows_of};
 use super::error::{EngineError, Result};
 use super::loss_scaler::Aside;
+use super::model::NormRanks;
 use super::named_tensor::NamedTensor;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::dist::{Group, Reducer, ReducerOptions, Reduction};
@@ -83,9 +84,24 @@ impl Engine {
         Ok(())
     }
 
+    /// Takes the statistics of batch norms over the rows of all ranks from here on, in training.
+    pub fn sync_norms(&self, group: Group) {
+        if let Some(norms) = &self.model().info().norm_ranks {
+            norms.set(Some(group));
+        }
+    }
+
+    /// Whether a forward pass in training, and its backward pass, wait for the other ranks.
+    pub fn syncs_norms(&self) -> bool {
+        self.model().info().norm_ranks.as_ref().is_some_and(NormRanks::is_joined)
+    }
+
     /// Trains alone again. Other ranks that wait for this one fail.
     pub fn part(&mut self) {
         self.parallel = None;
+        if let Some(norms) = &self.model().info().norm_ranks {
+            norms.set(None);
+        }
     }
 
     /// This process among those that train together.

@@ -169,11 +169,11 @@ impl Engine {
         self.differentiate(&loss.f_mul_scalar(weight)?, pass)
     }
 
-    /// Takes part in the summing of gradients without adding any: for a rank none of whose labels counts. `output` leads to the
-    /// parameters.
-    pub fn backward_nothing(&self, output: &Tensor) -> Result<()> {
+    /// Takes part in a backward pass of all ranks without adding any gradient: for a rank none of whose labels counts. `output`
+    /// leads to the parameters.
+    pub fn backward_nothing(&self, output: &Tensor, pass: Pass) -> Result<()> {
         let _mode = GradMode::set(true);
-        self.differentiate(&output.f_sum(output.kind())?.f_mul_scalar(0.0)?, Pass::Last)
+        self.differentiate(&output.f_sum(output.kind())?.f_mul_scalar(0.0)?, pass)
     }
 
     /// Sets all gradients to none.

@@ -170,6 +170,9 @@ pub struct DistributedSection {
     /// Send gradients in half precision: half the traffic, and rounded sums.
     #[param(default = false)]
     pub fp16_compression: bool,
+    /// Normalize by the mean and variance of all ranks' rows in the batch norms of a built-in model, so that they are those of one process; without it each rank uses its own rows.
+    #[param(default = false)]
+    pub sync_batch_norm: bool,
     /// Megabytes (2^20 bytes) of gradients that are sent at once.
     #[param(default = 25.0, min = 0.001, max = MOST_MEGABYTES)]
     pub bucket_mb: f64,

@@ -84,15 +84,16 @@ impl Context {
         Ok(())
     }
 
-    /// Differentiates the loss of a micro-batch. The last one of a rank without a label that counts still takes part in the sum
-    /// over ranks.
+    /// Differentiates the loss of a micro-batch. A rank without a label that counts still takes part where others wait for it: in
+    /// the sum over ranks, and in batch norms over all rows.
     fn backward_part(&self, loss: &Tensor) -> Result<(), EngineError> {
-        let (engine, weight) = (self.engine.borrow(), self.micro_weight.get());
-        let is_awaited = self.world.get().is_some() && self.pass.get() == Pass::Last;
+        let (engine, weight, pass) =
+            (self.engine.borrow(), self.micro_weight.get(), self.pass.get());
+        let is_awaited = self.world.get().is_some() && (pass == Pass::Last || engine.syncs_norms());
         if weight == 0.0 && is_awaited {
-            return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?);
+            return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?, pass);
         }
-        engine.backward(loss, weight, self.pass.get())
+        engine.backward(loss, weight, pass)
     }
 
     /// Unscales the gradients of all micro-batches. From here on they are those of the whole batch.

@@ -2,6 +2,7 @@
 
 use super::fit::Trainer;
 use super::interrupt::Interrupt;
+use super::join::check_norms;
 use super::limits::Limits;
 use super::loaders::{Loaders, iters_in_epoch, loaders};
 use super::micro_batches::PartResults;
@@ -61,9 +62,26 @@ impl Parts {
     /// # Errors
     /// As [`build`](Self::build), and a batch that the ranks cannot share.
     pub fn build_on(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
+        Self::build_with(config, ranks, true)
+    }
+
+    /// Reads the data and builds the engine of one of several ranks that evaluate and do not train.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_to_evaluate(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
+        Self::build_with(config, ranks, false)
+    }
+
+    fn build_with(
+        config: &ResolvedConfig,
+        ranks: &Ranks,
+        trains: bool,
+    ) -> Result<Self, BuildError> {
         tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
-        let loaders = loaders(config, ranks)?;
+        let loaders = loaders(config, ranks, trains)?;
         let engine = engine(config, &loaders)?;
+        check_norms(config, &engine)?;
         let horizon = horizon(config, &loaders);
         rehearse(config, &engine, &loaders)?;
         if let Some(caution) = engine.caution() {

@@ -1,8 +1,8 @@
 //! A trainer becomes one of several ranks.
 
 use super::fit::Trainer;
-use crate::config::DistributedSection;
-use crate::engine::DataParallel;
+use crate::config::{ConfigErrors, DistributedSection, ExecutionMode, ResolvedConfig};
+use crate::engine::{DataParallel, Engine};
 use crate::torch::dist::{Backend, BucketSizes, ReducerOptions};
 use crate::torch::rng;
 use crate::world::{World, WorldError};
@@ -34,9 +34,15 @@ impl Trainer {
             let is_cuda = engine.device().is_cuda();
             let backend = if is_cuda { Backend::Nccl } else { Backend::Gloo };
             let group = world.gradient_group(backend);
-            group
+            let joined = group
                 .map_err(Into::into)
-                .and_then(|group| engine.join(DataParallel::new(group, reducer_options(config))))
+                .and_then(|group| engine.join(DataParallel::new(group, reducer_options(config))));
+            joined.and_then(|()| {
+                if config.sync_batch_norm {
+                    engine.sync_norms(world.norm_group(backend)?);
+                }
+                Ok(())
+            })
         };
         joined.map_err(|error| WorldError(format!("rank {rank} of {size}: {error}")))?;
         if rank > 0 {
@@ -46,6 +52,33 @@ impl Trainer {
         let _ = self.context.world.set(Rc::clone(world));
         Ok(())
     }
+}
+
+/// Refuses batch norms over all ranks where the host does not compute them itself.
+pub(super) fn check_norms(config: &ResolvedConfig, engine: &Engine) -> Result<(), ConfigErrors> {
+    const KEY: &str = "distributed.sync_batch_norm";
+    let model = engine.model();
+    if !config.distributed.sync_batch_norm {
+        return Ok(());
+    }
+    if !model.is_graph() {
+        if model.info().norm_ranks.is_none() {
+            tracing::warn!("{KEY} changes nothing: the model has no batch norm");
+        }
+        return Ok(());
+    }
+    let (why, help) = if config.train.mode == ExecutionMode::Graph {
+        (
+            "statistics over all ranks cannot be part of a graph",
+            "set train.mode = \"eager\", or sync_batch_norm = false",
+        )
+    } else {
+        (
+            "the batch norms of a TorchScript file use the rows of their own rank",
+            "set sync_batch_norm = false, or use a built-in model",
+        )
+    };
+    Err(config.refuse(KEY, why, help))
 }
 
 /// What the config says about reducing gradients.

@@ -1,19 +1,22 @@
 //! The ranks of a run as one: they meet, agree at boundaries, and name the one that is missing.
 //!
-//! Three process groups, so that nothing gets in the way of anything else: one for what the loop agrees on, one for the collectives
-//! of hooks, and one that the engine sums gradients with.
+//! A process group for each purpose, so that nothing gets in the way of anything else: one for what the loop agrees on, one for the
+//! collectives of hooks, one that the engine sums gradients with, and one for batch norms where they take all rows.
 
 mod heartbeat;
 mod meet;
+mod meeting;
 mod peers;
 mod position;
 
+pub use meeting::{HookCall, NotMet};
 pub use position::Position;
 
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
 use crate::torch::dist::{Backend, Group, Reduction, Store};
 use heartbeat::Heartbeat;
+use meeting::FailedCall;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +36,9 @@ pub struct World {
     groups: RefCell<Option<Groups>>,
     heartbeat: RefCell<Option<Heartbeat>>,
     position: Arc<Position>,
+    // Calls of hooks that failed here, and how often ranks have met for collectives of hooks.
+    failed: RefCell<Vec<FailedCall>>,
+    meetings: Cell<i64>,
     // Whether this rank has said how its run ended.
     has_told: Cell<bool>,
     // Where the logs of ranks are.
@@ -72,6 +78,14 @@ impl World {
     /// A rank is gone.
     pub fn gradient_group(&self, backend: Backend) -> Result<Group, TorchError> {
         self.join("gradients", backend)
+    }
+
+    /// Another group of all ranks for the engine, for batch norms: their sums come between those of gradients.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    pub fn norm_group(&self, backend: Backend) -> Result<Group, TorchError> {
+        self.join("norms", backend)
     }
 
     fn join(&self, name: &str, backend: Backend) -> Result<Group, TorchError> {
@@ -137,6 +151,11 @@ impl World {
     /// Nobody leaves it within the timeout.
     pub fn read_note(&self, key: &str) -> Result<Vec<u8>, TorchError> {
         self.store.wait_for(&format!("note/{key}"), self.timeout)
+    }
+
+    /// A note, if somebody has left it.
+    fn find_note(&self, key: &str) -> Result<Option<Vec<u8>>, TorchError> {
+        self.store.get(&format!("note/{key}"))
     }
 
     /// Leaves the others: whoever waits for this rank in a collective fails at once.

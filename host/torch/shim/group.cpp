@@ -78,6 +78,18 @@ char* hrt_work_wait(c10d::Work* work) {
   return guarded([&] { c10::intrusive_ptr<c10d::Work>::reclaim(work)->wait(); });
 }
 
+// Waits for a collective that was started, for so long at most; whether it is done.
+char* hrt_work_wait_for(c10d::Work* work, uint64_t timeout_ms, bool* done) {
+  return guarded([&] {
+    try {
+      work->wait(std::chrono::milliseconds(timeout_ms));
+    } catch (...) {
+      if (work->isCompleted()) throw;
+    }
+    *done = work->isCompleted();
+  });
+}
+
 void hrt_work_free(c10d::Work* work) noexcept { c10::intrusive_ptr<c10d::Work>::reclaim(work); }
 
 char* hrt_broadcast(Group* group, const at::Tensor* tensor, int root) {

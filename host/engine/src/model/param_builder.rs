@@ -5,6 +5,7 @@ use tch::{Device, Kind, Tensor};
 use super::draw::Draw;
 use super::init::{Fans, Init};
 use super::layer_output::LayerOutput;
+use super::norm_ranks::NormRanks;
 use crate::error::Result;
 use crate::named_tensor::NamedTensor;
 
@@ -16,6 +17,7 @@ pub struct ParamBuilder {
     params: Vec<NamedTensor>,
     buffers: Vec<NamedTensor>,
     layers: Vec<LayerOutput>,
+    norm_ranks: Option<NormRanks>,
 }
 
 /// What a model consists of, takes and gives.
@@ -27,6 +29,8 @@ pub struct ModelInfo {
     pub buffers: Vec<NamedTensor>,
     /// The layers that leave their outputs for whoever asks.
     pub layers: Vec<LayerOutput>,
+    /// The ranks that its batch norms take their statistics from; `None` where it has none.
+    pub norm_ranks: Option<NormRanks>,
     /// The shape of one sample that it takes.
     pub input_shape: Vec<i64>,
     /// The shape of one sample that it gives.
@@ -36,7 +40,14 @@ pub struct ModelInfo {
 impl ParamBuilder {
     /// An empty list for tensors on a device.
     pub fn new(device: Device, init: Init) -> Self {
-        Self { device, init, params: Vec::new(), buffers: Vec::new(), layers: Vec::new() }
+        Self {
+            device,
+            init,
+            params: Vec::new(),
+            buffers: Vec::new(),
+            layers: Vec::new(),
+            norm_ranks: None,
+        }
     }
 
     /// The place where a layer leaves its output; the same one for the same name.
@@ -82,10 +93,15 @@ impl ParamBuilder {
         Ok(tensor)
     }
 
+    /// The ranks whose rows the batch norms of this model normalise by: the same for all of them.
+    pub fn norm_ranks(&mut self) -> NormRanks {
+        self.norm_ranks.get_or_insert_default().clone()
+    }
+
     /// The model, once all layers are made, by the shapes of a sample that it takes and gives.
     pub fn finish(self, input_shape: &[i64], output_shape: &[i64]) -> ModelInfo {
         let (input_shape, output_shape) = (input_shape.to_vec(), output_shape.to_vec());
-        let Self { params, buffers, layers, .. } = self;
-        ModelInfo { params, buffers, layers, input_shape, output_shape }
+        let Self { params, buffers, layers, norm_ranks, .. } = self;
+        ModelInfo { params, buffers, layers, norm_ranks, input_shape, output_shape }
     }
 }

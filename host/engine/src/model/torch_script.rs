@@ -75,6 +75,7 @@ impl TorchScript {
             return Err(refuse(format!("{shown} has no parameters to train; was it frozen?")));
         }
         let info = ModelInfo {
+            norm_ranks: None,
             params: owned(params),
             buffers: owned(buffers),
             layers: Vec::new(),

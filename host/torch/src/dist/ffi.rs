@@ -91,6 +91,11 @@ unsafe extern "C" {
         out: *mut *mut RawWork,
     ) -> *mut c_char;
     pub(super) fn hrt_work_wait(work: *mut RawWork) -> *mut c_char;
+    pub(super) fn hrt_work_wait_for(
+        work: *mut RawWork,
+        timeout_ms: u64,
+        done: *mut bool,
+    ) -> *mut c_char;
     pub(super) fn hrt_work_free(work: *mut RawWork);
     pub(super) fn hrt_broadcast(
         group: *mut RawGroup,
@@ -101,6 +106,17 @@ unsafe extern "C" {
         group: *mut RawGroup,
         out: *const C_tensor,
         tensor: *const C_tensor,
+    ) -> *mut c_char;
+    pub(super) fn hrt_sync_batch_norm(
+        group: *mut RawGroup,
+        input: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        running_mean: *const C_tensor,
+        running_var: *const C_tensor,
+        momentum: f64,
+        eps: f64,
+        out: *mut *mut C_tensor,
     ) -> *mut c_char;
     pub(super) fn hrt_barrier(group: *mut RawGroup) -> *mut c_char;
     pub(super) fn hrt_flight_record(take: Take, taker: *mut c_void) -> *mut c_char;

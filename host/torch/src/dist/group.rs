@@ -196,6 +196,18 @@ impl Pending {
         // SAFETY: not waited for before: it is taken out.
         self.raw.take().map_or(Ok(()), |raw| unsafe { check(ffi::hrt_work_wait(raw.as_ptr())) })
     }
+
+    /// Waits until it is done, for so long at most; whether it is.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_for(&self, time: Duration) -> Result<bool> {
+        let Some(raw) = self.raw else { return Ok(true) };
+        let mut done = false;
+        // SAFETY: the work is held; `done` is written on success.
+        unsafe { check(ffi::hrt_work_wait_for(raw.as_ptr(), millis(time), &raw mut done))? };
+        Ok(done)
+    }
 }
 
 impl Drop for Pending {

@@ -2,10 +2,12 @@
 
 mod ffi;
 mod group;
+mod norm;
 mod reducer;
 mod store;
 
 pub use group::{Backend, Group, Pending, Reduction, flight_record};
+pub use norm::BatchNormState;
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
 pub use store::{Address, Store};
 

@@ -5,7 +5,8 @@ use tch::Tensor;
 use crate::error::{EngineError, Result};
 use crate::model::draw::Draw;
 use crate::model::param_builder::ParamBuilder;
-use crate::model::{LayerOutput, Mode};
+use crate::model::{LayerOutput, Mode, NormRanks};
+use hookrack_torch::dist::BatchNormState;
 use hookrack_torch::shape;
 
 /// How much of a batch's statistics goes into the running ones; PyTorch's.
@@ -21,6 +22,7 @@ pub struct BatchNorm {
     running_mean: Tensor,
     running_var: Tensor,
     num_batches_tracked: Tensor,
+    ranks: NormRanks,
     output: LayerOutput,
 }
 
@@ -44,6 +46,7 @@ impl BatchNorm {
         let (name, shape) = (|name: &str| format!("{path}.{name}"), [channels]);
         Ok(Self {
             output: builder.layer(path),
+            ranks: builder.norm_ranks(),
             weight: builder.param(name("weight"), &shape, weight)?,
             bias: builder.param(name("bias"), &shape, Draw::Zeros)?,
             running_mean: builder.buffer(name("running_mean"), &shape, Draw::Zeros)?,
@@ -56,8 +59,13 @@ impl BatchNorm {
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let training = mode == Mode::Train;
         if training {
-            spread(input)?;
+            if !self.ranks.is_joined() {
+                spread(input)?;
+            }
             let _one_more = self.num_batches_tracked.shallow_clone().f_add_scalar_(1)?;
+            if let Some(output) = self.ranks.normalized(input, &self.state()) {
+                return Ok(self.output.keep(output?));
+            }
         }
         let output = input.f_batch_norm(
             Some(&self.weight),
@@ -70,6 +78,11 @@ impl BatchNorm {
             true,
         )?;
         Ok(self.output.keep(output))
+    }
+
+    fn state(&self) -> BatchNormState<'_> {
+        let Self { weight, bias, running_mean, running_var, .. } = self;
+        BatchNormState { weight, bias, running_mean, running_var, momentum: MOMENTUM, eps: EPS }
     }
 
     /// The rectified output. In place, since the norm does not need its own output for the gradient; unless somebody
