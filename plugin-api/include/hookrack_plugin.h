@@ -100,6 +100,8 @@ typedef struct HrHookSpec {
   const char *writes;
   const char *ops;
   const char *on_error;
+  // "main": it runs on the main rank of several, not on all.
+  const char *ranks;
   // Called once, when the settings are in place; says why before it fails.
   HrStatus (*init)(void *instance, const TrainerHandle *trainer);
   // Releases what the instance holds, but not the instance and its texts.

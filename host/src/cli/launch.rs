@@ -4,27 +4,29 @@ use super::exit::{self, Failure};
 use super::{Cli, Command};
 use crate::launch::{Launch, Outcome, RankFailure, Style};
 use crate::ranks::Ranks;
+use crate::run::RunDir;
 use clap::{Args, Parser as _};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Train in several processes of this machine, one per rank, which share the batches
+/// Train, evaluate or predict in several processes of this machine, one per rank, which share the batches
 #[derive(Args)]
 #[command(
-    override_usage = "hookrack launch -n <N> [OPTIONS] -- train <CONFIG> …",
+    override_usage = "hookrack launch -n <N> [OPTIONS] -- <train|eval|predict> <CONFIG> …",
     after_help = help!("\
 Examples:
   hookrack launch -n 2 -- train configs/quickstart.toml
   hookrack launch -n 4 --restarts 3 -- train configs/quickstart.toml --run-dir runs/four
   hookrack launch -n 2 -- train configs/quickstart.toml --resume
+  hookrack launch -n 2 -- eval configs/quickstart.toml --checkpoint runs/quickstart
 
 Lines start with their rank. On a terminal rank 0 has its progress line as usual. If a rank fails, the others
 are stopped, and the first failure is the exit code. Several machines: torchrun, srun or mpirun, see
 docs/distributed.md")
 )]
 pub(super) struct LaunchArgs {
-    /// The number of ranks; it must divide train.batch_size
+    /// The number of ranks; in training it must divide train.batch_size
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     ranks: u16,
 
@@ -40,12 +42,12 @@ pub(super) struct LaunchArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u32,
 
-    /// The command of every rank: train and its arguments
+    /// The command of every rank, train, eval or predict, and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "train …"
+        value_name = "COMMAND …"
     )]
     pub(super) command: Vec<OsString>,
 }
@@ -54,6 +56,30 @@ impl LaunchArgs {
     /// Whether standard output and error are for a program.
     pub(super) fn is_json(&self) -> bool {
         self.command.iter().any(|arg| arg == "--json")
+    }
+
+    /// Checks the config of a command that the ranks will run, and returns the folder that was made for them. Plugins and data that
+    /// were loaded for it take memory, which the ranks need: they are gone afterwards.
+    fn check(&self, command: Command) -> Result<Option<RunDir>, Failure> {
+        match command {
+            Command::Train(mut train) => {
+                let job = super::train::check(&mut train)?;
+                job.config.check_share(self.ranks.into())?;
+                super::train::reserve(&train, &job)
+            }
+            Command::Eval(eval) => super::eval::check(&eval).map(|_| None),
+            Command::Predict(predict) if !predict.has_prompt() => {
+                super::predict::check(&predict).map(|_| None)
+            }
+            _ => {
+                let name = self.command.first().map(|name| name.to_string_lossy().into_owned());
+                Err(Failure::usage(format!(
+                    "launch starts `train`, `eval` and `predict` over data, not `{}`: use `hookrack launch -n {} -- train CONFIG`",
+                    name.unwrap_or_default(),
+                    self.ranks
+                )))
+            }
+        }
     }
 }
 
@@ -64,33 +90,20 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
         Ok(cli) => cli.command,
         Err(error) => return Ok(super::told(&error)),
     };
-    let Command::Train(mut train) = inner else {
-        let name = args.command.first().map(|name| name.to_string_lossy().into_owned());
-        return Err(Failure::usage(format!(
-            "launch starts `train`, not `{}`: use `hookrack launch -n {} -- train CONFIG`",
-            name.unwrap_or_default(),
-            args.ranks
-        )));
-    };
     // Once here, and not once by every rank.
-    let job = super::train::check(&mut train)?;
-    let ranks = usize::from(args.ranks);
-    job.config.check_share(ranks)?;
-    let run = super::train::reserve(&train, &job)?;
+    let run = args.check(inner)?;
     let launch = Launch {
         program: std::env::current_exe().map_err(|error| Failure::launch(&error))?,
         args: args.command.clone(),
-        ranks,
+        ranks: args.ranks.into(),
         restarts: args.restarts,
         permanent: &exit::PERMANENT,
         consequence: exit::PEER,
         port: args.port,
         grace: Duration::from_secs(args.grace.into()),
         run_dir: run.as_ref().map(|run| run.path().to_owned()),
-        style: if train.json { Style::raw() } else { Style::for_terminal() },
+        style: if args.is_json() { Style::raw() } else { Style::for_terminal() },
     };
-    // Plugins and data that are checked take memory, which the ranks need.
-    drop(job);
     let outcome = launch.run(|failure, restart| {
         restore_terminal(&launch);
         announce(failure, restart, args.restarts);

@@ -1,6 +1,7 @@
-//! Commands on several ranks: `train` meets the others, rank 0 opens the run and they follow it; what runs alone is refused.
+//! Commands on several ranks: in `train` rank 0 opens the run and the others follow it; in `eval` and `predict` rank 0 prints and writes.
 
 use super::exit::Failure;
+use super::from_checkpoint::FromCheckpoint;
 use super::logging::LogFile;
 use super::train::TrainArgs;
 use crate::config::ResolvedConfig;
@@ -35,7 +36,7 @@ const FOLDER: &str = "ranks";
 /// The key of that note.
 const START: &str = "start";
 
-/// Refuses a command that runs in one process only: every rank would do, print and write the same.
+/// Refuses what runs in one process only: every rank would do, print and write the same.
 pub(super) fn check_single(command: &str) -> Result<(), Failure> {
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     if ranks.is_single() {
@@ -159,6 +160,29 @@ pub(super) fn join(
     config: &ResolvedConfig,
 ) -> Result<(), Failure> {
     trainer.join(world, &config.distributed).map_err(Failure::peer)
+}
+
+/// A trainer that evaluates a checkpoint: alone, or as one of several ranks. Only the main one has writers.
+pub(super) fn evaluator(
+    job: &mut Job,
+    from: &FromCheckpoint,
+    writers: Writers,
+) -> Result<(Trainer, Ranks), Failure> {
+    let ranks = Ranks::from_env().map_err(Failure::usage)?;
+    let parts = Parts::build_to_evaluate(&job.config, &ranks)?;
+    let checkpoint = from.open()?;
+    let world = meet(&ranks, job)?;
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let writers = if ranks.is_main() { writers } else { Writers::default() };
+    if !ranks.is_main() {
+        job.leave_to_main().map_err(Failure::usage)?;
+    }
+    let mut trainer = Trainer::assemble(parts, job, writers, None, interrupt)?;
+    if let Some(world) = &world {
+        join(&mut trainer, world, &job.config)?;
+    }
+    trainer.resume_from(checkpoint);
+    Ok((trainer, ranks))
 }
 
 /// Trains on a rank that is not the first: it has no files of its own but a log.

@@ -9,7 +9,7 @@ use crate::progress::{Progress, SharedProgress};
 use crate::torch::profiler;
 use crate::world::World;
 use hookrack_plugin_api::abi::HrStatus;
-use hookrack_plugin_api::{OnError, Point};
+use hookrack_plugin_api::{OnError, OnRanks, Point};
 use quanta::Clock;
 use std::rc::Rc;
 use std::time::Duration;
@@ -80,6 +80,15 @@ impl Rack {
     /// The hooks, in the order in which they were given.
     pub fn hooks(&self) -> &[Attached] {
         &self.hooks
+    }
+
+    /// Stops calling a hook that has failed on another rank.
+    pub fn disable(&mut self, name: &str, rank: usize) {
+        let named = self.hooks.iter_mut().find(|it| it.spec.name == name && !it.disabled);
+        if let Some(hook) = named {
+            hook.disabled = true;
+            tracing::warn!("hook `{name}` has failed on rank {rank}: it is disabled here too");
+        }
     }
 
     /// The hooks, to restore their state.
@@ -153,7 +162,8 @@ impl Rack {
             }
             before = now;
             if status != HrStatus::OK {
-                let outcome = attached.failed(point, status, &self.progress.get());
+                let outcome =
+                    attached.failed(point, status, &self.progress.get(), self.world.as_deref());
                 if isolated {
                     failure = failure.and(outcome);
                 } else {
@@ -213,13 +223,14 @@ impl Attached {
         }
     }
 
-    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise.
+    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise, and a note for other ranks.
     #[cold]
     fn failed(
         &mut self,
         point: Point,
         status: HrStatus,
         progress: &Progress,
+        world: Option<&World>,
     ) -> Result<(), HookError> {
         let error = self.error(point, status, progress);
         let kind = error.kind;
@@ -236,6 +247,10 @@ impl Attached {
             "it stays enabled"
         };
         tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
+        if let Some(world) = world.filter(|_| self.spec.ranks == OnRanks::All) {
+            let HookError { hook, iter, message, .. } = &error;
+            world.tell_failed_call(hook, point, *iter, self.disabled, message);
+        }
         Ok(())
     }
 }

@@ -13,8 +13,10 @@ pub(super) struct LossHook {
     key: Option<ScalarKey>,
     #[param(skip)]
     train: Mean,
+    // The loss of each batch of an evaluation times its weight, and the weight: ranks take batches in turn, and their sum is to be
+    // that of one process to the last bit.
     #[param(skip)]
-    eval: Mean,
+    eval: Vec<f64>,
     #[param(skip)]
     is_told: bool,
 }
@@ -91,23 +93,28 @@ impl Hook for LossHook {
         Ok(())
     }
 
-    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
-        self.eval = Mean::default();
+    fn before_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.eval.clear();
+        self.eval.resize(2 * usize::try_from(t.inner_len())?, 0.0);
         Ok(())
     }
 
     fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
         let weight = t.loss_weight()?;
-        if weight > 0.0 {
-            self.eval.add(t.loss()?.item()?, weight);
+        let batch = usize::try_from(t.inner_iter().saturating_sub(1))?;
+        let (batches, _) = self.eval.as_chunks_mut::<2>();
+        if let Some(batch) = batches.get_mut(batch).filter(|_| weight > 0.0) {
+            *batch = [t.loss()?.item()? * weight, weight];
         }
         Ok(())
     }
 
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        let mut total = [self.eval.sum, self.eval.weight];
-        t.all_reduce_numbers(&mut total, Reduction::Sum)?;
-        let [sum, weight] = total;
+        // What other ranks have is 0 here.
+        t.all_reduce_numbers(&mut self.eval, Reduction::Sum)?;
+        let (batches, _) = self.eval.as_chunks::<2>();
+        let sum: f64 = batches.iter().map(|[sum, _]| sum).sum();
+        let weight: f64 = batches.iter().map(|[_, weight]| weight).sum();
         let key = t.scalar_key("loss", false)?;
         t.put(key, sum / weight)
     }

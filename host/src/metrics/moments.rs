@@ -82,12 +82,14 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Takes a batch in.
+    /// Takes a batch in. It is merged as that of another rank is, so that the last bit does not depend on who had it.
     pub(super) fn add(&mut self, batch: Paired<'_>) -> Result<()> {
         self.widen(batch.columns)?;
+        let mut own = vec![Column::default(); batch.columns];
         for (index, (x, y)) in batch.iter().enumerate() {
-            self.columns[index % batch.columns].add(x, y);
+            own[index % batch.columns].add(x, y);
         }
+        self.columns.iter_mut().zip(own).for_each(|(column, own)| column.merge(own));
         Ok(())
     }
 

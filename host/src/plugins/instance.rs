@@ -21,7 +21,7 @@ type Create =
     unsafe extern "C" fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus;
 
 /// Why a hook's state is not in a checkpoint.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StateFailure {
     /// Whether it panicked: then it is not called again.
     pub panicked: bool,

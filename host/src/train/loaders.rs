@@ -66,7 +66,8 @@ impl Loaders {
     }
 }
 
-/// Cuts batches of a split among the ranks. Only training cuts them into micro-batches first.
+/// Cuts batches of a split among the ranks. Only training cuts them, into micro-batches first; in an evaluation each rank takes whole
+/// ones, so that all numbers are those of one process.
 fn share(config: &ResolvedConfig, key: &str, ranks: &Ranks) -> Share {
     let parts = if key == "data.train" { config.train.accumulation } else { 1 };
     Share { rank: ranks.rank, world: ranks.world, parts }
@@ -96,6 +97,7 @@ fn loader(
         drop_last: split.loading.drop_last,
         seed: config.train.seed,
         share: share(config, key, ranks),
+        dealt: key != "data.train",
         workers: split.loading.workers,
         prefetch: split.loading.prefetch,
         endless: key == "data.train",
@@ -159,17 +161,23 @@ fn check_share(
     Ok(())
 }
 
-/// Reads the data of every split, for one of the ranks.
-pub(super) fn loaders(config: &ResolvedConfig, ranks: &Ranks) -> Result<Loaders, ConfigErrors> {
+/// Reads the data of every split, for one of the ranks; those that only evaluate do not share batches of training.
+pub(super) fn loaders(
+    config: &ResolvedConfig,
+    ranks: &Ranks,
+    trains: bool,
+) -> Result<Loaders, ConfigErrors> {
     let data = &config.data;
-    let train = loader(config, "data.train", &data.train, ranks)?;
+    let single = Ranks::single();
+    let training = if trains { ranks } else { &single };
+    let train = loader(config, "data.train", &data.train, training)?;
     let (wanted, found) = (*data.train.loading.batch_size, train.dataset().len());
     if wanted > found {
         let why = format!("batch_size = {wanted} exceeds the {found} samples of the data set");
         let help = format!("set batch_size = {found} or less");
         return Err(config.refuse("data.train.batch_size", why, help));
     }
-    check_share(config, &train, wanted, ranks)?;
+    check_share(config, &train, wanted, training)?;
     let group = config.train.accumulate_grad_batches;
     train.check_group(group).map_err(refused(config, "train"))?;
     let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train, ranks);

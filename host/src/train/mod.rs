@@ -11,6 +11,7 @@ mod ending;
 mod error;
 mod evaluate;
 mod fit;
+mod gather;
 mod interrupt;
 mod join;
 mod limits;

@@ -42,6 +42,8 @@ impl World {
             groups: RefCell::new(None),
             heartbeat: RefCell::new(Some(heartbeat)),
             position,
+            failed: RefCell::default(),
+            meetings: Cell::new(0),
             has_told: Cell::new(false),
             folder: OnceCell::new(),
         };

@@ -29,6 +29,8 @@ pub struct LoaderSettings {
     pub seed: u64,
     /// Which rows of each batch this process takes.
     pub share: Share,
+    /// Whether ranks take whole batches in turn instead of rows of each.
+    pub dealt: bool,
     /// Threads that make batches ahead; with 0 they are made when asked for.
     pub workers: usize,
     /// How many batches are made ahead at most.
@@ -48,6 +50,7 @@ impl LoaderSettings {
             drop_last: false,
             seed: 0,
             share: Share::WHOLE,
+            dealt: false,
             workers: 0,
             prefetch: 1,
             endless: false,
@@ -63,6 +66,7 @@ pub(super) struct Maker {
     pool: Arc<Pool>,
     batch_size: usize,
     rank: Rank,
+    dealt: bool,
     // Micro-batches of a batch; a hook may change it.
     parts: AtomicUsize,
     seed: u64,
@@ -94,7 +98,10 @@ impl Maker {
         scratch: &mut Scratch,
     ) -> Result<Filled> {
         let places = self.places(order.count(), number);
-        let job = Job { rows: places.len(), share: self.share(), seed: self.seed, epoch, number };
+        let share = if self.dealt { Share::WHOLE } else { self.share() };
+        let is_others = self.dealt && !self.rank.takes(number);
+        let rows = if is_others { 0 } else { places.len() };
+        let job = Job { rows, share, seed: self.seed, epoch, number };
         let index = |row| order.at(places.start + row);
         fill(self.dataset.as_ref(), &self.chain, &self.pool, scratch, &job, index)
     }
@@ -157,6 +164,7 @@ impl Loader {
             pool,
             batch_size,
             rank: Rank { rank: share.rank, world: share.world },
+            dealt: settings.dealt,
             parts: AtomicUsize::new(share.parts),
             seed,
         });
@@ -213,6 +221,14 @@ impl Loader {
             self.workers = None;
             self.maker.parts.store(parts, Ordering::Relaxed);
         }
+    }
+
+    /// Batches of an epoch of which this process takes rows.
+    pub fn own_batches(&self) -> u64 {
+        let Rank { rank, world } = self.maker.rank;
+        let (rank, world) = (rank as u64, world as u64);
+        let others = self.batches.saturating_sub(rank);
+        if self.maker.dealt { others.div_ceil(world) } else { self.batches }
     }
 
     /// Batches in an epoch; the same in every epoch.
@@ -279,7 +295,8 @@ impl Loader {
 
 /// Whether a batch fits into memory, and those that are made ahead.
 fn check_memory(spec: &DataSpec, sampler: &Sampler, settings: &LoaderSettings) -> Result<()> {
-    let rows = settings.share.rows(settings.batch_size.min(sampler.len));
+    let rows = settings.batch_size.min(sampler.len);
+    let rows = if settings.dealt { rows } else { settings.share.rows(rows) };
     let batch = spec.bytes().saturating_mul(rows as u128);
     memory::check("batch_size", format!("a batch of {rows} samples"), batch)?;
     let ahead = if settings.workers == 0 { 0 } else { settings.prefetch as u128 };

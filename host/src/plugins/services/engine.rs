@@ -1,6 +1,7 @@
 //! What roles ask of the engine.
 
 use super::endpoint::Endpoint;
+use super::ranks::check_all_ranks;
 use super::service::{Refusal, service};
 use crate::context::Context;
 use hookrack_plugin_api::Phase;
@@ -33,6 +34,9 @@ fn check_pass(context: &Context, endpoint: &Endpoint, function: &str) -> Result<
 unsafe extern "C" fn forward(host: *mut c_void) -> HrStatus {
     service!(host, |context, endpoint| {
         check_pass(context, endpoint, "forward")?;
+        if context.phase() == Phase::Train && context.engine.borrow().syncs_norms() {
+            check_all_ranks(context, endpoint, "a forward pass with distributed.sync_batch_norm")?;
+        }
         Ok(context.forward()?)
     })
 }
@@ -52,7 +56,10 @@ unsafe extern "C" fn criterion(host: *mut c_void) -> HrStatus {
 }
 
 unsafe extern "C" fn backward(host: *mut c_void) -> HrStatus {
-    service!(host, |context| Ok(context.backward()?))
+    service!(host, |context, endpoint| {
+        check_all_ranks(context, endpoint, "a backward pass")?;
+        Ok(context.backward()?)
+    })
 }
 
 unsafe extern "C" fn optimizer_step(host: *mut c_void) -> HrStatus {
