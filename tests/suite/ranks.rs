@@ -24,7 +24,7 @@ const SHARED: &[&str] = &[
     "data.train.drop_last=true",
 ];
 
-fn hookrack(bench: &Bench, args: &[&str]) -> Command {
+pub(crate) fn hookrack(bench: &Bench, args: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(args).current_dir(bench.path(""));
     command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
@@ -32,7 +32,7 @@ fn hookrack(bench: &Bench, args: &[&str]) -> Command {
 }
 
 /// Trains on so many ranks.
-fn launched(bench: &Bench, ranks: usize, run: &str, more: &[&str]) -> Ran {
+pub(crate) fn launched(bench: &Bench, ranks: usize, run: &str, more: &[&str]) -> Ran {
     let ranks = ranks.to_string();
     let all =
         [&["launch", "-n", &ranks, "--", "train", "config.toml", "--run-dir", run], SHARED, more];
@@ -40,21 +40,21 @@ fn launched(bench: &Bench, ranks: usize, run: &str, more: &[&str]) -> Ran {
 }
 
 /// Trains in one process, with micro-batches.
-fn alone(bench: &Bench, parts: usize, run: &str, more: &[&str]) -> RunFolder {
+pub(crate) fn alone(bench: &Bench, parts: usize, run: &str, more: &[&str]) -> RunFolder {
     let parts = format!("train.accumulation={parts}");
     let all = [&["train", "config.toml", "--run-dir", run, "-s", &parts], SHARED, more];
     Ran::of(&mut hookrack(bench, &all.concat())).expect(0);
     RunFolder { path: bench.path(run) }
 }
 
-const LAST: &str = "checkpoints/iter_0000006/model.safetensors";
+pub(crate) const LAST: &str = "checkpoints/iter_0000006/model.safetensors";
 
 /// Every value of a scalar, in order.
-fn values(run: &RunFolder, name: &str) -> Vec<f64> {
+pub(crate) fn values(run: &RunFolder, name: &str) -> Vec<f64> {
     run.scalars().iter().filter_map(|line| line[name].as_f64()).collect()
 }
 
-fn furthest(run: &RunFolder, other: &RunFolder, file: &str) -> f64 {
+pub(crate) fn furthest(run: &RunFolder, other: &RunFolder, file: &str) -> f64 {
     let (left, right) = (run.tensors(file), other.tensors(file));
     assert_eq!(left.len(), right.len());
     let far = |name: &String| {
@@ -316,23 +316,4 @@ fn how_gradients_are_sent_does_not_change_what_is_trained() {
     launched(&bench, 2, "half", &["-s", "distributed.fp16_compression=true"]).expect(0);
     let far = furthest(&plain, &RunFolder { path: bench.path("half") }, LAST);
     assert!(far > 0.0 && far < 6.0 * 0.1 / 1024.0, "{far}");
-}
-
-#[test]
-fn eval_and_predict_refuse_to_be_one_of_several_ranks() {
-    let bench = Bench::new("");
-    for args in [
-        &["eval", "config.toml", "--checkpoint", "run"][..],
-        &["predict", "config.toml", "--checkpoint", "run", "--out", "out.npy"],
-    ] {
-        let mut command = hookrack(&bench, args);
-        command.envs([
-            ("RANK", "1"),
-            ("WORLD_SIZE", "2"),
-            ("MASTER_ADDR", "a"),
-            ("MASTER_PORT", "7"),
-        ]);
-        let wanted = format!("`{}` runs in one process, and this is rank 1 of 2", args[0]);
-        Ran::of(&mut command).expect(2).says(&[&wanted]);
-    }
 }

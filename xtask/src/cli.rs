@@ -48,6 +48,8 @@ Examples:
     Soak(Soak),
     /// Build, then offer damaged copies of a plugin to the host
     Mutate(Mutate),
+    /// Build, then train on 1, 2 and 4 ranks and compare each step with one process
+    Parity(Parity),
     /// Build for release and pack a folder and a `.tar.gz` that run on another machine
     Dist(Dist),
     /// Build for release, then run the benchmarks
@@ -194,6 +196,22 @@ pub(crate) struct Mutate {
     /// How many copies: files cut at every boundary, then exchanged parts and flipped bits
     #[arg(long, default_value_t = 2000)]
     pub(crate) count: u64,
+}
+
+/// `cargo xtask parity`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Trains MLP, LeNet, ResNet with synchronized batch norms and GPT on 1, 2 and 4 ranks: samples, losses and validation
+metrics of every step are compared with one process that has the same micro-batches. Fashion-MNIST and the text of
+`cargo xtask data text` are used where they are installed.
+
+Examples:
+  cargo xtask parity
+  cargo xtask parity --steps 20")]
+pub(crate) struct Parity {
+    /// How many steps are compared
+    #[arg(long, default_value_t = 100)]
+    pub(crate) steps: u64,
 }
 
 /// `cargo xtask dist`

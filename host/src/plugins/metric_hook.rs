@@ -77,7 +77,7 @@ impl MetricHook {
         let world = self.context.world.get();
         match (code, world) {
             (code, _) if code == reset => {
-                self.batches.replace(Ok(BatchStates::default()));
+                *self.batches.borrow_mut() = Ok(BatchStates::default());
                 object.reset()
             }
             (code, None) if code == update => first_failure(&[

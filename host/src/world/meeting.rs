@@ -87,7 +87,8 @@ impl World {
                 return Err(NotMet::Apart(apart));
             }
         }
-        let marks: Vec<i64> = Vec::try_from(marks).map_err(|it| NotMet::Peer(it.into()))?;
+        let marks: Vec<i64> =
+            Vec::try_from(marks).map_err(|it: tch::TchError| NotMet::Peer(it.into()))?;
         Ok(marks == [own, -own])
     }
 

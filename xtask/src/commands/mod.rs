@@ -6,6 +6,7 @@ mod ci;
 mod data;
 mod lightning;
 mod mutate;
+mod parity;
 mod run;
 mod soak;
 mod test;
@@ -29,6 +30,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Ci => ci::ci(&workspace),
         Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
         Command::Mutate(args) => mutate::mutate(&workspace, args.count),
+        Command::Parity(args) => parity::parity(&workspace, args.steps),
         Command::Dist(args) => match args.only_try {
             Some(archive) => dist::try_archive(&workspace, &archive),
             None => dist::dist(&workspace, args.out),

@@ -191,7 +191,7 @@ fn normed(group: Option<&Group>) -> Normed {
     let bias = Tensor::from_slice(&[0.1, 0.2, 0.3]).set_requires_grad(true);
     let running = [Tensor::zeros([3], (Kind::Double, Device::Cpu)), Tensor::from_slice(&[1.0; 3])];
     let (momentum, eps) = (0.1, 1e-5);
-    let output = match group {
+    let mut output = match group {
         None => input.batch_norm(
             Some(&weight),
             Some(&bias),
@@ -209,12 +209,12 @@ fn normed(group: Option<&Group>) -> Normed {
             group.batch_norm(&input, &state).unwrap()
         }
     };
+    let normed = output.detach().copy();
     // Changed in place, as a model does.
-    let mut rectified = output.relu();
-    let loss = (&rectified.relu_() * factors).sum(Kind::Double);
+    let loss = (&output.relu_() * factors).sum(Kind::Double);
     autograd::backward(&loss).unwrap();
     let grads = [&input, &weight, &bias].map(Tensor::grad);
-    Normed { output: output.detach(), grads, running }
+    Normed { output: normed, grads, running }
 }
 
 #[test]
