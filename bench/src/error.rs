@@ -35,6 +35,10 @@ pub(crate) enum BenchError {
     Calls { name: String, failures: u32 },
     #[error("the run ended otherwise than expected: {0}")]
     Ending(String),
+    #[error("scripts/bench/ddp.py failed: {why}")]
+    Python { why: String },
+    #[error("the profiler left no trace of a reduction")]
+    NoTrace,
     #[error("`hookrack {command}` failed: {why}")]
     Command { command: String, why: String },
 }

@@ -10,7 +10,9 @@ mod default_hooks;
 mod error;
 mod handwritten;
 mod loader;
+mod overlap;
 mod program;
+mod ranks;
 mod report;
 mod resume;
 mod rounds;
@@ -53,6 +55,8 @@ enum Only {
     Stall,
     /// How long a run takes to its next iteration that is taken up after ten million samples
     Resume,
+    /// Two ranks beside PyTorch's DistributedDataParallel, and how much of the reduction the backward pass hides
+    Ranks(ranks::RanksArgs),
 }
 
 #[expect(
@@ -70,6 +74,8 @@ fn main() -> ExitCode {
         }),
         Some(Only::Stall) => stall::measure(if args.quick { 3 } else { 9 }).map(alone).map(Some),
         Some(Only::Resume) => resume::measure(if args.quick { 3 } else { 9 }).map(alone).map(Some),
+        Some(Only::Ranks(only)) => ranks::measure(only, if args.quick { 2 } else { 5 })
+            .map(|sections| Some(Report { sections })),
         None => measure(args.quick).map(Some),
     };
     let report = match measured {

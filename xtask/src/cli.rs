@@ -48,6 +48,8 @@ Examples:
     Soak(Soak),
     /// Build, then offer damaged copies of a plugin to the host
     Mutate(Mutate),
+    /// Build, then train on hosts in network namespaces, and cut one off in mid-run
+    Netns(Netns),
     /// Build for release and pack a folder and a `.tar.gz` that run on another machine
     Dist(Dist),
     /// Build for release, then run the benchmarks
@@ -176,9 +178,15 @@ dropout, checkpoints in the middle of epochs and TensorBoard. At the end every t
 metrics.json and all that is in TensorBoard's files must be those of the run that was left alone,
 bit for bit.
 
+With --ranks a run on several ranks is killed instead: a random rank at random moments. `hookrack launch
+--restarts`, or with --torchrun PyTorch's own launcher, starts all of them again. torchrun comes from the
+Python package index: some gigabytes the first time, into the cache folder of `cargo xtask setup`.
+
 Examples:
   cargo xtask soak
-  cargo xtask soak --kills 50 --seed 7")]
+  cargo xtask soak --kills 50 --seed 7
+  cargo xtask soak --ranks 2 --kills 30
+  cargo xtask soak --ranks 2 --kills 30 --torchrun")]
 pub(crate) struct Soak {
     /// How many times each run is killed
     #[arg(long, default_value_t = 200)]
@@ -186,6 +194,32 @@ pub(crate) struct Soak {
     /// Another seed kills at other moments
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Train on so many ranks, and kill one of them each time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) ranks: u64,
+    /// Have torchrun restart the ranks
+    #[arg(long, requires = "ranks")]
+    pub(crate) torchrun: bool,
+}
+
+/// `cargo xtask netns`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Needs root, `ip` (Debian: iproute2) and `unshare` (util-linux). Every host is a network namespace with an
+address and a host name of its own, on a bridge in another namespace; the machine's own network is not
+touched. First the last host is cut off, then in another run that of rank 0. Every rank must end within
+the timeout with exit code 7 and name the host, no process may be left, and the run must resume.
+
+Examples:
+  cargo xtask netns
+  cargo xtask netns --hosts 3 --timeout 30")]
+pub(crate) struct Netns {
+    /// How many hosts, with one rank each
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=16))]
+    pub(crate) hosts: u8,
+    /// Seconds that a rank waits for the others
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) timeout: u64,
 }
 
 /// `cargo xtask mutate`
@@ -220,8 +254,12 @@ pub(crate) struct Dist {
 #[command(after_help = "\
 Examples:
   cargo xtask bench
+  cargo xtask bench --ranks                two ranks beside PyTorch's DDP, which comes from the Python package index
   cargo xtask bench -- --help              what the benchmarks themselves take")]
 pub(crate) struct Bench {
+    /// Compare two ranks with PyTorch's DistributedDataParallel
+    #[arg(long)]
+    pub(crate) ranks: bool,
     /// Passed on to the benchmarks
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,

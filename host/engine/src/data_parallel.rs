@@ -140,7 +140,7 @@ impl Engine {
             parallel.prepare(self.params(), |reducer| Ok(reducer.before_forward()?))?;
         }
         parallel.prepare(self.params(), |reducer| Ok(reducer.before_backward(product)?))?;
-        autograd::backward(product)?;
+        parallel.group.during("all_reduce", || autograd::backward(product))?;
         parallel.check_used(self.params())?;
         parallel.is_reduced.set(true);
         earlier.map_or(Ok(()), Aside::put_back)

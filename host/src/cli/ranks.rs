@@ -7,13 +7,14 @@ use crate::config::ResolvedConfig;
 use crate::job::Job;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
-use crate::run::checkpoint;
 use crate::run::{RunDir, RunDirError};
+use crate::run::{checkpoint, data_files};
 use crate::train::{Interrupt, Limits, Parts, Resume, Trainer};
 use crate::world::World;
 use crate::writers::{RunFacts, Writers, leave_terminal};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -62,15 +63,16 @@ fn compare(world: &World, job: &Job) -> Result<(), Failure> {
         all.iter().map(|bytes| serde_json::from_slice(bytes).unwrap_or_default()).collect();
     let first = all.first().cloned().unwrap_or_default();
     for (rank, other) in all.iter().enumerate() {
-        for (what, value) in other.as_object().into_iter().flatten() {
-            if first.get(what) != Some(value) {
-                let text = format!(
-                    "rank {rank} differs from rank 0 in {what}:\n  rank 0: {}\n  rank {rank}: {value}\n  start all ranks \
-                     with the same config, plugins and data",
-                    first.get(what).cloned().unwrap_or_default()
-                );
-                return Err(Failure::usage(text));
-            }
+        let both = [&first, other].into_iter().filter_map(Json::as_object).flat_map(Map::keys);
+        let both: BTreeSet<_> = both.cloned().collect();
+        if let Some(what) = both.into_iter().find(|what| first.get(what) != other.get(what)) {
+            let of = |facts: &Json| facts.get(&what).map_or("none".to_owned(), Json::to_string);
+            return Err(Failure::usage(format!(
+                "rank {rank} differs from rank 0 in {what}:\n  rank 0: {}\n  rank {rank}: {}\n  start all ranks with the \
+                 same config, plugins and data",
+                of(&first),
+                of(other)
+            )));
         }
     }
     Ok(())
@@ -79,7 +81,7 @@ fn compare(world: &World, job: &Job) -> Result<(), Failure> {
 /// What must be the same on all ranks, one entry for each thing that can differ.
 fn facts(job: &Job) -> Json {
     let about = provenance(job);
-    let mut all = serde_json::Map::new();
+    let mut all = Map::new();
     let mut put = |key: String, value: Json| drop(all.insert(key, value));
     put("hookrack".to_owned(), about.hookrack.into());
     put("libtorch".to_owned(), about.libtorch.into());
@@ -87,8 +89,8 @@ fn facts(job: &Job) -> Json {
         let path = library["path"].as_str().unwrap_or_default();
         put(format!("library {}", name_of(path)), library["sha256"].clone());
     }
-    for (path, state) in &about.data {
-        put(format!("data file {}", name_of(path)), json!(format!("{} bytes", state.bytes)));
+    for (name, found) in data_files::fingerprints(&about.config) {
+        put(format!("data file {name}"), found.join("; ").into());
     }
     let config = about.config.parse::<toml::Table>().unwrap_or_default();
     for (section, value) in &config {

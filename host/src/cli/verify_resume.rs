@@ -8,7 +8,9 @@ use crate::run::checkpoint::{self, Checkpoint, name_of};
 use crate::train::Interrupt;
 use crate::writers::leave_terminal;
 use clap::Args;
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use serde_json::Value as Json;
+use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
@@ -22,10 +24,12 @@ const TICK: Duration = Duration::from_millis(1);
 Trains three times for AT + STEPS iterations: twice without interruption, and once killed after
 iteration AT and resumed. Differences between the first two runs are reported but not counted
 against the resume. The comparison covers the last checkpoint, metrics.json, and the state of every
-hook and metric, right after the resume and at the end.
+hook and metric, right after the resume and at the end. With --ranks N each of the three trains on N
+ranks of this machine, all of which are killed.
 
 Examples:
-  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20"))]
+  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20
+  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20 --ranks 2"))]
 pub(super) struct VerifyResumeArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -37,6 +41,10 @@ pub(super) struct VerifyResumeArgs {
     /// Number of iterations to train after the resume
     #[arg(long)]
     steps: u64,
+
+    /// Number of ranks to train on; it must divide train.batch_size
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    ranks: u16,
 }
 
 pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
@@ -48,6 +56,8 @@ pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
 }
 
 fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    // Ranks whose launcher is killed become children of this process, which waits for their end.
+    set_child_subreaper(Some(getpid())).map_err(Failure::usage)?;
     let until = args.at + args.steps;
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let trial = Trial { args, until, folder, interrupt };
@@ -84,6 +94,9 @@ impl Trial<'_> {
     fn command(&self, held: &Path) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(Failure::usage)?;
         let mut command = Command::new(program);
+        if self.args.ranks > 1 {
+            command.args(["launch", "--ranks", &self.args.ranks.to_string(), "--"]);
+        }
         command.arg("train").arg(&self.args.source.config).arg("--quiet");
         command.arg("--until").arg(self.until.to_string());
         command.arg("--held").arg(format!("{}:{}", self.args.at, held.display()));
@@ -113,8 +126,7 @@ impl Trial<'_> {
         let status = child.try_wait().map_err(Failure::usage)?;
         let Some(signal) = self.interrupt.received() else { return Ok(status) };
         // What it would save is removed in a moment.
-        let _ = child.kill();
-        let _ = child.wait();
+        let _ = kill(child);
         Err(Failure::interrupted(signal))
     }
 
@@ -151,10 +163,17 @@ impl Trial<'_> {
             std::thread::sleep(TICK);
         }
         // It may have come to its end already: the checkpoint is named, so that the resume begins there all the same.
-        let _ = child.kill();
-        child.wait().map_err(Failure::usage)?;
+        kill(&mut child).map_err(Failure::usage)?;
         let mut command = self.command(&held)?;
         command.arg("--resume").arg(&checkpoint);
         self.finish(&run, &held, command)
     }
+}
+
+/// Kills a run with all its ranks, which end with their launcher, and waits until they are gone.
+fn kill(child: &mut Child) -> io::Result<()> {
+    let _ = child.kill();
+    child.wait()?;
+    while wait(WaitOptions::empty()).is_ok() {}
+    Ok(())
 }

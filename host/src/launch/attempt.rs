@@ -6,6 +6,7 @@ use super::{Event, Launch, RankFailure};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGUSR1};
 use std::io;
+use std::net::TcpListener;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -45,10 +46,16 @@ impl<'a> Attempt<'a> {
     pub(super) fn start(
         launch: &'a Launch,
         restart: u32,
-        port: u16,
+        listener: TcpListener,
         events: &Sender<Event>,
     ) -> io::Result<Self> {
-        let start = |rank| RankProcess::start(launch, Place { rank, restart, port }, events);
+        let port = listener.local_addr()?.port();
+        let mut listener = Some(listener);
+        let start = |rank| {
+            // Rank 0 alone has the socket: who calls it after its end is refused, not kept waiting.
+            let listener = listener.take().filter(|_| launch.ranks > 1);
+            RankProcess::start(launch, Place { rank, restart, port }, listener, events)
+        };
         let processes = (0..launch.ranks).map(start).collect::<io::Result<Vec<_>>>()?;
         Ok(Self {
             launch,

@@ -86,8 +86,8 @@ impl Launch {
         again: &mut dyn FnMut(&RankFailure, u32),
     ) -> io::Result<Outcome> {
         for restart in 0.. {
-            let port = self.port.map_or_else(free_port, Ok)?;
-            match Attempt::start(self, restart, port, sender)?.watch(events) {
+            let listener = self.listener()?;
+            match Attempt::start(self, restart, listener, sender)?.watch(events) {
                 End::Completed => return Ok(Outcome::Completed),
                 End::Interrupted(code) => return Ok(Outcome::Interrupted(code)),
                 End::Failed { failure, is_final } => {
@@ -100,6 +100,15 @@ impl Launch {
             }
         }
         Ok(Outcome::Completed)
+    }
+
+    /// The socket at which the ranks meet, which rank 0 inherits: nobody else can take its port in between.
+    fn listener(&self) -> io::Result<TcpListener> {
+        let port = self.port.unwrap_or(0);
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+            let why = format!("port {port} for the ranks to meet at could not be opened: {error}");
+            io::Error::new(error.kind(), why)
+        })
     }
 }
 
@@ -116,11 +125,6 @@ fn listen(sender: &Sender<Event>) -> io::Result<signal_hook::iterator::Handle> {
     };
     thread::Builder::new().name("signals".to_owned()).spawn(forward)?;
     Ok(handle)
-}
-
-/// A port that nobody listens at. It is free again when this returns: rank 0 will bind it a moment later.
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 #[cfg(test)]

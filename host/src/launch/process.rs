@@ -7,6 +7,8 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
 use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
@@ -31,13 +33,22 @@ pub(super) struct Place {
 }
 
 impl RankProcess {
-    /// Starts a rank in a process group of its own: a Ctrl-C of the terminal reaches the launcher alone, which forwards it.
-    pub(super) fn start(launch: &Launch, place: Place, events: &Sender<Event>) -> io::Result<Self> {
+    /// Starts a rank in a process group of its own: a Ctrl-C of the terminal reaches the launcher alone, which forwards it. The
+    /// socket at which it is to listen, if any, is its standard input.
+    pub(super) fn start(
+        launch: &Launch,
+        place: Place,
+        listener: Option<TcpListener>,
+        events: &Sender<Event>,
+    ) -> io::Result<Self> {
         let mut command = command(launch, place);
         let inherits = launch.style.inherits(place.rank);
         let stdio = |inherited| if inherited { Stdio::inherit() } else { Stdio::piped() };
-        command.stdin(Stdio::null()).stdout(stdio(inherits.stdout)).stderr(stdio(inherits.stderr));
+        command.stdin(listener.map_or_else(Stdio::null, |socket| OwnedFd::from(socket).into()));
+        command.stdout(stdio(inherits.stdout)).stderr(stdio(inherits.stderr));
         let mut child = command.process_group(0).spawn()?;
+        // With it the launcher's own copy of the socket.
+        drop(command);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("a process without an id"))?;
         let (before_out, before_err) = launch.style.prefixes(place.rank);

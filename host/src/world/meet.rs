@@ -1,14 +1,15 @@
 //! How ranks meet: at the store of rank 0, by a deadline after which the missing ones are named.
 
-use super::heartbeat::Heartbeat;
+use super::network::{network, own_address};
 use super::position::Position;
+use super::store_client::{StoreClient, beat_of};
 use super::{Groups, World, WorldError};
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Address, Backend, Store};
+use crate::torch::dist::{self, Address, Backend, Member, Network, Server, Store};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::Display;
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,23 +25,27 @@ impl World {
         if ranks.is_single() {
             return Ok(None);
         }
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            dist::log_quietly();
+        }
         let timeout = ranks.timeout.unwrap_or(TIMEOUT);
         let store = connect(ranks, timeout)?;
         let store = store.below(&format!("hookrack/{}", ranks.restart)).map_err(gone)?;
-        let hosts = check_in(&store, ranks, timeout)?;
+        let address = own_address(ranks);
+        let (hosts, others) = check_in(&store, ranks, address, timeout)?;
         let position = Arc::new(Position::default());
         let own = store.reconnect().map_err(gone)?;
-        let heartbeat =
-            Heartbeat::start(own, ranks.rank, ranks.world, Arc::clone(&position)).map_err(told)?;
-        let host = own_address(ranks);
+        let (rank, world) = (ranks.rank, ranks.world);
+        let client = StoreClient::start(own, rank, world, Arc::clone(&position)).map_err(told)?;
+        let network = network(ranks, address, &others);
+        let activity = Arc::clone(position.activity());
         let world = Self {
             ranks: ranks.clone(),
             hosts,
-            timeout,
             store,
-            host,
+            member: Member { rank, world, network, timeout, activity },
             groups: RefCell::new(None),
-            heartbeat: RefCell::new(Some(heartbeat)),
+            client: RefCell::new(Some(client)),
             position,
             has_told: Cell::new(false),
             folder: OnceCell::new(),
@@ -54,8 +59,13 @@ impl World {
 
     fn not_joined(&self, error: &TorchError) -> WorldError {
         WorldError(format!(
-            "rank {} could not connect to the others over {}: {error}",
-            self.ranks.rank, self.host
+            "rank {} could not connect to the others over {}: {error}; check that the machines reach each other, or name the \
+             network interface with GLOO_SOCKET_IFNAME",
+            self.ranks.rank,
+            match &self.member.network {
+                Network::Default => "the address of this machine's name",
+                Network::Host(name) | Network::Interface(name) => name,
+            }
         ))
     }
 }
@@ -63,7 +73,12 @@ impl World {
 fn connect(ranks: &Ranks, timeout: Duration) -> Result<Store, WorldError> {
     let address = Address { host: &ranks.address, port: ranks.port };
     let is_server = ranks.is_main() && !ranks.agent_store;
-    Store::connect(address, is_server, timeout).map_err(|error| {
+    let server = match ranks.take_listener() {
+        _ if !is_server => Server::Other,
+        Some(listener) => Server::Socket(listener),
+        None => Server::Own,
+    };
+    Store::connect(address, server, timeout).map_err(|error| {
         let (host, port) = (&ranks.address, ranks.port);
         WorldError(if is_server {
             format!(
@@ -80,20 +95,33 @@ fn connect(ranks: &Ranks, timeout: Duration) -> Result<Store, WorldError> {
     })
 }
 
-/// Waits until every rank is here, and returns the machines that they are on.
-fn check_in(store: &Store, ranks: &Ranks, timeout: Duration) -> Result<Vec<String>, WorldError> {
+/// Waits until every rank is here, and returns the names of their machines, and the addresses of those that know theirs.
+fn check_in(
+    store: &Store,
+    ranks: &Ranks,
+    address: Option<IpAddr>,
+    timeout: Duration,
+) -> Result<(Vec<String>, Vec<IpAddr>), WorldError> {
     let key = |rank| format!("here/{rank}");
-    store.set(&key(ranks.rank), machine().as_bytes()).map_err(gone)?;
+    let address = address.map(|address| address.to_string()).unwrap_or_default();
+    // Before it is here: whoever reads beats expects one of every rank.
+    store.set(&beat_of(ranks.rank), b"0 its start").map_err(gone)?;
+    store.set(&key(ranks.rank), format!("{}\n{address}", machine()).as_bytes()).map_err(gone)?;
     let deadline = Instant::now() + timeout;
-    let mut hosts = Vec::new();
+    let (mut hosts, mut addresses) = (Vec::new(), Vec::new());
     for rank in 0..ranks.world {
         let left = deadline.saturating_duration_since(Instant::now());
         match store.wait_for(&key(rank), left.max(Duration::from_millis(10))) {
-            Ok(host) => hosts.push(String::from_utf8_lossy(&host).into_owned()),
+            Ok(here) => {
+                let here = String::from_utf8_lossy(&here);
+                let (host, address) = here.split_once('\n').unwrap_or((&here, ""));
+                hosts.push(host.to_owned());
+                addresses.extend(address.parse::<IpAddr>());
+            }
             Err(_) => return Err(missing(store, ranks, timeout)),
         }
     }
-    Ok(hosts)
+    Ok((hosts, addresses))
 }
 
 fn missing(store: &Store, ranks: &Ranks, timeout: Duration) -> WorldError {
@@ -110,20 +138,7 @@ fn missing(store: &Store, ranks: &Ranks, timeout: Duration) -> WorldError {
     ))
 }
 
-/// The address by which the other ranks reach this machine: the one from which it reaches rank 0.
-fn own_address(ranks: &Ranks) -> String {
-    if ranks.local_world == ranks.world {
-        return Ipv4Addr::LOCALHOST.to_string();
-    }
-    let route = || {
-        let socket = UdpSocket::bind((IpAddr::from([0, 0, 0, 0]), 0)).ok()?;
-        socket.connect((ranks.address.as_str(), ranks.port)).ok()?;
-        Some(socket.local_addr().ok()?.ip().to_string())
-    };
-    route().unwrap_or_default()
-}
-
-pub(super) fn machine() -> String {
+fn machine() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
 }

@@ -3,21 +3,23 @@
 //! Three process groups, so that nothing gets in the way of anything else: one for what the loop agrees on, one for the collectives
 //! of hooks, and one that the engine sums gradients with.
 
-mod heartbeat;
 mod meet;
+mod network;
 mod peers;
 mod position;
+mod store_client;
 
 pub use position::Position;
 
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Backend, Group, Reduction, Store};
-use heartbeat::Heartbeat;
+use crate::torch::dist::{Backend, Group, Member, Reduction, Store};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::Instant;
+use store_client::{PERIOD, StoreClient};
 use tch::Tensor;
 
 /// The other ranks, as long as this one is with them.
@@ -25,13 +27,12 @@ use tch::Tensor;
 pub struct World {
     ranks: Ranks,
     hosts: Vec<String>,
-    timeout: Duration,
+    // For joining groups; all else goes by the client, which never waits for long.
     store: Store,
-    // The address by which other ranks reach this one.
-    host: String,
+    member: Member,
     // Gone once this rank has left.
     groups: RefCell<Option<Groups>>,
-    heartbeat: RefCell<Option<Heartbeat>>,
+    client: RefCell<Option<StoreClient>>,
     position: Arc<Position>,
     // Whether this rank has said how its run ended.
     has_told: Cell<bool>,
@@ -74,9 +75,16 @@ impl World {
         self.join("gradients", backend)
     }
 
-    fn join(&self, name: &str, backend: Backend) -> Result<Group, TorchError> {
-        let place = (self.ranks.rank, self.ranks.world);
-        Group::join(&self.store, place, name, &self.host, backend, self.timeout)
+    fn join(&self, name: &'static str, backend: Backend) -> Result<Group, TorchError> {
+        Group::join(&self.store, &self.member, name, backend)
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Store) -> Result<T, TorchError> + Send + 'static,
+    ) -> Result<T, TorchError> {
+        let client = self.client.borrow();
+        client.as_ref().map_or_else(|| Err(parted()), |client| client.ask(question))
     }
 
     /// Replaces each number by its maximum over all ranks.
@@ -119,7 +127,7 @@ impl World {
 
     fn with<T>(&self, act: impl FnOnce(&Groups) -> Result<T, TorchError>) -> Result<T, TorchError> {
         let groups = self.groups.borrow();
-        let groups = groups.as_ref().ok_or_else(|| TorchError::new("the ranks have parted"))?;
+        let groups = groups.as_ref().ok_or_else(parted)?;
         act(groups)
     }
 
@@ -128,7 +136,8 @@ impl World {
     /// # Errors
     /// The store does not answer.
     pub fn leave_note(&self, key: &str, note: &[u8]) -> Result<(), TorchError> {
-        self.store.set(&format!("note/{key}"), note)
+        let (key, note) = (format!("note/{key}"), note.to_owned());
+        self.ask(move |store| store.set(&key, &note))
     }
 
     /// Waits for a note.
@@ -136,7 +145,19 @@ impl World {
     /// # Errors
     /// Nobody leaves it within the timeout.
     pub fn read_note(&self, key: &str) -> Result<Vec<u8>, TorchError> {
-        self.store.wait_for(&format!("note/{key}"), self.timeout)
+        let deadline = Instant::now() + self.member.timeout;
+        let key = format!("note/{key}");
+        loop {
+            let asked = key.clone();
+            if let Some(note) = self.ask(move |store| store.get(&asked))? {
+                return Ok(note);
+            }
+            if Instant::now() > deadline {
+                let seconds = self.member.timeout.as_secs();
+                return Err(TorchError::new(&format!("TCPStore: no {key} within {seconds} s")));
+            }
+            thread::sleep(PERIOD / 50);
+        }
     }
 
     /// Leaves the others: whoever waits for this rank in a collective fails at once.
@@ -156,10 +177,15 @@ impl World {
     /// why it failed.
     pub fn leave(&self) {
         self.part();
-        self.heartbeat.replace(None);
-        let _ = self.store.set(&format!("done/{}", self.ranks.rank), b"");
-        if self.ranks.is_main() && !self.ranks.agent_store {
+        let done = format!("done/{}", self.ranks.rank);
+        let told = self.ask(move |store| store.set(&done, b""));
+        if told.is_ok() && self.ranks.is_main() && !self.ranks.agent_store {
             self.await_others();
         }
+        self.client.replace(None);
     }
+}
+
+fn parted() -> TorchError {
+    TorchError::new("the ranks have parted")
 }

@@ -30,8 +30,9 @@ c10d::ReduceOp reduce_op(uint32_t code) {
 
 extern "C" {
 
-// A group of `world` ranks that talk by Gloo over the address of `host` (empty: the machine's own name), or by NCCL.
-char* hrt_group_new(Store* store, int rank, int world, const char* name, const char* host, bool nccl,
+// A group of `world` ranks that talk by Gloo over the address of `host` (empty: the machine's own name) or over a network
+// interface of that name, or by NCCL.
+char* hrt_group_new(Store* store, int rank, int world, const char* name, const char* host, bool is_interface, bool nccl,
                     uint64_t timeout_ms, Group** out) {
   return guarded([&] {
     const std::chrono::milliseconds timeout(timeout_ms);
@@ -48,8 +49,9 @@ char* hrt_group_new(Store* store, int rank, int world, const char* name, const c
 #endif
     }
     auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-    options->devices.push_back(*host == '\0' ? c10d::ProcessGroupGloo::createDefaultDevice()
-                                             : c10d::ProcessGroupGloo::createDeviceForHostname(host));
+    options->devices.push_back(*host == '\0'   ? c10d::ProcessGroupGloo::createDefaultDevice()
+                               : is_interface ? c10d::ProcessGroupGloo::createDeviceForInterface(host)
+                                              : c10d::ProcessGroupGloo::createDeviceForHostname(host));
     auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store->it, rank, world, options);
     group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, backend);
     if (!nccl) group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);

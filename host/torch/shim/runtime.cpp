@@ -104,6 +104,17 @@ char* hrt_start() {
   return guarded([] { c10::SetStackTraceFetcher(std::function<std::string()>([] { return std::string(); })); });
 }
 
+// Keeps libtorch's own log lines to itself, unless TORCH_CPP_LOG_LEVEL says which ones to print.
+char* hrt_log_quietly() {
+  return guarded([] {
+    if (std::getenv("TORCH_CPP_LOG_LEVEL")) {
+      c10::initLogging();
+    } else {
+      FLAGS_caffe2_log_level = c10::GLOG_FATAL;
+    }
+  });
+}
+
 void hrt_free_message(char* message) noexcept { std::free(message); }
 
 // `grad` is null for a scalar loss.

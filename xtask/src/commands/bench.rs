@@ -1,19 +1,23 @@
 //! `cargo xtask bench`: build for release, then become the benchmarks.
 
-use std::ffi::OsString;
-
 use super::{Profile, build};
-use crate::{error::TaskError, metadata::Metadata, process, workspace::Workspace};
+use crate::{
+    cli::Bench, error::TaskError, metadata::Metadata, process, python_env, workspace::Workspace,
+};
 
 const PACKAGE: &str = "hookrack-bench";
 
-pub(crate) fn bench(workspace: &Workspace, args: &[OsString]) -> Result<(), TaskError> {
+pub(crate) fn bench(workspace: &Workspace, args: &Bench) -> Result<(), TaskError> {
     // Before minutes of building.
     let program = program(&Metadata::read(workspace)?)?;
+    let python = if args.ranks { Some(python_env::with_torch()?) } else { None };
     let built = build(workspace, Profile::Release)?;
     // Not `cargo run`: choosing one package may choose other features, and build libtorch's bindings again.
     let mut command = process::command(built.folder.join(program));
-    command.args(args);
+    if let Some(python) = python {
+        command.args(["ranks", "--python"]).arg(python);
+    }
+    command.args(&args.args);
     Err(process::replace_self(&mut command).into())
 }
 

@@ -6,6 +6,7 @@ mod ci;
 mod data;
 mod lightning;
 mod mutate;
+mod netns;
 mod run;
 mod soak;
 mod test;
@@ -27,14 +28,15 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Test(args) => test::test(&workspace, &args),
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
-        Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
         Command::Mutate(args) => mutate::mutate(&workspace, args.count),
+        Command::Soak(args) => soak::soak(&workspace, &args),
         Command::Dist(args) => match args.only_try {
             Some(archive) => dist::try_archive(&workspace, &archive),
             None => dist::dist(&workspace, args.out),
         },
-        Command::Lightning(args) => lightning::lightning(&workspace, args.python.as_deref()),
-        Command::Bench(args) => bench::bench(&workspace, &args.args),
+        Command::Lightning(args) => lightning::lightning(&workspace, args.python),
+        Command::Netns(args) => netns::netns(&workspace, &args),
+        Command::Bench(args) => bench::bench(&workspace, &args),
     }
 }
 

@@ -95,6 +95,11 @@ pub(crate) fn ensure(workspace: &Workspace, again: bool) -> Result<PathBuf, Libt
     Ok(folder)
 }
 
+/// Where what is downloaded once per machine is kept.
+pub(crate) fn cache_folder() -> Result<PathBuf, LibtorchError> {
+    Ok(Cache::locate()?.root().to_owned())
+}
+
 /// A good folder that the link already names stays: moving to another one makes cargo build everything again.
 fn kept(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;

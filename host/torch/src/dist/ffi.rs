@@ -38,6 +38,7 @@ unsafe extern "C" {
         host: *const c_char,
         port: u16,
         is_server: bool,
+        listener: c_int,
         timeout_ms: u64,
         out: *mut *mut RawStore,
     ) -> *mut c_char;
@@ -65,6 +66,13 @@ unsafe extern "C" {
         key: *const c_char,
         out: *mut bool,
     ) -> *mut c_char;
+    pub(super) fn hrt_store_get_all(
+        store: *mut RawStore,
+        keys: *const *const c_char,
+        count: usize,
+        take: Take,
+        taker: *mut c_void,
+    ) -> *mut c_char;
     pub(super) fn hrt_store_get(
         store: *mut RawStore,
         key: *const c_char,
@@ -79,6 +87,7 @@ unsafe extern "C" {
         world: c_int,
         name: *const c_char,
         host: *const c_char,
+        is_interface: bool,
         nccl: bool,
         timeout_ms: u64,
         out: *mut *mut RawGroup,
@@ -103,6 +112,7 @@ unsafe extern "C" {
         tensor: *const C_tensor,
     ) -> *mut c_char;
     pub(super) fn hrt_barrier(group: *mut RawGroup) -> *mut c_char;
+    pub(super) fn hrt_log_quietly() -> *mut c_char;
     pub(super) fn hrt_flight_record(take: Take, taker: *mut c_void) -> *mut c_char;
 
     pub(super) fn hrt_bucket_bytes(

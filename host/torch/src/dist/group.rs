@@ -2,10 +2,12 @@
 
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tch::{Kind, Tensor};
 
+use super::activity::{Activity, Collective};
 use super::store::{Store, millis};
 use super::{c_string, ffi, take_bytes};
 use crate::error::check;
@@ -18,6 +20,32 @@ pub enum Backend {
     Gloo,
     /// NVIDIA's library, for tensors on CUDA devices; those on the CPU go by Gloo. Untested: no machine had one.
     Nccl,
+}
+
+/// How other ranks reach this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Network {
+    /// By the address of this machine's own name.
+    Default,
+    /// By this address of the machine.
+    Host(String),
+    /// By the address of this network interface.
+    Interface(String),
+}
+
+/// This process as a member of groups.
+#[derive(Debug)]
+pub struct Member {
+    /// Its number.
+    pub rank: usize,
+    /// The number of processes.
+    pub world: usize,
+    /// How others reach it.
+    pub network: Network,
+    /// How long a collective may take.
+    pub timeout: Duration,
+    /// Where its collectives are noted.
+    pub activity: Arc<Activity>,
 }
 
 /// How the tensors of all ranks become one.
@@ -38,44 +66,62 @@ pub struct Group {
     raw: NonNull<ffi::RawGroup>,
     rank: usize,
     world: usize,
+    name: &'static str,
+    activity: Arc<Activity>,
 }
 
 // SAFETY: owned alone; libtorch's process groups are not bound to a thread.
 unsafe impl Send for Group {}
 
 impl Group {
-    /// Joins the group of this name. All ranks meet in the store; `host` is the address by which others reach this one
-    /// (empty: that of the machine's own name).
+    /// Joins the group of this name. All ranks meet in the store.
     ///
     /// # Errors
     /// Not all ranks come within the timeout, or the address is not one of this machine.
     pub fn join(
         store: &Store,
-        (rank, world): (usize, usize),
-        name: &str,
-        host: &str,
+        member: &Member,
+        name: &'static str,
         backend: Backend,
-        timeout: Duration,
     ) -> Result<Self> {
         let below = store.below(name)?;
-        let (name, host) = (c_string(name)?, c_string(host)?);
+        let Member { rank, world, network, timeout, activity } = member;
+        let (host, is_interface) = match network {
+            Network::Default => ("", false),
+            Network::Host(host) => (host.as_str(), false),
+            Network::Interface(name) => (name.as_str(), true),
+        };
+        let (c_name, host) = (c_string(name)?, c_string(host)?);
         let mut raw = ptr::null_mut();
         // SAFETY: store and texts live through the call; `raw` is written on success.
         unsafe {
             check(ffi::hrt_group_new(
                 below.as_raw(),
-                number(rank)?,
-                number(world)?,
-                name.as_ptr(),
+                number(*rank)?,
+                number(*world)?,
+                c_name.as_ptr(),
                 host.as_ptr(),
+                is_interface,
                 backend == Backend::Nccl,
-                millis(timeout),
+                millis(*timeout),
                 &raw mut raw,
             ))?;
         }
         let raw = NonNull::new(raw)
             .ok_or_else(|| TorchError::new("a group was made but not handed over"))?;
-        Ok(Self { raw, rank, world })
+        Ok(Self { raw, rank: *rank, world: *world, name, activity: Arc::clone(activity) })
+    }
+
+    /// Notes that this process is in a collective of the group while `run` runs.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn during<T, E>(
+        &self,
+        collective: &'static str,
+        run: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.activity.during(Collective { name: collective, group: self.name }, run)
     }
 
     /// The number of this process.
@@ -112,7 +158,7 @@ impl Group {
     /// # Errors
     /// A rank is gone, or does not come within the timeout.
     pub fn all_reduce(&self, tensor: &Tensor, reduction: Reduction) -> Result<()> {
-        self.all_reduce_start(tensor, reduction)?.wait()
+        self.during("all_reduce", || self.all_reduce_start(tensor, reduction)?.wait())
     }
 
     /// Replaces `tensor` by that of rank `root`.
@@ -120,8 +166,11 @@ impl Group {
     /// # Errors
     /// As [`all_reduce`](Self::all_reduce).
     pub fn broadcast(&self, tensor: &Tensor, root: usize) -> Result<()> {
+        let (group, root) = (self.raw.as_ptr(), number(root)?);
         // SAFETY: group and tensor live through the call, which waits.
-        unsafe { check(ffi::hrt_broadcast(self.raw.as_ptr(), tensor.as_ptr(), number(root)?)) }
+        self.during("broadcast", || unsafe {
+            check(ffi::hrt_broadcast(group, tensor.as_ptr(), root))
+        })
     }
 
     /// The tensors of all ranks, which have the same shape, stacked in a new first dimension in the order of ranks.
@@ -136,7 +185,9 @@ impl Group {
         let room = [own.size1()? * shape[0]];
         let out = Tensor::f_empty(room, (own.kind(), own.device()))?;
         // SAFETY: group and tensors live through the call, which waits.
-        unsafe { check(ffi::hrt_all_gather(self.raw.as_ptr(), out.as_ptr(), own.as_ptr()))? };
+        self.during("all_gather", || unsafe {
+            check(ffi::hrt_all_gather(self.raw.as_ptr(), out.as_ptr(), own.as_ptr()))
+        })?;
         Ok(out.f_view(shape.as_slice())?)
     }
 
@@ -165,7 +216,7 @@ impl Group {
     /// As [`all_reduce`](Self::all_reduce).
     pub fn barrier(&self) -> Result<()> {
         // SAFETY: the group lives through the call.
-        unsafe { check(ffi::hrt_barrier(self.raw.as_ptr())) }
+        self.during("barrier", || unsafe { check(ffi::hrt_barrier(self.raw.as_ptr())) })
     }
 
     pub(super) fn as_raw(&self) -> *mut ffi::RawGroup {

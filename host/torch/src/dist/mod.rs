@@ -1,17 +1,26 @@
 //! Several processes: libtorch's own c10d. A [`Store`] for notes, a [`Group`] for collectives, a [`Reducer`] for gradients.
 
+mod activity;
 mod ffi;
 mod group;
 mod reducer;
 mod store;
 
-pub use group::{Backend, Group, Pending, Reduction, flight_record};
+pub use activity::{Activity, Collective};
+pub use group::{Backend, Group, Member, Network, Pending, Reduction, flight_record};
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
-pub use store::{Address, Store};
+pub use store::{Address, Server, Store};
 
 use std::ffi::{CString, c_void};
 
 use crate::{Result, TorchError};
+
+/// Keeps the log lines that libtorch itself writes to standard error back, unless `TORCH_CPP_LOG_LEVEL` is set: what they say is in
+/// the errors too.
+pub fn log_quietly() {
+    // SAFETY: it only sets libtorch's level. That it could not is no reason to fail.
+    let _ = unsafe { crate::error::check(ffi::hrt_log_quietly()) };
+}
 
 fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| TorchError::new(&format!("{text:?} holds a zero byte")))

@@ -4,6 +4,7 @@ use super::*;
 use crate::TensorList;
 use crate::autograd;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 use tch::{Device, Kind, Tensor};
 
@@ -11,17 +12,19 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs `body` on two ranks, and returns what each gave.
 fn on_two_ranks<T: Send>(body: impl Fn(Store, Group) -> T + Sync) -> [T; 2] {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let rank = |rank: usize| {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let rank = |rank: usize, server| {
         let address = Address { host: "127.0.0.1", port };
-        let store = Store::connect(address, rank == 0, TIMEOUT).unwrap();
-        let group =
-            Group::join(&store, (rank, 2), "test", "127.0.0.1", Backend::Gloo, TIMEOUT).unwrap();
+        let store = Store::connect(address, server, TIMEOUT).unwrap();
+        let network = Network::Host("127.0.0.1".to_owned());
+        let member = Member { rank, world: 2, network, timeout: TIMEOUT, activity: Arc::default() };
+        let group = Group::join(&store, &member, "test", Backend::Gloo).unwrap();
         body(store, group)
     };
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| rank(1));
-        [rank(0), second.join().unwrap()]
+        let second = scope.spawn(|| rank(1, Server::Other));
+        [rank(0, Server::Socket(listener.into())), second.join().unwrap()]
     })
 }
 
@@ -41,10 +44,12 @@ fn the_store_carries_bytes_from_rank_to_rank() {
             .unwrap();
         assert_eq!(store.get("nobody set this").unwrap(), None);
         let other = store.wait_for(&format!("name/{}", 1 - group.rank()), TIMEOUT).unwrap();
+        let all = store.get_all(&["name/0".to_owned(), "name/1".to_owned()]).unwrap();
         group.barrier().unwrap();
-        other
+        (other, all)
     });
-    assert_eq!(got, [vec![7, 1, 0], vec![7, 0, 0]]);
+    let all = vec![vec![7, 0, 0], vec![7, 1, 0]];
+    assert_eq!(got, [(vec![7, 1, 0], all.clone()), (vec![7, 0, 0], all)]);
 }
 
 #[test]
