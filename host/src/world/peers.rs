@@ -104,8 +104,11 @@ impl World {
     fn name_store(&self) -> String {
         let is_silent = self.client.borrow().as_ref().is_some_and(StoreClient::is_silent);
         let own = &self.hosts[self.ranks.rank];
-        let cut_off = format!(", unless this machine ({own}) is cut off from the network");
-        let cut_off = if is_silent { cut_off.as_str() } else { "" };
+        let cut_off = if is_silent && *own != self.hosts[0] {
+            format!(", unless this machine ({own}) is cut off from the network")
+        } else {
+            String::new()
+        };
         if self.ranks.agent_store {
             let (host, port) = (&self.ranks.address, self.ranks.port);
             return format!(
@@ -113,7 +116,7 @@ impl World {
                 self.ranks.source
             );
         }
-        self.name_silent(0) + cut_off
+        self.name_silent(0) + &cut_off
     }
 
     fn seen(&self) -> Vec<Option<Seen>> {

@@ -14,10 +14,10 @@ pub(crate) fn bench(workspace: &Workspace, args: &Bench) -> Result<(), TaskError
     let built = build(workspace, Profile::Release)?;
     // Not `cargo run`: choosing one package may choose other features, and build libtorch's bindings again.
     let mut command = process::command(built.folder.join(program));
+    command.args(&args.args);
     if let Some(python) = python {
         command.args(["ranks", "--python"]).arg(python);
     }
-    command.args(&args.args);
     Err(process::replace_self(&mut command).into())
 }
 
