@@ -44,6 +44,8 @@ Examples:
   cargo xtask ci
   .ci/run                                  the same, from any folder")]
     Ci,
+    /// Check the tables of random pipeline layouts, and run each in a simulator
+    Schedules(Schedules),
     /// Build, then kill and resume runs at random moments, and compare each with one that was left alone
     Soak(Soak),
     /// Build, then offer damaged copies of a plugin to the host
@@ -166,6 +168,21 @@ pub(crate) enum DataSet {
     Mnist,
     /// The Jargon File, 1.7 MB of English, from Debian's package `jargon-text`
     Text,
+}
+
+/// `cargo xtask schedules`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each layout has up to 64 stages, 512 micro-batches and 8 chunks, and a table of every schedule. A table must
+pass the check, run to its end, and keep as many activations at once as the schedule promises.
+
+Examples:
+  cargo xtask schedules
+  cargo xtask schedules --layouts 100000")]
+pub(crate) struct Schedules {
+    /// How many layouts
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) layouts: u64,
 }
 
 /// `cargo xtask soak`

@@ -18,7 +18,7 @@ use super::optimizer::Optimizer;
 use super::piece::{Piece, SavedTensors};
 use super::precision::Precision;
 use super::registry::{Build as _, Choice};
-use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
+use super::schedule::{self, Action, Layout, NoPipeline, SCHEDULES, Schedule, ScheduleContext};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::{foreach, shape};
@@ -288,8 +288,16 @@ impl Engine {
         self.schedule.parts()
     }
 
+    /// What this process, which has the whole model, does in an iteration of so many micro-batches.
+    pub fn actions(&self, micros: usize) -> Vec<Action> {
+        let micros = u32::try_from(micros).unwrap_or(u32::MAX);
+        let is_one_stage = self.schedule.stages() == 1;
+        let order = if is_one_stage { self.schedule.order() } else { NoPipeline::ORDER };
+        schedule::actions(order, Layout::alone(micros), 0)
+    }
+
     /// How a batch is cut into micro-batches.
-    pub(super) fn schedule(&self) -> &Schedule {
+    pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 

@@ -12,6 +12,16 @@ pub enum EngineError {
     /// libtorch refused.
     #[error(transparent)]
     Torch(#[from] TorchError),
+    /// A message to or from another stage, in a process that has the whole model.
+    #[error(
+        "the schedule exchanges tensors with other stages, but this process has the whole model"
+    )]
+    NoStage,
+    /// A model that cannot be split into stages.
+    #[error(
+        "this model cannot be split into stages: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
+    )]
+    NoUnits,
     /// A learning rate schedule that cannot be had another way.
     #[error(
         "the learning rate schedule cannot change between epochs and iterations: it has started, or was set by the program"

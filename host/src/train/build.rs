@@ -135,6 +135,7 @@ impl Trainer {
             rows: 0,
             micros: Vec::new(),
             parts: PartResults::default(),
+            actions: Vec::new(),
             predictions: Vec::new(),
             provenance: provenance(job),
             resume: None,

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::EngineError;
 use crate::engine::data::Batch;
-use crate::engine::schedule::MicroBatch;
+use crate::engine::schedule::{Action, MicroBatch};
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Provenance, Stage};
 use crate::torch::autograd::GradMode;
@@ -42,6 +42,8 @@ pub struct Trainer {
     pub(super) rows: i64,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) parts: PartResults,
+    // What this process does in an iteration of so many micro-batches.
+    pub(super) actions: Vec<(usize, Rc<[Action]>)>,
     // The outputs of a prediction.
     pub(super) predictions: Vec<tch::Tensor>,
     pub(super) provenance: Provenance,
@@ -91,14 +93,9 @@ impl Trainer {
             while self.fetch()? {
                 self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
                 self.take_changed_batch()?;
-                for micro in 0..self.micros.len() {
-                    self.select(micro)?;
-                    self.role(P::OnTrainForward)?;
-                    self.fire_all([P::AfterForward, P::BeforeBackward])?;
-                    self.role(P::OnIterBackward)?;
-                    self.fire(P::AfterBackward)?;
+                for action in self.actions().iter() {
+                    self.act(*action)?;
                 }
-                self.join_micro_batches()?;
                 self.unscale()?;
                 self.fire(P::BeforeClipGrad)?;
                 self.clip()?;
@@ -132,6 +129,26 @@ impl Trainer {
             self.save_if_asked()?;
         }
         Ok(())
+    }
+
+    /// One action of the schedule: a pass of a micro-batch, a tensor sent or received, or the end of all micro-batches.
+    fn act(&mut self, action: Action) -> Result<()> {
+        match action {
+            Action::Forward(part) => {
+                self.before_forward(part)?;
+                self.role(P::OnTrainForward)?;
+                self.fire(P::AfterForward)
+            }
+            Action::Backward(part) => {
+                self.before_backward(part);
+                self.fire(P::BeforeBackward)?;
+                self.role(P::OnIterBackward)?;
+                self.fire(P::AfterBackward)?;
+                self.after_backward()
+            }
+            Action::Send(_) | Action::Recv(_) => self.locate(Err(EngineError::NoStage)),
+            Action::Reduce => self.join_micro_batches(),
+        }
     }
 
     /// Goes to the next epoch, or on in the one that a checkpoint was taken in; false when the last one is done.

@@ -7,6 +7,7 @@ mod data;
 mod lightning;
 mod mutate;
 mod run;
+mod schedules;
 mod soak;
 mod test;
 
@@ -27,6 +28,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Test(args) => test::test(&workspace, &args),
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
+        Command::Schedules(args) => schedules::schedules(&workspace, args.layouts),
         Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
         Command::Mutate(args) => mutate::mutate(&workspace, args.count),
         Command::Dist(args) => match args.only_try {

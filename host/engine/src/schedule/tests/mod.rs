@@ -1,0 +1,4 @@
+mod random_layouts;
+mod same_bits;
+mod split;
+mod tables;
