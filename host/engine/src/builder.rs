@@ -292,7 +292,7 @@ impl EngineBuilder {
         hookrack_torch::start();
         device::check(self.device)?;
         rng::seed(self.seed);
-        let context = ModelContext { data: data.clone(), device: self.device };
+        let context = ModelContext::new(data.clone(), self.device);
         let model = self.model.ok_or(EngineError::NoPart { kind: ComponentKind::Model })?;
         let model = model.build(MODELS, &context)?;
         let model = if self.graph && !model.is_graph() {

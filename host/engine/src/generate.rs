@@ -119,7 +119,7 @@ mod tests {
         let _alone = rng::TEST_LOCK.lock();
         rng::seed(0);
         let data = DataSpec { input: vec![4], target: Target::Tokens(9) };
-        let context = ModelContext { data, device: Device::Cpu };
+        let context = ModelContext::new(data, Device::Cpu);
         let settings = [("layers", 1_i64.into()), ("heads", 1_i64.into()), ("width", 8_i64.into())];
         let model = Choice::new("GPT", &settings).build(MODELS, &context).unwrap();
         let text = |prompt: &[i64], seed| {

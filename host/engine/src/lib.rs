@@ -26,10 +26,12 @@ pub mod rename;
 mod saved_state;
 pub mod schedule;
 mod second_model;
+pub mod stages;
 mod state;
 mod train_batch;
 mod trainable;
 pub mod tree;
+mod unit_costs;
 pub mod weights;
 
 pub use builder::EngineBuilder;
@@ -43,3 +45,4 @@ pub use piece::{InMemory, Part, Piece, SavedTensors};
 pub use precision::Precision;
 pub use registry::Choice;
 pub use saved_state::SavedState;
+pub use unit_costs::UnitCost;

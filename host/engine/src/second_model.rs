@@ -24,7 +24,7 @@ impl Engine {
         weights: Option<&[NamedTensor]>,
     ) -> Result<Box<dyn Model>> {
         let choice = Choice::from_table("model", table).map_err(super::EngineError::Weights)?;
-        let context = ModelContext { data: self.data().clone(), device: self.device() };
+        let context = ModelContext::new(self.data().clone(), self.device());
         let random = rng::state(self.device())?;
         let built = choice.build(MODELS, &context);
         rng::set_state(&random, self.device())?;

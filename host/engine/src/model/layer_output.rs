@@ -104,7 +104,7 @@ mod tests {
         let image = [1, 16, 16];
         let of = |name: &'static str, settings: &[(&str, Value)], input: &[i64], target| {
             let data = DataSpec { input: input.to_vec(), target };
-            let context = ModelContext { data, device: Device::Cpu };
+            let context = ModelContext::new(data, Device::Cpu);
             Choice::new(name, settings).build(MODELS, &context).unwrap()
         };
         let batch = numbers(&[3, 1, 16, 16]);

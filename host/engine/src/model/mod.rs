@@ -13,6 +13,9 @@ mod resnet;
 mod sequential;
 mod torch_script;
 mod traced;
+mod unit;
+
+use std::ops::Range;
 
 use tch::{Device, Kind, Tensor};
 
@@ -28,6 +31,7 @@ pub use sequential::LAYERS;
 pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
 pub use traced::Traced;
+pub use unit::{Made, Shared, Unit};
 
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
@@ -51,9 +55,16 @@ pub struct ModelContext {
     pub data: DataSpec,
     /// Where the tensors live.
     pub device: Device,
+    /// Which of its units are made.
+    pub made: Made,
 }
 
 impl ModelContext {
+    /// For the whole of a model.
+    pub fn new(data: DataSpec, device: Device) -> Self {
+        Self { data, device, made: Made::All }
+    }
+
     /// How many numbers the model should give, as set or else as the data set says.
     fn outputs(&self, set: Option<i64>) -> std::result::Result<i64, &'static str> {
         set.or(self.data.outputs())
@@ -73,6 +84,14 @@ impl ModelContext {
 pub trait Model: Send {
     /// The output for a batch; the first dimension of both is the sample.
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
+
+    /// The output of some of its units, one after the other. `input` is the output of the unit before them, or the model's.
+    ///
+    /// # Errors
+    /// The model cannot be split: [`ModelInfo::units`] is empty.
+    fn forward_units(&self, _units: Range<usize>, _input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Err(EngineError::NoUnits)
+    }
 
     /// Its tensors, and the shapes of samples.
     fn info(&self) -> &ModelInfo;

@@ -78,6 +78,9 @@ impl TorchScript {
             params: owned(params),
             buffers: owned(buffers),
             layers: Vec::new(),
+            units: Vec::new(),
+            shared: Vec::new(),
+            copies: Vec::new(),
             input_shape: context.data.input.clone(),
             output_shape: wanted_output(context)[1..].to_vec(),
         };

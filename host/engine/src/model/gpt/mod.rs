@@ -2,6 +2,8 @@
 
 mod block;
 
+use std::ops::Range;
+
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
@@ -105,7 +107,7 @@ struct Gpt {
     places: Embedding,
     blocks: Vec<Block>,
     norm: LayerNorm,
-    head: Option<Embedding>,
+    head: Embedding,
     scores: LayerOutput,
     dropout: f64,
     info: ModelInfo,
@@ -114,23 +116,32 @@ struct Gpt {
 impl Gpt {
     fn new(settings: &GptSettings, sides: Sides, context: &ModelContext) -> Result<Self> {
         let (Sides { places, vocab }, mut builder) =
-            (sides, ParamBuilder::new(context.device, settings.init.clone()));
+            (sides, ParamBuilder::of(context, &settings.init));
         let GptSettings { layers, heads, width, dropout, bias, .. } = *settings;
         let shape = Shape { layers, heads, width, dropout, bias };
+        builder.unit("transformer.wte");
         let tokens = Embedding::new(&mut builder, "transformer.wte", vocab, width, STD)?;
         let rows = Embedding::new(&mut builder, "transformer.wpe", places, width, STD)?;
         let blocks = (0..layers)
-            .map(|i| Block::new(&mut builder, &format!("transformer.h.{i}"), &shape))
+            .map(|i| {
+                let path = format!("transformer.h.{i}");
+                builder.unit(&path);
+                Block::new(&mut builder, &path, &shape)
+            })
             .collect::<Result<_>>()?;
+        builder.unit("lm_head");
         let norm = LayerNorm::new(&mut builder, "transformer.ln_f", &[width], bias)?;
-        let own_head = !settings.tied;
-        let head = own_head.then(|| Embedding::new(&mut builder, "lm_head", vocab, width, STD));
+        let head = if settings.tied {
+            Embedding::shared(&mut builder, "transformer.wte", [vocab, width])?
+        } else {
+            Embedding::new(&mut builder, "lm_head", vocab, width, STD)?
+        };
         Ok(Self {
             tokens,
             places: rows,
             blocks,
             norm,
-            head: head.transpose()?,
+            head,
             scores: builder.layer("lm_head"),
             dropout,
             info: builder.finish(&[places], &[places, vocab]),
@@ -138,16 +149,29 @@ impl Gpt {
     }
 }
 
-impl Model for Gpt {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+impl Gpt {
+    fn embedded(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let row = check_tokens("model `GPT`", input, self.info.input_shape[0])?;
         let places = self.places.first(row)?;
-        let mut x = dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)?;
-        for block in &self.blocks {
-            x = block.forward(&x, mode)?;
+        dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)
+    }
+}
+
+impl Model for Gpt {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_units(0..self.info.units.len(), input, mode)
+    }
+
+    fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let mut x = input.shallow_clone();
+        for unit in units {
+            x = match unit.checked_sub(1) {
+                None => self.embedded(&x, mode)?,
+                Some(index) if index < self.blocks.len() => self.blocks[index].forward(&x, mode)?,
+                Some(_) => self.scores.keep(self.head.scores(&self.norm.forward(&x)?)?),
+            };
         }
-        let head = self.head.as_ref().unwrap_or(&self.tokens);
-        Ok(self.scores.keep(head.scores(&self.norm.forward(&x)?)?))
+        Ok(x)
     }
 
     fn info(&self) -> &ModelInfo {
@@ -171,7 +195,7 @@ mod tests {
         let unset = small.iter().filter(|(key, _)| settings.iter().all(|(set, _)| set != key));
         let settings: Vec<_> = unset.chain(settings).cloned().collect();
         let data = DataSpec { input: vec![6], target: Target::Tokens(11) };
-        let context = ModelContext { data, device: Device::Cpu };
+        let context = ModelContext::new(data, Device::Cpu);
         Choice::new("GPT", &settings).build(MODELS, &context)
     }
 

@@ -29,6 +29,12 @@ impl Embedding {
         Ok(Self { weight, output: builder.layer(path) })
     }
 
+    /// The table of another layer, for a unit that uses it too.
+    pub fn shared(builder: &mut ParamBuilder, path: &str, shape: [i64; 2]) -> Result<Self> {
+        let weight = builder.share(&format!("{path}.weight"), &shape)?;
+        Ok(Self { weight, output: LayerOutput::new(path) })
+    }
+
     /// The rows of a batch of tokens.
     pub fn forward(&self, tokens: &Tensor) -> Result<Tensor> {
         Ok(self.output.keep(Tensor::f_embedding(&self.weight, tokens, -1, false, false)?))

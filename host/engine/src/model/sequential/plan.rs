@@ -1,5 +1,7 @@
 //! From tables of a config to layers: every shape is known before a tensor is made.
 
+use std::ops::Range;
+
 use hookrack_plugin_api::Value;
 use tch::Tensor;
 
@@ -109,20 +111,55 @@ impl Plan {
 
 /// Layers one after the other.
 #[derive(Debug)]
-struct Chain(Vec<(LayerOutput, Box<dyn Layer>)>);
+pub(super) struct Chain(Vec<(LayerOutput, Box<dyn Layer>)>);
 
-impl Layer for Chain {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+impl Chain {
+    /// The output of some of the layers.
+    pub(super) fn forward_some(
+        &self,
+        layers: Range<usize>,
+        input: &Tensor,
+        mode: Mode,
+    ) -> Result<Tensor> {
         let start = input.shallow_clone();
         let step = |x: Tensor, (output, layer): &(LayerOutput, Box<dyn Layer>)| {
             Ok(output.keep(layer.forward(&x, mode)?))
         };
-        self.0.iter().try_fold(start, step)
+        self.0[layers].iter().try_fold(start, step)
+    }
+}
+
+impl Layer for Chain {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_some(0..self.0.len(), input, mode)
+    }
+}
+
+/// Layers one after the other whose shapes are known, yet to be made.
+pub(super) struct ChainPlan {
+    /// What comes out of the last one.
+    pub(super) output: Flow,
+    plans: Vec<(String, Box<Plan>)>,
+}
+
+impl ChainPlan {
+    /// Makes the tensors; `begin` is called before those of each layer.
+    pub(super) fn make(
+        self,
+        builder: &mut ParamBuilder,
+        begin: impl Fn(&mut ParamBuilder, &str),
+    ) -> Result<Chain> {
+        let layers = self.plans.into_iter().map(|(path, plan)| {
+            begin(builder, &path);
+            let output = builder.layer(&path);
+            Ok((output, plan.make(builder)?))
+        });
+        Ok(Chain(layers.collect::<Result<_>>()?))
     }
 }
 
 /// Plans layers one after the other; `path` is the key of their list.
-pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Plan>> {
+pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<ChainPlan> {
     let (mut plans, mut flow) = (Vec::with_capacity(tables.len()), flow);
     for (index, Tree(table)) in tables.into_iter().enumerate() {
         let site = Site { path: format!("{path}.{index}"), flow };
@@ -130,13 +167,7 @@ pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Pla
         flow = plan.output.clone();
         plans.push((site.path, plan));
     }
-    Ok(Plan::new(flow, |builder| {
-        let layers = plans.into_iter().map(|(path, plan)| {
-            let output = builder.layer(&path);
-            Ok((output, plan.make(builder)?))
-        });
-        Ok(Chain(layers.collect::<Result<_>>()?))
-    }))
+    Ok(ChainPlan { output: flow, plans })
 }
 
 /// Plans one layer. Whatever is wrong is told with its place; a nested layer has told its own.

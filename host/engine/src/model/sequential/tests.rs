@@ -9,7 +9,7 @@ use tch::{Device, Kind};
 fn build(layers: &str, input: &[i64], target: Target) -> Result<Box<dyn Model>> {
     let Tree(layers) = serde_json::from_str(layers).unwrap();
     let data = DataSpec { input: input.to_vec(), target };
-    let context = ModelContext { data, device: Device::Cpu };
+    let context = ModelContext::new(data, Device::Cpu);
     let _alone = rng::TEST_LOCK.lock();
     Choice::new("Sequential", &[("layers", layers)]).build(MODELS, &context)
 }
