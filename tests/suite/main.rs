@@ -56,6 +56,7 @@ mod report;
 mod resume;
 mod roles;
 mod run_directory;
+mod schedule;
 mod second_pass;
 mod seed_parameters;
 mod seed_rows;

@@ -1,8 +1,10 @@
 //! Line charts as SVG: inside a page that has the styles, or as a file that needs nothing else.
 
 mod ticks;
+mod timeline;
 
 pub use ticks::label;
+pub use timeline::{Bar, Timeline};
 
 use std::fmt::Write as _;
 use ticks::{decades, ticks};

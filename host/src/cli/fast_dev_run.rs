@@ -8,7 +8,7 @@ use crate::hooks::CallbackHook;
 use crate::job::{Job, JobError};
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
-use crate::train::{Parts, Trainer};
+use crate::train::{Parts, Stages, Trainer};
 use clap::Args;
 use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Level, Point};
@@ -62,6 +62,7 @@ impl FastDevRun {
             job.add(hook).map_err(JobError::from)?;
         }
         let mut parts = Parts::build_on(&job.config, ranks)?;
+        Stages::refuse_training(&job.config, &parts.engine)?;
         if let Some(batches) = self.batches {
             parts.shorten(&job.config, batches);
         }

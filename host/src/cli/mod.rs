@@ -57,6 +57,8 @@ mod resume_facts;
 mod run_state;
 mod runs;
 mod sample;
+mod schedule_drawing;
+mod schedule_plan;
 mod sdk;
 mod summary;
 mod train;
@@ -124,7 +126,7 @@ enum Command {
 }
 
 /// The config of a command.
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct ConfigSource {
     /// The config file
     config: PathBuf,
