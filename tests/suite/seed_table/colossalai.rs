@@ -279,7 +279,11 @@ const OTHER: &[Row] = &[
         "pipelines over processes: `num_microbatches`, `tensor_shape`, `scatter_gather_tensors`",
     ),
     row("InterleavedPipelineSchedule", NotYet, "likewise, `num_model_chunks`"),
-    row("parallel", NotYet, "tensor, pipeline and data parallelism"),
+    row(
+        "parallel",
+        NotYet,
+        "tensor and pipeline parallelism; data parallelism needs no setting, only several ranks",
+    ),
     row("zero", Keys(&["optimizer.shard"]), "stage 1; parameters and gradients are not sharded"),
     row(
         "fp16(mode)",

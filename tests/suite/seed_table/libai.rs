@@ -200,7 +200,7 @@ const OTHER: &[Row] = &[
     row(
         "train.dist",
         NotYet,
-        "`data_parallel_size`, `tensor_parallel_size`, `pipeline_parallel_size`, `custom_pipeline_stage_id`",
+        "`tensor_parallel_size`, `pipeline_parallel_size`, `custom_pipeline_stage_id`; `data_parallel_size` is the number of ranks",
     ),
     row("optim.lr, weight_decay", Keys(&["optimizer.lr", "optimizer.weight_decay"]), ""),
     row(
