@@ -1,4 +1,4 @@
-//! How often a training iteration asks Rust's allocator for memory. libtorch has its own and is not counted.
+//! Rust allocations per training iteration. libtorch has its own allocator and is not counted.
 
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};
@@ -15,7 +15,7 @@ static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const METRICS: &str = "\n[[metrics]]\ntype = \"Accuracy\"\nphase = \"train\"\n\n[[metrics]]\ntype = \"Loss\"\nphase = \"train\"\n";
 
-/// Counts over so many iterations, once past the first ones.
+/// Counts over this many iterations, after a warm-up.
 pub(crate) fn measure(iters: u64) -> Result<Section, BenchError> {
     let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
     let plain = workspace().join("bench/mlp.toml");
@@ -37,13 +37,13 @@ pub(crate) fn measure(iters: u64) -> Result<Section, BenchError> {
     let title = format!(
         "Rust allocations in one training iteration (mean of {iters}, epochs' ends included)"
     );
-    Ok(Section { title, unit: "count", yardstick: "", lines })
+    Ok(Section { title, unit: "count", baseline: "", lines })
 }
 
-/// The difference between a run and one of twice its length: what beginning and end cost falls away.
+/// The difference between a run and one of twice its length, so that the costs of start and end cancel.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn per_iteration(config: &Path, iters: u64, log: Option<&Path>) -> Result<f64, BenchError> {
-    // What is looked up once in a process falls away too.
+    // Lookups that happen once per process cancel too.
     count(config, 1, log)?;
     let once = count(config, iters, log)?;
     let twice = count(config, 2 * iters, log)?;

@@ -1,4 +1,4 @@
-//! What one call of a hook costs: bare, and through the rack that times it.
+//! The cost of one hook call: direct, and through the rack, which times it.
 
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};
@@ -13,21 +13,21 @@ use quanta::Clock;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// How much dearer than a trait object a plugin's hook may be.
+/// The maximum ratio of a plugin's hook to a trait object.
 const MOST: f64 = 1.5;
 
-/// The nanoseconds that a point without hooks may add to an empty loop: too few to be seen in a step.
+/// The nanoseconds that a point without hooks may add to an empty loop.
 const NOTHING: f64 = 1.0;
 
 /// Hooks at the crowded point.
 const MANY: u32 = 10;
 
-/// Copies of the loop around a call that is measured alone. By where the compiler happens to put a loop, a call into a
-/// library costs one cycle more or less; the mean over many places does not depend on that.
+/// Copies of the loop around a measured call. The alignment of a loop changes the cost of a call into a library by a cycle; the mean over
+/// many copies does not depend on it.
 const SITES: usize = 8;
 
-/// The same case in [`SITES`] loops, each with a call instruction of its own: one that has had a single target is
-/// predicted faster than one that has had several.
+/// The same case in [`SITES`] loops, each with its own call instruction: a call with a single target is predicted better than one with
+/// several.
 macro_rules! at_every_site {
     ($case:ident::<$kind:literal> $arguments:tt) => {{
         let cases: [Case; SITES] = [
@@ -73,15 +73,15 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     );
     let (empty, idle) = (found[0].1, found[1].1);
     let mut bare = judged(title, &found[lone..].chunks(SITES).map(mean).collect::<Vec<_>>());
-    // Not taken off: the loop's few instructions run beside the call, and an empty loop takes one cycle or two by how
-    // the build happens to lay it out.
+    // Not subtracted: the loop's few instructions overlap with the call, and an empty loop takes one or two cycles depending on its
+    // alignment.
     bare.lines.push(Line::new("the same loop without a call", empty));
     let beyond = Line::new("a point without hooks, beyond the loop", idle - empty);
     bare.lines.push(beyond.must(About::Value, Target::AtMost(NOTHING)));
     Ok(vec![
         bare,
         judged(
-            "hooks of three types in a row, as a run has them: each of them".to_owned(),
+            "hooks of three types in sequence, as in a run: each of them".to_owned(),
             &found[2..4],
         ),
         judged(
@@ -99,15 +99,15 @@ fn mean<'a>(sites: &[(&'a str, f64)]) -> (&'a str, f64) {
     (name, sites.iter().map(|site| site.1).sum::<f64>() / sites.len() as f64)
 }
 
-/// The first one is the yardstick; the others have a target.
+/// The first one is the baseline; the others have a target.
 fn judged(title: String, found: &[(&str, f64)]) -> Section {
-    let yardstick = found.first().map_or(f64::NAN, |first| first.1);
-    let compared = |(name, best): &(&str, f64)| Line::new(*name, *best).to(best / yardstick);
+    let baseline = found.first().map_or(f64::NAN, |first| first.1);
+    let compared = |(name, best): &(&str, f64)| Line::new(*name, *best).to(best / baseline);
     let mut lines: Vec<_> = found.iter().map(compared).collect();
     for line in lines.iter_mut().skip(1) {
         line.target = Some((About::Ratio, Target::AtMost(MOST)));
     }
-    Section { title, unit: "ns", yardstick: "x Box<dyn>", lines }
+    Section { title, unit: "ns", baseline: "x Box<dyn>", lines }
 }
 
 fn empty_loop() -> Case {
@@ -167,7 +167,7 @@ fn row_of_plugins(mut hooks: Vec<Instance>) -> Case {
     })
 }
 
-/// Trait objects in a row, each timed as the rack times: the clock is read once before the first and after each.
+/// Trait objects in sequence, timed as in the rack: the clock is read once before the first and after each.
 fn timed_trait_objects(count: u32, context: &Rc<Context>) -> Case {
     let mut hooks: Vec<(Box<dyn Plain>, u64)> = Vec::new();
     hooks.resize_with(count as usize, || (Box::new(Counter::<1>::default()), 0));

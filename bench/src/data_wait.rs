@@ -1,4 +1,4 @@
-//! How long a step waits for its data, as a loader with a thread should not let it.
+//! How long a step waits for its data, without and with a loader thread.
 
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};
@@ -11,16 +11,16 @@ use hookrack_plugin_api::Point;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Iterations of a round: two epochs, with the seam between them.
+/// Iterations of a round: two epochs, so that the start of an epoch is included.
 const ITERS: u32 = 1876;
 
-/// The largest share of a step that may be waiting.
+/// The maximum share of a step spent waiting.
 const MOST: f64 = 0.05;
 
 const TRANSFORMS: &str = "data.train.transforms=[{type='RandomCrop',padding=2},{type='RandomFlip'},\
                           {type='Normalize',mean=[0.286],std=[0.353]}]";
 
-/// Measures the wait of a step, with batches made when asked for and with a thread that makes them ahead.
+/// Measures the wait of a step, with batches prepared on demand and with a thread that prefetches.
 pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
     let cases: [(&str, &[&str]); 3] = [
         ("images as they are, no worker", &[]),
@@ -45,12 +45,12 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
              steps)"
         ),
         unit: "µs",
-        yardstick: "step",
+        baseline: "step",
         lines: lines.collect(),
     })
 }
 
-/// Microseconds that a step waits, and which share of the step that is.
+/// Microseconds that a step waits, and their share of the step.
 fn wait(overrides: &[&str]) -> Result<(f64, f64), BenchError> {
     let iters = format!("train.max_iters={ITERS}");
     let overrides: Vec<_> = overrides.iter().copied().chain([iters.as_str()]).collect();

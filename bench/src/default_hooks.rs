@@ -1,4 +1,4 @@
-//! What the default hooks cost together, beside a step of two milliseconds.
+//! The cost of the default hooks, compared with a step of two milliseconds.
 
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};
@@ -14,7 +14,7 @@ const ITERS: u32 = 300;
 /// A hundredth of two milliseconds, in microseconds.
 const MOST: f64 = 20.0;
 
-/// Measures what each default hook costs a step, and all of them together.
+/// Measures the cost per step of each default hook and of all of them.
 pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
     let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
     let mut costs: Vec<(String, Vec<f64>)> = Vec::new();
@@ -35,12 +35,12 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
              (medians of {rounds} rounds of {ITERS} steps; at most 1 % of 2 ms)"
         ),
         unit: "µs",
-        yardstick: "",
+        baseline: "",
         lines: lines.into_iter().chain([all]).collect(),
     })
 }
 
-/// Microseconds a step of each default hook but the main one, which is the step itself.
+/// Microseconds per step of each default hook, except the main one, which is the step itself.
 fn cost_each(log: &Path) -> Result<Vec<(String, f64)>, BenchError> {
     let job = job(&[&format!("train.max_iters={ITERS}")])?;
     let mut writers = Writers::default();

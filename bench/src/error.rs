@@ -1,4 +1,4 @@
-//! Why nothing could be measured.
+//! Errors of the benchmarks.
 
 use hookrack::engine::EngineError;
 use hookrack::job::JobError;
@@ -8,7 +8,7 @@ use hookrack::train::BuildError;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why nothing could be measured.
+/// An error of the benchmarks.
 #[derive(Debug, Error)]
 pub(crate) enum BenchError {
     #[error(transparent)]
@@ -25,16 +25,24 @@ pub(crate) enum BenchError {
     RunDir(#[from] RunDirError),
     #[error("libtorch: {0}")]
     Torch(#[from] tch::TchError),
+    #[error("libtorch: {0}")]
+    Operator(#[from] hookrack::torch::TorchError),
     #[error("could not use {path}: {source}")]
     File { path: PathBuf, source: std::io::Error },
-    #[error("hook `{0}` is not where it should be")]
+    #[error("hook `{0}` not found in its library")]
     NoHook(&'static str),
-    #[error("a hook could not be made: {0}")]
+    #[error("could not create a hook: {0}")]
     Instance(String),
+    #[error("could not compare with {path}: {why}")]
+    Baseline { path: PathBuf, why: String },
     #[error("{failures} calls of `{name}` failed")]
     Calls { name: String, failures: u32 },
-    #[error("the run ended otherwise than expected: {0}")]
+    #[error("unexpected end of the run: {0}")]
     Ending(String),
+    #[error("scripts/bench/{script} failed: {why}")]
+    Python { script: &'static str, why: String },
+    #[error("the profiler's trace has no reduction of gradients")]
+    NoTrace,
     #[error("`hookrack {command}` failed: {why}")]
     Command { command: String, why: String },
 }

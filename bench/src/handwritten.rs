@@ -1,4 +1,4 @@
-//! The loop that somebody writes who has tch and no host.
+//! A hand-written training loop with tch alone.
 
 use crate::error::BenchError;
 use tch::nn::{self, Module, OptimizerConfig};
@@ -40,7 +40,7 @@ impl<'a> HandWritten<'a> {
         Ok(Self { data, net, optimizer, order, next: 0 })
     }
 
-    /// Trains for some iterations; reads the loss as often as the host's logger writes it.
+    /// Trains for some iterations; reads the loss as often as the host's logger does.
     pub(crate) fn train(&mut self, iters: u64) -> f64 {
         let mut last = f64::NAN;
         for iter in 1..=iters {

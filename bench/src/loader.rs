@@ -1,4 +1,4 @@
-//! Samples a second of the loader alone, on Fashion-MNIST with crop, flip and normalise.
+//! Samples per second of the loader alone, on Fashion-MNIST with crop, flip and normalise.
 
 use crate::error::BenchError;
 use clap::Args;
@@ -19,7 +19,7 @@ pub(crate) struct LoaderArgs {
     #[arg(long, default_value = "/usr/share/datasets/fashion-mnist")]
     dir: PathBuf,
 
-    /// Threads that make batches ahead
+    /// Threads that prepare batches in advance
     #[arg(long, default_value_t = 2)]
     workers: usize,
 
@@ -27,12 +27,12 @@ pub(crate) struct LoaderArgs {
     #[arg(long, default_value_t = 64)]
     batch_size: usize,
 
-    /// Epochs that are counted, after one that is not
+    /// Epochs that are measured, after one for warm-up
     #[arg(long, default_value_t = 3)]
     epochs: u64,
 }
 
-/// Walks over the epochs and tells the speed.
+/// Iterates over the epochs and prints the speed.
 pub(crate) fn measure(args: &LoaderArgs) -> Result<Json, BenchError> {
     let mut loader = loader(args)?;
     walk(&mut loader, 0)?;

@@ -1,27 +1,34 @@
-//! What a hook call costs, what the host costs beside a hand-written loop, what a checkpoint costs a step, and how fast
-//! the host starts.
+//! Benchmarks: the cost of a hook call, of the host compared with a hand-written loop, of a checkpoint, and of startup.
 //!
-//! `cargo xtask bench` builds for release and runs this. `docs/performance.md` says what each line means.
+//! `cargo xtask bench` builds for release and runs this. `docs/performance.md` explains each line.
 
 mod allocations;
+mod baseline;
 mod calls;
+mod counts;
 mod data_wait;
 mod default_hooks;
 mod error;
 mod handwritten;
 mod loader;
+mod overlap;
+mod peers;
 mod program;
+mod ranks;
 mod report;
 mod resume;
 mod rounds;
+mod scaling;
 mod stall;
 mod startup;
 mod steps;
 mod subjects;
 
+use baseline::Baseline;
 use clap::{Parser, Subcommand};
 use error::BenchError;
 use report::{Report, Section};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Measures hook calls, training steps and startup, each against its target.
@@ -36,56 +43,87 @@ struct Args {
     #[arg(long)]
     json: bool,
 
-    /// End with exit code 1 when a target is missed
+    /// Exit with code 1 if a target is missed
     #[arg(long)]
     check: bool,
+
+    /// Compare with an earlier run: the file that `--json` printed
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
 
     #[command(subcommand)]
     only: Option<Only>,
 }
 
-/// What is measured apart from the others.
+/// Benchmarks that are not part of the default run.
 #[derive(Subcommand)]
 enum Only {
-    /// The loader's samples a second on Fashion-MNIST, as JSON; scripts/bench/loader.py compares them with PyTorch's
+    /// Samples per second of the loader on Fashion-MNIST, as JSON; scripts/bench/loader.py compares them with PyTorch
     Loader(loader::LoaderArgs),
-    /// How much longer a step is in which a checkpoint of 400 MB is taken; beside `torch.save` where a Python has torch
+    /// Time that a checkpoint of 400 MB adds to a step, compared with `torch.save` if a Python with torch is found
     Stall,
     /// Time to the next iteration of a run resumed after ten million samples
     Resume,
+    /// How costs grow with hooks, plugins, parameters, iterations and samples
+    Scaling(scaling::ScalingArgs),
+    /// Each hot path a number of times, for a program that counts instructions
+    #[command(hide = true)]
+    Counts(counts::CountsArgs),
+    /// Two ranks compared with PyTorch's DistributedDataParallel, and how much of the reduction overlaps with the backward pass
+    Ranks(ranks::RanksArgs),
+    /// Steps a second, start and memory beside PyTorch, Lightning, MMEngine, HF Trainer, Ignite and JAX
+    Peers(peers::PeersArgs),
 }
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the report is what this program is for"
-)]
+#[expect(clippy::print_stdout, reason = "the report is what this program is for")]
 fn main() -> ExitCode {
     let args = Args::parse();
     hookrack::torch::start();
+    // Before minutes of measuring.
+    let baseline = match args.baseline.as_deref().map(Baseline::read).transpose() {
+        Ok(baseline) => baseline,
+        Err(error) => return failed(&error),
+    };
     let measured = match &args.only {
         Some(Only::Loader(only)) => loader::measure(only).map(|found| {
             println!("{found:#}");
             None
         }),
+        Some(Only::Counts(only)) => counts::run(only).map(|ran| {
+            println!("{ran}");
+            None
+        }),
+        Some(Only::Scaling(only)) => scaling::run(only, args.quick).map(|page| {
+            println!("{page}");
+            None
+        }),
         Some(Only::Stall) => stall::measure(if args.quick { 3 } else { 9 }).map(alone).map(Some),
         Some(Only::Resume) => resume::measure(if args.quick { 3 } else { 9 }).map(alone).map(Some),
+        Some(Only::Ranks(only)) => ranks::measure(only, if args.quick { 2 } else { 5 })
+            .map(|sections| Some(Report { sections })),
+        Some(Only::Peers(only)) => peers::measure(only).map(|sections| Some(Report { sections })),
         None => measure(args.quick).map(Some),
     };
     let report = match measured {
         Ok(Some(report)) => report,
         Ok(None) => return ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(2);
-        }
+        Err(error) => return failed(&error),
     };
     if args.json {
         println!("{:#}", report.to_json());
     } else {
         print!("{report}");
     }
+    if let Some(baseline) = baseline.filter(|_| !args.json) {
+        print!("{}", baseline.compare(&report));
+    }
     ExitCode::from(u8::from(args.check && !report.holds()))
+}
+
+#[expect(clippy::print_stderr, reason = "the report is what this program is for")]
+fn failed(error: &BenchError) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(2)
 }
 
 fn alone(section: Section) -> Report {

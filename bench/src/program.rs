@@ -1,4 +1,4 @@
-//! Runs the program that was built beside this one, and tells how long it took.
+//! Runs the `hookrack` program built with the benchmarks, and measures its time.
 
 use crate::error::BenchError;
 use crate::subjects::{beside_this, workspace};

@@ -1,9 +1,9 @@
-//! Figures, the targets that they must hold, and how both are printed.
+//! Results, their targets, and how both are printed.
 
 use serde_json::{Value as Json, json};
 use std::fmt;
 
-/// What a figure must hold.
+/// A target.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
     AtMost(f64),
@@ -21,7 +21,7 @@ pub(crate) enum About {
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) value: f64,
-    /// To the section's yardstick.
+    /// The ratio to the section's baseline.
     pub(crate) ratio: Option<f64>,
     pub(crate) target: Option<(About, Target)>,
 }
@@ -30,8 +30,8 @@ pub(crate) struct Line {
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) unit: &'static str,
-    /// What ratios are to; empty without any.
-    pub(crate) yardstick: &'static str,
+    /// The unit of ratios, such as `x plain`; empty without ratios.
+    pub(crate) baseline: &'static str,
     pub(crate) lines: Vec<Line>,
 }
 
@@ -46,26 +46,26 @@ impl Line {
         Self { name: name.into(), value, ratio: None, target: None }
     }
 
-    /// The same, compared.
+    /// Adds a ratio to the baseline.
     pub(crate) fn to(mut self, ratio: f64) -> Self {
         self.ratio = Some(ratio);
         self
     }
 
-    /// The same, with a target.
+    /// Adds a target.
     pub(crate) fn must(mut self, about: About, target: Target) -> Self {
         self.target = Some((about, target));
         self
     }
 
-    /// Whether the target is held; `None` without one.
+    /// Whether the target is met; `None` without one.
     fn holds(&self) -> Option<bool> {
         let (about, target) = self.target?;
         let found = match about {
             About::Value => self.value,
             About::Ratio => self.ratio?,
         };
-        // NaN passes no check.
+        // NaN meets no target.
         Some(match target {
             Target::AtMost(limit) => found <= limit,
             Target::AtLeast(limit) => found >= limit,
@@ -90,7 +90,7 @@ impl Line {
 }
 
 impl Report {
-    /// Whether every target is held.
+    /// Whether every target is met.
     pub(crate) fn holds(&self) -> bool {
         self.sections
             .iter()
@@ -98,12 +98,12 @@ impl Report {
             .all(|line| line.holds() != Some(false))
     }
 
-    /// Everything, for programs.
+    /// As JSON.
     pub(crate) fn to_json(&self) -> Json {
         let section = |section: &Section| {
             let lines: Vec<_> = section.lines.iter().map(Line::to_json).collect();
             json!({
-                "title": section.title, "unit": section.unit, "ratio_to": section.yardstick, "lines": lines,
+                "title": section.title, "unit": section.unit, "ratio_to": section.baseline, "lines": lines,
             })
         };
         Json::Array(self.sections.iter().map(section).collect())
@@ -126,7 +126,7 @@ impl fmt::Display for Section {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
         writeln!(out, "{}", self.title)?;
-        let header = format!("  {:<width$} {:>9} {:>14}  TARGET", "", self.unit, self.yardstick);
+        let header = format!("  {:<width$} {:>9} {:>14}  TARGET", "", self.unit, self.baseline);
         writeln!(out, "{}", header.trim_end())?;
         for line in &self.lines {
             let ratio = line.ratio.map(|ratio| format!("{ratio:.3}")).unwrap_or_default();
@@ -138,7 +138,7 @@ impl fmt::Display for Section {
     }
 }
 
-/// A line's target and whether it is held.
+/// A line's target and whether it is met.
 impl fmt::Display for Line {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some((_, target)), Some(holds)) = (self.target, self.holds()) else { return Ok(()) };
@@ -150,7 +150,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// A number with as many digits as it deserves.
+/// A number with a sensible number of digits.
 fn number(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
@@ -165,7 +165,7 @@ mod tests {
             Line::new("plugin", 2.5).to(1.25).must(About::Ratio, Target::AtMost(1.5)),
             Line::new("slow", 1234.5).must(About::Value, Target::AtMost(1000.0)),
         ];
-        Section { title: "calls".to_owned(), unit: "ns", yardstick: "x plain", lines }
+        Section { title: "calls".to_owned(), unit: "ns", baseline: "x plain", lines }
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn one_missed_target_is_enough_and_nan_holds_nothing() {
+    fn one_missed_target_fails_the_report_and_nan_meets_no_target() {
         let mut report = Report { sections: vec![section()] };
         assert!(!report.holds());
         report.sections[0].lines.pop();

@@ -1,5 +1,4 @@
-//! How long a run that is resumed after ten million samples takes, compared with a new one: each to the end of one
-//! iteration.
+//! The time to the end of the first iteration, of a run resumed after ten million samples and of a new one.
 
 use crate::error::BenchError;
 use crate::program;
@@ -9,7 +8,7 @@ use std::path::Path;
 
 /// Iterations before the run is resumed: ten million samples.
 const ITERS: u32 = 2000;
-/// Small samples, so that ten million of them are soon through; no epoch ends on the way.
+/// Small samples, so that ten million of them take little time; all in one epoch.
 const SETTINGS: [&str; 6] = [
     "data.train.samples=20000000",
     "data.train.shape=[4]",
@@ -19,10 +18,10 @@ const SETTINGS: [&str; 6] = [
     "model.hidden=[8]",
 ];
 
-/// How much longer a resume may take. It reads a checkpoint, and nothing else.
+/// How much longer a resume may take: it only reads a checkpoint.
 const MOST: f64 = 1.2;
 
-/// Begins and takes up so many times, in turn.
+/// Alternates this many starts and resumes.
 pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
     let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
     let old = folder.path().join("old");
@@ -39,7 +38,7 @@ pub(crate) fn measure(rounds: u32) -> Result<Section, BenchError> {
             "from the start of the program to the end of an iteration (medians of {rounds})"
         ),
         unit: "s",
-        yardstick: "x fresh",
+        baseline: "x fresh",
         lines: vec![
             Line::new("a new run", median(&fresh)).to(1.0),
             Line::new("a run resumed after 10 million samples", median(&resumed))

@@ -1,4 +1,4 @@
-//! Short rounds of all cases in turn: what disturbs the machine for a while disturbs all of them alike.
+//! Short interleaved rounds of all cases, so that a disturbance of the machine affects all of them equally.
 
 use crate::error::BenchError;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// Hook calls that one pass makes, 1 or more.
     pub(crate) calls: u32,
-    /// Makes so many passes; gives how many failed.
+    /// Makes this many passes; returns how many failed.
     pub(crate) run: Box<dyn FnMut(u32) -> u32>,
 }
 
@@ -25,7 +25,7 @@ impl Case {
 /// The passes of one round of one case: a few milliseconds at most.
 const PASSES: u32 = 200_000;
 
-/// The nanoseconds of one call in each case, in the best of some rounds.
+/// The nanoseconds per call of each case, in the best of several rounds.
 pub(crate) fn best_of(rounds: u32, cases: &mut [Case]) -> Result<Vec<f64>, BenchError> {
     let mut best = vec![f64::INFINITY; cases.len()];
     for _ in 0..rounds {
@@ -47,17 +47,17 @@ fn nanoseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e9
 }
 
-/// The middle one; NaN of none.
+/// The median; NaN for an empty slice.
 pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The value below which a share of the values is; NaN of none.
+/// A quantile; NaN for an empty slice.
 #[expect(clippy::cast_precision_loss, reason = "a bench has few rounds")]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a share of a length is an index"
+    reason = "a fraction of a length is an index"
 )]
 pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();

@@ -1,4 +1,4 @@
-//! How long a training step waits when a checkpoint is taken: one copy of the state, and nothing of the disk.
+//! How long a training step waits for a checkpoint: one copy of the state, without waiting for the disk.
 
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};
@@ -18,11 +18,11 @@ use std::time::Instant;
 use tch::{Device, Kind, Tensor};
 use tempfile::TempDir;
 
-/// Iterations between two checkpoints: the one before is on the disk long before the next is taken.
+/// Iterations between two checkpoints: enough for the previous one to be on disk before the next.
 const PERIOD: usize = 30;
-/// Runs of which the first checkpoint is taken.
+/// Runs whose first checkpoint is measured.
 const FIRSTS: usize = 3;
-/// Steps before a checkpoint that it is compared with.
+/// Steps before a checkpoint that its step is compared with.
 const BEFORE: usize = 5;
 /// One layer of 50 million weights, and their momentum: 400 MB.
 const SETTINGS: [&str; 5] = [
@@ -33,10 +33,10 @@ const SETTINGS: [&str; 5] = [
     "train.batch_size=1",
 ];
 
-/// A hook that keeps an average of the weights: half as much again.
+/// A hook that keeps an average of the weights, which adds 50 % to the state.
 const AVERAGE: &str = "custom_hooks=[{type=\"EMAIterHook\", library=\"libema.so\"}]";
 
-/// Takes so many checkpoints of a run, and copies its state so many times.
+/// Takes this many checkpoints of a run, and copies its state as often.
 pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
     let (plain, bytes) = steps(rounds + 1, &[])?;
     let later: Vec<f64> = (2..=rounds + 1).map(|checkpoint| wait(&plain, checkpoint)).collect();
@@ -47,7 +47,7 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
         let ratio = wait / (copy * copies);
         Line::new(name, wait).to(ratio).must(About::Ratio, Target::AtMost(1.5))
     };
-    // The first one has its memory from a thread that got it ahead; the others use it again.
+    // A thread allocates the memory of the first one in advance; the others reuse it.
     let mut lines = vec![
         Line::new("a plain copy of the state", copy).to(1.0),
         line("the first checkpoint of a run", first, 1.0),
@@ -64,7 +64,7 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
             bytes / 1_000_000
         ),
         unit: "ms",
-        yardstick: "x copy",
+        baseline: "x copy",
         lines,
     })
 }
@@ -115,7 +115,7 @@ fn wait(steps: &[f64], checkpoint: usize) -> f64 {
     steps[at] - median(&steps[at - BEFORE..at])
 }
 
-/// The milliseconds of a plain copy of so many bytes, out of tensors as large as the model's.
+/// The milliseconds of a plain copy of this many bytes, from tensors as large as the model's.
 fn copy(bytes: usize, rounds: usize) -> Result<f64, BenchError> {
     let numbers = i64::try_from(bytes / 8).unwrap_or(i64::MAX);
     let tensor = || Tensor::f_ones([numbers], (Kind::Float, Device::Cpu));
@@ -148,10 +148,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_what_a_step_takes_longer_than_those_before_it() {
+    fn the_wait_is_the_difference_to_the_steps_before() {
         let mut steps = vec![10.0; 2 * PERIOD];
         steps[PERIOD - 1] = 25.0;
-        // What follows a checkpoint is slower, and is not compared with.
+        // Steps after a checkpoint are slower, and are not compared with.
         steps[PERIOD] = 90.0;
         assert!((wait(&steps, 1) - 15.0).abs() < 1e-9);
         assert!(wait(&steps, 2).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Steps a second: the host with its default hooks, its engine alone, and a hand-written tch loop.
+//! Steps per second: the host with its default hooks, its engine alone, and a hand-written tch loop.
 
 use crate::error::BenchError;
 use crate::handwritten::{Data, HandWritten};
@@ -16,7 +16,7 @@ use std::time::Instant;
 /// Iterations of one round of one loop.
 const ITERS: u64 = 300;
 
-/// How much of the hand-written loop's speed the host must keep.
+/// The minimum speed relative to the hand-written loop.
 const LEAST: f64 = 0.97;
 
 /// Measures all three in turn, round by round.
@@ -26,12 +26,12 @@ pub(crate) fn measure(rounds: usize) -> Result<Section, BenchError> {
     let data = data(&job)?;
     // By hand, by the engine, by the host.
     let mut speeds: [Vec<f64>; 3] = Default::default();
-    // One round more: the first one warms up.
+    // The first round is a warm-up.
     for round in 0..=rounds {
         let log = folder.path().join(format!("{round}.json"));
         let mut found = [0.0; 3];
         for turn in 0..3 {
-            // Each loop has each place in turn.
+            // Rotates the order of the loops.
             let which = (turn + round) % 3;
             found[which] = match which {
                 0 => by_hand(&data)?,
@@ -51,7 +51,7 @@ fn section(rounds: usize, [hand, engine, host]: &[Vec<f64>; 3]) -> Section {
         |loops: &[f64]| -> Vec<f64> { loops.iter().zip(hand).map(|(a, b)| a / b).collect() };
     let of_host = ratios(host);
     let title = format!(
-        "steps a second, MLP 784-64-10, batch 64, SGD with momentum, 1 thread \
+        "steps per second, MLP 784-64-10, batch 64, SGD with momentum, 1 thread \
          (medians of {rounds} interleaved rounds of {ITERS} steps)"
     );
     let lines = vec![
@@ -65,10 +65,10 @@ fn section(rounds: usize, [hand, engine, host]: &[Vec<f64>; 3]) -> Section {
         Line::new("  a quarter of the rounds is above", quantile(host, 0.75))
             .to(quantile(&of_host, 0.75)),
     ];
-    Section { title, unit: "steps/s", yardstick: "x by hand", lines }
+    Section { title, unit: "steps/s", baseline: "x by hand", lines }
 }
 
-/// All samples of the host's training data, as one would keep them without it.
+/// All samples of the training data in memory.
 fn data(job: &Job) -> Result<Data, BenchError> {
     let Parts { loaders, .. } = Parts::build(&job.config)?;
     let dataset = loaders.train.dataset();

@@ -1,4 +1,4 @@
-//! What is called: one hook as a trait object, built in, in a Rust library and in a C library.
+//! The measured hooks: a trait object, a built-in hook, one in a Rust library and one in a C library.
 
 use crate::error::BenchError;
 use hookrack::context::Context;
@@ -17,12 +17,12 @@ use std::rc::Rc;
 /// Where the hook is called.
 pub(crate) const POINT: Point = Point::AfterTrainIter;
 
-/// The hooks as a host without plugins would have them: the yardstick.
+/// The hooks as a host without plugins would call them: the baseline.
 pub(crate) trait Plain {
     fn on_point(&mut self, point: Point, context: &Context) -> Result<(), Error>;
 }
 
-/// Counts its calls, as the plugins do, in steps of `BY`.
+/// Counts its calls in steps of `BY`, as the plugins do.
 #[derive(Default)]
 pub(crate) struct Counter<const BY: u64> {
     calls: u64,
@@ -59,7 +59,7 @@ impl Kinds {
     }
 }
 
-fn from_library(path: &Path, name: &'static str) -> Result<HookType, BenchError> {
+pub(crate) fn from_library(path: &Path, name: &'static str) -> Result<HookType, BenchError> {
     let library = open(path)?;
     library.hooks.iter().find(|hook| hook.name() == name).cloned().ok_or(BenchError::NoHook(name))
 }
@@ -75,24 +75,24 @@ pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The job that is trained, with some values changed.
+/// The job to train, with overrides.
 pub(crate) fn job(overrides: &[&str]) -> Result<Job, BenchError> {
     let overrides: Vec<_> = overrides.iter().map(|&text| text.to_owned()).collect();
     Ok(Job::load(&workspace().join("bench/mlp.toml"), &overrides)?)
 }
 
-/// A context that hooks can be made for.
+/// A context for creating hooks.
 pub(crate) fn context() -> Result<Rc<Context>, BenchError> {
     let Parts { engine, .. } = Parts::build(&job(&["data.train.samples=64"])?.config)?;
     Ok(Rc::new(Context::new(engine, Writers::default(), None)))
 }
 
-/// A live hook.
+/// An instance of a hook.
 pub(crate) fn instance(kind: &HookType, context: &Rc<Context>) -> Result<Instance, BenchError> {
     Instance::hook(kind, "noop", &Value::empty(), context).map_err(BenchError::Instance)
 }
 
-/// A rack with so many hooks of a kind, beside the main hook without which there is no plan.
+/// A rack with this many hooks of a kind, and the main hook, which every plan needs.
 pub(crate) fn rack(kind: &HookType, count: u32, context: &Rc<Context>) -> Result<Rack, BenchError> {
     let main = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
     let main = main
@@ -122,6 +122,7 @@ fn attached(
         points: kind.manifest.points.clone(),
         on_error: OnError::Abort,
         when: When::ALWAYS,
+        time_limit: None,
         ranks: OnRanks::All,
         reads: Vec::new(),
         writes: Vec::new(),

@@ -50,7 +50,7 @@ fn digits(split: &str, batch_size: usize) -> Result<Loader, EngineError> {
     Loader::new(dataset, &settings)
 }
 
-/// The share of samples that the engine gets right.
+/// The fraction of samples that the engine classifies correctly.
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer samples than 2^53")]
 fn accuracy(engine: &Engine, data: &mut Loader) -> Result<f64, EngineError> {
     let (mut hits, mut samples) = (0, 0);
@@ -63,7 +63,7 @@ fn accuracy(engine: &Engine, data: &mut Loader) -> Result<f64, EngineError> {
     Ok(hits as f64 / samples as f64)
 }
 
-/// Trains the prototypes on handwritten digits and gives the accuracy on those held out.
+/// Trains the prototypes on handwritten digits and returns the accuracy on the validation set.
 pub fn train(epochs: u64) -> Result<f64, EngineError> {
     let (mut data, mut held_out) = (digits("train", 64)?, digits("val", 128)?);
     let mut engine = Engine::builder()

@@ -1,4 +1,4 @@
-//! Floats in JSON, to the last bit: what JSON has no word for is a string.
+//! Floats in JSON, to the last bit: numbers that JSON cannot represent are strings.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};

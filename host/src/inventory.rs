@@ -1,4 +1,4 @@
-//! Everything that a config can name: what is built in, and what the plugin libraries bring.
+//! Everything that a config can name: built in, or from plugin libraries.
 
 use crate::config::PluginFolders;
 use crate::config::{
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 pub struct Inventory {
     hooks: Vec<HookType>,
     metrics: Vec<MetricType>,
-    /// The libraries, and those that would not load.
+    /// The libraries, and those that could not be loaded.
     pub plugin_set: PluginSet,
     /// What a config can name.
     pub catalog: Catalog,
 }
 
 impl Inventory {
-    /// Takes in what is built in and every library of the folders.
+    /// The built-in types and those of every library in the folders.
     ///
     /// # Errors
     /// A built-in table is broken.
@@ -35,8 +35,8 @@ impl Inventory {
         Self::of_shelf(PluginSet::scan(dirs))
     }
 
-    /// Takes in what is built in, every library of a config's folders, those that it names by path, and what the folders
-    /// that are searched have beside.
+    /// The built-in types, those of every library in a config's folders, of those that it names by path, and what the folders
+    /// of `plugins.search` add.
     ///
     /// # Errors
     /// A built-in table is broken.
@@ -44,7 +44,7 @@ impl Inventory {
         Self::with(folders, named, &Trust::new(&folders.trust))
     }
 
-    /// As [`Self::of`], with other demands on the libraries than those of the config.
+    /// As [`Self::of`], with other requirements on the libraries than those of the config.
     ///
     /// # Errors
     /// A built-in table is broken.
@@ -56,7 +56,7 @@ impl Inventory {
         let PluginFolders { dirs, search, .. } = folders;
         let is_in =
             |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.parent() == Some(dir));
-        // One that lies in one of the folders comes with it.
+        // A library inside one of the folders is found there.
         let elsewhere = |path: &&PathBuf| !is_in(dirs, path) && !is_in(search, path);
         let named: Vec<_> = named.iter().filter(elsewhere).cloned().collect();
         Self::of_shelf(PluginSet::take(dirs, &named, search, trust))
@@ -86,7 +86,7 @@ impl Inventory {
         for metric in &self.metrics {
             catalog.add(Kind::Metric, metric_entry(&metric.manifest, Source::BuiltIn, 0))?;
         }
-        // A library that offers what no config could name is set aside with its reason, like one that would not load.
+        // A library with a type that no config could name is set aside with the reason, like one that could not be loaded.
         for library in self.plugin_set.libraries.clone() {
             if let Err(reason) = add_library(catalog, &library.about, library.rank) {
                 catalog.remove(&Source::Library(library.about.path.clone()));
@@ -151,7 +151,7 @@ impl Inventory {
     }
 }
 
-/// Why no inventory could be taken.
+/// Why the inventory could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
     /// A table is broken.
@@ -203,7 +203,7 @@ fn source(of: &Description) -> Source {
     Source::Library(of.path.clone())
 }
 
-/// Observers are switched off when they fail; what changes training ends the run.
+/// Observers are disabled when they fail; hooks that change training end the run.
 fn default_policy(manifest: &HookManifest) -> OnError {
     let changes_training =
         !manifest.mutates.is_empty() || manifest.points.iter().any(|point| point.is_role());

@@ -1,4 +1,4 @@
-//! From a config file to everything that a run needs, before a single tensor exists.
+//! From a config file to everything that a run needs, before any tensor exists.
 
 use crate::config::{ConfigErrors, ConfigFile, Phases, ResolvedConfig};
 use crate::dispatch::{HookSpec, Plan, PlanError, StaleRead, When, stale_reads};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use thiserror::Error;
 
-/// What every metric writes, in the words of manifests.
+/// What every metric writes, as declared in manifests.
 const METRIC_WRITES: [&str; 2] = ["metrics", "events"];
 
-/// A run that has been read and checked, but not begun.
+/// A run that has been configured and checked, but not started.
 pub struct Job {
-    /// What the config means.
+    /// The resolved config.
     pub config: ResolvedConfig,
-    /// What it can name.
+    /// Everything that the config can name.
     pub inventory: Inventory,
     /// The hooks and metrics of the run, in the order of the config.
     pub members: Vec<Member>,
@@ -46,22 +46,22 @@ pub enum Maker {
     Callback(Rc<RefCell<CallbackHook>>),
 }
 
-/// Why a config cannot become a job.
+/// Why a job cannot be created from a config.
 #[derive(Debug, Error)]
 pub enum JobError {
     /// The config is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// A plugin that the config names would not load.
+    /// A plugin that the config names could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// What the plugins offer cannot be named.
+    /// The plugins' types cannot be added to the catalogue.
     #[error(transparent)]
     Inventory(#[from] InventoryError),
-    /// The hooks cannot be put into one order.
+    /// The plan of hooks is invalid.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A member is gone between two looks at the plugin_set.
+    /// A plugin changed while the config was read.
     #[error("`{0}` is no longer available")]
     Gone(String),
 }
@@ -76,7 +76,7 @@ impl Job {
         if let Some(at) = failed.iter().position(|(path, _)| named.contains(path)) {
             return Err(failed.swap_remove(at).1.into());
         }
-        // A policy that keeps a library out is news only where the config cannot do without it.
+        // A library that a policy refuses is an error only if the config needs it.
         let (untrusted, broken): (Vec<_>, Vec<_>) =
             failed.iter().partition(|(_, error)| error.reason.is_untrusted());
         let tell =
@@ -91,43 +91,51 @@ impl Job {
         Ok(Self { config, inventory, members, plan })
     }
 
-    /// Adds a hook of closures and makes the plan anew.
+    /// Adds a hook made of closures and updates the plan.
     ///
     /// # Errors
-    /// It takes a role that another hook has.
+    /// It has a role that another hook already has.
     pub fn add(&mut self, hook: CallbackHook) -> Result<(), PlanError> {
         let spec = HookSpec {
-            name: hook.name.clone(),
             type_name: "CallbackHook".to_owned(),
-            level: hook.level,
-            is_default: false,
-            library: None,
-            points: hook.points(),
             on_error: hook.on_error,
-            when: When::ALWAYS,
-            ranks: OnRanks::All,
-            reads: Vec::new(),
-            writes: Vec::new(),
+            ..HookSpec::at(&hook.name, hook.level, hook.points())
         };
         let maker = Maker::Callback(Rc::new(RefCell::new(hook)));
         self.members.push(Member { spec, settings: Value::empty(), maker });
-        let specs: Vec<_> = self.members.iter().map(|member| member.spec.clone()).collect();
-        self.plan = Plan::new(&specs)?;
-        Ok(())
+        self.update_plan()
     }
 
-    /// Leaves out the hooks that run on the main rank alone, and makes the plan anew.
+    /// Removes the hooks that do not run on this rank, and updates the plan. A role of one that runs elsewhere falls back to the default
+    /// hook.
     ///
     /// # Errors
-    /// One of them has a role, which every rank needs.
-    pub fn leave_to_main(&mut self) -> Result<(), PlanError> {
-        self.members.retain(|member| member.spec.ranks == OnRanks::All);
+    /// A hook of the main rank alone has a role, which every rank needs.
+    pub fn keep_on_rank(&mut self, is_main: bool, is_last_stage: bool) -> Result<(), PlanError> {
+        self.members.retain(|member| match member.spec.ranks {
+            OnRanks::All => true,
+            OnRanks::Main => is_main,
+            OnRanks::LastStage => is_last_stage,
+        });
+        self.update_plan()
+    }
+
+    /// Removes hooks by name, and updates the plan.
+    ///
+    /// # Errors
+    /// One of them has a role, which every step needs.
+    pub fn leave_out(&mut self, names: &[String]) -> Result<(), PlanError> {
+        self.members.retain(|member| !names.contains(&member.spec.name));
+        self.update_plan()
+    }
+
+    fn update_plan(&mut self) -> Result<(), PlanError> {
         let specs: Vec<_> = self.members.iter().map(|member| member.spec.clone()).collect();
         self.plan = Plan::new(&specs)?;
         Ok(())
     }
 
-    /// Values that a hook reads before another writes them: seldom meant.
+    /// Values that a hook reads before another one writes them: usually a mistake.
     pub fn stale_reads(&self) -> Vec<StaleRead> {
         stale_reads(&self.plan, &self.specs())
     }
@@ -152,6 +160,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             points: hook.manifest.points.clone(),
             on_error: entry.on_error,
             when: When { every: entry.every, phases: entry.phases },
+            time_limit: entry.time_limit,
             ranks: entry.ranks,
             reads: hook.manifest.reads.clone(),
             writes: hook.manifest.writes.clone(),
@@ -161,19 +170,15 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
     for entry in &config.metrics {
         let metric = inventory.metric(&entry.type_name, entry.library.as_deref())?;
         let metric = metric.ok_or_else(|| JobError::Gone(entry.type_name.clone()))?;
+        let points = entry.phases.iter().flat_map(points_of).collect();
         let spec = HookSpec {
-            name: entry.name.clone(),
             type_name: entry.type_name.clone(),
-            level: Level(entry.level),
-            is_default: false,
             library: entry.library.clone(),
-            points: entry.phases.iter().flat_map(points_of).collect(),
             on_error: entry.on_error,
-            // Its points say the phases.
+            // The phases follow from its points.
             when: When { every: entry.every, phases: Phases::ALL },
-            ranks: OnRanks::All,
-            reads: Vec::new(),
             writes: METRIC_WRITES.map(str::to_owned).to_vec(),
+            ..HookSpec::at(&entry.name, Level(entry.level), points)
         };
         members.push(Member {
             spec,

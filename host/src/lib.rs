@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod conformance;
 pub mod context;
 pub mod dispatch;
 pub mod events;
@@ -16,6 +17,7 @@ mod metric_parity;
 pub mod metrics;
 pub mod new_plugin;
 pub mod plugins;
+pub mod position;
 pub mod progress;
 pub mod provenance;
 pub mod ranks;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Called before Rust's runtime, which opens `/dev/null` in the place of a closed standard output: from then on nobody
+/// Called before Rust's runtime, which opens `/dev/null` in the place of a closed standard output: after that nothing
 /// can tell a result that was lost from one that was not wanted.
 #[used]
 #[unsafe(link_section = ".init_array")]

@@ -1,4 +1,4 @@
-//! Where a run is: phase, epoch, iteration, and how it ended.
+//! The position of a run: phase, epoch, iteration, and how it ended.
 
 use hookrack_plugin_api::abi::HrProgress;
 use hookrack_plugin_api::{Outcome, Phase, Point};
@@ -31,7 +31,7 @@ pub struct Progress {
     pub batch_size: u64,
     /// This process among `world`.
     pub rank: u32,
-    /// How many processes train together.
+    /// The number of processes that train together.
     pub world: u32,
     /// The run's seed.
     pub seed: u64,
@@ -120,13 +120,13 @@ impl SharedProgress {
         self.now.get()
     }
 
-    /// Moves on.
+    /// Updates the position.
     pub fn set(&self, progress: Progress) {
         self.wire.set((&progress).into());
         self.now.set(progress);
     }
 
-    /// The address that plugins read from. It is good for as long as this value stays in its place.
+    /// The address that plugins read from. Valid as long as this value is not moved.
     pub fn wire(&self) -> *const HrProgress {
         self.wire.as_ptr()
     }

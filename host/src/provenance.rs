@@ -1,4 +1,4 @@
-//! Where a run comes from: program, libraries, config, data, hooks. Kept in `run.json` and in every checkpoint.
+//! The provenance of a run: program, libraries, config, data, hooks. Saved in `run.json` and in every checkpoint.
 
 use crate::job::{Job, Maker, Member};
 use crate::plugins::PluginFile;
@@ -7,7 +7,7 @@ use crate::run::{data_files, to_json};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Where a run of this job comes from.
+/// The provenance of a run of this job.
 pub fn provenance(job: &Job) -> Provenance {
     let config = job.config.to_toml();
     Provenance {

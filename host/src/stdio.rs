@@ -1,4 +1,4 @@
-//! Standard output and standard error: what cannot be written there never panics, and what standard output lost is known.
+//! Standard output and standard error: a failed write never panics, and lost standard output is detected.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -12,7 +12,7 @@ static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 /// Whether standard output was closed when the process was started.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Notes whether standard output is closed. For a program to call before Rust's runtime puts `/dev/null` in its place.
+/// Records whether standard output is closed. Must be called before Rust's runtime replaces it with `/dev/null`.
 pub fn note_closed() {
     let descriptors = Path::new("/proc/self/fd");
     let is_open = |number: &str| descriptors.join(number).symlink_metadata().is_ok();
@@ -33,7 +33,7 @@ pub fn print_bytes(bytes: &[u8]) {
     keep(io::stdout().write_all(bytes));
 }
 
-/// Prints a line to standard error; there is nowhere to tell that it failed.
+/// Prints a line to standard error; failures are ignored.
 pub fn complain(line: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -43,7 +43,7 @@ pub fn complain_bytes(bytes: &[u8]) {
     let _ = io::stderr().write_all(bytes);
 }
 
-/// Whether all that was printed so far arrived. A reader that has gone away (`| head`) has what it wanted.
+/// Whether everything printed so far was written. A closed pipe (`| head`) is not a failure.
 ///
 /// # Errors
 /// The first failure.
@@ -59,7 +59,7 @@ pub fn outcome() -> io::Result<()> {
     }
 }
 
-/// Remembers how something went that was printed to standard output in another way.
+/// Records the result of a write to standard output that was made elsewhere.
 pub fn keep(written: io::Result<()>) {
     if let Err(error) = written {
         lost().get_or_insert(error);

@@ -353,6 +353,7 @@ class About {
   About &writes(std::string_view words) { return say("writes", list(words)); }
   About &ops(std::string_view words) { return say("ops", list(words)); }
   About &on_error(std::string_view policy) { return say("on_error", quoted(policy)); }
+  About &ranks(std::string_view which) { return say("ranks", quoted(which)); }
   About &better(std::string_view direction) { return say("better", quoted(direction)); }
   About &unit(std::string_view unit) { return say("unit", quoted(unit)); }
   // A key of the config that fills a field: bool, integers, floats, std::string, and vectors of these.

@@ -143,6 +143,7 @@ static inline void hr_write_hook(const void *described, HrText *out) {
   hr_put_words(out, "writes", spec->writes);
   hr_put_words(out, "ops", spec->ops);
   hr_put_text(out, "on_error", spec->on_error);
+  hr_put_text(out, "ranks", spec->ranks);
   hr_put_settings(out, spec->settings, spec->setting_count);
 }
 

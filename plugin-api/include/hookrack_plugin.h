@@ -100,6 +100,8 @@ typedef struct HrHookSpec {
   const char *writes;
   const char *ops;
   const char *on_error;
+  // "main": the hook runs on the main rank only, not on all.
+  const char *ranks;
   // Called once, after the settings are set; may fail with hr_fail.
   HrStatus (*init)(void *instance, const TrainerHandle *trainer);
   // Frees what the instance owns, but not the instance itself and its settings.

@@ -92,7 +92,8 @@ impl WeightAverage {
         Ok(())
     }
 
-    /// Writes the averaged model to `<instance>.safetensors` in the run directory; on rank 0, unless the run has failed.
+    /// Writes the averaged model to `<instance>.safetensors` in the run directory; on rank 0, unless the run has failed. In a pipeline
+    /// rank 0 has the parameters of the first stage only: the host warns, and `hookrack export --what ema` writes all of them.
     pub fn export(&self, t: &mut Trainer) -> Result<()> {
         let mut buffers = TensorList::default();
         t.buffers().iter().try_for_each(|buffer| buffers.push(buffer))?;

@@ -65,7 +65,7 @@ pub trait HookInfo {
     const LEVEL: Level;
     /// The default cadence: `10it`, `2ep`, or empty for always.
     const EVERY: &'static str = "";
-    /// The default ranks: `all`, `main`, or empty for all.
+    /// The default ranks: `all`, `main`, `last_stage`, or empty for all.
     const RANKS: &'static str = "";
     /// Other names that a config may use.
     const ALIASES: &'static str = "";

@@ -3,16 +3,16 @@
 //! `error!`, `warn!`, `info!`, `debug!` and `trace!` format their arguments only if the level is enabled, and may be called from any thread. With the
 //! feature `tracing`, events of the `tracing` crate are logged too.
 
-use crate::abi::Host;
+use crate::abi::{Host, LogHandle};
 use std::sync::OnceLock;
 
 pub use crate::abi::{LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_TRACE, LOG_WARN};
 
-static HOST: OnceLock<Host> = OnceLock::new();
+static LOG: OnceLock<LogHandle> = OnceLock::new();
 
 /// Connects this library to the host's log; called when the first instance is created.
 pub(crate) fn connect(host: Host) {
-    let first = HOST.set(host).is_ok();
+    let first = LOG.set(host.log()).is_ok();
     #[cfg(feature = "tracing")]
     if first {
         crate::tracing_bridge::install();
@@ -22,13 +22,13 @@ pub(crate) fn connect(host: Host) {
 
 /// Whether messages of this level are logged.
 pub fn enabled(level: u32) -> bool {
-    HOST.get().is_some_and(|host| host.log_enabled(level))
+    LOG.get().is_some_and(|log| log.enabled(level))
 }
 
 /// Logs a message. May be called from any thread.
 pub fn write(level: u32, target: &str, message: &str) {
-    if let Some(host) = HOST.get() {
-        host.log(level, target, message);
+    if let Some(log) = LOG.get() {
+        log.write(level, target, message);
     }
 }
 

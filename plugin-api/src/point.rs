@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_stands_in_the_drawing_of_the_loop() {
+    fn every_point_is_in_the_drawing_of_the_loop() {
         let drawing = include_str!("point.rs").split("use crate").next().unwrap();
         for point in Point::ALL {
             let name = point.name().replace("_test", "_val").replace("_pred", "_val");

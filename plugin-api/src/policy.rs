@@ -38,22 +38,25 @@ pub enum OnRanks {
     All,
     /// Rank 0 only: hooks that write files, serve a port or print.
     Main,
+    /// The ranks with the last stage of a pipeline, which have output and loss; without a pipeline, all ranks.
+    LastStage,
 }
 
 impl OnRanks {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::All, Self::Main];
+    /// Every choice.
+    pub const EVERY: [Self; 3] = [Self::All, Self::Main, Self::LastStage];
 
     /// The name in a config.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",
             Self::Main => "main",
+            Self::LastStage => "last_stage",
         }
     }
 
     /// The one of a name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::BOTH.into_iter().find(|ranks| ranks.name() == name)
+        Self::EVERY.into_iter().find(|ranks| ranks.name() == name)
     }
 }

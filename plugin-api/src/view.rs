@@ -66,11 +66,11 @@ impl std::fmt::Display for DataType {
 /// The memory of a tensor on the CPU, borrowed for reading without a copy. It is valid until the current point returns.
 pub struct View<'a> {
     raw: DLTensor,
-    tensor: std::marker::PhantomData<&'a Tensor>,
+    tensor: std::marker::PhantomData<&'a mut Tensor>,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(tensor: &'a Tensor, raw: DLTensor) -> Result<Self> {
+    pub(crate) fn new(tensor: &'a mut Tensor, raw: DLTensor) -> Result<Self> {
         let _ = tensor;
         crate::ensure!(
             raw.device.device_type == 1,

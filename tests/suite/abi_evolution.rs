@@ -62,6 +62,18 @@ fn the_new_point_and_the_new_extension_work_where_both_sides_have_them() {
 }
 
 #[test]
+fn optimizations_and_another_allocator_on_one_side_make_no_difference() {
+    let fast = rust().fast();
+    for host in ["present", "next_minor"] {
+        let ran = output(rust().host(host).arg(&fast)).unwrap();
+        let (said, error) =
+            (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success() && error.is_empty(), "{}: {error}", ran.status);
+        assert_eq!(said.trim_end(), verdict(host, "present"));
+    }
+}
+
+#[test]
 fn another_major_version_is_refused_both_ways_in_one_line() {
     for (host, plugin) in [
         ("present", "next_major"),

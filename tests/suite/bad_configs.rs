@@ -30,7 +30,7 @@ fn verdict(case: &Path) -> Option<String> {
     let (folder, name) = (case.parent().unwrap(), case.file_name().unwrap().to_str().unwrap());
     let args = ["check".to_owned(), name.to_owned()].into_iter().chain(arguments(case));
     let mut ran = run_in(folder, args);
-    // Data files and plugin folders are told by their whole path; where the program lies is another matter.
+    // Messages contain absolute paths of data files and plugin folders, and the plugin folder beside the program.
     ran.stderr = ran.stderr.replace(&format!("{}/", folder.display()), "");
     let installed = program().parent().and_then(Path::parent).unwrap().join("plugins");
     let searched = format!(" = note: searched {} (no such folder)", installed.display());

@@ -40,7 +40,7 @@ fn a_file_that_a_hook_needs_to_attach_is_missed_by_check_and_by_train_at_the_hoo
     let error = "error: hook `needy` (libfaulty.so) failed at on_attach, epoch 0, iteration 0: test -e needed";
     bench.run(["check", "config.toml"]).expect(2).says(&[error, &place]);
     assert_eq!(bench.read("calls"), "on_attach 0 running\n", "what did not attach is not detached");
-    // Under its own policy, which is to go on without it, a run would say so; check refuses all the same.
+    // Under its own policy a run would warn and continue without it; `check` fails.
     let (ran, _) = bench.train("without", &[]);
     ran.expect(0).says(&["failed at on_attach", "it is disabled for the rest of the run"]);
     let (ran, run) = bench.train("run", &["-s", "custom_hooks.needy.on_error=abort"]);

@@ -243,7 +243,7 @@ fn eval_measures_every_named_set_and_writes_the_values() {
         "epoch 2  test other  Accuracy ",
         "epoch 2  test train-set  Accuracy ",
     ]);
-    // Without the set of no name, each alone gives the same.
+    // Without the unnamed set, each set alone has the same result.
     let alone = Bench::new("");
     alone.trained("run", &[]);
     alone

@@ -1,9 +1,9 @@
-//! What a person sees on a terminal: one line that is redrawn, and what `ProgressBar` makes of it; plain lines elsewhere.
+//! The console on a terminal: one line that is redrawn, as `ProgressBar` configures it; plain lines elsewhere.
 
 use crate::workbench::{Bench, Ran, program};
 use std::process::Command;
 
-/// Runs a shell line in a terminal and gives everything that was drawn on it. `{}` is the program.
+/// Runs a shell line in a terminal and returns everything that was drawn. `{}` is the program.
 fn terminal(bench: &Bench, columns: u32, environment: &[(&str, &str)], line: &str) -> Ran {
     let line = line.replace("{}", &format!("'{}'", program().display()));
     let command = format!("stty rows 40 cols {columns}; {line}");
@@ -16,7 +16,7 @@ fn terminal(bench: &Bench, columns: u32, environment: &[(&str, &str)], line: &st
     Ran::of(script.envs(environment.iter().copied()))
 }
 
-/// Runs a training in a terminal of 160 columns and gives everything that was drawn on it.
+/// Runs a training in a terminal of 160 columns and returns everything that was drawn.
 fn on_a_terminal(bench: &Bench, more: &str) -> String {
     let ran = terminal(bench, 160, &[], &format!("{{}} train config.toml --run-dir run {more}"));
     ran.expect(0);
@@ -45,7 +45,7 @@ fn a_terminal_has_one_line_that_is_redrawn_and_a_line_for_each_evaluation() {
     assert_eq!(screen.matches("epoch 1  val  ").count(), 1, "{screen}");
     assert!(!screen.contains("iter 1/4\n"), "{screen}");
     assert!(screen.contains("\u{1b}["), "no line is drawn over: {screen}");
-    // What is logged meanwhile stands on lines of its own.
+    // Log lines are on separate lines.
     let logged = drawn.iter().find(|line| line.contains("INFO"));
     assert!(screen.contains("IterationTimerHook: ") && logged.is_none(), "{logged:?}");
 }
@@ -74,7 +74,7 @@ fn the_progress_bar_shows_the_scalars_of_choice_between_what_the_writers_write()
     assert!(first.starts_with("epoch 1/2  iter 1/4  grad_norm "), "{drawn:?}");
     assert!(!first.contains("loss"), "{drawn:?}");
 
-    // Elsewhere the same scalars stand in plain lines, as often as the writers write.
+    // Elsewhere the same scalars are in plain lines, whenever the writers write.
     let (ran, _) = bench.train("piped", &["-s", "default_hooks.logger.interval=2"]);
     let lines: Vec<_> =
         ran.expect(0).stdout.lines().filter(|line| line.contains("  iter ")).collect();
@@ -142,7 +142,7 @@ fn colors_follow_the_flag_then_the_environment_then_the_terminal() {
 
 #[test]
 fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
-    // Until the process that it is for is gone.
+    // Until its process has ended.
     let again = "while kill -INT $PPID; do sleep 0.05; done";
     let bench = Bench::new(&format!(
         "{EACH}[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\

@@ -8,7 +8,7 @@ fn a_reader_before_its_writer_is_warned_about_and_the_usual_order_is_not() {
     for command in ["plan", "check"] {
         assert_eq!(bench.run([command, "config.toml"]).expect(0).stderr, "", "{command}");
     }
-    // Behind the hook that has the scalars written down.
+    // After the hook that writes the scalars.
     for command in ["plan", "check"] {
         let ran = bench.run([command, "config.toml", "-s", "custom_hooks.0.level=60"]);
         ran.expect(0).says(&[
@@ -21,8 +21,8 @@ fn a_reader_before_its_writer_is_warned_about_and_the_usual_order_is_not() {
 }
 
 #[test]
-fn a_library_says_what_it_reads_too() {
-    // A metric writes at level 5: nothing that reads metrics stands before it unless somebody puts it there.
+fn a_library_declares_what_it_reads_too() {
+    // A metric writes at level 5: no reader of metrics runs earlier unless a config sets its level.
     let bench =
         Bench::new("[[custom_hooks]]\ntype = \"WebhookHook\"\nurl = \"http://127.0.0.1:9/\"\n");
     assert_eq!(bench.run(["plan", "config.toml"]).expect(0).stderr, "");

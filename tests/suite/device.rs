@@ -1,4 +1,4 @@
-//! `train.device`: what is there is used, what is not is refused where it stands.
+//! `train.device`: an available device is used, any other is an error at its line of the config.
 
 use crate::workbench::Bench;
 
@@ -11,7 +11,7 @@ fn a_device_that_is_not_there_is_refused_before_any_training() {
     bench.run(["check", "config.toml", "-s", "train.device=cuda:99"]).expect(2);
 }
 
-/// Trains where there is a card, and says what is missing where there is none.
+/// Trains if there is a GPU, otherwise the error says what is missing.
 #[test]
 fn a_run_on_cuda_learns_or_says_why_it_cannot() {
     let bench = Bench::new("");

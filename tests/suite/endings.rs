@@ -1,4 +1,4 @@
-//! How a run can end, and which points still come on each ending.
+//! How a run can end, and which points still fire on each ending.
 
 use crate::workbench::Bench;
 use hookrack_plugin_api::point::Fires;
@@ -298,7 +298,7 @@ fn sigusr1_saves_and_hands_the_job_back_to_slurm() {
 }
 
 #[test]
-fn a_run_ends_when_its_time_is_over_and_goes_on_later() {
+fn a_run_ends_when_its_time_is_over_and_can_be_resumed() {
     let bench = bench(&TABLE[0]);
     let (ran, run) = bench.train("run", &["-s", "train.max_time=0.001"]);
     ran.expect(0);

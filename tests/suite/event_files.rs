@@ -6,7 +6,7 @@ use std::path::Path;
 /// Steps and bytes of each scalar, picture, histogram and text, in the order of the steps.
 pub(crate) type Shown = BTreeMap<String, Vec<(u64, Vec<u8>)>>;
 
-/// What all event files of a folder show. A step that is there twice is there twice here; what each file begins and ends
+/// The contents of all event files of a folder. A duplicate step is a duplicate here too; what each file begins and ends
 /// with, the config and when that process ran, is left out.
 pub(crate) fn shown(folder: &Path) -> Shown {
     let mut found = Shown::new();
@@ -20,7 +20,7 @@ pub(crate) fn shown(folder: &Path) -> Shown {
     found
 }
 
-/// The messages of a file: each stands between its length and two checksums.
+/// The messages of a file, each framed by its length and two checksums.
 fn records(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, _) = rest.split_first_chunk::<8>()?;

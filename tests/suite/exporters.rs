@@ -1,4 +1,4 @@
-//! The plugins that tell other programs about a run: a page for Prometheus, posts to a URL.
+//! The plugins that export a run to other programs: a page for Prometheus, posts to a URL.
 
 use crate::patience::{signal, until, wait};
 use crate::workbench::Bench;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Answers each request with 200 and gives what was posted, until the sender is gone.
+/// Answers each request with 200 and returns what was posted, until the sender disconnects.
 fn receiver() -> (u16, mpsc::Receiver<Json>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -112,8 +112,8 @@ fn a_client_that_sends_a_byte_now_and_then_does_not_hold_the_end_of_a_run() {
 }
 
 #[test]
-fn scalars_are_served_while_the_run_goes_on() {
-    // Long enough that the page can be asked for in the middle of it.
+fn scalars_are_served_during_a_run() {
+    // Long enough to request the page in the middle of it.
     let bench = Bench::new("[[custom_hooks]]\ntype = \"PrometheusHook\"\nport = 0\ninterval = 1\n");
     let mut run = served(&bench);
     let page = std::iter::repeat_with(|| {

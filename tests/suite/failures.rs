@@ -66,7 +66,7 @@ fn disable_switches_the_hook_off_and_training_completes() {
 }
 
 #[test]
-fn warn_goes_on_after_an_error_and_switches_off_after_a_panic() {
+fn warn_continues_after_an_error_and_disables_after_a_panic() {
     for (how, verb, why) in KINDS.into_iter().take(2) {
         let bench = failing(how, "warn");
         let (ran, run) = bench.train("run", &[]);
@@ -123,7 +123,7 @@ fn a_metric_that_fails_or_panics_is_named_with_its_point() {
 #[test]
 fn settings_that_only_the_hook_can_refuse_are_refused_with_code_2_before_training() {
     for (colour, why) in
-        [("blue", "`blue` is no colour"), ("panic", "the settings panicked on purpose")]
+        [("blue", "`blue` is not a colour"), ("panic", "the settings panicked on purpose")]
     {
         let bench = Bench::new(&format!(
             "[[custom_hooks]]\ntype = \"Picky\"\nname = \"p\"\ncolour = \"{colour}\"\n"
@@ -180,7 +180,7 @@ fn reading_what_is_not_there_at_a_point_is_an_error_and_not_a_crash() {
         .says(&["failed at before_train", "no label is available at this point"]);
 }
 
-/// What no checkpoint can keep, and what is said about it.
+/// State that a checkpoint cannot store, and the error for it.
 const UNUSUAL: [(&str, &str, &str); 3] = [
     ("sparse", "tensor", "dense"),
     ("complex", "tensor", "ComplexFloat"),
@@ -198,7 +198,7 @@ fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() 
             let policy = format!("custom_hooks.keeper.on_error={policy}");
             let (ran, run) = bench.train(then.rsplit(' ').next().unwrap(), &["-s", &policy]);
             ran.expect(0).says(&[&words, why, then, "the checkpoint is written without its state"]);
-            // What is written can be read, says what it lacks, and is gone on from.
+            // The written checkpoint can be read, lists what is missing, and can be resumed from.
             assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
             let name = run.path.file_name().unwrap().to_str().unwrap().to_owned();
             let path = format!("{name}/checkpoints/iter_0000002");
@@ -218,7 +218,7 @@ fn a_state_that_no_checkpoint_can_keep_is_that_hooks_failure_under_its_policy() 
 }
 
 #[test]
-fn a_hook_that_does_not_look_whether_its_state_was_taken_has_failed_all_the_same() {
+fn a_hook_that_ignores_an_error_while_saving_its_state_has_still_failed() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"Keeper\"\nname = \"keeper\"\nwhat = \"sparse\"\ncareless = true\n",
     );

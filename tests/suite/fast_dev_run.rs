@@ -8,7 +8,7 @@ use std::process::Command;
 const LONG: &str = "[default_hooks.evaluate]\ninterval = 3\n[default_hooks.checkpoint]\niter_period = 1\n\
                     [[custom_hooks]]\ntype = \"Recorder\"\nfile = \"calls\"\n";
 
-/// Trains in the folder, with a folder of its own for what is temporary.
+/// Trains in the folder, with its own folder for temporary files.
 fn try_out(bench: &Bench, more: &[&str]) -> Ran {
     fs::create_dir_all(bench.path("tmp")).unwrap();
     let mut command = Command::new(program());
@@ -70,7 +70,7 @@ fn a_batch_of_train_and_val_with_all_points_and_nothing_left() {
 }
 
 #[test]
-fn so_many_batches_as_asked_for_or_as_there_are() {
+fn as_many_batches_as_requested_or_as_there_are() {
     for (asked, batches) in [("2", 2), ("7", 2)] {
         let bench = Bench::new(LONG);
         try_out(&bench, &["--fast-dev-run", asked]).expect(0).prints(&["es of train and val"]);
@@ -84,7 +84,7 @@ fn so_many_batches_as_asked_for_or_as_there_are() {
 }
 
 #[test]
-fn what_would_fail_fails_and_leaves_nothing_either() {
+fn a_failing_dry_run_leaves_nothing_either() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"calls\"\nat = \"after_train_iter\"\nhow = \"error\"\non_error = \"abort\"\n",
     );

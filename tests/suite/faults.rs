@@ -1,5 +1,5 @@
-//! A disk that fails while a checkpoint is written: the error says so, the checkpoint before is whole and used. What a
-//! checkpoint counts on is on the disk before it.
+//! A disk that fails while a checkpoint is written: the error says so, the previous checkpoint is intact and used. What a
+//! checkpoint depends on is synced before it.
 
 use crate::patience::output;
 use crate::resume::assert_same;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Stands between the program and the system: calls on some files fail as the environment says, and what makes files
-/// last is written down.
+/// Intercepts system calls: those on some files fail as the environment says, and those that sync files
+/// are recorded.
 const LAYER: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -150,8 +150,8 @@ fn layered(bench: &Bench, args: &[&str]) -> Command {
 }
 
 #[test]
-fn a_disk_that_fails_in_a_checkpoint_ends_the_run_and_leaves_the_one_before() {
-    // The temporary folder is `.iter_0000004.<pid>.tmp`: the process id stands between.
+fn a_disk_that_fails_in_a_checkpoint_ends_the_run_and_leaves_the_previous_one() {
+    // The temporary folder is `.iter_0000004.<pid>.tmp`, with the process id in the middle.
     let second = "iter_0000004";
     let cases = [
         ("write-enospc", second, "No space left on device"),
@@ -225,7 +225,7 @@ fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_rename
     assert_eq!(ran.code, None, "it was not killed: {ran:?}");
     let run = RunFolder { path: bench.path("run") };
     assert_eq!(run.checkpoints(), ["iter_0000002.old"], "the only one there is");
-    // Who only reads finds it where it is, by its own name too.
+    // Readers find it where it is, and by its own name too.
     for path in ["run", "run/checkpoints/iter_0000002"] {
         bench.run(["eval", "config.toml", "--checkpoint", path]).expect(0);
     }
@@ -241,7 +241,7 @@ fn a_checkpoint_that_was_being_replaced_is_found_after_a_kill_between_two_rename
 }
 
 #[test]
-fn a_system_that_cannot_exchange_folders_writes_checkpoints_over_all_the_same() {
+fn checkpoints_are_replaced_even_without_atomic_exchange() {
     let bench = Bench::new("");
     let run = bench.trained("run", &[]);
     let tensors = || run.tensors("checkpoints/iter_0000004/model.safetensors");
@@ -266,7 +266,7 @@ fn without_locks_a_warning_says_so_and_other_processes_files_are_left_alone() {
         "make sure that no other process trains there",
     ]);
     assert!(theirs.exists());
-    // With a lock it is known to be nobody's.
+    // With a lock it is known to be a leftover.
     bench.train("run", &["--resume", "-s", "train.max_epochs=3"]).0.expect(0);
     assert!(!theirs.exists());
 }

@@ -42,7 +42,7 @@ iter_period = 1
     assert!((0..4).all(|i| saved.contains_key(&format!("GoldenHook/shadow.{i}"))));
     assert!(run.text("log.txt").contains("GoldenHook: attached as GoldenHook"));
 
-    // The state goes back in.
+    // The state is restored.
     bench.run(["eval", "config.toml", "--checkpoint", "run"]).expect(0);
 }
 
@@ -88,8 +88,39 @@ fn a_plugin_built_against_1_1_0_runs_in_this_host_with_every_extension_of_its_ti
     // Two micro-batches for each of four iterations.
     assert!(run.text("log.txt").contains("GoldenRole: 8 backward passes"));
 
-    // The state goes back in.
+    // The state is restored.
     let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
     bench.run(more).expect(0);
     assert!(run.text("log.txt").contains("GoldenRole: 12 backward passes"));
+}
+
+#[test]
+fn a_plugin_in_c_built_against_1_1_0_runs_in_this_host_with_every_table_of_its_time() {
+    let bench = Bench::new(
+        "[lr_scheduler]\ntype = \"CosineAnnealingWarmupLR\"\nwarmup_steps = 1\n\
+         [[custom_hooks]]\ntype = \"GoldenC11\"\n[default_hooks.checkpoint]\nepoch_period = 0\n",
+    );
+    let file = "libgolden_c_1_1.so";
+    let kept = repository().join("tests/fixtures/golden").join(file);
+    fs::copy(kept, bench.path("plugins").join(file)).unwrap();
+    bench.run(["inspect", &format!("plugins/{file}")]).expect(0).prints(&["ABI         1.1"]);
+    let sgd = ["-s", "optimizer={_delete_=true,type=\"SGD\",lr=0.01,momentum=0.9}"];
+    let run = bench.trained("run", &sgd);
+
+    // Each function of the tables was called; the count is saved, and restored.
+    let calls = run.scalar("hook/GoldenC11/golden/calls");
+    assert!(calls > 100.0, "{calls} calls");
+    let [before, after] = ["2", "4"]
+        .map(|iter| run.tensors(&format!("checkpoints/iter_000000{iter}/model.safetensors")));
+    assert_eq!(before["layers.0.bias"], after["layers.0.bias"], "a frozen parameter has moved");
+    assert_eq!(run.tensors("golden_c.safetensors").len(), 1);
+    assert!(run.path.join("checkpoints/golden-c-0000004").exists(), "{:?}", run.checkpoints());
+    assert!(run.text("golden_c_trace.json").contains("aten::addmm"));
+    assert!(run.path.join("golden_c_events").read_dir().unwrap().next().is_some());
+    let log = run.text("log.txt");
+    assert!(log.contains("GoldenC11: begun") && log.contains("GoldenC11: ended"), "{log}");
+
+    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
+    bench.run(more.iter().chain(&sgd)).expect(0);
+    assert!(run.scalar("hook/GoldenC11/golden/calls") > calls + 50.0);
 }

@@ -1,4 +1,4 @@
-//! Which checkpoints stay, what a hook loads, and what comes out of a run: `export`, `runs`, `inspect`, `verify-resume`.
+//! Which checkpoints are kept, what a hook loads, and the commands about runs: `export`, `runs`, `inspect`, `verify-resume`.
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
@@ -354,7 +354,7 @@ fn an_interrupted_proof_ends_its_run_and_removes_its_folder() {
         assert!(Path::new(&child).exists());
         signal(&proof, name);
         assert_eq!(wait(&mut proof).code(), Some(code), "{name}");
-        assert!(!Path::new(&child).exists(), "{name}: its run goes on");
+        assert!(!Path::new(&child).exists(), "{name}: its run continues");
         assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 0, "{name}");
     }
 }

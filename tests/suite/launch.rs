@@ -3,7 +3,8 @@
 use crate::patience::{signal, until, wait};
 use crate::workbench::{Bench, Ran, RunFolder, program};
 use std::fs::{self, File};
-use std::process::{Child, Command};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
 
 /// A hook that has the shell run something at an iteration.
 fn shell(iter: u64, command: &str) -> String {
@@ -54,7 +55,7 @@ fn a_command_line_that_cannot_be_launched_is_a_usage_error() {
         (&["-n", "2", "--", "train", "config.toml", "--quick"], "unexpected argument '--quick'"),
         (
             &["-n", "2", "--", "plan", "config.toml"],
-            "launch starts `train`, not `plan`: use `hookrack launch -n 2 -- train CONFIG`",
+            "launch starts `train`, `eval` and `predict` over data, not `plan`: use `hookrack launch -n 2 -- train CONFIG`",
         ),
         (&["-n", "2", "--", "train", "none.toml"], "none.toml"),
     ] {
@@ -112,6 +113,30 @@ fn the_rank_that_fails_first_is_reported_and_its_code_is_the_launchers() {
     assert_eq!(left(&bench), [""; 0]);
 }
 
+#[test]
+fn ten_launches_at_once_do_not_take_each_others_ports() {
+    let bench = Bench::new("");
+    let args = ["launch", "-n", "2", "--", "train", "config.toml", "--fast-dev-run", "--quiet"];
+    let start = |_| {
+        let mut launch = command(&bench, &args);
+        launch.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut launches: Vec<Child> = (0..10).map(start).collect();
+    let codes: Vec<_> = launches.iter_mut().map(|launch| wait(launch).code()).collect();
+    assert_eq!(codes, [Some(0); 10]);
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error_before_anything_starts() {
+    let bench = Bench::new("");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = launch(&bench, &["-n", "2", "--port", &port, "--", "train", "config.toml"]);
+    assert_ne!(ran.code, Some(0));
+    ran.says(&[&format!("could not open port {port} for the ranks: ")]);
+    assert!(!ran.stderr.contains("[0]"), "{}", ran.stderr);
+}
+
 /// Starts a launch whose messages go to the file `said`.
 fn begin(bench: &Bench, args: &[&str]) -> Child {
     let all: Vec<_> = ["launch"].iter().chain(args).copied().collect();
@@ -120,7 +145,7 @@ fn begin(bench: &Bench, args: &[&str]) -> Child {
     launch.stderr(file("said")).stdout(file("printed")).spawn().unwrap()
 }
 
-/// Two ranks that wait in a hook until the file `go` is there.
+/// Two ranks that wait in a hook until the file `go` exists.
 fn waiting() -> (Bench, Child) {
     let bench = Bench::new(&shell(1, &format!("touch up$RANK; {}", wait_for("go"))));
     let args = ["-n", "2", "--restarts", "3", "--", "train", "config.toml", "--fast-dev-run"];

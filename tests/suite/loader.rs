@@ -188,7 +188,7 @@ fn a_file_that_may_not_be_read_is_reported_from_a_broken_one() {
 }
 
 #[test]
-fn what_is_no_library_is_called_what_it_is() {
+fn a_file_that_is_not_a_library_is_reported_as_what_it_is() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("libx.so");
     let mut noise = b"\x7fELF".to_vec();
@@ -206,7 +206,7 @@ fn what_is_no_library_is_called_what_it_is() {
 }
 
 #[test]
-fn a_program_or_an_object_is_no_library() {
+fn a_program_or_an_object_is_not_a_library() {
     let dir = TempDir::new().unwrap();
     for (flags, expected) in [
         (&["-pie"][..], "an executable, not a shared library: "),

@@ -92,7 +92,7 @@ type = "TopK"
 k = 2
 "#;
 
-/// A table of so many samples of three classes, and with every third one the label that does not count.
+/// A table of this many samples of three classes, in which every third label is ignored.
 fn table(rows: u32, ignored: Option<&str>) -> String {
     let mut text = String::from("a,b,kind\n");
     for row in 0..rows {

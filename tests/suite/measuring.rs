@@ -1,4 +1,4 @@
-//! What evaluations and metrics come to, also when a validation falls into the middle of an epoch or of a resume.
+//! The values of evaluations and metrics, also if a validation is in the middle of an epoch or of a resume.
 
 use crate::workbench::{Bench, RunFolder};
 use serde_json::Value as Json;

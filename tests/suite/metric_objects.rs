@@ -1,4 +1,4 @@
-//! A hook has the metrics of the run as objects: what each is, and what it comes to in the middle of an epoch.
+//! Hooks read the metrics of the run as objects: their description, and their value in the middle of an epoch.
 
 use crate::workbench::{Bench, RunFolder};
 
@@ -40,7 +40,7 @@ fn a_plugin_s_hook_knows_name_unit_and_direction_before_there_is_a_value() {
             "train/SelfReader is SelfReader [times] None",
         ]
     );
-    // Batches have four samples: what the first is worth is the epoch's value until the second has come.
+    // Batches have four samples: the value of the first is the epoch's value until the second.
     let numbers: Vec<Vec<f64>> = lines
         .iter()
         .filter(|line| line.contains("so far"))
@@ -56,7 +56,7 @@ fn a_plugin_s_hook_knows_name_unit_and_direction_before_there_is_a_value() {
         assert!((second[0] - f64::midpoint(first[1], second[1])).abs() < 1e-12, "{numbers:?}");
     }
     assert!(lines.iter().any(|line| line.starts_with("iteration 1: F1[] = ")), "{lines:?}");
-    // A metric that asks for itself is refused, once for each batch, and nothing breaks.
+    // A metric that reads itself gets an error, once per batch, and nothing breaks.
     assert!((run.scalar("train/SelfReader") - 2.0).abs() < 1e-12);
 }
 

@@ -1,6 +1,6 @@
-//! What a run cannot help: a NaN, a disk that is full or read-only, memory that is out, a data file that is gone. Each
-//! ends it cleanly: the hooks are told, the checkpoint before stays and is gone on from, the first error is the one that
-//! is told.
+//! Failures that a run cannot prevent: a NaN, a full or read-only disk, exhausted memory, a data file that disappears. Each
+//! ends the run cleanly: hooks are notified, the previous checkpoint stays and can be resumed from, and the first error is
+//! reported.
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
@@ -23,7 +23,7 @@ fn shell(command: &str) -> String {
     )
 }
 
-/// Insists that a run failed with this error, told last, and that every hook was told.
+/// Asserts that a run failed with this error as its last line, and that every hook was notified.
 #[track_caller]
 fn failed(bench: &Bench, ran: &Ran, code: i32, error: &str) {
     ran.expect(code);
@@ -48,7 +48,7 @@ fn left(bench: &Bench, error: &str, checkpoints: &[&str]) {
     assert_eq!(run.checkpoints(), checkpoints);
 }
 
-/// Insists that the run goes on to its end from an iteration.
+/// Asserts that the run resumes from an iteration and completes.
 #[track_caller]
 fn goes_on(bench: &Bench, from: &str, more: &[&str]) {
     let more: Vec<_> = ["--resume"].iter().chain(more).copied().collect();
@@ -184,7 +184,7 @@ fn memory_that_is_out_in_a_step_ends_the_run_with_the_checkpoint_before() {
 }
 
 #[test]
-fn memory_that_is_out_for_the_copy_of_a_checkpoint_ends_the_run_with_the_one_before() {
+fn too_little_memory_for_a_checkpoint_ends_the_run_and_leaves_the_previous_one() {
     // Weights of 128 MB and twice as much of AdamW's. The third iteration finds room for small things alone, and memory
     // for its copy was not got ahead: the process is another one than that of the first two.
     let limit = "size=$(sed -n 's/VmSize: *\\\\([0-9]*\\\\) kB/\\\\1/p' /proc/$PPID/status); \
@@ -193,7 +193,8 @@ fn memory_that_is_out_for_the_copy_of_a_checkpoint_ends_the_run_with_the_one_bef
         "{RECORDER}[default_hooks]\ncheckpoint = {{ iter_period = 1 }}\n{}",
         shell(limit)
     ));
-    let wide = ["-s", "model.hidden=[4000000]"];
+    // Memory that was freed and kept would be room.
+    let wide = ["-s", "model.hidden=[4000000]", "-s", "train.keep_memory=false"];
     bench.trained("run", &[&wide[..], &["--until", "2"]].concat());
     let (ran, _) = bench.train("run", &[&wide[..], &["--resume"]].concat());
     let error = "out of memory: a checkpoint needs 128";
@@ -228,7 +229,7 @@ fn pictures(more: &str) -> Bench {
 }
 
 #[test]
-fn a_data_file_that_is_shortened_ends_the_run_and_is_no_death_of_the_process() {
+fn a_truncated_data_file_ends_the_run_without_killing_the_process() {
     // Cut within a page, which reads as zeros, and by pages, which is SIGBUS.
     for (length, workers) in [("156000", "0"), ("1000", "0"), ("1000", "2")] {
         let bench = pictures(&shell(&format!("cp images whole && truncate -s {length} images")));
@@ -304,7 +305,7 @@ fn a_second_sigint_ends_the_process_at_once() {
     let (ran, run) = bench.train("run", &[]);
     ran.expect(130);
     assert_eq!(run.checkpoints(), ["iter_0000002"], "nothing is saved");
-    assert_eq!(run.record()["outcome"], "running", "nothing is written down");
+    assert_eq!(run.record()["outcome"], "running", "nothing is recorded");
     assert!(!bench.read("calls").contains("after_run"));
     goes_on(&bench, "iter_0000002", &["-s", "custom_hooks.bad.at=nowhere"]);
 }

@@ -155,7 +155,7 @@ fn gpt_bytes_trains_on_any_text_and_writes_on_from_a_prompt() {
 }
 
 #[test]
-fn a_prompt_is_gone_on_with_by_the_averaged_weights_where_there_are_any() {
+fn a_prompt_is_continued_with_the_averaged_weights_if_there_are_any() {
     let bench = Bench::bare();
     bench.write("text.txt", &"abcdefgh".repeat(100));
     let ema = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nmomentum = 1.0\nwarmup = false\n";
@@ -186,9 +186,9 @@ fn npy(ids: &[u16]) -> Vec<u8> {
 }
 
 #[test]
-fn gpt_trains_on_token_ids_and_goes_on_from_ids() {
+fn gpt_trains_on_token_ids_and_continues_a_prompt_of_ids() {
     let bench = Bench::bare();
-    // Eight ids that no byte holds, over and over.
+    // Eight ids that do not fit into a byte, repeated.
     let ids: Vec<u16> = (0..800).map(|place| 300 + place % 8).collect();
     std::fs::write(bench.path("ids.npy"), npy(&ids)).unwrap();
     let data = |split: &str| {

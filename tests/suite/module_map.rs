@@ -19,23 +19,24 @@ const fn module(name: &'static str, about: &'static str, uses: &'static [&'stati
 /// From the bottom up: a module uses only those above it in this table.
 const MODULES: &[Module] = &[
     module("chart", "line charts as SVG; a crate without dependencies", &[]),
-    module("torch", "what libtorch has and `tch` does not expose; a crate", &[]),
+    module("torch", "what libtorch offers and `tch` does not expose; a crate", &[]),
     module("engine", "model, loss, optimizer, schedules, data; a crate", &["torch"]),
     module("stdio", "printing that never panics", &[]),
     module("installation", "where the program and its plugins are installed", &[]),
     module("exact", "floats in JSON, to the last bit", &[]),
     module("progress", "phase, epoch, iteration, outcome", &[]),
+    module("position", "where the training thread is: iteration, point, hook", &[]),
     module("ranks", "the place of this process among several", &[]),
     module(
         "world",
         "the ranks of a run as one: they meet, agree, and name who is missing",
-        &["ranks", "torch"],
+        &["engine", "position", "ranks", "torch"],
     ),
     module("hooks", "the built-in hooks, on plugin-api alone", &["chart"]),
     module("metrics", "the built-in metrics, on plugin-api alone", &[]),
     module("new_plugin", "templates of new plugins", &[]),
     module("launch", "starts the ranks of a run on this machine", &["ranks", "stdio"]),
-    module("config", "what was typed, then what it means", &["installation", "ranks"]),
+    module("config", "the config file: parsing, checking, defaults", &["installation", "ranks"]),
     module("events", "scalars, pictures and metric values of a run", &["exact"]),
     module(
         "run",
@@ -51,12 +52,12 @@ const MODULES: &[Module] = &[
     module(
         "context",
         "what the loop and its hooks share",
-        &["engine", "events", "progress", "run", "torch", "world", "writers"],
+        &["engine", "events", "position", "progress", "run", "torch", "world", "writers"],
     ),
     module(
         "plugins",
         "libraries, live instances, and the services that they call",
-        &["config", "context", "engine", "events", "hooks", "run", "torch", "world"],
+        &["config", "context", "engine", "events", "hooks", "position", "run", "torch", "world"],
     ),
     module(
         "dispatch",
@@ -65,15 +66,19 @@ const MODULES: &[Module] = &[
     ),
     module(
         "inventory",
-        "all that a config can name",
+        "everything that a config can name",
         &["config", "engine", "hooks", "metrics", "plugins"],
     ),
     module(
         "job",
-        "a config that was checked, with its hooks and plan",
+        "a checked config with its hooks and plan",
         &["config", "dispatch", "hooks", "inventory", "plugins"],
     ),
-    module("provenance", "what a run was made of", &["job", "plugins", "run", "torch"]),
+    module(
+        "provenance",
+        "program, libraries, config and data of a run",
+        &["job", "plugins", "run", "torch"],
+    ),
     module(
         "train",
         "the loop",
@@ -85,6 +90,7 @@ const MODULES: &[Module] = &[
             "events",
             "job",
             "plugins",
+            "position",
             "provenance",
             "ranks",
             "run",
@@ -94,11 +100,17 @@ const MODULES: &[Module] = &[
         ],
     ),
     module(
+        "conformance",
+        "the cases of `hookrack test-plugin`",
+        &["context", "engine", "hooks", "job", "plugins", "run", "torch", "train", "writers"],
+    ),
+    module(
         "cli",
         "commands, exit codes, messages",
         &[
             "chart",
             "config",
+            "conformance",
             "dispatch",
             "engine",
             "events",
@@ -165,7 +177,7 @@ fn named(text: &str, known: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     found
 }
 
-/// The names of a braced list, without what is in braces of their own.
+/// The names of a braced list, without nested braces.
 fn top_level(list: &str) -> String {
     let (mut depth, mut names, mut name) = (0, Vec::new(), String::new());
     for c in list.chars() {

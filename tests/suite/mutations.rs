@@ -7,7 +7,7 @@ use crate::workshop::compile_c;
 use serde_json::Value as Json;
 use std::fs;
 
-/// The variable by which xtask asks for more.
+/// The variable with which xtask requests more.
 const COUNT: &str = "HOOKRACK_MUTATIONS";
 
 /// A generator of numbers that are the same on every machine.

@@ -58,7 +58,7 @@ fn plan(bench: &Bench) -> BTreeMap<String, Vec<String>> {
     rows.iter().map(row).collect()
 }
 
-/// Insists that every point was reached by all recorders, one after the other as planned; gives the points.
+/// Asserts that every point was reached by all recorders in the planned order; returns the points.
 fn reached(plan: &BTreeMap<String, Vec<String>>, calls: &str) -> BTreeSet<String> {
     let calls: Vec<Vec<&str>> = calls.lines().map(|line| line.split(' ').collect()).collect();
     let mut points = BTreeSet::new();
@@ -98,7 +98,7 @@ fn the_printed_order_is_the_order_of_the_calls_in_train_val_test_and_pred() {
 
     let all =
         Point::ALL.iter().filter(|point| !point.is_role()).map(|point| point.name().to_owned());
-    assert_eq!(points, all.collect(), "points that were reached, and all that are no roles");
+    assert_eq!(points, all.collect(), "points that were reached, and all that are not roles");
 }
 
 #[test]

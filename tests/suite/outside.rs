@@ -22,7 +22,7 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside")
 }
 
-/// Runs cargo in a crate's folder, with the versions that the workspace has already; gives what it printed.
+/// Runs cargo in a crate's folder, with the workspace's versions; returns its output.
 fn cargo(dir: &Path, args: &[&str]) -> String {
     fs::copy(repository().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
@@ -34,7 +34,7 @@ fn cargo(dir: &Path, args: &[&str]) -> String {
     out.into_owned()
 }
 
-/// Builds a crate; gives the folder with its library.
+/// Builds a crate; returns the folder with its library.
 fn cargo_build(dir: &Path) -> PathBuf {
     cargo(dir, &["build", "--quiet"]);
     target().join("debug")
@@ -163,7 +163,7 @@ fn new_cpp_plugins_build_without_a_warning_and_run() {
     runs_all_three(&bench);
 }
 
-/// A metric's state comes back on a resume, and a setting out of range is shown at its line, in each language.
+/// A metric's state is restored on resume, and a setting out of range is shown at its line, in each language.
 #[test]
 fn plugins_in_c_and_cpp_keep_state_and_have_their_settings_checked() {
     for lang in ["c", "cpp"] {

@@ -1,4 +1,4 @@
-//! Runs other programs, and not forever: one that hangs fails its test, with what it had said.
+//! Runs other programs with a timeout: one that hangs fails its test, with its output so far.
 
 use std::fs::File;
 use std::io::{Read as _, Result, Seek as _};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Far more than any program of these tests takes on a busy machine, builds of plugins included.
 const PATIENCE: Duration = Duration::from_mins(15);
 
-/// As [`Command::output`]. What it says goes to files, which nobody must empty while it runs.
+/// As [`Command::output`]. Its output goes to files, so that no pipe must be drained while it runs.
 ///
 /// # Errors
 /// It could not be started.
@@ -49,7 +49,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits so long; kills it and gives nothing when that was in vain.
+/// Waits up to this long; kills the process and returns `None` on timeout.
 fn wait_for(child: &mut Child, patience: Duration) -> Result<Option<ExitStatus>> {
     let began = Instant::now();
     while began.elapsed() < patience {

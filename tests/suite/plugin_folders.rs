@@ -1,4 +1,4 @@
-//! Where plugin libraries are looked for, which of two counts, and what is said about those that are of no use.
+//! Where plugin libraries are searched for, which of two is used, and the messages about unusable ones.
 
 use crate::workbench::{Bench, Ran, TINY, library, program};
 use crate::workshop::compile_c;
@@ -57,7 +57,7 @@ fn the_plugins_of_the_installation_are_found_from_any_folder() {
     let listed = installed.run(&["plugins"], None);
     listed.expect(0).prints(&[&format!("{}:\n", folder.display()), "libema.so  ema 0.1.0"]);
 
-    // The resolved config says where; it resolves to the same once the folder is gone.
+    // The resolved config contains the folder; it resolves to the same after the folder is removed.
     let resolved = installed.run(&["config", "config.toml", "--toml"], None);
     resolved.expect(0).prints(&[&format!("search = [\"{}\"]", folder.display())]);
     installed.write("");
@@ -151,7 +151,7 @@ fn a_library_that_is_named_by_path_and_does_not_load_says_why() {
 }
 
 #[test]
-fn a_stray_library_that_no_config_could_use_is_named_and_stops_nobody() {
+fn a_stray_library_that_no_config_could_use_is_reported_and_stops_no_run() {
     let bench = Bench::new("");
     compile_c("reserved_param", &bench.path("plugins/libstray.so"), &["-shared"]);
     let reason = "hook `Quiet` has a parameter `level`";

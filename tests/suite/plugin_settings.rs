@@ -1,4 +1,4 @@
-//! Settings of a plugin's hook that it does not take are shown where they are written.
+//! Invalid settings of a plugin's hook are shown where they are written.
 
 use crate::workbench::{Bench, TINY};
 

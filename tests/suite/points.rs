@@ -1,4 +1,4 @@
-//! The points of a run come in exactly the order that the drawing in `plugin-api/src/point.rs` shows.
+//! The points of a run fire in exactly the order that the drawing in `plugin-api/src/point.rs` shows.
 
 use crate::drawing::Drawing;
 use crate::workbench::Bench;

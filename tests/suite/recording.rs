@@ -121,7 +121,7 @@ fn records_that_are_lost_at_the_end_fail_the_run_with_code_6() {
     for fault in ["write-enospc", "write-eio", "write-short"] {
         let (_bench, ran, run) = full(fault, "/metrics.json", "");
         ran.expect(6).says(&["records of the run are not in ", "metrics.json: "]);
-        // The third line was written before; those that follow are absent, and no half of one is there.
+        // The third line was written before; later ones are missing, and none is partial.
         let iters: Vec<_> = run.scalars().iter().map(|line| line["iter"].clone()).collect();
         assert_eq!(iters, [1, 2], "{fault}");
         assert_eq!(run.record()["outcome"], "failed");

@@ -1,4 +1,4 @@
-//! A run that ended before its time goes on as if nothing had happened, bit for bit.
+//! A run that ended early resumes bit for bit as if it had not been interrupted.
 
 use crate::event_files;
 use crate::workbench::{Bench, RunFolder};
@@ -50,21 +50,24 @@ fn train(bench: &Bench, name: &str, more: &[&str]) -> (crate::workbench::Ran, Ru
     bench.train(name, &all)
 }
 
-/// Insists that two runs have come to the same end.
+/// Asserts that two runs have the same results.
 #[track_caller]
 pub(crate) fn assert_same(one: &RunFolder, two: &RunFolder, what: &str) {
     let last = one.checkpoints().pop().unwrap();
     assert_eq!(two.checkpoints().pop().unwrap(), last, "{what}");
-    for file in ["model", "optimizer", "hooks", "run"] {
-        let name = format!("checkpoints/{last}/{file}.safetensors");
-        let bytes = |run: &RunFolder| fs::read(run.path.join(&name)).unwrap();
-        assert!(bytes(one) == bytes(two), "{what}: {name} differs");
+    for kind in ["model", "optimizer", "hooks", "run"] {
+        // Several ranks may have written a file each.
+        let [left, right] = [one, two].map(|run| {
+            let files = crate::sharding::files(&run.path.join("checkpoints").join(&last), kind);
+            files.iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>()
+        });
+        assert!(!left.is_empty() && left == right, "{what}: {kind} differs");
     }
     let state = |run: &RunFolder| {
         let text = run.text(&format!("checkpoints/{last}/state.json"));
         let mut state: Json = serde_json::from_str(&text).unwrap();
         state["provenance"].take();
-        // Its files are named by time and process; what is in them is compared below.
+        // Its files are named by time and process; their contents are compared below.
         if let Some(writers) = state["writers"].as_object_mut() {
             writers.remove("tensorboard");
         }
@@ -84,7 +87,7 @@ pub(crate) fn assert_same(one: &RunFolder, two: &RunFolder, what: &str) {
 }
 
 #[test]
-fn a_run_goes_on_bit_for_bit_from_wherever_it_was_cut() {
+fn a_run_resumes_bit_for_bit_wherever_it_was_interrupted() {
     let bench = bench();
     let (ran, whole) = train(&bench, "whole", &[]);
     ran.expect(0);
@@ -112,7 +115,7 @@ fn a_run_goes_on_bit_for_bit_from_wherever_it_was_cut() {
 }
 
 #[test]
-fn a_run_in_sixteen_bits_goes_on_bit_for_bit_with_its_loss_scale() {
+fn a_run_in_sixteen_bits_resumes_bit_for_bit_with_its_loss_scale() {
     let bench = bench();
     let scaler = "train.loss_scaler={init_scale=1e9, growth_interval=3}";
     for precision in ["fp16", "bf16"] {
@@ -123,7 +126,7 @@ fn a_run_in_sixteen_bits_goes_on_bit_for_bit_with_its_loss_scale() {
         };
         let (ran, whole) = sixteen("whole", &[]);
         ran.expect(0);
-        // Steps were left out, and the scale went down and up again: there is a state to lose.
+        // Steps were skipped, and the scale decreased and increased: there is state to lose.
         assert!(precision == "bf16" || whole.scalar("train/skipped_steps") >= 2.0);
         for (at, how, iter) in [
             ("before_train_iter", "sigkill", 6),
@@ -143,7 +146,7 @@ fn a_run_in_sixteen_bits_goes_on_bit_for_bit_with_its_loss_scale() {
 }
 
 #[test]
-fn a_run_goes_on_after_ten_million_samples_as_it_would_have() {
+fn a_run_resumed_after_ten_million_samples_is_the_uninterrupted_one() {
     // How long an iteration took is never the same.
     let bench = Bench::new("[default_hooks]\ntimer = false\n");
     let many = ["-s", "data.train.samples=20000000", "-s", "train.batch_size=1000000"];
@@ -184,7 +187,7 @@ fn a_resumed_epoch_is_not_begun_again() {
 }
 
 #[test]
-fn a_damaged_newest_checkpoint_is_reported_and_the_one_before_it_used() {
+fn a_damaged_newest_checkpoint_is_reported_and_the_previous_one_used() {
     let bench = bench();
     let (_, whole) = train(&bench, "whole", &[]);
     let (_, run) = train(&bench, "run", &[]);
@@ -245,7 +248,7 @@ fn two_processes_do_not_train_in_one_folder() {
     train(&bench, "run", &["--resume"]).0.expect(6).says(&["is in use by another process"]);
 }
 
-/// Every file of a run with its bytes; its log goes on in any case.
+/// Every file of a run with its bytes, without its log, which always grows.
 fn files(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
     let mut all = std::collections::BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -346,7 +349,7 @@ fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was
             assert!(now == before, "{set} {args:?}: a file was changed");
         }
     }
-    // And one that starts goes on from there: later lines are taken back, later checkpoints passed over.
+    // A resume that starts continues from there: later lines are truncated, later checkpoints ignored.
     bench.run(named).expect(0);
     assert_eq!(
         run.text("metrics.json").lines().count(),
@@ -358,7 +361,7 @@ fn a_resume_that_fails_before_every_hook_has_started_leaves_everything_as_it_was
 fn a_run_is_locked_before_it_is_read() {
     let bench = Bench::new("");
     let run = bench.trained("run", &[]);
-    // Nobody can read it: who tries is told so, and not that somebody else is at work.
+    // Damaged, so that a reader would report the damage instead of the lock.
     let manifest = run.path.join("checkpoints/iter_0000004/MANIFEST.json");
     fs::write(&manifest, "nonsense").unwrap();
     let lock = fs::File::options().write(true).open(run.path.join(".lock")).unwrap();

@@ -88,7 +88,7 @@ fn a_plateau_of_a_metric_lowers_the_rate_and_is_remembered() {
     let run = bench.trained("run", &["-s", "train.max_epochs=4"]);
     let rates: Vec<f64> =
         run.scalars().iter().filter_map(|line| line.get("train/lr")?.as_f64()).collect();
-    // The first accuracy is the best so far; none is better by ten. The last epoch's rate is told, the next one not.
+    // The first accuracy is the best so far; none is better by ten. The rate of the last epoch is logged, not the next one.
     assert!((rates.last().unwrap() - 0.001 / 4.0).abs() < 1e-12, "{rates:?}");
     let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=5"];
     bench.run(more).expect(0);

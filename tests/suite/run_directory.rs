@@ -123,7 +123,7 @@ fn the_norm_that_a_hook_in_c_reads_from_memory_is_the_hosts() {
 }
 
 #[test]
-fn clipping_bounds_the_gradients_and_the_norm_is_the_one_before_it() {
+fn clipping_bounds_the_gradients_and_the_norm_is_that_before_clipping() {
     let bench = Bench::new(
         "[[custom_hooks]]\ntype = \"HostNorm\"\nname = \"host\"\n[default_hooks]\nlogger = { interval = 1 }\n",
     );

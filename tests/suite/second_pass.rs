@@ -85,7 +85,7 @@ fn the_gradient_of_a_second_pass_is_clipped_like_that_of_the_first() {
     assert!((norm - 0.01).abs() < 1e-6, "{norm}");
 }
 
-/// With gamma = 0 the focal loss is cross entropy, so that whoever holds the role, the weights are the same.
+/// With gamma = 0 the focal loss is cross entropy, so the weights are the same whichever hook has the role.
 #[test]
 fn a_second_pass_runs_the_hook_that_holds_the_forward_role() {
     let sgd =

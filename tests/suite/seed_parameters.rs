@@ -1,7 +1,7 @@
 //! Every parameter of the seeds' hooks is taken under its name, and does what it does there.
 //!
-//! What a config cannot hold has no row: a logger, a model, a function. `None` is a key that is not written; such a
-//! parameter stands in the table with a value that it may have.
+//! What a config cannot express has no row: a logger, a model, a function. `None` is a key that is not written; such a
+//! parameter is in the table with a valid value.
 
 use crate::workbench::{Bench, RunFolder};
 use serde_json::Value as Json;
@@ -140,7 +140,7 @@ fn every_parameter_of_a_seed_s_hook_passes_check_with_the_seed_s_default() {
 }
 
 #[test]
-fn second_names_lead_to_checkpoints_go_with_them_and_a_run_goes_on_from_one() {
+fn second_names_are_links_that_are_removed_with_their_checkpoint_and_can_be_resumed_from() {
     let bench = Bench::new(
         "[default_hooks]\ncheckpoint = false\n\
          [[custom_hooks]]\ntype = \"PeriodicCheckpointer\"\nperiod = 3\nmax_to_keep = 2\nfile_prefix = \"model\"\n\
@@ -155,7 +155,7 @@ fn second_names_lead_to_checkpoints_go_with_them_and_a_run_goes_on_from_one() {
     bench.run(["inspect", "run/checkpoints/model_0000009"]).expect(0).prints(&["iteration"]);
     bench.run(["runs", "."]).expect(0).prints(&["run", "completed"]);
 
-    // A name is as good as what it leads to: the run goes on from there, and ends as it did.
+    // A second name works like the checkpoint: the run resumes from it, and ends as before.
     let weights = run.tensors("checkpoints/iter_0000010/model.safetensors");
     bench
         .run([

@@ -265,7 +265,7 @@ fn the_average_begins_with_the_weights_that_training_begins_with() {
         }
     }
     assert!(apart > 1e-5, "both begin alike: {apart}");
-    // A resumed run goes on with the average that it had.
+    // A resumed run continues with its saved average.
     let more = [&one[..], &["-s", "default_hooks.checkpoint.iter_period=1"]].concat();
     let from = ["--resume", "run/checkpoints/iter_0000001"];
     bench.run(["train", "config.toml"].iter().chain(&more).chain(&from)).expect(0);

@@ -16,9 +16,9 @@ const WIDE: &[&str] = &["-s", "model.hidden=[64, 17]"];
 const SHARD: &[&str] = &["-s", "optimizer.shard=true"];
 
 /// Bit patterns of tensors by name, from all files of a kind, with ranges put together.
-type Bits = BTreeMap<String, Vec<u32>>;
+pub(crate) type Bits = BTreeMap<String, Vec<u32>>;
 
-fn bits(checkpoint: &Path, kind: &str) -> Bits {
+pub(crate) fn bits(checkpoint: &Path, kind: &str) -> Bits {
     let mut pieces: BTreeMap<(String, u64), Vec<u32>> = BTreeMap::new();
     for path in files(checkpoint, kind) {
         let bytes = fs::read(&path).unwrap();
@@ -45,7 +45,7 @@ fn bits(checkpoint: &Path, kind: &str) -> Bits {
     joined
 }
 
-fn files(checkpoint: &Path, kind: &str) -> Vec<std::path::PathBuf> {
+pub(crate) fn files(checkpoint: &Path, kind: &str) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(checkpoint).unwrap().map(|entry| entry.unwrap().path());
     let is_one = |path: &std::path::PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();

@@ -39,7 +39,7 @@ writer = ""
 
 /// When a process is killed.
 #[derive(Clone, Copy, Debug)]
-enum Moment {
+pub(crate) enum Moment {
     /// So many milliseconds after it was started.
     Starting(u64),
     /// So many milliseconds after it wrote a checkpoint.
@@ -49,16 +49,16 @@ enum Moment {
 }
 
 /// The same moments for the same seed.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 
-    fn moment(&mut self) -> Moment {
+    pub(crate) fn moment(&mut self) -> Moment {
         match self.below(5) {
             0 => Moment::Starting(self.below(250)),
             1 | 2 => Moment::Training(self.below(12)),
@@ -67,18 +67,18 @@ impl Dice {
     }
 }
 
-fn number(name: &str, default: u64) -> u64 {
+pub(crate) fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// A run and how it is configured beside [`CONFIG`].
-struct Soak {
-    bench: Bench,
-    settings: Vec<String>,
+pub(crate) struct Soak {
+    pub(crate) bench: Bench,
+    pub(crate) settings: Vec<String>,
 }
 
 impl Soak {
-    fn new(epochs: u64, precision: &str) -> Self {
+    pub(crate) fn new(epochs: u64, precision: &str) -> Self {
         let all = [
             "model.dropout=0.3".to_owned(),
             "data.train.samples=100".to_owned(),
@@ -97,7 +97,7 @@ impl Soak {
         self.bench.trained("whole", &settings)
     }
 
-    /// Starts or goes on with the run that is killed.
+    /// Starts or resumes the run that is killed.
     fn start(&self) -> Child {
         let mut command = Command::new(program());
         command.args(["train", "config.toml", "--resume", "--run-dir", "killed", "--quiet"]);
@@ -107,13 +107,13 @@ impl Soak {
     }
 }
 
-fn is_writing(checkpoints: &Path) -> bool {
+pub(crate) fn is_writing(checkpoints: &Path) -> bool {
     let entries = fs::read_dir(checkpoints).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().starts_with(".iter_"))
 }
 
-/// Waits for the moment; false when the process ended by itself.
-fn wait_for(moment: Moment, child: &mut Child, checkpoints: &Path) -> bool {
+/// Waits for the moment; false if the process ended before.
+pub(crate) fn wait_for(moment: Moment, child: &mut Child, checkpoints: &Path) -> bool {
     let latest = || fs::read_to_string(checkpoints.join("latest")).unwrap_or_default();
     let (began, before) = (Instant::now(), latest());
     let mut advanced = None;
@@ -138,7 +138,7 @@ fn wait_for(moment: Moment, child: &mut Child, checkpoints: &Path) -> bool {
     }
 }
 
-/// Kills a run so many times and compares its end with that of the run that was left alone; gives the steps that loss
+/// Kills a run this many times and compares its end with that of an uninterrupted run; returns the steps that loss
 /// scaling left out.
 fn soak(precision: &str) -> f64 {
     let (kills, seed) = (number("HOOKRACK_SOAK_KILLS", 10), number("HOOKRACK_SOAK_SEED", 1));

@@ -1,4 +1,4 @@
-//! Standard output and standard error that are full or closed: nothing panics, training goes on, and a command whose
+//! Standard output and standard error that are full or closed: nothing panics, training continues, and a command whose
 //! output is its result fails.
 
 use crate::workbench::{Bench, Ran, program};
@@ -12,7 +12,7 @@ fn redirected(bench: &Bench, arguments: &str, redirection: &str) -> Ran {
     Ran::of(shell.env_remove("LD_LIBRARY_PATH"))
 }
 
-/// What each command is asked for here; training is another matter.
+/// The arguments of each command here; training is tested separately.
 const PRINTING: [&str; 17] = [
     "--help",
     "--version",
@@ -46,7 +46,7 @@ fn a_result_that_cannot_be_printed_is_an_error() {
         let message = "error: could not write to standard output: Bad file descriptor";
         assert_eq!(ran.code, Some(6), "{arguments}: {}", ran.stderr);
         assert!(ran.stderr.contains(message), "{arguments}: {}", ran.stderr);
-        // The same to a reader that has gone is no error: `| head` has what it wanted.
+        // A closed pipe is not an error: `| head` has what it wanted.
         let ran = redirected(&bench, arguments, "| true");
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{arguments}");
     }
@@ -75,7 +75,7 @@ fn an_error_that_cannot_be_printed_keeps_its_exit_code() {
 }
 
 #[test]
-fn training_goes_on_without_a_console() {
+fn training_continues_without_a_console() {
     let bench = Bench::new("[default_hooks.logger]\ninterval = 1\n");
     let nowhere = ["> /dev/full 2> /dev/full", ">&- 2>&-", "2>&1 | true", "-vvv 2> /dev/full"];
     for (number, redirection) in nowhere.into_iter().enumerate() {

@@ -19,7 +19,7 @@ fn the_average_has_equal_weights_and_the_rate_is_held() {
             assert!((value - f32::midpoint(*first, *second)).abs() < 1e-6, "{name}");
         }
     }
-    // What is evaluated is the average, what is trained and saved is not.
+    // The average is evaluated; the model itself is trained and saved.
     let without = Bench::new("[lr_scheduler]\ntype = \"StepLR\"\n");
     let plain = without.trained("run", &["-s", "train.max_epochs=2"]);
     let first = run.tensors("checkpoints/iter_0000004/model.safetensors");

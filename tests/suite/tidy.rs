@@ -104,7 +104,7 @@ fn hooks_and_metrics_leave_files_to_the_run_directory() {
     for file in sources().into_iter().filter(own) {
         let text = read(&file);
         let code = text.split("#[cfg(test)]").next().unwrap().lines();
-        // What the kernel is told is not a file of the run.
+        // Writes to the kernel's files are not files of the run.
         let lines = code.filter(|line| writes.iter().any(|call| line.contains(call)));
         let lines = lines.filter(|line| !line.contains("\"/proc/"));
         found.extend(lines.map(|line| format!("{}: {}", file.display(), line.trim())));
@@ -186,7 +186,7 @@ fn every_point_has_a_place_in_the_guide() {
 }
 
 #[test]
-fn the_recorder_stands_at_every_point() {
+fn the_recorder_implements_every_point() {
     let source = read(Path::new("tests/fixtures/plugins/recorder/src/lib.rs"));
     let words: Vec<_> = source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let missing: Vec<_> = Point::ALL

@@ -1,4 +1,4 @@
-//! Models that Python wrote: they train through the program, and what was learnt goes back to Python.
+//! Models that Python wrote: the program trains them, and Python loads the trained weights.
 
 use crate::patience::output;
 use crate::workbench::{Bench, tensors};
@@ -28,6 +28,17 @@ fn bench(model: &Path) -> Bench {
     let bench = Bench::bare();
     bench.write("config.toml", &config(model));
     bench
+}
+
+#[test]
+fn a_scripted_model_has_no_stages_of_a_pipeline() {
+    let bench = bench(&scripted());
+    let schedule = "schedule={type=\"OneFOneB\",stages=2,microbatches=2}";
+    let args = ["launch", "-n", "2", "--", "train", "config.toml", "--run-dir", "run"];
+    let ran = bench.run(args.iter().chain(&["-s", schedule]));
+    ran.expect(2)
+        .says(&["`model`: this model cannot be split into stages: TorchScript", "[model]"]);
+    assert!(!bench.path("run/checkpoints").exists());
 }
 
 #[test]
@@ -73,7 +84,7 @@ fn python() -> Option<String> {
     asked.is_ok_and(|output| output.status.success()).then_some(python)
 }
 
-/// Loads the trained tensors into the module that Python wrote, and compares what both make of the same digits.
+/// Loads the trained tensors into Python's module, and compares the outputs of both for the same digits.
 const COMPARE: &str = r#"
 import sys, torch
 from safetensors.torch import load_file
@@ -99,7 +110,7 @@ assert torch.allclose(ours, theirs, rtol=0, atol=1e-4)
 "#;
 
 #[test]
-fn what_was_learnt_goes_back_to_python_and_gives_the_same_output() {
+fn trained_weights_give_the_same_output_in_python() {
     let Some(python) = python() else {
         // Straight to standard error: what a test prints is not shown when it passes.
         let how = "set HOOKRACK_TEST_PYTHON to one to run this test";

@@ -172,7 +172,7 @@ fn a_library_that_others_can_change_is_refused_with_the_remedy() {
     assert!(said_about(&bench).contains("is writable by every user (mode 0777)"));
 }
 
-/// Root alone can give files away; another user tests the rest.
+/// Only root can change a file's owner; other users test the rest.
 #[test]
 fn a_library_of_another_user_or_group_is_refused() {
     if !rustix::process::geteuid().is_root() {
@@ -233,7 +233,7 @@ fn a_library_that_is_probed_can_read_and_start_threads_and_nothing_else() {
         assert_eq!(bench.read("victim"), "untouched");
         assert!(!bench.path("victim.new").exists());
     }
-    // In the host it can do more, and says so: what the config was checked against is no longer true.
+    // In the host it declares something else than in the probe: the config was checked against another manifest.
     let checked = Ran::of(&mut hookrack(&bench, &["check", "config.toml"]));
     checked.expect(3).says(&["libpries.so: describes itself otherwise than when it was probed"]);
 }

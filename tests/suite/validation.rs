@@ -1,4 +1,4 @@
-//! When a run validates: once where it is due twice, and at the end of training in any case.
+//! When a run validates: once if it is due twice, and always at the end of training.
 
 use crate::workbench::{Bench, RunFolder};
 

@@ -1,4 +1,4 @@
-//! Lock files, signatures and policies: which libraries may run, and what is said about those that may not.
+//! Lock files, signatures and policies: which libraries may run, and the errors about those that may not.
 
 use crate::workbench::{Bench, Ran, TINY, cache, program};
 use crate::workshop::compile_c;

@@ -17,7 +17,7 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A file as another library would leave it: names of its own, kernels the other way round, a tensor too many.
+/// A file as another library would write it: other names, transposed matrices, an additional tensor.
 fn foreign_file(bench: &Bench) {
     let numbers: Vec<f32> = (0_u8..32).map(f32::from).collect();
     let (kernel, bias, odd) = (bytes(&numbers), bytes(&[0.5; 8]), bytes(&[1.0; 5]));
@@ -56,7 +56,7 @@ fn a_run_starts_from_the_weights_of_another_run() {
     ran.expect(0).prints(&["first: 4 loaded\n"]);
     assert_eq!(model(&first), model(&second));
     let fresh = bench.trained("fresh", &["-s", "weights.strict=false", "-s", "train.seed=9"]);
-    assert_ne!(model(&first), model(&fresh), "training goes on from there");
+    assert_ne!(model(&first), model(&fresh), "training starts from there");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn load_from_is_the_short_form_and_takes_a_run_a_checkpoint_or_a_file() {
     let (ran, third) = bench.train("third", &more);
     ran.expect(0).prints(&["first: 4 loaded\n"]);
     assert_eq!(model(&first), model(&third));
-    // A restart takes its checkpoint, and the file is not even looked for.
+    // A restart uses its checkpoint, and the file need not exist.
     std::fs::remove_dir_all(&first.path).unwrap();
     bench.train("third", &[&more[..], &["-s", "train.max_epochs=3"]].concat()).0.expect(0);
 }
@@ -142,7 +142,7 @@ fn groups_have_rates_of_their_own() {
 }
 
 #[test]
-fn a_hook_thaws_freezes_and_changes_groups_while_the_run_goes_on() {
+fn a_hook_unfreezes_freezes_and_changes_groups_during_a_run() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"ParamChanger\"\nfile = \"said.txt\"\n");
     let freeze = ["-s", "train.freeze=[\"layers.0.*\"]"];
     let run = bench.trained("run", &freeze);

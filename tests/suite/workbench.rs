@@ -75,24 +75,27 @@ pub(crate) fn library(file: &str) -> PathBuf {
     path
 }
 
-/// The program, built like this test program. Cargo builds it only for tests of its own package, so it is asked here.
+/// The program, built like this test program.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let folder = deps().parent().unwrap();
-        let profile = match folder.file_name().unwrap().to_str().unwrap() {
-            "debug" => "dev",
-            other => other,
-        };
-        let mut cargo = Command::new(env!("CARGO"));
-        // The whole workspace has a say in its crates' features, as under `cargo test`: nothing is compiled twice.
-        cargo.args(["build", "--quiet", "--workspace", "--bin", "hookrack", "--profile", profile]);
-        cargo.arg("--target-dir").arg(folder.parent().unwrap());
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        let built = output(&mut cargo).unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        folder.join("hookrack")
-    })
+    PROGRAM.get_or_init(|| built("hookrack"))
+}
+
+/// A program of the workspace. Cargo builds it only for tests of its own package, so it is asked here.
+pub(crate) fn built(name: &str) -> PathBuf {
+    let folder = deps().parent().unwrap();
+    let profile = match folder.file_name().unwrap().to_str().unwrap() {
+        "debug" => "dev",
+        other => other,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    // The whole workspace has a say in its crates' features, as under `cargo test`: nothing is compiled twice.
+    cargo.args(["build", "--quiet", "--workspace", "--bin", name, "--profile", profile]);
+    cargo.arg("--target-dir").arg(folder.parent().unwrap());
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let built = output(&mut cargo).unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    folder.join(name)
 }
 
 /// The plugin in C, compiled once.
@@ -196,12 +199,12 @@ pub(crate) fn run_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Ite
     let mut command = Command::new(program());
     // Cargo's path for its own tests must not be what libtorch is found by.
     command.args(args).current_dir(folder).env_remove("LD_LIBRARY_PATH");
-    // Nor must the plugins of whoever runs the tests, and what is known about those of the tests is not theirs.
+    // Nor must the user's own plugins, and the tests' plugins must not enter the user's index.
     command.env_remove("HOOKRACK_PLUGINS").env("XDG_CACHE_HOME", cache());
     Ran::of(&mut command)
 }
 
-/// What a run of the program said, and how it ended.
+/// The output of a run of the program, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// The exit code; `None` after a signal.

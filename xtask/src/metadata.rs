@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace: the target folder, the packages and what they build.
+//! `cargo metadata`: the target folder, the packages and what they build.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use crate::{
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MetadataError {
-    #[error("could not ask cargo about the workspace")]
+    #[error("could not run `cargo metadata`")]
     Cargo { source: ProcessError },
-    #[error("could not read what `cargo metadata` printed")]
+    #[error("could not parse the output of `cargo metadata`")]
     Json { source: serde_json::Error },
-    #[error("what `cargo metadata` printed has no `{field}`; is this a newer cargo?")]
+    #[error("the output of `cargo metadata` has no `{field}`; is this a newer cargo?")]
     Field { field: &'static str },
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Package {
     pub(crate) version: String,
     /// The folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
-    /// The name of its library, if it is built as a shared one for C.
+    /// The name of its library, if it is a `cdylib`.
     pub(crate) cdylib: Option<String>,
     /// The names of its programs.
     pub(crate) programs: Vec<String>,

@@ -1,4 +1,4 @@
-//! The bundled plugins: which there are, and putting their libraries into `plugins/`.
+//! Finds the bundled plugins and puts their libraries into `plugins/`.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ fn c_file_name(plugin: &CPlugin) -> String {
     format!("lib{}.so", plugin.folder)
 }
 
-/// True if the library is a new one.
+/// Returns whether the library changed.
 fn compile(workspace: &Workspace, plugin: &CPlugin) -> Result<bool, TaskError> {
     let library = workspace.plugins().join(c_file_name(plugin));
     let fresh = files::sibling(&library, "c");

@@ -1,4 +1,4 @@
-//! Child processes: how they start, and an error that names the command line and how it ended.
+//! Child processes, with errors that name the command line and how it ended.
 
 use std::{
     env,
@@ -17,7 +17,7 @@ pub(crate) enum ProcessError {
 }
 
 /// A command without the variables that `cargo run` sets for xtask itself: a build script that looks at
-/// one of them would otherwise be run again for nothing.
+/// one of them would otherwise run again needlessly.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
@@ -47,19 +47,19 @@ pub(crate) fn output(command: &mut Command) -> Result<String, ProcessError> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Becomes the command, so that its exit code and the user's Ctrl-C are its own. Returns only on failure.
+/// Replaces this process by the command, so that exit code and signals are those of the command. Returns only on failure.
 pub(crate) fn replace_self(command: &mut Command) -> ProcessError {
     let source = command.exec();
     not_started(command, source)
 }
 
-/// The error for a command that did not even begin.
+/// The error for a command that could not be started.
 pub(crate) fn not_started(command: &Command, source: io::Error) -> ProcessError {
     let program = short_name(command.get_program());
     ProcessError::Start { command: line(command), program, source }
 }
 
-/// The error for a command that began and did not end well.
+/// The error for a command that failed.
 pub(crate) fn ended_well(
     command: &Command,
     status: ExitStatus,
@@ -73,7 +73,7 @@ pub(crate) fn ended_well(
     Err(ProcessError::Exit { command: line(command), ending: ending(status), said })
 }
 
-/// The command as one would type it.
+/// The command line.
 pub(crate) fn line(command: &Command) -> String {
     let mut words = vec![short_name(command.get_program())];
     words.extend(command.get_args().map(|arg| quoted(&arg.to_string_lossy())));
@@ -83,12 +83,12 @@ pub(crate) fn line(command: &Command) -> String {
 fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended in an unknown way".to_owned(),
     }
 }
 
-/// `cargo` for the long path that the toolchain puts into CARGO.
+/// Shortens the toolchain's path in CARGO to `cargo`.
 fn short_name(program: &OsStr) -> String {
     let text = program.to_string_lossy();
     match text.rsplit_once('/') {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failing_command_is_named_with_its_exit_code_and_words() {
+    fn a_failing_command_is_named_with_its_exit_code_and_output() {
         let error =
             output(command("sh").args(["-c", "echo no such disk >&2; exit 7"])).unwrap_err();
         assert_eq!(
@@ -127,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn a_command_ended_by_a_signal_says_so() {
+    fn a_command_killed_by_a_signal_is_reported_with_the_signal() {
         let error = run(command("sh").args(["-c", "kill -9 $$"])).unwrap_err();
-        assert!(error.to_string().ends_with("was ended by signal 9"), "{error}");
+        assert!(error.to_string().ends_with("was killed by signal 9"), "{error}");
     }
 
     #[test]

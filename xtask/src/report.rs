@@ -1,4 +1,4 @@
-//! Everything xtask says to a person, on stderr: stdout belongs to the program that it runs.
+//! Messages to the user, on stderr: stdout belongs to the program that xtask runs.
 
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -13,23 +13,23 @@ pub(crate) fn note(what: &str) {
     line(&format!("    {what}"));
 }
 
-/// Something the user should know of that does not stop the work.
+/// A warning.
 pub(crate) fn warning(what: &str) {
     line(&format!("warning: {what}"));
 }
 
-/// The error a command ended with, and its causes, each once.
+/// The error of a command, and its causes, each once.
 pub(crate) fn failure(error: &dyn Error) {
     line(&chain(error));
 }
 
-/// A line that a program said whose output is read on its way to the terminal.
+/// A line of a program whose output is read on its way to the terminal.
 pub(crate) fn passed_on(text: &str) {
-    // A closed reader does not end the command.
+    // A closed pipe does not end the command.
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// Whether what is passed on is seen by a person.
+/// Whether the output goes to a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }

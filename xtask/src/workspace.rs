@@ -1,4 +1,4 @@
-//! Where the workspace is, and the few places in it that xtask knows by name.
+//! The root of the workspace, and the paths in it that xtask uses.
 
 use std::{
     env,
@@ -11,8 +11,8 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// The folder above xtask's own. Cargo says where that is at run time; asking it first keeps two
-    /// checkouts apart that share a target folder.
+    /// The folder above xtask's own. Cargo sets it at run time; using that distinguishes two
+    /// checkouts that share a target folder.
     pub(crate) fn locate() -> Self {
         let own = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,8 +1,12 @@
 //! Line charts as SVG: inside a page that has the styles, or as a file that needs nothing else.
 
+mod bars;
 mod ticks;
+mod timeline;
 
+pub use bars::{Bars, Measurement};
 pub use ticks::label;
+pub use timeline::{Bar, Timeline};
 
 use std::fmt::Write as _;
 use ticks::{decades, ticks};
@@ -21,7 +25,7 @@ const TITLE: f64 = 34.0;
 /// The size of a chart that is a file of its own.
 const FILE: (f64, f64) = (800.0, 420.0);
 
-/// Dark ink on white, or the other way round where the reader prefers it.
+/// Dark on white, or the reverse in dark mode.
 const STYLE: &str = "\
 svg{--ink:#24292f;--paper:#fff;--edge:#d0d7de;--soft:#57606a;--k:#0969da;--mark:#cf222e}\
 @media(prefers-color-scheme:dark){svg{--ink:#e6edf3;--paper:#0d1117;--edge:#30363d;--soft:#8b949e;--k:#58a6ff;--mark:#f85149}}\
@@ -29,14 +33,14 @@ text{font:13px system-ui,sans-serif;fill:var(--ink)}.title{font-size:16px;font-w
 .grid{stroke:var(--edge);fill:none}.axis{stroke:var(--soft);fill:none}.mark{stroke:var(--mark);stroke-dasharray:4 3}\
 .curve{fill:none;stroke:var(--k);stroke-width:2;stroke-linejoin:round}.raw{fill:none;stroke:var(--soft);opacity:.6}.dot{fill:var(--k)}";
 
-/// How values lie along an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
     Linear,
-    /// Evenly, with ticks at whole numbers only: the axis counts something.
+    /// Linear, with ticks at integers only: the axis counts something.
     Whole,
-    /// By their logarithm; all are above 0.
+    /// Logarithmic; all values must be above 0.
     Log,
 }
 
@@ -54,7 +58,7 @@ pub struct Axis<'a> {
 /// One line of a chart.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// `curve`, or `raw` for one that is pale.
+    /// `curve`, or `raw` for a pale one.
     pub class: &'static str,
     /// The number of its colour on a page with several.
     pub colour: usize,
@@ -79,7 +83,7 @@ pub struct Chart<'a> {
     pub diagonal: bool,
 }
 
-/// What would be markup, as text.
+/// Escapes markup.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -94,7 +98,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// The range of some numbers with room at both ends, also where they are all the same; `None` where none is finite.
+/// The range of some numbers with a margin at both ends, even if all are equal; `None` if none is finite.
 pub fn range(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = numbers.filter(|number| number.is_finite());
     let found = finite.fold(None, |range: Option<(f64, f64)>, number| {

@@ -24,7 +24,7 @@ pub(crate) fn decades(start: f64, end: f64) -> Vec<(f64, String)> {
 
 /// A round number in few characters.
 pub fn label(tick: f64) -> String {
-    // What is left of a zero after rounding is far below any gap between ticks.
+    // A zero with a rounding error is far smaller than any gap between ticks.
     if tick.abs() < 1e-12 {
         return "0".to_owned();
     }

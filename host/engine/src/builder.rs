@@ -10,12 +10,14 @@ use super::error::{EngineError, Result};
 use super::loss::{Criterion, LOSSES};
 use super::loss_scaler::LossScalerSettings;
 use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
-use super::model::{MODELS, Model, ModelContext, Traced};
+use super::memory_format::MemoryFormat;
+use super::model::{MODELS, Made, Model, ModelContext, Traced};
 use super::name_pattern::NamePattern;
 use super::optimizer::{GroupRules, OPTIMIZERS, Optimizer, ParamSet};
 use super::precision::Precision;
 use super::registry::{Build as _, Built, Choice, ComponentKind, Entry};
 use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
+use super::stage::Stage;
 use super::trainable;
 use hookrack_torch::rng;
 
@@ -33,12 +35,14 @@ pub struct EngineBuilder {
     accumulation: usize,
     clip: ClipLimits,
     precision: Precision,
+    memory_format: MemoryFormat,
     device: Device,
     graph: bool,
     loss_scaler: LossScalerSettings,
     seed: u64,
     horizon: Horizon,
     shard: Rank,
+    stage: Option<Stage>,
 }
 
 /// How a part is made: by a name that configs know, or by the caller.
@@ -90,10 +94,12 @@ pub(super) struct Parts {
     pub schedule_choice: Choice,
     pub clip: ClipLimits,
     pub precision: Precision,
+    pub memory_format: MemoryFormat,
     pub loss_scaler: LossScalerSettings,
     pub device: Device,
     pub data: DataSpec,
     pub shard: Rank,
+    pub stage: Option<Stage>,
 }
 
 impl Default for EngineBuilder {
@@ -109,12 +115,14 @@ impl Default for EngineBuilder {
             accumulation: 1,
             clip: ClipLimits::default(),
             precision: Precision::Fp32,
+            memory_format: MemoryFormat::Contiguous,
             device: Device::Cpu,
             graph: false,
             loss_scaler: LossScalerSettings::default(),
             seed: 0,
             horizon: Horizon { iters: 1, epochs: 1 },
             shard: Rank::ONLY,
+            stage: None,
         }
     }
 }
@@ -241,6 +249,13 @@ impl EngineBuilder {
         self
     }
 
+    /// How images are laid out in memory while the model computes.
+    #[must_use]
+    pub fn memory_format(mut self, format: MemoryFormat) -> Self {
+        self.memory_format = format;
+        self
+    }
+
     /// Where the model is; its batches come from a loader that puts them there too.
     #[must_use]
     pub fn device(mut self, device: Device) -> Self {
@@ -284,6 +299,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Makes one stage of the model only. The engine must then [`join_pipeline`](Engine::join_pipeline) the others.
+    #[must_use]
+    pub fn stage(mut self, stage: Option<Stage>) -> Self {
+        self.stage = stage;
+        self
+    }
+
     /// Seeds libtorch and builds every part for data of this kind.
     ///
     /// # Errors
@@ -292,7 +314,8 @@ impl EngineBuilder {
         hookrack_torch::start();
         device::check(self.device)?;
         rng::seed(self.seed);
-        let context = ModelContext { data: data.clone(), device: self.device };
+        let made = self.stage.as_ref().map_or(Made::All, Stage::made);
+        let context = ModelContext { made, ..ModelContext::new(data.clone(), self.device) };
         let model = self.model.ok_or(EngineError::NoPart { kind: ComponentKind::Model })?;
         let model = model.build(MODELS, &context)?;
         let model = if self.graph && !model.is_graph() {
@@ -301,8 +324,14 @@ impl EngineBuilder {
             model
         };
         let criterion = self.loss.map(|loss| loss.build(LOSSES, data)).transpose()?;
-        trainable::freeze(model.params(), &self.freeze)?;
-        let grouped = ParamSet::new(model.params(), self.groups)?.sharded(self.shard);
+        let is_staged = self.stage.is_some();
+        trainable::freeze(model.params(), &self.freeze, is_staged)?;
+        let grouped = if is_staged {
+            ParamSet::of_stage(model.params(), self.groups)
+        } else {
+            ParamSet::new(model.params(), self.groups)?
+        };
+        let grouped = grouped.sharded(self.shard);
         let optimizer =
             self.optimizer.ok_or(EngineError::NoPart { kind: ComponentKind::Optimizer })?;
         let optimizer = optimizer.build(OPTIMIZERS, &grouped)?;
@@ -320,10 +349,12 @@ impl EngineBuilder {
             schedule_choice: self.schedule,
             clip: self.clip,
             precision: self.precision,
+            memory_format: self.memory_format,
             loss_scaler: self.loss_scaler,
             device: self.device,
             data: data.clone(),
             shard: self.shard,
+            stage: self.stage,
         }))
     }
 }

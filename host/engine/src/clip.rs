@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use super::error::Result;
+use super::pipeline::Pipeline;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::{TensorList, foreach};
 
@@ -37,35 +38,55 @@ impl GradClip {
         Self { limits, grads: TensorList::default() }
     }
 
-    /// Whether [`clip`](Self::clip) does anything.
+    /// Whether a limit is set.
     pub fn is_on(&self) -> bool {
         self.limits.norm > 0.0 || self.limits.value > 0.0
     }
 
     /// The norm over all gradients, as a 0-dim tensor.
-    pub fn norm(&mut self, params: &TensorList) -> Result<Tensor> {
+    pub(super) fn norm(
+        &mut self,
+        params: &TensorList,
+        pipeline: Option<&Pipeline>,
+    ) -> Result<Tensor> {
         autograd::grads_into(params, &mut self.grads)?;
-        let norm = foreach::norm(&self.grads, self.limits.norm_type);
+        let norm = self.total(params, pipeline);
         self.grads.clear();
-        Ok(norm?)
+        norm
+    }
+
+    fn total(&self, params: &TensorList, pipeline: Option<&Pipeline>) -> Result<Tensor> {
+        let p = self.limits.norm_type;
+        match pipeline {
+            Some(pipeline) => pipeline.total_norm(params, &self.grads, p),
+            None => Ok(foreach::norm(&self.grads, p)?),
+        }
     }
 
     /// Scales all gradients so that their norm is at most its limit, as `torch.nn.utils.clip_grad_norm_` does, then
     /// cuts off what is beyond the value's limit, as `clip_grad_value_` does. Gives the norm before, where there is
     /// a limit for it.
-    pub fn clip(&mut self, params: &TensorList) -> Result<Option<Tensor>> {
+    pub(super) fn clip(
+        &mut self,
+        params: &TensorList,
+        pipeline: Option<&Pipeline>,
+    ) -> Result<Option<Tensor>> {
         let _no_grad = GradMode::set(false);
         autograd::grads_into(params, &mut self.grads)?;
-        let clipped = self.clip_grads();
+        let clipped = self.clip_grads(params, pipeline);
         self.grads.clear();
         clipped
     }
 
-    fn clip_grads(&self) -> Result<Option<Tensor>> {
-        let ClipLimits { norm: limit, norm_type, value } = self.limits;
+    fn clip_grads(
+        &self,
+        params: &TensorList,
+        pipeline: Option<&Pipeline>,
+    ) -> Result<Option<Tensor>> {
+        let ClipLimits { norm: limit, value, .. } = self.limits;
         let mut told = None;
         if limit > 0.0 {
-            let norm = foreach::norm(&self.grads, norm_type)?;
+            let norm = self.total(params, pipeline)?;
             let factor = norm.f_add_scalar(1e-6)?.f_reciprocal()?.f_mul_scalar(limit)?;
             foreach::mul_tensor_(&self.grads, &factor.f_clamp_max(1.0)?)?;
             told = Some(norm);
@@ -94,7 +115,7 @@ mod tests {
     /// The norm that is told and both gradients afterwards, under these limits.
     fn clipped(norm: f64, norm_type: f64, value: f64) -> (Option<f64>, [f64; 2]) {
         let (tensors, list) = params_with_grads();
-        let told = GradClip::new(ClipLimits { norm, norm_type, value }).clip(&list).unwrap();
+        let told = GradClip::new(ClipLimits { norm, norm_type, value }).clip(&list, None).unwrap();
         let grad = |index: usize| tensors[index].grad().double_value(&[0]);
         (told.map(|norm| norm.double_value(&[])), [grad(0), grad(1)])
     }
@@ -130,6 +151,6 @@ mod tests {
         let leaf = Tensor::from_slice(&[1.0_f32]).set_requires_grad(true);
         let limits = ClipLimits { norm: 1.0, norm_type: 2.0, value: 1.0 };
         let list: TensorList = [&leaf].into_iter().collect();
-        assert!(GradClip::new(limits).clip(&list).unwrap().is_some());
+        assert!(GradClip::new(limits).clip(&list, None).unwrap().is_some());
     }
 }

@@ -9,6 +9,7 @@ use super::data::Rank;
 use super::engine::{Engine, rows_of};
 use super::error::{EngineError, Result};
 use super::loss_scaler::Aside;
+use super::model::NormRanks;
 use super::named_tensor::NamedTensor;
 use super::param_gather::ParamGather;
 use hookrack_torch::autograd::{self, GradMode};
@@ -32,6 +33,16 @@ impl DataParallel {
     pub fn new(group: Group, options: ReducerOptions) -> Self {
         let (reducer, gather) = (RefCell::new(None), RefCell::new(None));
         Self { group, options, reducer, gather, is_reduced: Cell::new(false) }
+    }
+
+    /// The ranks.
+    pub(super) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// The largest bucket of gradients, in bytes.
+    pub(super) fn cap(&self) -> usize {
+        self.options.buckets.cap
     }
 
     /// Begins anew: other parameters are trained from here on.
@@ -88,9 +99,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Takes the statistics of batch norms over the rows of all ranks from here on, in training.
+    pub fn sync_norms(&self, group: Group) {
+        if let Some(norms) = &self.model().info().norm_ranks {
+            norms.set(Some(group));
+        }
+    }
+
+    /// Whether a forward pass in training, and its backward pass, wait for the other ranks.
+    pub fn syncs_norms(&self) -> bool {
+        self.model().info().norm_ranks.as_ref().is_some_and(NormRanks::is_joined)
+    }
+
     /// Trains alone again. Other ranks that wait for this one fail.
     pub fn part(&mut self) {
         self.parallel = None;
+        self.pipeline = None;
+        if let Some(norms) = &self.model().info().norm_ranks {
+            norms.set(None);
+        }
     }
 
     /// This process among those that train together.
@@ -137,7 +164,10 @@ impl Engine {
     /// # Errors
     /// A rank is gone, or its parameters differ.
     pub fn before_last_forward(&self) -> Result<()> {
-        let Some(parallel) = &self.parallel else { return Ok(()) };
+        // The gradients of a stage are summed when its last backward pass is done.
+        let Some(parallel) = self.parallel.as_ref().filter(|_| self.stage.is_none()) else {
+            return Ok(());
+        };
         parallel.is_reduced.set(false);
         parallel.prepare(self.params(), |reducer| Ok(reducer.before_forward()?))
     }
@@ -159,7 +189,7 @@ impl Engine {
             parallel.prepare(self.params(), |reducer| Ok(reducer.before_forward()?))?;
         }
         parallel.prepare(self.params(), |reducer| Ok(reducer.before_backward(product)?))?;
-        autograd::backward(product)?;
+        parallel.group.during("all_reduce", || autograd::backward(product))?;
         parallel.check_used(self.params())?;
         parallel.is_reduced.set(true);
         earlier.map_or(Ok(()), Aside::put_back)

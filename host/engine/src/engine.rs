@@ -2,6 +2,8 @@
 
 mod learning_rate;
 
+use std::collections::HashSet;
+
 use tch::{Device, Tensor};
 
 use super::builder::{EngineBuilder, Parts};
@@ -10,15 +12,18 @@ use super::data::{DataSpec, Rank};
 use super::data_parallel::{DataParallel, Pass};
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
-use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling, WithoutScaler};
+use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
 use super::lr::{Horizon, LrSchedule};
+use super::memory_format::MemoryFormat;
 use super::model::{Mode, Model};
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::Optimizer;
-use super::piece::{Piece, SavedTensors};
+use super::piece::{Accepted, Piece, SavedTensors};
+use super::pipeline::Pipeline;
 use super::precision::Precision;
 use super::registry::{Build as _, Choice};
-use super::schedule::{SCHEDULES, Schedule, ScheduleContext};
+use super::schedule::{self, Action, Layout, SCHEDULES, Schedule, ScheduleContext};
+use super::stage::Stage;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::{foreach, shape};
@@ -34,6 +39,7 @@ pub struct Engine {
     schedule_choice: Choice,
     clip: GradClip,
     precision: Precision,
+    memory_format: MemoryFormat,
     scaling: LossScalerSettings,
     loss_scaler: Option<LossScaler>,
     device: Device,
@@ -42,6 +48,8 @@ pub struct Engine {
     lr_position: u64,
     pub(super) told_at: Option<u64>,
     pub(super) parallel: Option<DataParallel>,
+    pub(super) stage: Option<Stage>,
+    pub(super) pipeline: Option<Pipeline>,
     shard: Rank,
 }
 
@@ -74,6 +82,7 @@ impl Engine {
             schedule_choice: parts.schedule_choice,
             clip: GradClip::new(parts.clip),
             precision,
+            memory_format: parts.memory_format,
             scaling: parts.loss_scaler,
             loss_scaler: None,
             device: parts.device,
@@ -81,6 +90,8 @@ impl Engine {
             lr_position: 0,
             told_at: None,
             parallel: None,
+            stage: parts.stage,
+            pipeline: None,
             shard: parts.shard,
         };
         engine.set_precision(precision);
@@ -90,14 +101,27 @@ impl Engine {
 
     /// The model's output. Gradients are recorded in training, whatever the caller's mode is.
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.refuse_stage("a forward pass of its own")?;
         let _mode = GradMode::set(mode == Mode::Train);
+        let arranged = self.memory_format.arrange(input)?;
+        let input = arranged.as_ref().unwrap_or(input);
         self.precision.forward(self.device, || self.model.forward(input, mode))
     }
 
     /// The model's output without gradients being recorded, in either mode.
     pub fn infer(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.refuse_stage("a forward pass of its own")?;
         let _mode = GradMode::set(false);
+        let arranged = self.memory_format.arrange(input)?;
+        let input = arranged.as_ref().unwrap_or(input);
         self.precision.forward(self.device, || self.model.forward(input, mode))
+    }
+
+    /// An error in a process that has a stage of the model only.
+    fn refuse_stage(&self, what: &'static str) -> Result<()> {
+        let staged =
+            |it: &Stage| EngineError::Staged { what, stage: it.number, stages: it.layout.stages };
+        self.stage.as_ref().map_or(Ok(()), |stage| Err(staged(stage)))
     }
 
     /// Chooses the arithmetic of forward and backward passes; loss scaling begins anew where it needs any.
@@ -112,6 +136,16 @@ impl Engine {
         let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
         (self.scaling, *scaler) = (scaling, LossScaler::new(scaling));
         Ok(())
+    }
+
+    /// How images are laid out in memory while the model computes.
+    pub fn memory_format(&self) -> MemoryFormat {
+        self.memory_format
+    }
+
+    /// Changes the layout of images, from the next forward pass on.
+    pub fn set_memory_format(&mut self, format: MemoryFormat) {
+        self.memory_format = format;
     }
 
     /// What the data look like that the parts were built for.
@@ -162,21 +196,31 @@ impl Engine {
         if weight == 0.0 {
             return Ok(());
         }
-        let _mode = GradMode::set(true);
-        if let Some(scaler) = &self.loss_scaler {
-            return self.differentiate(&scaler.scaled(loss, weight)?, pass);
-        }
-        if (weight - 1.0).abs() < f64::EPSILON {
-            return self.differentiate(loss, pass);
-        }
-        self.differentiate(&loss.f_mul_scalar(weight)?, pass)
+        self.differentiate(&self.product(loss, weight)?, pass)
     }
 
-    /// Takes part in the summing of gradients without adding any: for a rank none of whose labels counts. `output` leads to the
-    /// parameters.
-    pub fn backward_nothing(&self, output: &Tensor) -> Result<()> {
+    /// What a backward pass differentiates: the loss times its weight, and times the loss scale.
+    pub fn product(&self, loss: &Tensor, weight: f64) -> Result<Tensor> {
         let _mode = GradMode::set(true);
-        self.differentiate(&output.f_sum(output.kind())?.f_mul_scalar(0.0)?, Pass::Last)
+        if let Some(scaler) = &self.loss_scaler {
+            return scaler.scaled(loss, weight);
+        }
+        if (weight - 1.0).abs() < f64::EPSILON {
+            return Ok(loss.shallow_clone());
+        }
+        Ok(loss.f_mul_scalar(weight)?)
+    }
+
+    /// Takes part in a backward pass of all ranks without adding any gradient: for a rank none of whose labels counts. `output`
+    /// leads to the parameters.
+    pub fn backward_nothing(&self, output: &Tensor, pass: Pass) -> Result<()> {
+        self.differentiate(&Self::product_of_nothing(output)?, pass)
+    }
+
+    /// What a backward pass differentiates that adds nothing to any gradient.
+    pub fn product_of_nothing(output: &Tensor) -> Result<Tensor> {
+        let _mode = GradMode::set(true);
+        Ok(output.f_sum(output.kind())?.f_mul_scalar(0.0)?)
     }
 
     /// Sets all gradients to none.
@@ -187,13 +231,15 @@ impl Engine {
     /// Brings the gradients of a scaled loss back to their size, once all micro-batches have added theirs.
     /// `None` unless the loss is scaled.
     pub fn unscale(&mut self) -> Result<Option<LossScaling>> {
-        let scaler = self.loss_scaler.as_mut();
-        scaler.map(|scaler| scaler.unscale(&self.params)).transpose()
+        let Some(scaler) = self.loss_scaler.as_mut() else { return Ok(None) };
+        let on_any_stage = |own| self.pipeline.as_ref().map_or(Ok(own), |it| it.any(own));
+        scaler.unscale(&self.params, on_any_stage).map(Some)
     }
 
     /// Adds the gradients of a whole batch's loss to those that [`unscale`](Self::unscale) has brought to their size, and
     /// brings them to the same. `weight` is the share of this rank. `None` unless the loss is scaled.
     pub fn backward_again(&mut self, loss: &Tensor, weight: f64) -> Result<Option<LossScaling>> {
+        self.refuse_stage("a second backward pass")?;
         let Some(scaler) = &self.loss_scaler else {
             return self.backward(loss, weight, Pass::Last).map(|()| None);
         };
@@ -213,12 +259,12 @@ impl Engine {
         if !self.clip.is_on() {
             return Ok(None);
         }
-        self.clip.clip(&self.params)
+        self.clip.clip(&self.params, self.pipeline.as_ref())
     }
 
-    /// The norm over all gradients, as a 0-dim tensor.
+    /// The norm over all gradients, as a 0-dim tensor. Every stage of a pipeline must ask for it.
     pub fn grad_norm(&mut self) -> Result<Tensor> {
-        self.clip.norm(&self.params)
+        self.clip.norm(&self.params, self.pipeline.as_ref())
     }
 
     /// Changes every parameter that has a gradient. Does nothing where loss scaling found that a gradient is
@@ -288,21 +334,39 @@ impl Engine {
         self.schedule.parts()
     }
 
+    /// What this process does in an iteration of so many micro-batches.
+    pub fn actions(&self, micros: usize) -> Vec<Action> {
+        let micros = u32::try_from(micros).unwrap_or(u32::MAX);
+        let order = self.schedule.order();
+        match &self.stage {
+            Some(stage) => {
+                schedule::actions(order, Layout { micros, ..stage.layout }, stage.number)
+            }
+            None => schedule::actions(order, Layout::alone(micros), 0),
+        }
+    }
+
     /// How a batch is cut into micro-batches.
-    pub(super) fn schedule(&self) -> &Schedule {
+    pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
     /// What this process saves of the state of the optimizer and of loss scaling. Where it is sharded, the ranks together save all.
     pub fn optimizer_state(&self) -> Vec<Piece> {
-        let scaler = self.loss_scaler.iter().filter(|_| self.shard.rank == 0);
+        let is_first = self.stage.as_ref().is_none_or(|stage| stage.number == 0);
+        let scaler = self.loss_scaler.iter().filter(|_| self.shard.rank == 0 && is_first);
         let scaler = scaler.flat_map(LossScaler::state).map(Piece::from);
         self.optimizer.state().into_iter().chain(scaler).collect()
     }
 
     /// Puts back what [`optimizer_state`](Self::optimizer_state) gave, in a run of whatever precision and number of ranks.
     pub fn load_optimizer_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
-        self.optimizer.load_state(&WithoutScaler(state))?;
+        let own: HashSet<_> = self.model.params().iter().map(|it| it.name.as_str()).collect();
+        let is_staged = self.stage.is_some();
+        // The state of a parameter has its name, and what it is after a dot.
+        let is_own = |name: &str| name.rsplit_once('.').is_some_and(|(it, _)| own.contains(it));
+        let accepts = |name: &str| !LossScaler::owns(name) && (!is_staged || is_own(name));
+        self.optimizer.load_state(&Accepted { all: state, accepts })?;
         self.loss_scaler.as_mut().map_or(Ok(()), |own| own.load_state(state))
     }
 
@@ -314,7 +378,11 @@ impl Engine {
     /// Puts parameters and buffers back. Nothing changes unless all of it fits.
     pub fn load_model_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
         let own: Vec<_> = self.model_state().into_iter().map(Piece::from).collect();
-        named_tensor::load("model", &own, state)
+        let names: HashSet<_> = own.iter().map(|piece| piece.name.as_str()).collect();
+        let is_staged = self.stage.is_some();
+        // Other stages load the rest.
+        let accepts = |name: &str| !is_staged || names.contains(name);
+        named_tensor::load("model", &own, &Accepted { all: state, accepts })
     }
 }
 

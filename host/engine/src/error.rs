@@ -12,12 +12,47 @@ pub enum EngineError {
     /// libtorch refused.
     #[error(transparent)]
     Torch(#[from] TorchError),
-    /// A learning rate schedule that cannot be had another way.
+    /// A pass or a message that the schedule of this process does not have.
+    #[error(
+        "the passes of a pipeline run once each, in the order of its schedule: this one is not due here"
+    )]
+    NoStage,
+    /// A tensor that cannot be sent from stage to stage.
+    #[error(
+        "a tensor of {kind:?} with {sides} dimensions cannot be sent from one stage to the next"
+    )]
+    Crossing {
+        /// Its type.
+        kind: tch::Kind,
+        /// Its dimensions.
+        sides: usize,
+    },
+    /// Work that needs the whole model, in a process that has a stage of it.
+    #[error(
+        "{what} needs the whole model, but this process has stage {stage} of {stages} of a pipeline: use [schedule] type = \"NoPipeline\""
+    )]
+    Staged {
+        /// What was asked for.
+        what: &'static str,
+        /// The stage.
+        stage: u32,
+        /// How many there are.
+        stages: u32,
+    },
+    /// The norm of gradients that other stages have too, before they have met.
+    #[error("the gradient norm of a pipeline is known from before_optimizer_step on")]
+    EarlyNorm,
+    /// A model that cannot be split into stages.
+    #[error(
+        "this model cannot be split into stages: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
+    )]
+    NoUnits,
+    /// A learning rate schedule that cannot be changed as requested.
     #[error(
         "the learning rate schedule cannot change between epochs and iterations: it has started, or was set by the program"
     )]
     LrCount,
-    /// A `type =` that no registry has.
+    /// An unknown `type =`.
     #[error("no {kind} is named `{name}`: {hint}")]
     UnknownType {
         /// What was looked for.
@@ -27,7 +62,7 @@ pub enum EngineError {
         /// The nearest name, or all of them.
         hint: String,
     },
-    /// Settings that the named thing cannot take.
+    /// Invalid settings of a component.
     #[error("{kind} `{name}`: {}", at_key(key, why))]
     Settings {
         /// What it is.
@@ -56,7 +91,7 @@ pub enum EngineError {
         output: Vec<i64>,
         /// What labels are.
         labels: String,
-        /// libtorch's words.
+        /// libtorch's message.
         why: String,
     },
     /// More memory than there is.
@@ -66,10 +101,10 @@ pub enum EngineError {
         key: &'static str,
         /// What needs it.
         what: String,
-        /// How much.
+        /// How many bytes.
         bytes: u128,
     },
-    /// A layer of a model that does not fit where it stands.
+    /// A layer whose input has a shape that it does not accept.
     #[error("{path} ({name}): {why}")]
     Layer {
         /// Its key below `[model]`, such as `layers.2`.
@@ -89,7 +124,7 @@ pub enum EngineError {
         /// The shape it got.
         found: Vec<i64>,
     },
-    /// A pattern that cannot be read.
+    /// An invalid pattern.
     #[error("`{pattern}` is not a valid pattern: {why}")]
     Pattern {
         /// As it was written.
@@ -102,7 +137,7 @@ pub enum EngineError {
     NoMatch {
         /// As it was written.
         pattern: String,
-        /// Names that are there.
+        /// Existing names.
         nearest: String,
     },
     /// A pattern that no layer's name matches.
@@ -110,27 +145,27 @@ pub enum EngineError {
     NoLayer {
         /// As it was written.
         pattern: String,
-        /// Names that are there.
+        /// Existing names.
         nearest: String,
     },
-    /// A model whose layers cannot be looked into.
+    /// A model whose layer outputs cannot be read.
     #[error(
         "this model does not give the outputs of its layers: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
     )]
     NoLayers,
-    /// A pattern of a parameter group for which earlier ones leave nothing.
+    /// A pattern of a parameter group whose matches all belong to earlier groups.
     #[error("earlier patterns already match every parameter of `{pattern}`: move it up")]
     Shadowed {
         /// As it was written.
         pattern: String,
     },
-    /// Nothing would be left to train.
+    /// No parameter would be left to train.
     #[error("`{pattern}` would freeze the last trainable parameters: leave at least one")]
     AllFrozen {
         /// The pattern that did it.
         pattern: String,
     },
-    /// A saved state that does not belong to what it was loaded into.
+    /// A saved state that does not match what it is loaded into.
     #[error("the saved {what} does not match: {why}")]
     State {
         /// Model or optimizer.
@@ -138,7 +173,7 @@ pub enum EngineError {
         /// The names that differ.
         why: String,
     },
-    /// A saved tensor that fits and cannot be read.
+    /// A saved tensor that matches but cannot be read.
     #[error("the saved `{name}` could not be read: {why}")]
     Unreadable {
         /// Which one.
@@ -146,10 +181,10 @@ pub enum EngineError {
         /// What was wrong.
         why: String,
     },
-    /// Weights from elsewhere whose names cannot be put into the model's.
+    /// Weights whose names cannot be mapped to the model's.
     #[error("weights: {0}")]
     Weights(String),
-    /// A role asked for a tensor that is not there at this point.
+    /// A role requested a tensor that does not exist at this point.
     #[error("no {name} is available at this point")]
     NoTensor {
         /// Which one.
@@ -178,19 +213,19 @@ pub enum EngineError {
         /// What is missing.
         why: String,
     },
-    /// Loss scaling has no scale left to try.
+    /// The loss scale cannot be reduced any further.
     #[error(
         "the loss scale underflowed after too many steps with non-finite gradients: the loss \
          itself is not finite; lower the learning rate, or train with precision = \"bf16\" or \"fp32\""
     )]
     LossScale,
-    /// Loss scaling was to change in a run without.
+    /// Loss scaling was to be changed in a run without it.
     #[error("the loss is not scaled in this precision: choose fp16 first")]
     NotScaled,
-    /// The loss was asked for, and none is configured.
+    /// The loss was requested, but none is configured.
     #[error("the config has no [loss]: add one, or let the hook that runs the model set the loss")]
     NoLoss,
-    /// A part that no engine can do without.
+    /// A part that every engine needs.
     #[error("an engine needs a {kind}: pass one to the builder")]
     NoPart {
         /// Which one.
@@ -213,13 +248,13 @@ pub enum EngineError {
     /// A momentum was set for an optimizer without one.
     #[error("the optimizer has no momentum; choose one that has, or give it a momentum above 0")]
     NoMomentum,
-    /// A data set or a loader that cannot give batches.
+    /// A data set or a loader that cannot return batches.
     #[error("data: {0}")]
     Data(String),
 }
 
 impl EngineError {
-    /// The message without what it is about, for a place that says that already: a line of the config.
+    /// The message without its subject, for places that already show it, such as a line of the config.
     pub fn reason(&self) -> String {
         match self {
             Self::Settings { why, .. } | Self::Data(why) | Self::Weights(why) => why.clone(),
@@ -228,7 +263,7 @@ impl EngineError {
     }
 }
 
-/// What is wrong, after the key that it is wrong with.
+/// What is wrong, preceded by the key of the invalid setting.
 fn at_key(key: &str, why: &str) -> String {
     if key.is_empty() { why.to_owned() } else { format!("{key}: {why}") }
 }

@@ -1,4 +1,4 @@
-//! Rows that a language model continues: each token is sampled from the scores after those before it.
+//! Text generation: each token is sampled from the scores that the model computes for the previous ones.
 
 use tch::{Device, Tensor};
 
@@ -7,18 +7,18 @@ use super::error::{EngineError, Result};
 use super::model::{Mode, Model};
 use hookrack_torch::autograd::GradMode;
 
-/// How a token is drawn from scores.
+/// How a token is sampled from scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drawing {
-    /// What scores are divided by: below 1 likely tokens become likelier; 0 takes the likeliest always.
+    /// Temperature that scores are divided by; 0 always takes the most likely token.
     pub temperature: f64,
-    /// Only so many of the likeliest tokens are drawn; 0 for all.
+    /// Sample from this many of the most likely tokens only; 0 for all.
     pub top_k: usize,
-    /// Fixes the draws.
+    /// Seed of the samples.
     pub seed: u64,
 }
 
-/// The `count` tokens that follow a prompt. The model sees as many of the last tokens as it takes.
+/// The `count` tokens that follow a prompt. The model sees the last tokens that fit its context.
 pub fn generate(
     model: &dyn Model,
     prompt: &[i64],
@@ -119,7 +119,7 @@ mod tests {
         let _alone = rng::TEST_LOCK.lock();
         rng::seed(0);
         let data = DataSpec { input: vec![4], target: Target::Tokens(9) };
-        let context = ModelContext { data, device: Device::Cpu };
+        let context = ModelContext::new(data, Device::Cpu);
         let settings = [("layers", 1_i64.into()), ("heads", 1_i64.into()), ("width", 8_i64.into())];
         let model = Choice::new("GPT", &settings).build(MODELS, &context).unwrap();
         let text = |prompt: &[i64], seed| {

@@ -8,7 +8,7 @@ use super::model::LayerOutput;
 use super::name_pattern::NamePattern;
 
 impl Engine {
-    /// The model's layers that leave their outputs, a layer before those inside it.
+    /// The model's layers whose outputs can be requested, each before those inside it.
     pub fn layers(&self) -> &[LayerOutput] {
         &self.model().info().layers
     }
@@ -17,7 +17,7 @@ impl Engine {
     /// [`layers`](Self::layers).
     ///
     /// # Errors
-    /// No layer is named so, or the model does not give any.
+    /// No layer matches, or the model has no layer outputs.
     pub fn watch_layers(&self, pattern: &str) -> Result<Vec<usize>> {
         let layers = self.layers();
         if self.model().is_graph() || layers.is_empty() {
@@ -40,7 +40,7 @@ impl Engine {
         self.layers().get(index)?.output()
     }
 
-    /// Lets go of all outputs that were kept.
+    /// Releases all kept outputs.
     pub fn clear_layer_outputs(&self) {
         self.layers().iter().for_each(LayerOutput::clear);
     }

@@ -5,8 +5,6 @@
 
 // The settings are one struct for the config, for hooks and for the engine.
 pub use hookrack_plugin_api::LossScaling as LossScalerSettings;
-use std::ops::Range;
-
 use tch::{Kind, Tensor};
 
 use super::error::{EngineError, Result};
@@ -60,13 +58,17 @@ impl LossScaler {
     }
 
     /// Brings the gradients back to their size, looks whether all are finite and sets the next scale.
-    /// Waits for the device.
-    pub fn unscale(&mut self, params: &TensorList) -> Result<LossScaling> {
+    /// Waits for the device. `on_any_stage` says whether a gradient is not finite here or in another process.
+    pub fn unscale(
+        &mut self,
+        params: &TensorList,
+        on_any_stage: impl FnOnce(bool) -> Result<bool>,
+    ) -> Result<LossScaling> {
         let scale = f64::from(self.scale);
         autograd::grads_into(params, &mut self.grads)?;
         let found_inf = amp::unscale_(&self.grads, scale.recip());
         self.grads.clear();
-        self.update(found_inf?)?;
+        self.update(on_any_stage(found_inf?)?)?;
         let skipped_steps = self.skipped_steps.unsigned_abs();
         Ok(LossScaling { scale, skipped: self.skipped, skipped_steps })
     }
@@ -146,23 +148,6 @@ impl LossScaler {
     }
 }
 
-/// The optimizer's part of a saved state, which has the loss scaler's too.
-pub(super) struct WithoutScaler<'a>(pub &'a dyn SavedTensors);
-
-impl SavedTensors for WithoutScaler<'_> {
-    fn names(&self) -> Vec<&str> {
-        self.0.names().into_iter().filter(|name| !LossScaler::owns(name)).collect()
-    }
-
-    fn shape(&self, name: &str) -> Option<Vec<i64>> {
-        self.0.shape(name)
-    }
-
-    fn elements(&self, name: &str, range: Range<usize>) -> std::result::Result<Tensor, String> {
-        self.0.elements(name, range)
-    }
-}
-
 /// Gradients of true size, out of the way of those of a scaled loss: in their place are zeros, to which a backward pass
 /// adds.
 #[derive(Debug)]
@@ -237,7 +222,7 @@ mod tests {
         let towards = Tensor::from_slice(&gradient).to_kind(Kind::Float);
         let loss = (&*weights * towards).sum(Kind::Float);
         autograd::backward(&scaler.scaled(&loss, 1.0).unwrap()).unwrap();
-        let scaling = scaler.unscale(&params).unwrap();
+        let scaling = scaler.unscale(&params, Ok).unwrap();
         if !scaling.skipped {
             let _no_grad = GradMode::set(false);
             let gradient = weights.grad();

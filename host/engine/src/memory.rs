@@ -1,11 +1,11 @@
-//! What can be known about memory before it is asked for.
+//! Checks of memory before it is allocated.
 
 use super::error::{EngineError, Result};
 
-/// What every machine has: the system is not asked about less.
+/// Every machine has this much: smaller requests are not checked.
 const LITTLE: u128 = 1 << 28;
 
-/// Refuses what needs more memory than the machine has, swap included. Where nothing is known, nothing is refused.
+/// Refuses requests for more memory than the machine has, swap included. If that is unknown, nothing is refused.
 pub(super) fn check(key: &'static str, what: impl Into<String>, bytes: u128) -> Result<()> {
     if bytes < LITTLE {
         return Ok(());
@@ -18,7 +18,7 @@ pub(super) fn check(key: &'static str, what: impl Into<String>, bytes: u128) -> 
     }
 }
 
-/// Bytes of memory and swap; `None` where the system does not say.
+/// Bytes of memory and swap; `None` if unknown.
 fn installed() -> Option<u64> {
     of_meminfo(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_swap_count_and_nonsense_is_nothing_known() {
+    fn memory_and_swap_are_added_and_nonsense_is_unknown() {
         let text = "MemTotal:       1000 kB\nMemFree: 3 kB\nSwapTotal:  24 kB\n";
         assert_eq!(of_meminfo(text), Some(1024 * 1024));
         assert_eq!(of_meminfo("MemTotal:       1000 kB\n"), Some(1000 * 1024));

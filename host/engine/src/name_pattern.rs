@@ -4,7 +4,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::{EngineError, Result};
 
-/// A glob over names: `*` is any run of letters, dots too; `?` one letter; `{a,b}` either; `[ab]` one of them.
+/// A glob over names: `*` matches any characters, dots included; `?` one character; `{a,b}` either; `[ab]` one of them.
 #[derive(Debug, Clone)]
 pub struct NamePattern {
     text: String,
@@ -12,7 +12,7 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn parse(text: &str) -> Result<Self> {
         let glob = GlobBuilder::new(text).backslash_escape(true).build().map_err(|error| {
             let why = error.kind().to_string();
@@ -26,7 +26,7 @@ impl NamePattern {
         &self.text
     }
 
-    /// Whether a name is meant.
+    /// Whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
@@ -41,7 +41,7 @@ impl NamePattern {
         EngineError::NoLayer { pattern: self.text.clone(), nearest: self.nearest(names) }
     }
 
-    /// The names that look most like the pattern, the nearest first.
+    /// The names most similar to the pattern, nearest first.
     fn nearest<'a>(&self, names: impl Iterator<Item = &'a str>) -> String {
         const SHOWN: usize = 3;
         let bare: String = self.text.chars().filter(|c| !"*?[]{}".contains(*c)).collect();

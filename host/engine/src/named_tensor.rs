@@ -49,7 +49,7 @@ pub fn load(what: &'static str, targets: &[Piece], source: &dyn SavedTensors) ->
     targets.iter().try_for_each(|target| copy(source, target))
 }
 
-/// Copies what is saved of a piece into it.
+/// Copies the saved values of a piece into it.
 pub(crate) fn copy(source: &dyn SavedTensors, target: &Piece) -> Result<()> {
     let _no_grad = GradMode::set(false);
     let saved = source.elements(&target.name, target.range());
@@ -58,12 +58,12 @@ pub(crate) fn copy(source: &dyn SavedTensors, target: &Piece) -> Result<()> {
     Ok(())
 }
 
-/// Collects every way in which a state does not fit, so that one message tells all.
+/// Collects every mismatch of a state, so that one message lists them all.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(Vec<String>);
 
 impl Problems {
-    /// A tensor that the state lacks, or has in another shape.
+    /// A tensor that is missing from the state, or has another shape there.
     pub(crate) fn compare(&mut self, source: &dyn SavedTensors, name: &str, wanted: &[i64]) {
         match source.shape(name) {
             None => self.0.push(format!("`{name}` is missing")),
@@ -74,14 +74,14 @@ impl Problems {
         }
     }
 
-    /// Tensors that nothing here is called after.
+    /// Tensors with unknown names.
     pub(crate) fn unexpected(&mut self, source: &dyn SavedTensors, known: &HashSet<&str>) {
         let names = source.names().into_iter();
         let strange = names.filter(|name| !known.contains(name));
         self.0.extend(strange.map(|name| format!("`{name}` is unexpected")));
     }
 
-    /// An error when there was a problem; it tells the first few.
+    /// An error if there was a mismatch; it lists the first few.
     pub(crate) fn check(self, what: &'static str) -> Result<()> {
         const SHOWN: usize = 5;
         if self.0.is_empty() {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_tells_all_differences_and_nothing_is_copied() {
+    fn one_message_lists_all_differences_and_nothing_is_copied() {
         let targets = [piece("a", &[0.0]), piece("b", &[0.0, 0.0]), piece("c", &[0.0])];
         let source = [named("a", &[1.0]), named("b", &[2.0]), named("d", &[3.0])];
         let error = load("model", &targets, &InMemory::new(&source)).unwrap_err();

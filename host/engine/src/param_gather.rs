@@ -1,4 +1,4 @@
-//! Brings the parameters together again after each rank has stepped its share of them.
+//! Gathers the parameters after each rank has stepped its share of them.
 
 use tch::{Device, Kind, Tensor};
 
@@ -8,34 +8,34 @@ use hookrack_torch::dist;
 use hookrack_torch::shape::number;
 use hookrack_torch::{TensorList, foreach};
 
-/// Sends what this rank has stepped to the others and takes what they have, in rounds of a bounded size. All views are made once: a
-/// gather copies the shares into a buffer, exchanges it, and copies those of the others into the parameters.
+/// All-gathers the stepped shares in rounds of a bounded size. All views are created once: a
+/// gather copies this rank's shares into a buffer, exchanges it, and copies those of the others into the parameters.
 #[derive(Debug)]
 pub(super) struct ParamGather {
     rounds: Vec<Round>,
 }
 
-/// What is exchanged at once.
+/// One exchange.
 #[derive(Debug)]
 struct Round {
-    // This rank's parameters, and their places in the buffer to send.
+    // Views of this rank's parameters, and of the send buffer.
     own: TensorList,
     own_places: TensorList,
     sent: Tensor,
-    // The parameters of the others, and their places in the buffer that is received.
+    // Views of the other ranks' parameters, and of the receive buffer.
     others: TensorList,
     others_places: TensorList,
     received: Tensor,
 }
 
-/// A rank's memory in pieces, of which a round takes some bytes at a time.
+/// A rank's memory in pieces, consumed round by round.
 struct Stream<'a> {
     pieces: std::slice::Iter<'a, Tensor>,
     rest: Option<Tensor>,
 }
 
 impl Stream<'_> {
-    /// The next views, of `limit` bytes together at most.
+    /// The next views, of at most `limit` bytes in total.
     fn take(&mut self, limit: i64) -> Result<Vec<Tensor>> {
         let (mut taken, mut left) = (Vec::new(), limit);
         while left > 0 {
@@ -54,7 +54,7 @@ impl Stream<'_> {
     }
 }
 
-/// Places in a buffer for tensors that follow each other there.
+/// Consecutive views of a buffer, one for each tensor.
 fn places(buffer: &Tensor, tensors: &[Tensor]) -> Result<TensorList> {
     let mut list = TensorList::with_capacity(tensors.len());
     let mut at = 0;
@@ -67,7 +67,7 @@ fn places(buffer: &Tensor, tensors: &[Tensor]) -> Result<TensorList> {
 }
 
 impl ParamGather {
-    /// A gather of the parameters of these groups, which receives at most about `limit` bytes at once.
+    /// A gather of the parameters of these groups that receives at most about `limit` bytes at once.
     pub(super) fn new(groups: &[Group], rank: usize, limit: usize, device: Device) -> Result<Self> {
         let world = groups.iter().map(|group| group.by_rank().len()).max().unwrap_or(0);
         let of_rank = |rank: usize| -> Vec<Tensor> {
@@ -115,7 +115,7 @@ impl ParamGather {
     /// Gives every rank all parameters.
     ///
     /// # Errors
-    /// A rank is gone.
+    /// Another rank has failed.
     pub(super) fn run(&self, group: &dist::Group) -> Result<()> {
         for Round { own, own_places, sent, others, others_places, received } in &self.rounds {
             if !own.is_empty() {

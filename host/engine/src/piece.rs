@@ -8,14 +8,14 @@ use tch::Tensor;
 use super::named_tensor::NamedTensor;
 use hookrack_torch::shape::number;
 
-/// A tensor that is kept whole, or the flat range of one whose other numbers are kept elsewhere.
+/// A whole tensor, or a flat range of one whose other elements are kept elsewhere.
 #[derive(Debug)]
 pub struct Piece {
     /// The name of the whole tensor.
     pub name: String,
-    /// Its numbers; those of a range in one dimension.
+    /// Its elements; those of a range in one dimension.
     pub tensor: Tensor,
-    /// Which range it is; `None` for all of it.
+    /// The range; `None` for the whole tensor.
     pub part: Option<Part>,
 }
 
@@ -63,7 +63,7 @@ pub trait SavedTensors {
     /// The names of all.
     fn names(&self) -> Vec<&str>;
 
-    /// The shape of one; `None` where it is not there.
+    /// The shape of a tensor; `None` if it does not exist.
     fn shape(&self, name: &str) -> Option<Vec<i64>>;
 
     /// The elements of a range, in one dimension.
@@ -71,6 +71,28 @@ pub trait SavedTensors {
     /// # Errors
     /// Why they cannot be read.
     fn elements(&self, name: &str, range: Range<usize>) -> Result<Tensor, String>;
+}
+
+/// Those saved tensors whose names a test accepts.
+pub(super) struct Accepted<'a, F> {
+    /// All that are saved.
+    pub(super) all: &'a dyn SavedTensors,
+    /// Which of them count.
+    pub(super) accepts: F,
+}
+
+impl<F: Fn(&str) -> bool> SavedTensors for Accepted<'_, F> {
+    fn names(&self) -> Vec<&str> {
+        self.all.names().into_iter().filter(|name| (self.accepts)(name)).collect()
+    }
+
+    fn shape(&self, name: &str) -> Option<Vec<i64>> {
+        self.all.shape(name)
+    }
+
+    fn elements(&self, name: &str, range: Range<usize>) -> Result<Tensor, String> {
+        self.all.elements(name, range)
+    }
 }
 
 /// Whole tensors in memory, to load from.
@@ -83,7 +105,7 @@ impl<'a> InMemory<'a> {
         Self(tensors.iter().map(|named| (named.name.as_str(), &named.tensor)).collect())
     }
 
-    /// These tensors, which are whole.
+    /// These whole tensors.
     pub fn pieces(pieces: &'a [Piece]) -> Self {
         Self(pieces.iter().map(|piece| (piece.name.as_str(), &piece.tensor)).collect())
     }

@@ -25,7 +25,7 @@ impl Precision {
         }
     }
 
-    /// Runs a forward pass in this precision. What comes out has 32 bits, so that losses, metrics and hooks
+    /// Runs a forward pass in this precision. The output has 32 bits, so that losses, metrics and hooks
     /// compute as they do without it.
     pub(super) fn forward(
         self,

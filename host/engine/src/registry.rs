@@ -1,4 +1,4 @@
-//! From `type =` and settings to the thing itself: one entry per thing, in a static list per kind.
+//! Builds components from `type =` and settings: one entry per component, in a static list per kind.
 //!
 //! A new model, loss, optimizer, … is one file with a [`Component`] and one line in its folder's `mod.rs`.
 
@@ -62,7 +62,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The error for settings that do not fit.
+    /// The error for invalid settings.
     pub fn refuse(self, why: impl Into<String>) -> EngineError {
         self.refuse_key("", why)
     }
@@ -93,10 +93,10 @@ pub trait Component<C: ?Sized, B: ?Sized + Built>: DeserializeOwned + Describe {
     /// Other names for it.
     const ALIASES: &'static [&'static str] = &[];
 
-    /// Builds it, or says what is wrong with the settings.
+    /// Builds it, or returns what is wrong with the settings.
     fn build(self, context: &C) -> Result<Box<B>>;
 
-    /// The error for settings that do not fit.
+    /// The error for invalid settings.
     fn refuse(why: impl Into<String>) -> EngineError {
         Self::refuse_key("", why)
     }
@@ -167,10 +167,10 @@ fn check_range(param: &Param, value: Option<&Value>) -> std::result::Result<(), 
 
 /// Builds what a config chooses.
 pub trait Build {
-    /// Looks the name up in a registry and builds what it stands for.
+    /// Looks up a name in a registry and builds its component.
     ///
     /// # Errors
-    /// The registry has no such name, or the settings do not fit.
+    /// The name is unknown, or the settings are invalid.
     fn build<C: ?Sized, B: ?Sized + Built>(
         &self,
         entries: &[Entry<C, B>],
@@ -197,7 +197,7 @@ impl Build for Choice {
     }
 }
 
-/// What was meant instead of a name, or all that could be.
+/// The nearest name, or all of them.
 fn hint(name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),

@@ -1,4 +1,4 @@
-//! Model and loss once on made-up samples, before any training: whether the one's output is what the other takes.
+//! Runs model and loss once on made-up samples before training: checks that the loss accepts the model's output.
 
 use tch::{Kind, Tensor};
 
@@ -12,10 +12,10 @@ use hookrack_torch::rng;
 const ROWS: i64 = 2;
 
 impl Engine {
-    /// Runs model and loss on samples that look like the data. Leaves no trace: random numbers are as before.
+    /// Runs model and loss on samples in the shape of the data. Has no side effects: random numbers are restored.
     ///
     /// # Errors
-    /// The model does not run on such samples, or the loss does not take its output for such labels.
+    /// The model does not run on such samples, or the loss does not accept its output with such labels.
     pub fn rehearse(&self, data: &DataSpec) -> Result<()> {
         let random = rng::state(self.device())?;
         let outcome = self.run_once(data);
@@ -43,7 +43,7 @@ impl Engine {
         })
     }
 
-    /// Labels of the last class, or numbers that any loss takes.
+    /// Labels of the last class, or numbers that any loss accepts.
     fn label(&self, data: &DataSpec) -> Result<Tensor> {
         let whole = (Kind::Int64, self.device());
         let real = (Kind::Float, self.device());
@@ -58,7 +58,7 @@ impl Engine {
     }
 }
 
-/// Outputs and classes, where an output has fewer scores than there are classes.
+/// Outputs and classes, if an output has fewer scores than there are classes.
 fn few_outputs(output: &Tensor, target: &Target) -> Option<(i64, i64)> {
     let size = output.size();
     let (outputs, classes) = match target {

@@ -1,7 +1,7 @@
-//! From a name in one library's files to the name in ours: `transformer.h.*.mlp.*` to `blocks.*.mlp.*`.
+//! Renames tensors of another library's files: `transformer.h.*.mlp.*` to `blocks.*.mlp.*`.
 
-/// A rule that turns names into others. Each `*` of `from` is a run of letters that stands for the `*` of `to`
-/// at the same place in the row; the shortest that fits is taken.
+/// A rule that renames tensors. What each `*` of `from` matches replaces the `*` of `to`
+/// in the same order; the shortest match is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rename {
     from: Vec<String>,
@@ -10,7 +10,7 @@ pub struct Rename {
 }
 
 impl Rename {
-    /// A rule; `transpose` turns matrices, for libraries that keep them the other way round.
+    /// A rule; `transpose` is for libraries that store matrices the other way round.
     ///
     /// # Errors
     /// The two have different numbers of `*`.
@@ -26,7 +26,7 @@ impl Rename {
         Ok(Self { from, to, transpose })
     }
 
-    /// The new name, and whether the tensor is turned; `None` where the rule is not about this name.
+    /// The new name, and whether the tensor is transposed; `None` if the rule does not match.
     pub fn apply(&self, name: &str) -> Option<(String, bool)> {
         let runs = self.runs(name)?;
         let mut new = self.to[0].clone();
@@ -37,7 +37,7 @@ impl Rename {
         Some((new, self.transpose))
     }
 
-    /// What each `*` of `from` stands for in a name.
+    /// What each `*` of `from` matches in a name.
     fn runs<'a>(&self, name: &'a str) -> Option<Vec<&'a str>> {
         let [first, middle @ .., last] = self.from.as_slice() else {
             return (self.from[0] == name).then(Vec::new);
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(apply("h.*.attn", "b.*", "g.0.attn"), None);
         assert_eq!(apply("h.*.attn", "b.*", "h.0.attn.w"), None);
         assert_eq!(apply("wte", "e", "wte.weight"), None);
-        // A prefix and a suffix may not share letters.
+        // Prefix and suffix must not overlap.
         assert_eq!(apply("ab*ba", "*", "aba"), None);
     }
 

@@ -13,8 +13,8 @@ use super::piece::{InMemory, Piece};
 use super::registry::{Build, Choice};
 
 impl Engine {
-    /// Builds a model for the engine's data, from a table with its `type`, and gives it these weights. The random numbers
-    /// that the run will draw stay the same.
+    /// Builds a model for the engine's data from a table with its `type`, and loads these weights. The random numbers
+    /// of the run do not change.
     ///
     /// # Errors
     /// The model is unknown, its settings are invalid, or not all of the weights match.
@@ -24,7 +24,7 @@ impl Engine {
         weights: Option<&[NamedTensor]>,
     ) -> Result<Box<dyn Model>> {
         let choice = Choice::from_table("model", table).map_err(super::EngineError::Weights)?;
-        let context = ModelContext { data: self.data().clone(), device: self.device() };
+        let context = ModelContext::new(self.data().clone(), self.device());
         let random = rng::state(self.device())?;
         let built = choice.build(MODELS, &context);
         rng::set_state(&random, self.device())?;

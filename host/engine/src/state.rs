@@ -3,19 +3,28 @@
 use super::Engine;
 use super::error::Result;
 use crate::SavedState;
+use crate::memory_format::MemoryFormat;
+use crate::saved_state::FROZEN;
 use hookrack_plugin_api::Value;
 
-const FROZEN: &str = "frozen";
 const LR_SCHEDULE: &str = "lr_schedule";
+const MEMORY_FORMAT: &str = "memory_format";
 const TOLD_AT: &str = "lr_schedule_told_at";
 
 fn lr_key(group: usize) -> String {
     format!("lr.{group}")
 }
 
+impl SavedState {
+    /// The memory format of an engine that was saved.
+    pub fn memory_format(&self) -> Option<MemoryFormat> {
+        self.values.get(MEMORY_FORMAT).and_then(Value::as_str).and_then(MemoryFormat::named)
+    }
+}
+
 impl Engine {
-    /// What is neither a weight nor the optimizer's: which parameters are frozen, what the schedule has seen of its
-    /// metric, and learning rates that a hook has set away from the schedule.
+    /// Everything but weights and optimizer state: which parameters are frozen, the state of a schedule that monitors a
+    /// metric, the memory format, and learning rates that a hook has changed.
     pub fn state(&self) -> SavedState {
         let mut state = SavedState::default();
         let frozen = self.frozen().into_iter().map(Value::Str).collect();
@@ -23,9 +32,10 @@ impl Engine {
         state.values.insert(LR_SCHEDULE.to_owned(), self.lr_schedule().memory());
         let told_at = self.told_at.and_then(|iter| i64::try_from(iter).ok());
         state.values.extend(told_at.map(|iter| (TOLD_AT.to_owned(), Value::Int(iter))));
+        state.values.insert(MEMORY_FORMAT.to_owned(), self.memory_format().name().into());
         for (index, group) in self.optimizer().groups().iter().enumerate() {
             let scheduled = self.scheduled_lr(group.base_lr);
-            // Those on the schedule follow from the position: a changed `lr` in the config stays in force.
+            // Scheduled rates follow from the step, so that a changed `lr` in the config takes effect.
             if group.lr.to_bits() != scheduled.to_bits() {
                 state.values.insert(lr_key(index), group.lr.into());
             }
@@ -33,7 +43,7 @@ impl Engine {
         state
     }
 
-    /// Freezes what was frozen, and has the schedule remember. Comes before the optimizer's state: what is trained decides what has any.
+    /// Restores which parameters are frozen, and the schedule. Must be called before the optimizer's state is loaded: only trained parameters have state.
     pub fn recall(&mut self, state: &SavedState) -> Result<()> {
         if let Some(memory) = state.values.get(LR_SCHEDULE) {
             self.lr_schedule_mut().recall(memory);
@@ -46,7 +56,7 @@ impl Engine {
         self.set_frozen(&names)
     }
 
-    /// Puts the rest back. The learning rate's position is put back before it.
+    /// Restores the rest. The step of the learning rate schedule must have been restored.
     pub fn load_state(&mut self, state: &SavedState) -> Result<()> {
         for group in 0..self.group_count() {
             if let Some(Value::Float(lr)) = state.values.get(&lr_key(group)) {

@@ -10,9 +10,9 @@ use super::model::Mode;
 use super::schedule::MicroBatch;
 
 impl Engine {
-    /// Cuts this rank's rows of an iteration into micro-batches whose gradients, over all ranks, add up to those of the whole,
-    /// also where the loss says that rows do not count alike. `sizes` are the rows of the batches over all ranks: each batch is
-    /// cut by itself. Where no label counts, no micro-batch does. Refills `out`, and returns what the whole weighs.
+    /// Splits this rank's rows of an iteration into micro-batches whose gradients, over all ranks, add up to those of the whole,
+    /// even if rows have different weights in the loss. `sizes` are the rows of the batches over all ranks: each batch is
+    /// split separately. If no label counts, no micro-batch does. Refills `out`, and returns the total weight.
     pub fn split(&self, batch: &Batch, sizes: &[i64], out: &mut Vec<MicroBatch>) -> Result<f64> {
         out.clear();
         let mut start = 0;
@@ -22,9 +22,9 @@ impl Engine {
         self.weigh(&batch.label, sizes.iter().sum(), out)
     }
 
-    /// Gives micro-batches their weights by the labels of all of them; the iteration has `rows` rows over all ranks.
+    /// Sets the weights of micro-batches by the labels of all of them; the iteration has `rows` rows over all ranks.
     pub fn weigh(&self, labels: &Tensor, rows: i64, parts: &mut [MicroBatch]) -> Result<f64> {
-        // One part weighs one, unless nothing counts; to know that would make the host wait for another device.
+        // A single part has weight 1, unless no label counts; finding out would synchronize with the device.
         if parts.len() < 2 && labels.device() != Device::Cpu && self.rank() == Rank::ONLY {
             return Ok(rows_of(rows));
         }
@@ -42,9 +42,9 @@ impl Engine {
         Ok(whole)
     }
 
-    /// Trains on one batch and gives its loss, as a 0-dim tensor whose value nobody has waited for. For loops of the
-    /// caller's own: the trainer goes through the same steps with hooks in between. A schedule that goes by epochs is
-    /// the caller's to move, by [`lr_step`](Self::lr_step).
+    /// Trains on one batch and returns its loss, as a 0-dim tensor, without synchronizing with the device. For loops of the
+    /// caller's own: the trainer runs the same steps with hooks in between. A schedule that steps by epoch is
+    /// advanced by the caller, with [`lr_step`](Self::lr_step).
     pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
         let mut parts = Vec::new();
         self.split(batch, &[batch.rows()], &mut parts)?;
@@ -64,7 +64,7 @@ impl Engine {
 
     fn train_parts(&self, batch: &Batch, parts: &[MicroBatch]) -> Result<Tensor> {
         let mut sum = Tensor::f_zeros([], (tch::Kind::Float, batch.input.device()))?;
-        // A part without a single label that counts has no loss.
+        // A part in which no label counts has no loss.
         for part in parts.iter().filter(|part| part.weight > 0.0) {
             let loss = self.train_part(&batch.narrow(part.start, part.rows)?, part.weight)?;
             sum = sum.f_add(&loss.f_mul_scalar(part.weight)?)?;

@@ -1,4 +1,4 @@
-//! Which parameters are trained: frozen ones take no gradient and have no place in the optimizer.
+//! Which parameters are trained: frozen ones get no gradient and are not in the optimizer.
 
 use tch::Tensor;
 
@@ -10,12 +10,21 @@ use super::named_tensor::NamedTensor;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd;
 
-/// Freezes what the patterns match. Each must match something, and something must be left.
-pub(super) fn freeze(params: &[NamedTensor], patterns: &[NamePattern]) -> Result<()> {
+/// Freezes the parameters that the patterns match. Each must match one, and at least one must be left to train; in a stage of a
+/// model, those may be on other stages.
+pub(super) fn freeze(
+    params: &[NamedTensor],
+    patterns: &[NamePattern],
+    is_staged: bool,
+) -> Result<()> {
+    if is_staged {
+        let meant = |it: &&NamedTensor| patterns.iter().any(|pattern| pattern.matches(&it.name));
+        return params.iter().filter(meant).try_for_each(|param| turn(&param.tensor, false));
+    }
     patterns.iter().try_for_each(|pattern| set(params, pattern, false).map(|_| ()))
 }
 
-/// Freezes or unfreezes the parameters that a pattern matches; returns how many they are.
+/// Freezes or unfreezes the parameters that a pattern matches; returns their number.
 fn set(params: &[NamedTensor], pattern: &NamePattern, trainable: bool) -> Result<usize> {
     let meant = |param: &&NamedTensor| pattern.matches(&param.name);
     let count = params.iter().filter(meant).count();
@@ -33,7 +42,7 @@ fn set(params: &[NamedTensor], pattern: &NamePattern, trainable: bool) -> Result
 fn turn(param: &Tensor, trainable: bool) -> Result<()> {
     let _same = param.f_set_requires_grad(trainable)?;
     if !trainable {
-        // A gradient of this iteration would be stepped once more.
+        // Otherwise a gradient of this iteration would be used again.
         autograd::clear_grads(&TensorList::from_iter([param]))?;
     }
     Ok(())
@@ -41,12 +50,17 @@ fn turn(param: &Tensor, trainable: bool) -> Result<()> {
 
 /// Freezing.
 impl Engine {
-    /// Freezes or unfreezes the parameters whose names match a pattern; returns how many they are.
+    /// Freezes or unfreezes the parameters whose names match a pattern; returns their number.
     ///
-    /// What is frozen keeps its values and its state in the optimizer. What was frozen from the start gets fresh
-    /// state. A pattern that matches nothing is an error, and so is one that would freeze the last.
+    /// Frozen parameters keep their values and their optimizer state. Those frozen from the start get new
+    /// state when they are unfrozen. A pattern without a match is an error, and so is freezing the last parameter.
     pub fn set_trainable(&mut self, pattern: &str, trainable: bool) -> Result<usize> {
-        let count = set(self.params(), &NamePattern::parse(pattern)?, trainable)?;
+        let pattern = NamePattern::parse(pattern)?;
+        let count = if self.stage.is_some() {
+            self.set_trainable_here(&pattern, trainable)?
+        } else {
+            set(self.params(), &pattern, trainable)?
+        };
         if trainable {
             self.optimizer_mut().admit()?;
         }
@@ -54,9 +68,22 @@ impl Engine {
         Ok(count)
     }
 
-    /// Other parameters are trained from here on: what ranks exchange changes.
+    /// Freezes or unfreezes what a pattern matches in this stage; of all stages, something must match.
+    fn set_trainable_here(&self, pattern: &NamePattern, trainable: bool) -> Result<usize> {
+        let names = self.param_names();
+        let count = names.iter().filter(|name| pattern.matches(name)).count();
+        if count == 0 {
+            return Err(pattern.unmatched(names.iter().map(String::as_str)));
+        }
+        let mut meant = self.params().iter().filter(|param| pattern.matches(&param.name));
+        meant.try_for_each(|param| turn(&param.tensor, trainable))?;
+        Ok(count)
+    }
+
+    /// The set of trained parameters has changed, and so has what ranks exchange.
     fn reset_parallel(&self) {
         self.parallel.iter().for_each(DataParallel::reset);
+        self.reset_grad_sums();
     }
 
     /// The names of the parameters that are not trained, in order.
@@ -65,8 +92,8 @@ impl Engine {
         frozen.map(|param| param.name.clone()).collect()
     }
 
-    /// Freezes exactly the named parameters, as a resumed run does. A name that is not there is passed over: the
-    /// model's state is compared elsewhere.
+    /// Freezes exactly the named parameters, as on resume. Unknown names are ignored: the
+    /// model's state is checked elsewhere.
     pub fn set_frozen(&mut self, names: &[String]) -> Result<()> {
         for param in self.params() {
             turn(&param.tensor, !names.contains(&param.name))?;

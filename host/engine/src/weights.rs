@@ -10,16 +10,16 @@ use super::rename::Rename;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::{TensorList, foreach};
 
-/// What became of a set of weights.
+/// The result of loading weights.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadReport {
-    /// How many tensors of the model have values from the file now.
+    /// The number of tensors of the model that were loaded.
     pub loaded: usize,
-    /// What the model has and the file has not.
+    /// Tensors of the model that the file does not have.
     pub missing: Vec<String>,
-    /// What the file has and the model has not, by its name in the model where one was found.
+    /// Tensors of the file that the model does not have, under their new names if they were renamed.
     pub unexpected: Vec<String>,
-    /// What has another shape in the file, with both shapes.
+    /// Tensors with another shape in the file, with both shapes.
     pub mismatched: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ fn shortened(names: &[String]) -> String {
     if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
 }
 
-/// Tensors under the names that they have in the model.
+/// Tensors under the names of the model.
 fn renamed(source: Vec<NamedTensor>, rules: &[Rename]) -> Result<Vec<NamedTensor>> {
     let mut taken: HashMap<String, String> = HashMap::new();
     let mut tensors = Vec::with_capacity(source.len());
@@ -71,8 +71,8 @@ fn renamed(source: Vec<NamedTensor>, rules: &[Rename]) -> Result<Vec<NamedTensor
 
 /// Weights from elsewhere.
 impl Engine {
-    /// Takes from `source` what has a name and a shape of the model's, and tells what became of the rest.
-    /// With `strict`, nothing is taken unless all of it fits. Values are put into the model's own types.
+    /// Loads the tensors of `source` that match the model in name and shape, and reports the rest.
+    /// With `strict`, nothing is loaded unless everything matches. Values are converted to the model's dtypes.
     pub fn load_weights(
         &mut self,
         source: Vec<NamedTensor>,
@@ -99,7 +99,11 @@ impl Engine {
                 }
             }
         }
-        let known = |name: &str| state.iter().any(|target| target.name == name);
+        // Other stages of a pipeline take theirs.
+        let elsewhere = &self.model().info().elsewhere;
+        let known = |name: &str| {
+            state.iter().map(|target| &target.name).chain(elsewhere).any(|known| known == name)
+        };
         let strange = source.iter().filter(|named| !known(&named.name));
         report.unexpected = strange.map(|named| named.name.clone()).collect();
         if !strict || report.fits() {

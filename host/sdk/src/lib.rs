@@ -1,6 +1,6 @@
-//! The SDK that the program carries: what a plugin is built with, on a machine without the source tree.
+//! The SDK that the program contains, to build plugins without the source tree.
 //!
-//! `hookrack-plugin-api` and its macros as two crates that stand for themselves, the C and C++ headers, the licences. The
+//! `hookrack-plugin-api` and its macros as two self-contained crates, the C and C++ headers, the licences. The
 //! build script lists the files; `manifest` makes a crate's `Cargo.toml` independent of the workspace it comes from.
 
 mod manifest;
@@ -21,7 +21,7 @@ const LICENSES: [(&str, &str); 2] = [
     ("LICENSE-MIT", include_str!("../../../LICENSE-MIT")),
 ];
 
-/// The file by which an SDK is known again; it says which version it is.
+/// The file that identifies an SDK; it contains the version.
 pub const MARKER: &str = "VERSION";
 
 /// How much of the SDK is wanted.
@@ -36,13 +36,13 @@ pub enum Parts {
 /// Why no SDK was written.
 #[derive(Debug, thiserror::Error)]
 pub enum SdkError {
-    /// There is something else in the way.
+    /// The folder contains something else.
     #[error("{} is not empty and is not an SDK: name a new directory", dir.display())]
     NotEmpty {
         /// The folder.
         dir: PathBuf,
     },
-    /// A file or folder could not be made.
+    /// A file or folder could not be created.
     #[error("cannot write {}", path.display())]
     Write {
         /// The file or folder.
@@ -63,8 +63,8 @@ pub enum SdkError {
 /// The version of `hookrack-plugin-api` in the SDK.
 pub const VERSION: &str = hookrack_plugin_api::VERSION;
 
-/// Writes the SDK into `dir`, which is made if need be, and says how many files it has. An SDK that is there already is
-/// brought up to date; files that are the same stay untouched, so that nothing is compiled again for them.
+/// Writes the SDK into `dir`, which is created if missing, and returns the number of files. An existing SDK is
+/// updated; unchanged files are not touched, so that they are not recompiled.
 ///
 /// # Errors
 /// The folder holds something else, or a file cannot be written.

@@ -11,12 +11,12 @@ pub enum ManifestError {
     /// It cannot be written.
     #[error("it cannot be written")]
     Write(#[from] toml::ser::Error),
-    /// It takes something from the workspace that is not there.
+    /// It inherits something that the workspace does not have.
     #[error("the workspace has no `{0}`")]
     Missing(String),
 }
 
-/// The manifest of the package in the folder `package` of the repository, with what it takes from `workspace` filled in.
+/// The manifest of the package in the folder `package` of the repository, with the keys inherited from `workspace` filled in.
 /// Lints are left out: they are about developing the crate, not about using it.
 pub(super) fn standalone(
     text: &str,

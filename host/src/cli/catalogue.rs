@@ -89,8 +89,12 @@ fn facts(out: &mut String, manifest: &HookManifest) {
     if manifest.has_state {
         out.push_str("- state is saved in checkpoints\n");
     }
-    if manifest.ranks == OnRanks::Main {
-        out.push_str("- runs on the main rank\n");
+    match manifest.ranks {
+        OnRanks::All => {}
+        OnRanks::Main => out.push_str("- runs on the main rank\n"),
+        OnRanks::LastStage => {
+            out.push_str("- runs on the ranks with the last stage of a pipeline\n");
+        }
     }
     if let Some(policy) = manifest.on_error {
         _ = writeln!(out, "- on error `{}`", policy.name());

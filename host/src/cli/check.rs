@@ -3,7 +3,7 @@
 use super::ConfigSource;
 use super::exit::Failure;
 use crate::run::RunDir;
-use crate::train::{Interrupt, Parts, Trainer};
+use crate::train::{Interrupt, Parts, Stages, Trainer};
 use crate::writers::Writers;
 use clap::Args;
 use std::process::ExitCode;
@@ -24,6 +24,9 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     super::plan::warn_of_stale_reads(&job);
     let mut parts = Parts::build(&job.config)?;
     let weights = parts.load_weights(&job.config)?;
+    if parts.engine.schedule().stages() > 1 {
+        Stages::new(&job.config, &mut parts.engine, 1)?;
+    }
     // Hooks may write files when they are attached; they are not kept.
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::could_not_write(&std::env::temp_dir(), &error))?;

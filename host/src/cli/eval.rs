@@ -3,9 +3,9 @@
 use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::{ConfigSource, ranks};
+use crate::job::Job;
 use crate::run::atomic;
-use crate::train::{Interrupt, Parts, Trainer};
-use crate::writers::{Console, Writers, leave_terminal};
+use crate::writers::{Console, Writers};
 use clap::Args;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ pub(super) struct EvalArgs {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
-    ranks::check_single("eval")?;
+/// Checks the config of an evaluation.
+pub(super) fn check(args: &EvalArgs) -> Result<Job, Failure> {
     let job = args.source.job()?;
     let data = &job.config.data;
     if data.test.is_none() && data.tests.is_empty() {
@@ -39,14 +39,19 @@ pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
             "add a [data.test] section, or set one with -s, such as -s data.test.type=Digits";
         return Err(job.config.refuse("data", "no test data to evaluate on", help).into());
     }
-    let parts = Parts::build(&job.config)?;
+    Ok(job)
+}
+
+pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
+    let mut job = check(args)?;
     let mut writers = Writers::default();
     writers.add(Console::new());
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
-    let mut trainer = Trainer::assemble(parts, &job, writers, None, interrupt)?;
-    trainer.resume_from(args.from.open()?);
+    let (mut trainer, ranks) = ranks::evaluator(&mut job, &args.from, writers)?;
     let (ending, values) = trainer.test();
     let code = code_in(ending, &job.config)?;
+    if !ranks.is_main() {
+        return Ok(code);
+    }
     if !job.config.data.tests.is_empty() {
         for (name, value) in &values {
             say!("{name} {value:.4}");

@@ -90,6 +90,16 @@ impl Failure {
         Self::new(TRAINING, format!("could not start the ranks: {error}"))
     }
 
+    /// A supervised run could not be started.
+    pub(super) fn supervisor(error: &std::io::Error) -> Self {
+        Self::new(TRAINING, format!("could not start the run: {error}"))
+    }
+
+    /// A plugin that does not do what is demanded of one.
+    pub(super) fn plugin(message: impl Display) -> Self {
+        Self::new(PLUGIN, message)
+    }
+
     /// No plugin was written.
     pub(super) fn new_plugin(error: NewPluginError) -> Self {
         match error {

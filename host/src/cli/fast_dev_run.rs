@@ -9,6 +9,7 @@ use crate::job::{Job, JobError};
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::train::{Parts, Trainer};
+use crate::world::World;
 use clap::Args;
 use hookrack_plugin_api::every::Every;
 use hookrack_plugin_api::{Level, Point};
@@ -43,12 +44,8 @@ impl FastDevRun {
         self.batches.is_some()
     }
 
-    /// Reads the config, the data and the model.
-    pub(super) fn load(
-        self,
-        source: &ConfigSource,
-        ranks: &Ranks,
-    ) -> Result<(Job, Parts), Failure> {
+    /// Reads the config.
+    pub(super) fn job(self, source: &ConfigSource) -> Result<Job, Failure> {
         let mut job = source.job()?;
         if self.is_on() {
             // A hook that runs every 100 iterations would not run at all.
@@ -61,11 +58,21 @@ impl FastDevRun {
                 .at(Point::AfterTrainEpoch, hookrack_plugin_api::Trainer::request_validation);
             job.add(hook).map_err(JobError::from)?;
         }
-        let mut parts = Parts::build_on(&job.config, ranks)?;
+        Ok(job)
+    }
+
+    /// Reads the data and builds the model.
+    pub(super) fn parts(
+        self,
+        job: &Job,
+        ranks: &Ranks,
+        world: Option<&World>,
+    ) -> Result<Parts, Failure> {
+        let mut parts = Parts::build_on(&job.config, ranks, world)?;
         if let Some(batches) = self.batches {
             parts.shorten(&job.config, batches);
         }
-        Ok((job, parts))
+        Ok(parts)
     }
 
     /// What the run starts from.

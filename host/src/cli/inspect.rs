@@ -93,8 +93,8 @@ fn print_hook(hook: &HookManifest) {
             say!("  {label:<8} {}", words.join(", "));
         }
     }
-    if hook.ranks == OnRanks::Main {
-        say!("  ranks    main");
+    if hook.ranks != OnRanks::All {
+        say!("  ranks    {}", hook.ranks.name());
     }
     if let Some(policy) = hook.on_error {
         say!("  on error {}", policy.name());

@@ -79,7 +79,7 @@ fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     let boxed = || SecretKeyBox::from_string(&text);
     let plain = boxed().and_then(SecretKeyBox::into_unencrypted_secret_key);
-    // One with a password asks for it at the terminal.
+    // A key with a password asks for it on the terminal.
     let key = plain.or_else(|_| boxed()?.into_secret_key(None));
     key.map_err(|error| Failure::usage(format!("{} cannot be used: {error}", path.display())))
 }
@@ -91,7 +91,7 @@ fn with_end(name: &Path, end: &str) -> PathBuf {
     path.into()
 }
 
-/// A key that is there already is never replaced.
+/// An existing key is never replaced.
 fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));

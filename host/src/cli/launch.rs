@@ -4,27 +4,30 @@ use super::exit::{self, Failure};
 use super::{Cli, Command};
 use crate::launch::{Launch, Outcome, RankFailure, Style};
 use crate::ranks::Ranks;
+use crate::run::RunDir;
+use crate::train::Grid;
 use clap::{Args, Parser as _};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Train on several processes of this machine (ranks), each with a share of every batch
+/// Train, evaluate or predict on several processes of this machine (ranks), which share the batches
 #[derive(Args)]
 #[command(
-    override_usage = "hookrack launch -n <N> [OPTIONS] -- train <CONFIG> …",
+    override_usage = "hookrack launch -n <N> [OPTIONS] -- <train|eval|predict> <CONFIG> …",
     after_help = help!("\
 Examples:
   hookrack launch -n 2 -- train configs/quickstart.toml
   hookrack launch -n 4 --restarts 3 -- train configs/quickstart.toml --run-dir runs/four
   hookrack launch -n 2 -- train configs/quickstart.toml --resume
+  hookrack launch -n 2 -- eval configs/quickstart.toml --checkpoint runs/quickstart
 
 Lines start with their rank. On a terminal rank 0 has its progress line as usual. If a rank fails, the others
 are stopped, and the first failure is the exit code. Several machines: torchrun, srun or mpirun, see
 docs/distributed.md")
 )]
 pub(super) struct LaunchArgs {
-    /// Number of ranks; must divide train.batch_size
+    /// Number of ranks; in training it must divide train.batch_size
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     ranks: u16,
 
@@ -40,20 +43,44 @@ pub(super) struct LaunchArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u32,
 
-    /// The command of every rank: train and its arguments
+    /// The command of every rank, train, eval or predict, and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "train …"
+        value_name = "COMMAND …"
     )]
     pub(super) command: Vec<OsString>,
 }
 
 impl LaunchArgs {
-    /// Whether standard output and error are for a program.
+    /// Whether standard output and error are machine-readable.
     pub(super) fn is_json(&self) -> bool {
         self.command.iter().any(|arg| arg == "--json")
+    }
+
+    /// Checks the config of a command that the ranks will run, and returns the folder that was created for them. Plugins and data that
+    /// were loaded for it are dropped afterwards: the ranks need the memory.
+    fn check(&self, command: Command) -> Result<Option<RunDir>, Failure> {
+        match command {
+            Command::Train(mut train) => {
+                let job = super::train::check(&mut train)?;
+                Grid::new(&job.config, self.ranks.into())?;
+                super::train::reserve(&train, &job)
+            }
+            Command::Eval(eval) => super::eval::check(&eval).map(|_| None),
+            Command::Predict(predict) if !predict.has_prompt() => {
+                super::predict::check(&predict).map(|_| None)
+            }
+            _ => {
+                let name = self.command.first().map(|name| name.to_string_lossy().into_owned());
+                Err(Failure::usage(format!(
+                    "launch starts `train`, `eval` and `predict` over data, not `{}`: use `hookrack launch -n {} -- train CONFIG`",
+                    name.unwrap_or_default(),
+                    self.ranks
+                )))
+            }
+        }
     }
 }
 
@@ -64,33 +91,22 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
         Ok(cli) => cli.command,
         Err(error) => return Ok(super::told(&error)),
     };
-    let Command::Train(mut train) = inner else {
-        let name = args.command.first().map(|name| name.to_string_lossy().into_owned());
-        return Err(Failure::usage(format!(
-            "launch starts `train`, not `{}`: use `hookrack launch -n {} -- train CONFIG`",
-            name.unwrap_or_default(),
-            args.ranks
-        )));
-    };
     // Once here, not on every rank.
-    let job = super::train::check(&mut train)?;
-    let ranks = usize::from(args.ranks);
-    job.config.check_share(ranks)?;
-    let run = super::train::reserve(&train, &job)?;
+    let run = args.check(inner)?;
     let launch = Launch {
         program: std::env::current_exe().map_err(|error| Failure::launch(&error))?,
         args: args.command.clone(),
-        ranks,
+        ranks: args.ranks.into(),
         restarts: args.restarts,
+        earlier: 0,
+        environment: Vec::new(),
         permanent: &exit::PERMANENT,
         consequence: exit::PEER,
         port: args.port,
         grace: Duration::from_secs(args.grace.into()),
         run_dir: run.as_ref().map(|run| run.path().to_owned()),
-        style: if train.json { Style::raw() } else { Style::for_terminal() },
+        style: if args.is_json() { Style::raw() } else { Style::for_terminal() },
     };
-    // Frees the memory of the checked plugins and data, which the ranks need.
-    drop(job);
     let outcome = launch.run(|failure, restart| {
         restore_terminal(&launch);
         announce(failure, restart, args.restarts);
@@ -110,7 +126,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A launch in every rank would start the run as often.
+/// `launch` inside a rank would start the run once per rank.
 fn refuse_inside_ranks() -> Result<(), Failure> {
     match Ranks::from_env() {
         Ok(ranks) if !ranks.is_single() => Err(Failure::usage(format!(
@@ -122,7 +138,7 @@ fn refuse_inside_ranks() -> Result<(), Failure> {
     }
 }
 
-/// A rank 0 that was killed has left its progress line on the terminal, and the cursor hidden.
+/// A killed rank 0 leaves its progress line on the terminal and the cursor hidden.
 fn restore_terminal(launch: &Launch) {
     if launch.style.inherits.stdout && !launch.style.is_raw {
         let terminal = console::Term::stdout();

@@ -1,4 +1,4 @@
-//! `hookrack lock`: writes down which libraries are good.
+//! `hookrack lock`: records the sha256 of libraries.
 
 use super::exit::Failure;
 use super::plugins::usual_folders;
@@ -57,7 +57,7 @@ fn count(libraries: usize) -> String {
     if libraries == 1 { "1 library".to_owned() } else { format!("{libraries} libraries") }
 }
 
-/// Whoever locks is about to say what is good: nothing is asked of the libraries but that they can be loaded.
+/// Locking is what verifies a library: it only needs to be loadable here.
 fn take(folders: &PluginFolders, named: &[PathBuf]) -> Result<Inventory, Failure> {
     Inventory::with(folders, named, &Trust::off()).map_err(Failure::usage)
 }

@@ -104,7 +104,7 @@ pub(super) fn start(verbose: u8, json: bool) -> LogFile {
         .with_target(verbose > 0);
     let to_stderr = if json { to_stderr.event_format(JsonLine).boxed() } else { to_stderr.boxed() };
     let to_file = fmt::layer().with_writer(file.clone()).with_ansi(false);
-    // What a plugin has to say is for the person who turned it on.
+    // Log lines of plugins are shown to the user who configured them.
     let shown =
         Targets::new().with_default(level).with_target("plugin", level.max(LevelFilter::INFO));
     tracing_subscriber::registry()

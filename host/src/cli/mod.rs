@@ -22,6 +22,7 @@ Exit codes:
   5    training failed: model, data or optimizer
   6    a file or standard output could not be written, or a file could not be read
   7    another rank failed or stopped responding
+  8    complete, but without a hook that crashed (train --supervise)
   130  interrupted by SIGINT; 143 by SIGTERM or SIGUSR1 (train saves a checkpoint first)"
         )
     };
@@ -36,6 +37,7 @@ mod exit;
 mod export;
 mod fast_dev_run;
 mod from_checkpoint;
+mod held_file;
 mod inspect;
 mod inspect_checkpoint;
 mod keys;
@@ -57,8 +59,13 @@ mod resume_facts;
 mod run_state;
 mod runs;
 mod sample;
+mod schedule_drawing;
+mod schedule_plan;
 mod sdk;
 mod summary;
+mod supervise;
+mod tell;
+mod test_plugin;
 mod train;
 mod verify_resume;
 
@@ -112,6 +119,7 @@ enum Command {
     Config(config::ConfigArgs),
     Plugins(plugins::PluginsArgs),
     Inspect(inspect::InspectArgs),
+    TestPlugin(test_plugin::TestPluginArgs),
     Lock(lock::LockArgs),
     Sign(keys::SignArgs),
     Keygen(keys::KeygenArgs),
@@ -124,7 +132,7 @@ enum Command {
 }
 
 /// The config of a command.
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct ConfigSource {
     /// The config file
     config: PathBuf,
@@ -145,7 +153,7 @@ pub fn main() -> ExitCode {
     if crate::plugins::probe::serve_if_asked() {
         return ExitCode::SUCCESS;
     }
-    if !crate::launch::tether() {
+    if !crate::launch::end_with_launcher() {
         return exit::abandoned();
     }
     let cli = match parse() {
@@ -204,6 +212,7 @@ fn run(command: Command, log: &logging::LogFile) -> Result<ExitCode, Failure> {
         Command::Config(args) => config::run(&args),
         Command::Plugins(args) => plugins::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::TestPlugin(args) => test_plugin::run(&args),
         Command::Lock(args) => lock::run(&args),
         Command::Sign(args) => keys::sign(&args),
         Command::Keygen(args) => keys::keygen(&args),

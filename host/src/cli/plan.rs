@@ -3,10 +3,14 @@
 use super::ConfigSource;
 use super::exit::Failure;
 use super::rank_plan::RankPlan;
+use super::schedule_plan::SchedulePlan;
+use crate::config::Origin;
 use crate::job::Job;
 use crate::ranks::Ranks;
-use crate::train::Parts;
+use crate::run::atomic;
+use crate::train::{Grid, Parts};
 use clap::Args;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Print which hooks run at each point, in order, and the library each comes from
@@ -16,7 +20,8 @@ Examples:
   hookrack plan configs/quickstart.toml
   hookrack plan configs/quickstart.toml -s custom_hooks.0.level=HIGHEST
   hookrack plan configs/quickstart.toml --json | jq '.[].point'
-  hookrack plan configs/quickstart.toml --ranks 64"))]
+  hookrack plan configs/quickstart.toml --ranks 64
+  hookrack plan configs/fashion_lenet.toml --schedule OneFOneB --ranks 2 --svg schedule.svg"))]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -25,14 +30,29 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     ranks: Option<u32>,
 
+    /// Print the stages of the pipeline and what each does when instead, as configured or with another type of schedule;
+    /// --ranks is then the number of its stages times that of data-parallel ranks
+    #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "")]
+    schedule: Option<String>,
+
+    /// Write the drawing of --schedule to a file
+    #[arg(long, value_name = "FILE", requires = "schedule")]
+    svg: Option<PathBuf>,
+
     /// Print the table as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    if let Some(schedule) = &args.schedule {
+        return run_schedule(args, Some(schedule.as_str()).filter(|name| !name.is_empty()));
+    }
     let job = args.source.job()?;
     if let Some(ranks) = args.ranks {
+        if Grid::new(&job.config, ranks as usize)?.stages > 1 {
+            return run_schedule(args, None);
+        }
         return run_ranks(&job, ranks, args.json);
     }
     warn_of_stale_reads(&job);
@@ -61,11 +81,34 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
 
 fn run_ranks(job: &Job, ranks: u32, json: bool) -> Result<ExitCode, Failure> {
     // Before the data are read.
-    job.config.check_share(ranks as usize)?;
     let world = ranks as usize;
-    let parts = Parts::build_on(&job.config, &Ranks { world, ..Ranks::single() })?;
+    job.config.check_share(world)?;
+    let parts = Parts::build_on(&job.config, &Ranks { world, ..Ranks::single() }, None)?;
     let plan = RankPlan::new(&job.config, &parts, world)?;
     if json {
+        say!("{}", serde_json::to_string_pretty(&plan.json()).unwrap_or_default());
+    } else {
+        plan.lines().iter().for_each(|line| say!("{line}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_schedule(args: &PlanArgs, schedule: Option<&str>) -> Result<ExitCode, Failure> {
+    let mut source = args.source.clone();
+    if let Some(name) = schedule {
+        source.set.push(format!("schedule.type={name}"));
+        // Without a number of stages, it is that of the ranks.
+        let origin = source.job()?.config.origin_of("schedule.stages");
+        let is_open = matches!(origin, Origin::Default) && name != "NoPipeline";
+        let stages = args.ranks.filter(|_| is_open);
+        source.set.extend(stages.map(|ranks| format!("schedule.stages={ranks}")));
+    }
+    let job = source.job()?;
+    let plan = SchedulePlan::new(&job.config, Parts::build(&job.config)?, args.ranks)?;
+    if let Some(path) = &args.svg {
+        atomic::write(path, plan.svg().as_bytes())?;
+    }
+    if args.json {
         say!("{}", serde_json::to_string_pretty(&plan.json()).unwrap_or_default());
     } else {
         plan.lines().iter().for_each(|line| say!("{line}"));

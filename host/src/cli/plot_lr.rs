@@ -22,7 +22,7 @@ struct Plot {
 /// Builds what the config describes and plots the rate of each iteration, without training.
 pub(super) fn plot(job: &Job, file: &Path) -> Result<(), Failure> {
     let config = &job.config;
-    let Parts { loaders, mut engine, horizon } = Parts::build(config)?;
+    let Parts { loaders, mut engine, horizon, .. } = Parts::build(config)?;
     let Horizon { iters, epochs } = horizon;
     let in_epoch = iters_in_epoch(config, &loaders.train);
     let curves = curves(&mut engine, iters, in_epoch).map_err(Failure::usage)?;

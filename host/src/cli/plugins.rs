@@ -36,7 +36,7 @@ pub(super) struct PluginsArgs {
     markdown: bool,
 }
 
-/// The digits of a sha256 that tell two libraries apart at a glance.
+/// The number of digits of a sha256 that are shown.
 const SHORT: usize = 12;
 
 pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
@@ -67,7 +67,7 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folders that a config without `[plugins]` in the current directory has. Those that do not exist are among them.
+/// The folders of a config without `[plugins]` in the current directory, including those that do not exist.
 pub(super) fn usual_folders() -> PluginFolders {
     let own = std::path::absolute("plugins").ok();
     PluginFolders {
@@ -77,7 +77,7 @@ pub(super) fn usual_folders() -> PluginFolders {
     }
 }
 
-/// What a config without `[plugins]` in the current directory asks of libraries.
+/// The requirements of a config without `[plugins]` in the current directory.
 pub(super) fn own_trust() -> PluginTrust {
     let lock = std::path::absolute(ConfigFile::LOCK).unwrap_or_default();
     let policy = if lock.exists() { TrustPolicy::Warn } else { TrustPolicy::Off };

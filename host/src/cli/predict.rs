@@ -4,10 +4,9 @@ use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
 use super::{ConfigSource, ranks};
-use crate::engine::data::Target;
+use crate::job::Job;
 use crate::run::{PredictionFormat, Predictions};
-use crate::train::{Interrupt, Parts, Trainer};
-use crate::writers::{Writers, leave_terminal};
+use crate::writers::Writers;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,31 +34,40 @@ pub(super) struct PredictArgs {
     sample: SampleArgs,
 }
 
-pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
-    ranks::check_single("predict")?;
-    let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
+/// Checks the config of a prediction over data.
+pub(super) fn check(args: &PredictArgs) -> Result<Job, Failure> {
     let job = args.source.job()?;
-    if let Some(prompt) = &args.sample.prompt {
-        return args.sample.run(prompt, &job, args.from.open()?);
-    }
-    if job.config.data.pred.is_none() {
+    let Some(pred) = &job.config.data.pred else {
         let help =
             "add a [data.pred] section, or set one with -s, such as -s data.pred.type=Digits";
         return Err(job.config.refuse("data", "no data to predict", help).into());
-    }
-    if job.config.data.pred.as_ref().is_some_and(|pred| *pred.loading.shuffle) {
+    };
+    if *pred.loading.shuffle {
         let why = "predictions are written in the order of the data, and shuffle changes it";
         return Err(job.config.refuse("data.pred.shuffle", why, "set shuffle = false").into());
     }
-    let parts = Parts::build(&job.config)?;
-    let spec = parts.loaders.pred.as_ref().map(crate::engine::data::Loader::spec);
-    let classifies = spec.is_some_and(|spec| matches!(spec.target, Target::Classes(_)));
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
-    let mut trainer = Trainer::assemble(parts, &job, Writers::default(), None, interrupt)?;
-    trainer.resume_from(args.from.open()?);
+    Ok(job)
+}
+
+impl PredictArgs {
+    /// Whether a prompt is continued, which takes one process.
+    pub(super) fn has_prompt(&self) -> bool {
+        self.sample.prompt.is_some()
+    }
+}
+
+pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
+    let format = PredictionFormat::of(&args.out).map_err(Failure::usage)?;
+    if let Some(prompt) = &args.sample.prompt {
+        ranks::check_single("predict --prompt")?;
+        return args.sample.run(prompt, &args.source.job()?, args.from.open()?);
+    }
+    let mut job = check(args)?;
+    let (mut trainer, ranks) = ranks::evaluator(&mut job, &args.from, Writers::default())?;
     let (ending, outputs) = trainer.predict();
     let code = code_in(ending, &job.config)?;
-    if code == ExitCode::SUCCESS {
+    if code == ExitCode::SUCCESS && ranks.is_main() {
+        let classifies = trainer.classifies();
         let predictions = Predictions::new(&outputs, classifies).map_err(Failure::usage)?;
         predictions.write(&args.out, format)?;
         say!("{} predictions in {}", predictions.len(), args.out.display());

@@ -227,7 +227,7 @@ fn buckets(trained: &[&NamedTensor], config: &ResolvedConfig) -> Result<Vec<usiz
     Ok(bytes)
 }
 
-fn bytes_of<'a>(tensors: impl IntoIterator<Item = &'a NamedTensor>) -> usize {
+pub(super) fn bytes_of<'a>(tensors: impl IntoIterator<Item = &'a NamedTensor>) -> usize {
     let bytes =
         |named: &NamedTensor| named.tensor.numel() * named.tensor.kind().elt_size_in_bytes();
     tensors.into_iter().map(bytes).sum()
@@ -239,14 +239,14 @@ fn optimizer_bytes(engine: &Engine) -> usize {
     engine.optimizer_state().iter().map(bytes).sum()
 }
 
-fn count(number: u64, what: &str) -> String {
+pub(super) fn count(number: u64, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
 }
 
 /// A number of bytes in the largest unit that it has one of.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn size(bytes: usize) -> String {
+pub(super) fn size(bytes: usize) -> String {
     const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
     let mut shown = (bytes as f64, "B");
     for unit in UNITS {

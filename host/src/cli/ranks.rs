@@ -1,19 +1,23 @@
-//! Commands on several ranks: `train` connects them, and rank 0 opens the run for all; single-process commands are refused.
+//! Commands on several ranks: in `train` rank 0 opens the run for all; in `eval` and `predict` rank 0 prints and writes; single-process
+//! commands are refused.
 
 use super::exit::Failure;
+use super::from_checkpoint::FromCheckpoint;
 use super::logging::LogFile;
-use super::train::TrainArgs;
+use super::train::{Files, TrainArgs, watchdog};
 use crate::config::ResolvedConfig;
+use crate::engine::MemoryFormat;
 use crate::job::Job;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
-use crate::run::checkpoint;
 use crate::run::{RunDir, RunDirError};
-use crate::train::{Interrupt, Limits, Parts, Resume, Trainer};
+use crate::run::{checkpoint, data_files};
+use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::world::World;
 use crate::writers::{RunFacts, Writers, leave_terminal};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -21,8 +25,8 @@ use std::rc::Rc;
 /// The message of rank 0 to the others before they start.
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
-    /// Train in this run, from this checkpoint.
-    Train { run: PathBuf, checkpoint: Option<PathBuf> },
+    /// Train in this run, from this checkpoint, in this memory format.
+    Train { run: PathBuf, checkpoint: Option<PathBuf>, format: MemoryFormat },
     /// The run is complete.
     Complete,
     /// Rank 0 could not start.
@@ -35,7 +39,7 @@ const FOLDER: &str = "ranks";
 /// The key of that note.
 const START: &str = "start";
 
-/// Refuses a command that runs as a single process: every rank would do, print and write the same.
+/// Refuses a command that runs as a single process: every rank would do and print the same.
 pub(super) fn check_single(command: &str) -> Result<(), Failure> {
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     if ranks.is_single() {
@@ -62,15 +66,16 @@ fn compare(world: &World, job: &Job) -> Result<(), Failure> {
         all.iter().map(|bytes| serde_json::from_slice(bytes).unwrap_or_default()).collect();
     let first = all.first().cloned().unwrap_or_default();
     for (rank, other) in all.iter().enumerate() {
-        for (what, value) in other.as_object().into_iter().flatten() {
-            if first.get(what) != Some(value) {
-                let text = format!(
-                    "rank {rank} differs from rank 0 in {what}:\n  rank 0: {}\n  rank {rank}: {value}\n  start all ranks \
-                     with the same config, plugins and data",
-                    first.get(what).cloned().unwrap_or_default()
-                );
-                return Err(Failure::usage(text));
-            }
+        let both = [&first, other].into_iter().filter_map(Json::as_object).flat_map(Map::keys);
+        let both: BTreeSet<_> = both.cloned().collect();
+        if let Some(what) = both.into_iter().find(|what| first.get(what) != other.get(what)) {
+            let of = |facts: &Json| facts.get(&what).map_or("none".to_owned(), Json::to_string);
+            return Err(Failure::usage(format!(
+                "rank {rank} differs from rank 0 in {what}:\n  rank 0: {}\n  rank {rank}: {}\n  start all ranks with the \
+                 same config, plugins and data",
+                of(&first),
+                of(other)
+            )));
         }
     }
     Ok(())
@@ -79,7 +84,7 @@ fn compare(world: &World, job: &Job) -> Result<(), Failure> {
 /// What must be the same on all ranks, one entry for each thing that can differ.
 fn facts(job: &Job) -> Json {
     let about = provenance(job);
-    let mut all = serde_json::Map::new();
+    let mut all = Map::new();
     let mut put = |key: String, value: Json| drop(all.insert(key, value));
     put("hookrack".to_owned(), about.hookrack.into());
     put("libtorch".to_owned(), about.libtorch.into());
@@ -87,8 +92,8 @@ fn facts(job: &Job) -> Json {
         let path = library["path"].as_str().unwrap_or_default();
         put(format!("library {}", name_of(path)), library["sha256"].clone());
     }
-    for (path, state) in &about.data {
-        put(format!("data file {}", name_of(path)), json!(format!("{} bytes", state.bytes)));
+    for (name, found) in data_files::fingerprints(&about.config) {
+        put(format!("data file {name}"), found.join("; ").into());
     }
     let config = about.config.parse::<toml::Table>().unwrap_or_default();
     for (section, value) in &config {
@@ -104,6 +109,10 @@ fn flatten(key: &str, value: &toml::Value, put: &mut impl FnMut(String, Json)) {
     match value {
         toml::Value::Table(table) => {
             table.iter().for_each(|(name, value)| flatten(&format!("{key}.{name}"), value, put));
+        }
+        toml::Value::Array(values) if values.iter().any(toml::Value::is_table) => {
+            let numbered = values.iter().enumerate();
+            numbered.for_each(|(at, value)| flatten(&format!("{key}.{at}"), value, put));
         }
         _ if key == "train.threads" => {}
         toml::Value::String(text) if Path::new(text).is_absolute() => {
@@ -122,12 +131,13 @@ pub(super) fn announce(
     world: &World,
     run: &RunDir,
     checkpoint: Option<&Path>,
+    format: MemoryFormat,
 ) -> Result<(), Failure> {
     let run = std::path::absolute(run.path()).unwrap_or_else(|_| run.path().to_owned());
     let checkpoint =
         checkpoint.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     world.keep_records_in(run.join(FOLDER));
-    tell(world, &Word::Train { run, checkpoint })
+    tell(world, &Word::Train { run, checkpoint, format })
 }
 
 /// Sends the others that there is nothing to do.
@@ -137,11 +147,13 @@ pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sends the others that rank 0 failed before training.
+/// Reports to the others that this rank failed before training.
 pub(super) fn give_up(world: &World, failure: &Failure) {
-    let told = tell(world, &Word::Failed(failure.to_string()));
-    if let Err(error) = told {
-        tracing::debug!("could not report the failure to the other ranks: {error}");
+    if world.ranks().is_main() {
+        let told = tell(world, &Word::Failed(failure.to_string()));
+        if let Err(error) = told {
+            tracing::debug!("could not report the failure to the other ranks: {error}");
+        }
     }
     world.tell_failure(&failure.to_string());
     world.leave();
@@ -161,17 +173,52 @@ pub(super) fn join(
     trainer.join(world, &config.distributed).map_err(Failure::peer)
 }
 
+/// Reports which rank has which layers, in a pipeline.
+pub(super) fn tell_stages(parts: &Parts, quiet: bool) {
+    for line in parts.stage_lines() {
+        tracing::info!("{line}");
+        if !quiet {
+            say!("{line}");
+        }
+    }
+}
+
+/// A trainer that evaluates a checkpoint: alone, or as one of several ranks. Only the main one has writers.
+pub(super) fn evaluator(
+    job: &mut Job,
+    from: &FromCheckpoint,
+    writers: Writers,
+) -> Result<(Trainer, Ranks), Failure> {
+    let ranks = Ranks::from_env().map_err(Failure::usage)?;
+    let mut parts = Parts::build_to_evaluate(&job.config, &ranks)?;
+    let checkpoint = from.open()?;
+    let world = meet(&ranks, job)?;
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let writers = if ranks.is_main() { writers } else { Writers::default() };
+    job.keep_on_rank(ranks.is_main(), true).map_err(Failure::usage)?;
+    parts.keep_memory_format(&job.config, checkpoint.checkpoint.engine.memory_format());
+    let mut trainer = Trainer::assemble(parts, job, writers, None, interrupt)?;
+    if let Some(world) = &world {
+        join(&mut trainer, world, &job.config)?;
+    }
+    trainer.resume_from(checkpoint);
+    Ok((trainer, ranks))
+}
+
 /// Trains on a rank that is not the first: it has no files of its own but a log.
 pub(super) fn follow(
     world: &Rc<World>,
     mut job: Job,
-    parts: Parts,
+    mut parts: Parts,
     args: &TrainArgs,
-    log: &LogFile,
+    (log, crash): Files<'_>,
 ) -> Result<ExitCode, Failure> {
     let note = world.read_note(START).map_err(Failure::peer)?;
     let (run, checkpoint) = match serde_json::from_slice(&note) {
-        Ok(Word::Train { run, checkpoint }) => (run, checkpoint),
+        Ok(Word::Train { run, checkpoint, format }) => {
+            parts.engine.set_memory_format(format);
+            (run, checkpoint)
+        }
         Ok(Word::Complete) => {
             world.finish();
             return Ok(ExitCode::SUCCESS);
@@ -183,19 +230,26 @@ pub(super) fn follow(
         Err(error) => return Err(Failure::peer(error)),
     };
     world.keep_records_in(run.join(FOLDER));
-    open_log(log, &run, world.ranks().rank);
+    let rank = world.ranks().rank;
+    open_log(log, &run, rank);
+    tracing::info!("memory_format: {}", parts.engine.memory_format().name());
+    crash.report_to(&run.join(FOLDER).join(format!("rank_{rank}.crash.json")));
     // Rank 0 has verified it.
     let checkpoint = checkpoint.map(|path| checkpoint::read_verified(&path)).transpose()?;
+    // Ranks with the whole model take over that of rank 0.
+    if checkpoint.is_none() && parts.engine.stage().is_some() {
+        parts.load_weights(&job.config)?;
+    }
     let facts = RunFacts { run_dir: None, is_temporary: false, config: job.config.to_toml() };
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
-    job.leave_to_main().map_err(Failure::usage)?;
+    let _watchdog = watchdog(&job, &interrupt);
+    job.keep_on_rank(false, parts.has_output()).map_err(Failure::usage)?;
     let mut trainer = Trainer::assemble(parts, &job, Writers::new(facts), None, interrupt)?;
     join(&mut trainer, world, &job.config)?;
     if let Some(checkpoint) = checkpoint {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }
-    let (until, save_at) = args.bounds();
-    trainer.limit(Limits::new(job.config.train.max_time, until, save_at));
+    trainer.limit(args.limits(&job));
     super::exit::code_in(trainer.fit(), &job.config)
 }
 

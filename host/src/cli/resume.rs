@@ -2,12 +2,16 @@
 
 use super::exit::Failure;
 use crate::config::ResolvedConfig;
+use crate::engine::FormatTrial;
 use crate::engine::lr::Horizon;
 use crate::ranks::{Ranks, Source};
 use crate::run::checkpoint::{self, Checkpoint, Provenance};
 use crate::run::{COMPLETED, Difference, PastRun, RunDir, RunLock, differences};
+use crate::train::Parts;
+use crate::world::World;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// The run directory and what to resume from.
 #[derive(Args)]
@@ -103,6 +107,21 @@ impl Found {
         self.checkpoint.is_some()
     }
 
+    /// Sets the memory format: that of the checkpoint, or one that is chosen now.
+    pub(super) fn settle_format(
+        &self,
+        parts: &mut Parts,
+        config: &ResolvedConfig,
+        world: Option<&Rc<World>>,
+    ) -> Result<Option<FormatTrial>, Failure> {
+        if let Some((_, checkpoint)) = &self.checkpoint {
+            parts.keep_memory_format(config, checkpoint.engine.memory_format());
+            return Ok(None);
+        }
+        let ranks = world.map_or_else(Ranks::single, |world| world.ranks().clone());
+        Ok(parts.choose_memory_format(config, &ranks)?)
+    }
+
     /// Creates the folder if needed. An existing run is not changed here.
     pub(super) fn open(self, config: &ResolvedConfig) -> Result<Start, Failure> {
         let Self { folder, checkpoint } = self;
@@ -149,7 +168,7 @@ fn fresh(path: Option<&Path>, config: &ResolvedConfig) -> Result<(RunDir, RunLoc
         None => RunDir::create(&config.run.dir, &config.run.name)?,
     };
     let lock = RunLock::take(run.path())?;
-    // Another process may have been faster, and be done already.
+    // Another process may already have created it.
     if RunDir::holds_run(run.path()) { taken(run.path()) } else { Ok((run, lock)) }
 }
 
@@ -195,7 +214,7 @@ impl Place {
                 "{} restarts this run, and a restart must find it: add --run-dir DIR, or --resume",
                 ranks.source
             );
-            // A batch system may queue a job again that is meant to start over.
+            // A batch system may requeue a job that is meant to start over.
             if matches!(ranks.source, Source::Single | Source::Slurm) {
                 tracing::warn!("{why}");
                 return Ok(());

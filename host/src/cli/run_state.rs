@@ -26,7 +26,7 @@ impl RunState {
         let outcome = record["outcome"].as_str().unwrap_or("unknown");
         let state = match (outcome, RunLock::is_held(path)) {
             (_, true) => "running",
-            // Its record says that it runs, and nobody holds the lock.
+            // Its record says that it is running, but no process holds the lock.
             ("running", false) => "killed",
             (outcome, false) => outcome,
         };

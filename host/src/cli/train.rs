@@ -2,19 +2,22 @@
 
 use super::exit::{Failure, code_in};
 use super::fast_dev_run::FastDevRun;
+use super::held_file::HeldFile;
 use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{Place, Search, Start};
-use super::{ConfigSource, ranks, summary};
+use super::{ConfigSource, ranks, schedule_drawing, summary, supervise, tell};
 use crate::dispatch::HookCost;
-use crate::engine::weights::LoadReport;
 use crate::job::Job;
+use crate::plugins::crash::{self, CrashWatch};
 use crate::provenance::libraries;
 use crate::ranks::Ranks;
 use crate::report;
-use crate::run::{PastRun, Record, RunDir, RunDirError, atomic, checkpoint};
+use crate::run::{Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::stdio;
-use crate::train::{Ending, Interrupt, Limits, Parts, Resume, Trainer, first_failure};
+use crate::train::{
+    Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog, first_failure,
+};
 use crate::world::World;
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
@@ -22,6 +25,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Train a model; checkpoints, metrics and logs go to a run directory
 #[derive(Args)]
@@ -32,6 +36,7 @@ Examples:
   hookrack train configs/quickstart.toml -s default_hooks.checkpoint=false --quiet
   hookrack train configs/quickstart.toml --fast-dev-run     try one batch of train and val
   hookrack train configs/quickstart.toml --resume           start, or resume after an interruption
+  hookrack train configs/quickstart.toml --supervise 5      restart after a crash, up to 5 times
   hookrack train configs/quickstart.toml --resume runs/quickstart/checkpoints/iter_0000460"))]
 pub(super) struct TrainArgs {
     /// The config file
@@ -56,6 +61,26 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "ITER")]
     save_at: Option<u64>,
 
+    /// Wait to be killed once that checkpoint is on disk
+    #[arg(long, hide = true)]
+    wait_after_save: bool,
+
+    /// Train in a child process and start it again after a crash, from its last checkpoint, at most N times (default 3); a hook that crashed twice is left
+    /// out unless its on_error is "abort"
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        default_missing_value = "3",
+        value_parser = supervise::restarts,
+        conflicts_with = "batches"
+    )]
+    supervise: Option<u32>,
+
+    /// Train without this hook, which has crashed (repeatable)
+    #[arg(long, value_name = "NAME", hide = true)]
+    leave_out: Vec<String>,
+
     /// Write the state of hooks after an iteration and in the last checkpoint to a file: `ITER:FILE`
     #[arg(long, hide = true, value_parser = HeldFile::parse)]
     held: Option<HeldFile>,
@@ -69,34 +94,25 @@ pub(super) struct TrainArgs {
     pub(super) json: bool,
 }
 
-/// The iteration `verify-resume` asks about, and the output file.
-#[derive(Clone)]
-struct HeldFile {
-    at: u64,
-    file: PathBuf,
-}
-
-impl HeldFile {
-    fn parse(text: &str) -> Result<Self, String> {
-        let (at, file) = text.split_once(':').ok_or("expected ITER:FILE")?;
-        Ok(Self { at: at.parse().map_err(|_| "expected ITER:FILE")?, file: file.into() })
-    }
-}
-
 impl TrainArgs {
     /// Where to stop and where to save.
-    pub(super) fn bounds(&self) -> (Option<u64>, Option<u64>) {
-        (self.until, self.save_at)
+    pub(super) fn limits(&self, job: &Job) -> Limits {
+        let limits = Limits::new(job.config.train.max_time, self.until, self.save_at);
+        limits.waiting(self.wait_after_save)
     }
 }
 
 pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failure> {
+    if let Some(restarts) = args.supervise {
+        return supervise::run(restarts);
+    }
+    let crash = crash::watch();
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let source = source(&mut args)?;
     if !args.fast.is_on() {
         args.place.follow(&ranks)?;
     }
-    train(&source, &args, &ranks, log)
+    train(&source, &args, &ranks, (log, &crash))
 }
 
 /// Checks the config of a run that others will train.
@@ -126,21 +142,45 @@ fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
     Ok(ConfigSource { config, set })
 }
 
+/// The log, and the report of a crash: each is given its file once the run directory is known.
+pub(super) type Files<'a> = (&'a LogFile, &'a CrashWatch);
+
+/// Watches for hooks that do not return.
+pub(super) fn watchdog(job: &Job, interrupt: &Interrupt) -> Watchdog {
+    let limit = Duration::from_secs_f64(job.config.train.hang_seconds);
+    Watchdog::start(limit, interrupt.clone(), leave_terminal)
+}
+
 fn train(
     source: &ConfigSource,
     args: &TrainArgs,
     ranks: &Ranks,
-    log: &LogFile,
+    files: Files<'_>,
 ) -> Result<ExitCode, Failure> {
-    let (job, parts) = args.fast.load(source, ranks)?;
-    let world = ranks::meet(ranks, &job)?;
+    let mut job = args.fast.job(source)?;
+    job.leave_out(&args.leave_out).map_err(Failure::usage)?;
+    let (world, parts) = if Grid::new(&job.config, ranks.world)?.stages > 1 {
+        // Its stages may have to agree on how they divide the model.
+        let world = ranks::meet(ranks, &job)?;
+        let parts = args.fast.parts(&job, ranks, world.as_deref());
+        let parts = parts.inspect_err(|failure| {
+            if let Some(world) = &world {
+                ranks::give_up(world, failure);
+            }
+        })?;
+        (world, parts)
+    } else {
+        // What is wrong with the config is found without waiting for the others.
+        let parts = args.fast.parts(&job, ranks, None)?;
+        (ranks::meet(ranks, &job)?, parts)
+    };
     match &world {
-        Some(world) if !ranks.is_main() => ranks::follow(world, job, parts, args, log),
+        Some(world) if !ranks.is_main() => ranks::follow(world, job, parts, args, files),
         Some(world) => {
-            let trained = lead(source, args, log, (job, parts), Some(world));
+            let trained = lead(source, args, files, (job, parts), Some(world));
             trained.inspect_err(|failure| ranks::give_up(world, failure))
         }
-        None => lead(source, args, log, (job, parts), None),
+        None => lead(source, args, files, (job, parts), None),
     }
 }
 
@@ -148,33 +188,42 @@ fn train(
 fn lead(
     source: &ConfigSource,
     args: &TrainArgs,
-    log: &LogFile,
-    (job, mut parts): (Job, Parts),
+    (log, crash): Files<'_>,
+    (mut job, mut parts): (Job, Parts),
     world: Option<&Rc<World>>,
 ) -> Result<ExitCode, Failure> {
+    job.keep_on_rank(true, parts.has_output()).map_err(Failure::usage)?;
     let found = match args.fast.find(&args.place, &job, parts.horizon)? {
         Search::Run(found) => found,
         Search::Complete(run, past) => {
             world.map_or(Ok(()), |world| ranks::announce_complete(world))?;
-            return Ok(tell_complete(&run, &past, args));
+            return Ok(tell::complete(&run, &past, args.json, args.quiet));
         }
     };
+    let tried = found.settle_format(&mut parts, &job.config, world)?;
     // A checkpoint has its own weights.
     let weights = if found.has_checkpoint() { None } else { parts.load_weights(&job.config)? };
     let mut start = found.open(&job.config)?;
     let run = start.run.clone();
-    let mut record = Record::begin("train", &source.config.to_string_lossy(), &libraries(&job));
-    if let Some((path, _)) = &start.checkpoint {
-        record.resumed_from(path, &run);
-    }
+    let mut record = begin_record(source, args, &job, &start);
+    let format = parts.engine.memory_format();
+    record.set("memory_format", format.name());
     let put_off = sign_on(&start, job.config.to_toml(), &record)?;
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
     let writers = writers(&start, job.config.to_toml(), args)?;
-    if let Some(report) = weights {
-        tell_weights(&report, &job, args.quiet || args.json);
+    let is_quiet = args.quiet || args.json;
+    ranks::tell_stages(&parts, is_quiet);
+    if let Some(trial) = tried {
+        tell::memory_format(&trial, is_quiet);
     }
+    if let Some(report) = weights {
+        tell::weights(&report, &job, is_quiet);
+    }
+    crash.report_to(&run.path().join(crash::FILE));
+    supervise::tell(&run, &job);
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let _watchdog = watchdog(&job, &interrupt);
     let mut trainer = match Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt) {
         Ok(trainer) => trainer,
         Err(error) => {
@@ -186,7 +235,8 @@ fn lead(
         }
     };
     if let Some(world) = world {
-        ranks::announce(world, &run, start.checkpoint.as_ref().map(|(path, _)| path.as_path()))?;
+        let checkpoint = start.checkpoint.as_ref().map(|(path, _)| path.as_path());
+        ranks::announce(world, &run, checkpoint, format)?;
         ranks::join(&mut trainer, world, &job.config)?;
     }
     if let Some((_, checkpoint)) = start.checkpoint.take() {
@@ -198,11 +248,24 @@ fn lead(
     args.fast.restrain(&mut trainer);
     super::plan::warn_of_stale_reads(&job);
     tracing::info!("trains in {}", run.path().display());
-    trainer.limit(Limits::new(job.config.train.max_time, args.until, args.save_at));
+    trainer.limit(args.limits(&job));
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }
     drive(trainer, record, &job, &run, args)
+}
+
+/// The record of a run that begins.
+fn begin_record(source: &ConfigSource, args: &TrainArgs, job: &Job, start: &Start) -> Record {
+    let mut record = Record::begin("train", &source.config.to_string_lossy(), &libraries(job));
+    if let Some((path, _)) = &start.checkpoint {
+        record.resumed_from(path, &start.run);
+    }
+    if !args.leave_out.is_empty() {
+        record.set("left_out", args.leave_out.clone());
+        tracing::warn!("training without {}, after crashes", args.leave_out.join(", "));
+    }
+    record
 }
 
 /// Trains, records the outcome and reports it.
@@ -245,22 +308,6 @@ fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutO
     })))
 }
 
-/// Reports that the run is complete, and how to train longer.
-fn tell_complete(run: &RunDir, past: &PastRun, args: &TrainArgs) -> ExitCode {
-    let (path, PastRun { outcome, iter, epoch }) = (run.path(), past);
-    if args.json {
-        say!("{}", json!({ "run_dir": path, "outcome": outcome, "epoch": epoch, "iter": iter }));
-    } else if !args.quiet {
-        say!(
-            "{} is complete after {epoch} epochs, {iter} iterations: nothing to do\n\
-             raise train.max_epochs or train.max_iters to train longer, or choose another folder with --run-dir to start a \
-             new run",
-            path.display()
-        );
-    }
-    ExitCode::SUCCESS
-}
-
 /// The writers of the run; those of a resumed run start at the position saved in the checkpoint.
 fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, Failure> {
     let path = start.run.path();
@@ -291,20 +338,6 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     Ok(writers)
 }
 
-/// Reports which initial weights were loaded.
-fn tell_weights(report: &LoadReport, job: &Job, quiet: bool) {
-    let path = job.config.weights.as_ref().map(|weights| weights.path.display().to_string());
-    let line = format!("weights from {}: {report}", path.unwrap_or_default());
-    if report.fits() {
-        tracing::info!("{line}");
-    } else {
-        tracing::warn!("{line}");
-    }
-    if !quiet {
-        say!("{line}");
-    }
-}
-
 /// Records the outcome and prints the summary.
 fn finish(
     trainer: &Trainer,
@@ -327,6 +360,10 @@ fn finish(
     let progress = trainer.context().progress.get();
     if let Some(costs) = trainer.rank_costs() {
         record.set("ranks", json!({ "world": progress.world, "hook_costs": costs }));
+    }
+    if let Some(measured) = trainer.measured_pipeline() {
+        record.set("pipeline", schedule_drawing::record(measured));
+        run.write(schedule_drawing::PICTURE, schedule_drawing::picture(measured).as_bytes())?;
     }
     record.set("epoch", progress.epoch);
     record.set("iter", progress.iter);

@@ -4,11 +4,14 @@
 use super::ConfigSource;
 use super::exit::Failure;
 use super::resume_facts::{Facts, facts};
+use crate::engine::MemoryFormat;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
 use crate::train::Interrupt;
 use crate::writers::leave_terminal;
 use clap::Args;
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use serde_json::Value as Json;
+use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
@@ -22,10 +25,12 @@ const TICK: Duration = Duration::from_millis(1);
 Trains three times for AT + STEPS iterations: twice without interruption, and once killed after
 iteration AT and resumed. Differences between the first two runs are reported but not counted
 against the resume. The comparison covers the last checkpoint, metrics.json, and the state of every
-hook and metric, right after the resume and at the end.
+hook and metric, right after the resume and at the end. With --ranks N each of the three trains on N
+ranks of this machine, all of which are killed.
 
 Examples:
-  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20"))]
+  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20
+  hookrack verify-resume configs/quickstart.toml --at 30 --steps 20 --ranks 2"))]
 pub(super) struct VerifyResumeArgs {
     #[command(flatten)]
     source: ConfigSource,
@@ -37,6 +42,10 @@ pub(super) struct VerifyResumeArgs {
     /// Number of iterations to train after the resume
     #[arg(long)]
     steps: u64,
+
+    /// Number of ranks to train on; it must divide train.batch_size
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    ranks: u16,
 }
 
 pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
@@ -48,11 +57,14 @@ pub(super) fn run(args: &VerifyResumeArgs) -> Result<ExitCode, Failure> {
 }
 
 fn verify(args: &VerifyResumeArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    // Ranks whose launcher is killed become children of this process, which waits for their end.
+    set_child_subreaper(Some(getpid())).map_err(Failure::usage)?;
     let until = args.at + args.steps;
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
-    let trial = Trial { args, until, folder, interrupt };
+    let mut trial = Trial { args, until, folder, interrupt, format: None };
     say!("1 of 3: {until} iterations without interruption");
     let whole = trial.whole("whole")?;
+    trial.format = trial.checkpoint("whole")?.engine.memory_format();
     say!("2 of 3: again, to find what is not deterministic");
     let again = trial.whole("again")?;
     say!("3 of 3: killed after iteration {}, resumed for {}", args.at, args.steps);
@@ -78,17 +90,25 @@ struct Trial<'a> {
     until: u64,
     folder: &'a Path,
     interrupt: Interrupt,
+    // What the first run trained in: the others must not choose for themselves.
+    format: Option<MemoryFormat>,
 }
 
 impl Trial<'_> {
     fn command(&self, held: &Path) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(Failure::usage)?;
         let mut command = Command::new(program);
+        if self.args.ranks > 1 {
+            command.args(["launch", "--ranks", &self.args.ranks.to_string(), "--"]);
+        }
         command.arg("train").arg(&self.args.source.config).arg("--quiet");
         command.arg("--until").arg(self.until.to_string());
         command.arg("--held").arg(format!("{}:{}", self.args.at, held.display()));
         for set in &self.args.source.set {
             command.arg("--set").arg(set);
+        }
+        if let Some(format) = self.format {
+            command.arg("--set").arg(format!("train.memory_format={}", format.name()));
         }
         command.stdout(Stdio::null());
         Ok(command)
@@ -105,6 +125,13 @@ impl Trial<'_> {
         if !status.success() {
             return Err(Failure::training(format!("the run itself failed: {status}")));
         }
+        if !run.join("checkpoints").join(name_of(self.until)).exists() {
+            return Err(Failure::training(format!(
+                "the run ended before iteration {} (AT + STEPS): choose smaller numbers, or train longer with \
+                 `-s train.max_epochs=N`",
+                self.until
+            )));
+        }
         facts(run, held, self.until)
     }
 
@@ -113,8 +140,7 @@ impl Trial<'_> {
         let status = child.try_wait().map_err(Failure::usage)?;
         let Some(signal) = self.interrupt.received() else { return Ok(status) };
         // Its checkpoint is not needed: the folder is removed in a moment.
-        let _ = child.kill();
-        let _ = child.wait();
+        let _ = kill(child);
         Err(Failure::interrupted(signal))
     }
 
@@ -125,10 +151,15 @@ impl Trial<'_> {
         self.finish(&run, &held, command)
     }
 
+    /// The last checkpoint of a run.
+    fn checkpoint(&self, name: &str) -> Result<Checkpoint, Failure> {
+        let path = self.folder.join(name).join("checkpoints").join(name_of(self.until));
+        Ok(checkpoint::read(&path)?)
+    }
+
     /// The plugin hooks without state in the checkpoint: whatever they keep is lost.
     fn suspects(&self, name: &str) -> Result<String, Failure> {
-        let path = self.folder.join(name).join("checkpoints").join(name_of(self.until));
-        let Checkpoint { hooks, facts, .. } = checkpoint::read(&path)?;
+        let Checkpoint { hooks, facts, .. } = self.checkpoint(name)?;
         let text = |member: &Json, key: &str| member[key].as_str().unwrap_or_default().to_owned();
         let members = facts.provenance.members.iter().filter(|member| !member["library"].is_null());
         let names: Vec<_> = members
@@ -145,16 +176,25 @@ impl Trial<'_> {
         let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
         let mut command = self.command(&self.folder.join("killed.held"))?;
         command.arg("--run-dir").arg(&run).arg("--save-at").arg(self.args.at.to_string());
+        // Later in the same iteration a hook may save again, with another state.
+        command.arg("--wait-after-save");
         let mut child = command.spawn().map_err(Failure::usage)?;
         let checkpoint = run.join("checkpoints").join(name_of(self.args.at));
         while self.look(&mut child)?.is_none() && !checkpoint.exists() {
             std::thread::sleep(TICK);
         }
         // The run may have ended already: the checkpoint is given by name, so that the resume starts there in any case.
-        let _ = child.kill();
-        child.wait().map_err(Failure::usage)?;
+        kill(&mut child).map_err(Failure::usage)?;
         let mut command = self.command(&held)?;
         command.arg("--resume").arg(&checkpoint);
         self.finish(&run, &held, command)
     }
+}
+
+/// Kills a run with all its ranks, which end with their launcher, and waits until they are gone.
+fn kill(child: &mut Child) -> io::Result<()> {
+    let _ = child.kill();
+    child.wait()?;
+    while wait(WaitOptions::empty()).is_ok() {}
+    Ok(())
 }

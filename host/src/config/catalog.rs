@@ -95,20 +95,20 @@ impl Source {
 /// What the host knows about a hook beyond its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookFacts {
-    /// The level of an entry that names none.
+    /// The level of an entry without one.
     pub default_level: i64,
-    /// The error policy of an entry that names none.
+    /// The error policy of an entry without one.
     pub default_on_error: OnError,
-    /// The cadence of an entry that names none.
+    /// The cadence of an entry without one.
     pub default_every: Every,
-    /// The ranks of an entry that names none.
+    /// The ranks of an entry without any.
     pub default_ranks: OnRanks,
 }
 
 /// One thing that a config can name by `type =`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogEntry {
-    /// The name; the resolved config always says this one.
+    /// The name; the resolved config always uses it.
     pub name: String,
     /// Other names that mean the same.
     pub aliases: Vec<String>,
@@ -116,17 +116,17 @@ pub struct CatalogEntry {
     pub doc: String,
     /// Its settings.
     pub params: Vec<Param>,
-    /// Whether it takes settings that are not described, and checks them itself.
+    /// Whether it accepts settings that are not described, and checks them itself.
     pub is_open: bool,
     /// Who provides it.
     pub source: Source,
-    /// Of libraries that have one name, the lowest counts: 0 for those of the config's own folders.
+    /// Among libraries with the same name, the lowest wins: 0 for those of the config's own folders.
     pub rank: usize,
     /// Present for hooks.
     pub hook: Option<HookFacts>,
     /// The exclusive roles (`on_*` points) that it fills.
     pub roles: Vec<String>,
-    /// The full names of the scalars that it puts beside its own `hook/<instance>/…`; `None` where it does not say.
+    /// The full names of the scalars that it logs beside its own `hook/<instance>/…`; `None` if it does not declare them.
     pub scalars: Option<Vec<String>>,
 }
 
@@ -163,9 +163,9 @@ pub struct DefaultHook {
 pub struct MetricHook {
     /// The `type` of the entry.
     pub name: String,
-    /// The key of the entry that says the metric's type.
+    /// The key of the entry with the metric's type.
     pub key: String,
-    /// The metric's type where the key is not written; without one it must be.
+    /// The metric's type if the key is not set; without one it must be.
     pub metric: Option<String>,
 }
 
@@ -187,7 +187,7 @@ pub struct Catalog {
     companions: Vec<Companion>,
 }
 
-/// Why an entry cannot be in the catalogue.
+/// Why an entry cannot be added to the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CatalogError {
     /// The parameter could never be set, because the key already means something in every entry.
@@ -229,12 +229,12 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes out every entry of a source.
+    /// Removes every entry of a source.
     pub fn remove(&mut self, source: &Source) {
         self.entries.retain(|(_, entry)| entry.source != *source);
     }
 
-    /// Adds a default hook, after those that are there.
+    /// Adds a default hook after the existing ones.
     pub fn add_default_hook(&mut self, hook: DefaultHook) {
         self.default_hooks.push(hook);
     }

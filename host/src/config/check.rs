@@ -37,7 +37,7 @@ pub(super) struct Checker<'a> {
     /// Relative paths of defaults start here.
     pub(super) current: &'a Path,
     pub(super) errors: ConfigErrors,
-    /// Settings that name a scalar: which there are is known at the end.
+    /// Settings that name a scalar; they are checked at the end, when all scalars are known.
     pub(super) monitors: Vec<Monitor>,
     /// The table that is being checked.
     within: Origin,
@@ -121,7 +121,7 @@ impl<'a> Checker<'a> {
         complete
     }
 
-    /// The entry that sets a parameter, under its own key or an alias. Two would leave it open which one counts.
+    /// The entry that sets a parameter, under its own key or an alias. Two are an error, as it would be unclear which one counts.
     fn written<'t>(&mut self, table: &'t Table, param: &Param) -> Option<&'t Entry> {
         let mut entries = param.keys().filter_map(|key| table.entry(key));
         let first = entries.next()?;
@@ -136,7 +136,7 @@ impl<'a> Checker<'a> {
         Some(first)
     }
 
-    /// Numbers in settings whose form is their type's own business: finite here as everywhere.
+    /// Numbers in settings that only their component checks must be finite, as everywhere.
     pub(super) fn numbers_of_any(&mut self, settings: &Table, params: &[Param], scope: &Scope) {
         for param in params.iter().filter(|param| has_any(&param.ty)) {
             if let Some(node) = settings.node(&param.name) {
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
         number.is_finite()
     }
 
-    /// One value against its parameter.
+    /// Checks one value against its parameter.
     pub(super) fn value(&mut self, node: &Node, param: &Param, key: &str) -> Option<Node> {
         let checked = self.typed(node, &param.ty, key)?;
         self.in_range(&checked, param, key).then_some(checked)
@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
                 return self.number(node, *value, key);
             }
             (ParamType::Monitor, Item::Str(name)) => {
-                // A default stands at no line; its table does.
+                // A default has no line; its table has one.
                 let at = if matches!(origin, Origin::Default) { &self.within } else { &origin };
                 let (at, key, name) = (at.clone(), key.to_owned(), name.clone());
                 self.monitors.push(Monitor { at, key, name });
@@ -253,7 +253,7 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// A path, absolute: it starts in the folder of the file that says it.
+    /// An absolute path; a relative one starts in the folder of the file that contains it.
     fn path(&mut self, written: &str, origin: &Origin, key: &str) -> Option<Node> {
         let (at, key) = (origin.clone(), key.to_owned());
         if written.is_empty() {
@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// The range of a list is that of its numbers.
+    /// The range of a list applies to its numbers.
     fn in_range(&mut self, node: &Node, param: &Param, key: &str) -> bool {
         let number = match &node.item {
             Item::Int(value) => widen(*value),
@@ -284,7 +284,7 @@ impl<'a> Checker<'a> {
             Item::Float(value) => *value,
             Item::List(nodes) => {
                 let inside = |(index, node)| self.in_range(node, param, &format!("{key}.{index}"));
-                // All of them, so that each that is out of range is reported.
+                // Checks all of them, so that each number out of range is reported.
                 let fits: Vec<bool> = nodes.iter().enumerate().map(inside).collect();
                 return fits.into_iter().all(|fits| fits);
             }
@@ -320,7 +320,7 @@ pub(super) fn has_variable(path: &str) -> bool {
     path.contains("${") || path.starts_with('$') || path.starts_with("~/")
 }
 
-/// A value of a message; whole novels stay in the file.
+/// A value in a message, shortened if it is long.
 pub(super) fn brief(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -336,7 +336,7 @@ fn widen(value: i64) -> f64 {
     value as f64
 }
 
-/// The slips that are made most: quotes too many, brackets too few.
+/// Hints for common mistakes: superfluous quotes, missing brackets.
 fn help_on_type(node: &Node, key: &str, expected: &str) -> Option<String> {
     match (&node.item, expected) {
         (Item::Str(text), "an integer" | "a number") if text.parse::<f64>().is_ok() => {
@@ -356,7 +356,7 @@ fn help_on_type(node: &Node, key: &str, expected: &str) -> Option<String> {
     }
 }
 
-/// A type as the user would say it, with its article.
+/// The name of a type, with its article.
 fn expected(ty: &ParamType) -> String {
     match ty {
         ParamType::Bool => "true or false".into(),

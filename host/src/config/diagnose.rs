@@ -7,7 +7,7 @@ use super::error::ConfigError;
 use super::fixed::TOP_LEVEL;
 use super::origin::Origin;
 
-/// A place in a document and what is to be said there.
+/// A place in a document and the label shown there.
 pub(super) struct Label<'a> {
     pub(super) origin: &'a Origin,
     pub(super) text: String,
@@ -22,7 +22,7 @@ impl ConfigError {
         self.labels().first().map_or((0, 0), |label| label.origin.reading_position())
     }
 
-    /// The place to change comes first; others only explain.
+    /// The place to change comes first; the others explain.
     pub(super) fn labels(&self) -> Vec<Label<'_>> {
         match self {
             Self::Unreadable { .. } | Self::TooLarge { .. } => Vec::new(),
@@ -42,7 +42,7 @@ impl ConfigError {
         }
     }
 
-    /// The one place of an error that has one.
+    /// An error with a single place.
     fn place(&self) -> Option<&Origin> {
         use ConfigError as E;
         match self {
@@ -132,7 +132,7 @@ impl ConfigError {
         }
     }
 
-    /// What was looked at, a line for each.
+    /// Where was searched, one line for each place.
     pub(super) fn notes(&self) -> Vec<String> {
         match self {
             Self::UnknownType { searched, .. } | Self::LibraryMissing { searched, .. } => {
@@ -142,7 +142,7 @@ impl ConfigError {
         }
     }
 
-    /// What to do, when there is more to say than the title and the labels do.
+    /// What to do, if the title and the labels do not say it.
     pub(super) fn help(&self) -> Option<String> {
         match self {
             Self::Unreadable { .. } => Some("give the path of a TOML file".into()),
@@ -268,7 +268,7 @@ impl ConfigError {
     }
 }
 
-/// A sentence of the documentation as the rest of one.
+/// A sentence of the documentation as the end of another one.
 fn phrase(doc: &str) -> String {
     let doc = doc.trim_end_matches('.');
     let mut letters = doc.chars();
@@ -281,7 +281,7 @@ fn phrase(doc: &str) -> String {
     }
 }
 
-/// A list is only a help while it is short.
+/// A long list does not help.
 fn few(what: &str, names: &[String]) -> Option<String> {
     (1..=6).contains(&names.len()).then(|| format!("{what} {}", names.join(", ")))
 }

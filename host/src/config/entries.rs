@@ -7,6 +7,46 @@ use hookrack_plugin_api::{OnError, OnRanks, Value};
 use super::cadence::{Every, Phases};
 use super::origin::Origin;
 
+/// What follows a call that took too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnSlow {
+    /// A warning.
+    #[default]
+    Warn,
+    /// Half as many calls.
+    Thin,
+    /// No calls any more.
+    Disable,
+}
+
+impl OnSlow {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Warn, Self::Thin, Self::Disable];
+
+    /// Its name in configs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Thin => "thin",
+            Self::Disable => "disable",
+        }
+    }
+
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// The longest time that a call should take, and what follows one that took longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeLimit {
+    /// In milliseconds.
+    pub max_ms: f64,
+    /// What follows.
+    pub on_slow: OnSlow,
+}
+
 /// One hook of the run.
 #[derive(Clone, Debug)]
 pub struct HookEntry {
@@ -14,7 +54,7 @@ pub struct HookEntry {
     pub name: String,
     /// The hook's type, never an alias.
     pub type_name: String,
-    /// The library that provides it; none when it is built in.
+    /// The library that provides it; `None` if it is built in.
     pub library: Option<PathBuf>,
     /// Lower runs first.
     pub level: i64,
@@ -26,7 +66,9 @@ pub struct HookEntry {
     pub ranks: OnRanks,
     /// The phases it runs in.
     pub phases: Phases,
-    /// Its own parameters, complete.
+    /// How long a call should take at most.
+    pub time_limit: Option<TimeLimit>,
+    /// Its own parameters, with defaults filled in.
     pub settings: Value,
     /// Whether it is a default hook.
     pub is_default: bool,
@@ -34,7 +76,7 @@ pub struct HookEntry {
     pub origin: Origin,
 }
 
-/// The level of a metric that names none: before every hook but those that ask for HIGHEST, so that readers find fresh
+/// The default level of a metric: before every hook except those at HIGHEST, so that readers find current
 /// values.
 pub(super) const METRIC_LEVEL: i64 = 5;
 
@@ -45,7 +87,7 @@ pub struct MetricEntry {
     pub name: String,
     /// The metric's type, never an alias.
     pub type_name: String,
-    /// The library that provides it; none when it is built in.
+    /// The library that provides it; `None` if it is built in.
     pub library: Option<PathBuf>,
     /// Lower runs first.
     pub level: i64,
@@ -55,7 +97,7 @@ pub struct MetricEntry {
     pub every: Every,
     /// The phases it is computed in.
     pub phases: Phases,
-    /// Its own parameters, complete.
+    /// Its own parameters, with defaults filled in.
     pub settings: Value,
     /// The entry in the config.
     pub origin: Origin,

@@ -194,7 +194,7 @@ impl ConfigErrors {
         }
     }
 
-    /// Whether another error would be dropped; finding the nearest name for it is then a waste.
+    /// Whether another error would be dropped; finding the nearest name for it would be wasted time.
     pub(super) fn is_full(&self) -> bool {
         self.0.len() >= MOST_ERRORS
     }
@@ -203,7 +203,7 @@ impl ConfigErrors {
         other.0.into_iter().for_each(|error| self.push(error));
     }
 
-    /// `value` if nothing went wrong, else everything that did, from the top of the first file on.
+    /// `value` if there are no errors, otherwise all errors in reading order.
     pub(super) fn or<T>(mut self, value: Option<T>) -> Result<T, Self> {
         match value {
             Some(value) if self.0.is_empty() => Ok(value),
@@ -214,7 +214,7 @@ impl ConfigErrors {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! `ConfigFile`: what was typed, with its bases and overrides laid over each other.
+//! `ConfigFile`: what the user wrote, with bases and overrides merged.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use super::tree::{Node, Table};
 use crate::installation;
 use hookrack_plugin_api::from_value;
 
-/// A config as typed. Nothing in it is checked against a description yet.
+/// A config as written, not yet checked against the descriptions.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
     pub(super) root: Table,
@@ -29,46 +29,46 @@ pub struct ConfigFile {
     pub(super) current: PathBuf,
     /// The name of the file without folder and extension.
     pub(super) stem: String,
-    /// The folders that this machine adds to those with plugins.
+    /// The plugin folders that this machine adds.
     search: Vec<PathBuf>,
 }
 
-/// The folders with plugin libraries, absolute and present.
+/// The existing folders with plugin libraries, as absolute paths.
 #[derive(Clone, Debug, Default)]
 pub struct PluginFolders {
     /// Those of `plugins.dirs`.
     pub dirs: Vec<PathBuf>,
-    /// Those that are searched for what the others do not have, one after the other.
+    /// Those searched in turn for what the others do not have.
     pub search: Vec<PathBuf>,
-    /// What is asked of their libraries.
+    /// What is required of their libraries.
     pub trust: PluginTrust,
 }
 
-/// What a config asks of libraries before they run.
+/// What a config requires of libraries before they run.
 #[derive(Clone, Debug, Default)]
 pub struct PluginTrust {
-    /// What happens to a library that nobody stands for.
+    /// What happens to a library that is not verified.
     pub policy: TrustPolicy,
     /// The same for single folders.
     pub folders: Vec<FolderPolicy>,
     /// The lock file, which need not exist.
     pub lock: PathBuf,
-    /// Files with the keys whose signatures count.
+    /// Files with the trusted public keys.
     pub trusted_keys: Vec<PathBuf>,
 }
 
 impl ConfigFile {
-    /// The name of the lock file beside a config that names no other.
+    /// The default name of the lock file beside a config.
     pub const LOCK: &str = "plugins.lock";
 
     /// Reads a file, its bases and the overrides (`train.batch_size=32`) of the command line. Plugins are searched for in
-    /// the folders of this machine too, unless the config says where.
+    /// the folders of this machine too, unless the config sets `plugins.search`.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ConfigErrors> {
         let file = Self::load_in(Path::new("."), path, overrides)?;
         Ok(Self { search: installation::plugin_folders(), ..file })
     }
 
-    /// The same for a process that would be in the folder `current`, on a machine that adds no plugin folders.
+    /// The same with `current` as the working directory, on a machine without plugin folders of its own.
     pub fn load_in(
         current: &Path,
         path: &Path,
@@ -98,7 +98,7 @@ impl ConfigFile {
         errors.or(file)
     }
 
-    /// The folders to look for plugin libraries in.
+    /// The folders to search for plugin libraries.
     pub fn plugin_folders(&self) -> Result<PluginFolders, ConfigErrors> {
         let folders = self.folders()?;
         let trust = self.trust(&folders)?;
@@ -139,7 +139,7 @@ impl ConfigFile {
         checker.errors.or(Some(folders))
     }
 
-    /// The libraries that hooks and metrics name by `library =`, absolute and present.
+    /// The existing libraries that hooks and metrics name by `library =`, as absolute paths.
     pub fn libraries(&self) -> Result<Vec<PathBuf>, ConfigErrors> {
         let plugins = self.folders()?;
         let lists = ["custom_hooks", "metrics"].into_iter().filter_map(|key| self.root.node(key));
@@ -155,7 +155,7 @@ impl ConfigFile {
         resolve::resolve(self, catalog)
     }
 
-    /// `[plugins]` is checked before there is a catalogue: the catalogue needs it.
+    /// `[plugins]` is checked before the catalogue exists: the catalogue needs it.
     pub(super) fn checked_folders(&self, checker: &mut Checker<'_>) -> Folders {
         let empty = Table::default();
         let scope = Scope::section("plugins");

@@ -1,4 +1,4 @@
-//! Which sections a config file has, and the keys of each, described by parameters as everything else is.
+//! The sections of a config file and the keys of each, described by parameters like everything else.
 //!
 //! The keys of a fixed section come from its struct in `sections.rs`.
 
@@ -6,16 +6,17 @@ use hookrack_plugin_api::{Describe as _, OnError, OnRanks, Param, ParamType, Pre
 
 use super::cadence::PHASE_NAMES;
 use super::catalog::Kind;
+use super::entries::OnSlow;
 use super::sections::{
-    DistributedSection, Loading, ParamGroups, PluginsSection, RunSection, TrainSection,
-    WeightsSection,
+    DistributedSection, Loading, ParallelSection, ParamGroups, PluginsSection, RunSection,
+    TrainSection, WeightsSection,
 };
 
 /// A section that names a component by `type =`.
 pub(super) struct ComponentSection {
     pub(super) key: &'static str,
     pub(super) kind: Kind,
-    /// Taken when the section is absent; without one the section is required.
+    /// The default if the section is absent; without one the section is required.
     pub(super) default_type: Option<&'static str>,
 }
 
@@ -43,7 +44,7 @@ pub(super) const SPLITS: [&str; 4] = ["train", "val", "test", "pred"];
 pub(super) const TESTS: &str = "tests";
 
 /// Every key at the top of a file, in the order in which the resolved config has them.
-pub(super) const TOP_LEVEL: [&str; 14] = [
+pub(super) const TOP_LEVEL: [&str; 15] = [
     "run",
     "model",
     "weights",
@@ -54,13 +55,14 @@ pub(super) const TOP_LEVEL: [&str; 14] = [
     "schedule",
     "train",
     "distributed",
+    "parallel",
     "plugins",
     "default_hooks",
     "metrics",
     "custom_hooks",
 ];
 
-/// Keys with a meaning of their own in any file or table.
+/// Keys with a special meaning in any file or table.
 pub(super) const BASE: &str = "_base_";
 pub(super) const DELETE: &str = "_delete_";
 
@@ -71,12 +73,13 @@ pub(super) fn section_params(key: &str) -> Option<Vec<Param>> {
         "weights" => Some(WeightsSection::params()),
         "train" => Some(TrainSection::params()),
         "distributed" => Some(DistributedSection::params()),
+        "parallel" => Some(ParallelSection::params()),
         "plugins" => Some(plugins_params()),
         _ => None,
     }
 }
 
-/// A folder is looked for in two places, so it stays as written until then.
+/// A folder is searched for in two places, so it stays as written until then.
 pub(super) fn plugins_params() -> Vec<Param> {
     let mut params = PluginsSection::params();
     for param in &mut params {
@@ -118,7 +121,14 @@ const ON_ERROR: &str = "What an error does to the run.";
 /// The key of the ranks that a hook runs on.
 pub(super) const RANKS: &str = "ranks";
 
-/// What any hook entry has beside the hook's own parameters.
+/// The keys of the time that a call of a hook may take, and of what follows.
+pub(super) const MAX_MS: &str = "max_ms";
+pub(super) const ON_SLOW: &str = "on_slow";
+
+/// Keys that came later than plugins with a parameter of that name: it is theirs then.
+pub(super) const LATER: [&str; 3] = [RANKS, MAX_MS, ON_SLOW];
+
+/// The keys of every hook entry beside the hook's own parameters.
 fn hook_params() -> Vec<Param> {
     vec![
         type_param(Kind::Hook),
@@ -139,9 +149,25 @@ fn hook_params() -> Vec<Param> {
         ),
         param(
             RANKS,
-            one_of(&OnRanks::BOTH.map(OnRanks::name)),
+            one_of(&OnRanks::EVERY.map(OnRanks::name)),
             Presence::Optional,
-            "Run on all ranks of a run, or on the main one alone. Default: the hook's own.",
+            "Run on all ranks of a run, or only on the main one. Default: the hook's own.",
+        ),
+        Param {
+            min: Some(0.0),
+            ..param(
+                MAX_MS,
+                ParamType::Float,
+                Presence::Optional,
+                "The longest time that a call should take, in milliseconds. Default: no limit.",
+            )
+        },
+        param(
+            ON_SLOW,
+            one_of(&OnSlow::ALL.map(OnSlow::name)),
+            Presence::Optional,
+            "What follows a call that took longer than `max_ms`: a warning, half as many calls at that point from then on, or no calls any \
+             more. Default: `warn`.",
         ),
         any(
             "phase",
@@ -150,7 +176,7 @@ fn hook_params() -> Vec<Param> {
     ]
 }
 
-/// What any metric entry has beside the metric's own parameters.
+/// The keys of every metric entry beside the metric's own parameters.
 fn metric_params() -> Vec<Param> {
     vec![
         type_param(Kind::Metric),
@@ -183,9 +209,8 @@ pub(super) fn reserved_params(kind: Kind) -> Vec<Param> {
 
 /// The keys that no entry of a kind may have as a parameter.
 pub(super) fn reserved_keys(kind: Kind) -> Vec<String> {
-    // `ranks` came later than plugins with a parameter of that name: it is theirs then.
-    let own =
-        reserved_params(kind).into_iter().map(|param| param.name).filter(|name| name != RANKS);
+    let names = reserved_params(kind).into_iter().map(|param| param.name);
+    let own = names.filter(|name| !LATER.contains(&name.as_str()));
     own.chain([BASE.to_owned(), DELETE.to_owned()]).collect()
 }
 
@@ -207,7 +232,7 @@ fn type_param(kind: Kind) -> Param {
     param("type", ParamType::Str, Presence::Required, &type_doc(kind))
 }
 
-/// What `type =` of a kind says.
+/// The description of `type =` for a kind.
 pub(super) fn type_doc(kind: Kind) -> String {
     let article = if matches!(kind, Kind::Optimizer | Kind::LrScheduler) { "an" } else { "a" };
     format!("The name of {article} {}.", kind.noun())
@@ -221,7 +246,7 @@ fn policy(name: &str, doc: &str) -> Param {
     param(name, one_of(&OnError::ALL.map(OnError::name)), Presence::Optional, doc)
 }
 
-/// The key of a hook with a cadence of its own that says the same as `every`, in the hook's own unit.
+/// A second key for `every` of a hook with its own cadence, in the hook's own unit.
 pub(super) fn interval() -> Param {
     let doc = "`every` as a number, in the unit of the hook's own cadence: iterations or epochs.";
     Param { min: Some(1.0), ..param(INTERVAL, ParamType::Int, Presence::Optional, doc) }
@@ -230,7 +255,7 @@ pub(super) fn interval() -> Param {
 /// See [`interval`].
 pub(super) const INTERVAL: &str = "interval";
 
-/// A key whose grammar is checked where it is read.
+/// A key whose syntax is checked when it is read.
 fn any(name: &str, doc: &str) -> Param {
     param(name, ParamType::Any, Presence::Optional, doc)
 }

@@ -1,4 +1,4 @@
-//! `_base_`: reads the files that a file builds on and lays it over them.
+//! `_base_`: reads the files that a file inherits from and merges it over them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use super::parse::parse_document;
 use super::read::{clean, physical, read, reason};
 use super::tree::{Item, Node};
 
-/// Deeper than any real hierarchy, and shallow enough to never be a matter of the stack.
+/// Deeper than any real hierarchy, and shallow enough not to overflow the stack.
 const DEEPEST: usize = 16;
 
-/// Files that name each other twice could otherwise be read without end.
+/// Otherwise bases that are named repeatedly could be read exponentially often.
 const MOST_FILES: usize = 256;
 
 /// Reads files and remembers which are being read.
 pub(super) struct Reader {
-    /// The files from the one on the command line down to the one being read: physical, and shown.
+    /// The files from the one on the command line down to the one being read: canonical path and displayed path.
     chain: Vec<(PathBuf, String)>,
     read: usize,
 }
@@ -28,12 +28,12 @@ impl Reader {
         Self { chain: Vec::new(), read: 0 }
     }
 
-    /// How many documents were read so far.
+    /// The number of documents read so far.
     pub(super) fn read_so_far(&self) -> usize {
         self.read
     }
 
-    /// The tree of the file at `path` over those of its bases.
+    /// The tree of the file at `path`, merged over those of its bases.
     pub(super) fn load(&mut self, path: &Path, shown: &str) -> Result<Node, ConfigErrors> {
         let document = read(path, shown.to_owned(), self.read)?;
         self.read += 1;
@@ -88,7 +88,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A base's path as seen from where the file that names it was named.
+    /// The displayed path of a base, relative like that of the file that names it.
     fn shown_beside(&self, base: &str) -> String {
         let beside = self.chain.last().and_then(|(_, shown)| Path::new(shown).parent());
         clean(&beside.unwrap_or(Path::new("")).join(base)).display().to_string()
@@ -100,7 +100,7 @@ struct NamedBase {
     at: Origin,
 }
 
-/// Takes `_base_` out of a tree, and refuses one that is not at the top.
+/// Removes `_base_` from a tree; an error if it is not at the top level.
 fn take_bases(tree: &mut Node) -> Result<Vec<NamedBase>, ConfigErrors> {
     let Item::Table(table) = &mut tree.item else { return Ok(Vec::new()) };
     let mut errors = ConfigErrors::default();

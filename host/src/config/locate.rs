@@ -9,27 +9,27 @@ use super::read::{clean, shorten};
 use super::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
 
-/// A folder in which libraries are looked for.
+/// A folder that is searched for libraries.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     /// Its path, absolute.
     pub(super) path: PathBuf,
     /// Where it was written.
     pub(super) origin: Origin,
-    /// Whether it is there.
+    /// Whether it exists.
     pub(super) exists: bool,
-    /// Whether it is that of the current directory, because there is none beside the config.
+    /// Whether it was found in the current directory, because there is none beside the config.
     pub(super) is_of_current: bool,
 }
 
-/// The folders in which libraries are looked for, absolute.
+/// The folders that are searched for libraries, as absolute paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Folders {
     /// Those of `plugins.dirs`.
     pub(super) dirs: Vec<Folder>,
     /// Those of `plugins.search`.
     pub(super) search: Vec<Folder>,
-    /// The keys of `[plugins]` about which libraries may run, complete.
+    /// The keys of `[plugins]` about which libraries may run, with defaults filled in.
     pub(super) trust: Table,
 }
 
@@ -39,13 +39,13 @@ impl Folders {
         self.dirs.iter().chain(&self.search)
     }
 
-    /// Those that are there.
+    /// Those that exist.
     pub(super) fn present(&self) -> Vec<PathBuf> {
         self.all().filter(|folder| folder.exists).map(|folder| folder.path.clone()).collect()
     }
 
-    /// `[plugins]`, complete. Folders of `dirs` that nobody named and that are not there are left out: one that is
-    /// written must exist.
+    /// `[plugins]` with defaults filled in. A default folder of `dirs` that does not exist is omitted: one that is
+    /// written in a config must exist.
     pub(super) fn section(&self) -> Table {
         let mut table = Table::default();
         let dirs: Vec<&Folder> = self.dirs.iter().filter(|folder| folder.exists).collect();
@@ -61,7 +61,7 @@ impl Folders {
         table
     }
 
-    /// What a message says about where was searched.
+    /// The list of searched folders in a message.
     pub(super) fn searched(&self) -> Vec<String> {
         let absent = |folder: &Folder| if folder.exists { "" } else { " (no such folder)" };
         self.all().map(|folder| format!("{}{}", folder.path.display(), absent(folder))).collect()
@@ -70,7 +70,7 @@ impl Folders {
 
 /// The folders that a checked `plugins.dirs` names.
 ///
-/// A relative folder is looked for beside the config that names it, then in the current directory:
+/// A relative folder is searched for beside the config that names it, then in the current directory:
 /// configs in a folder of their own share the `plugins/` of the project. The default folder
 /// need not exist.
 pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<Folder> {
@@ -85,8 +85,8 @@ pub(super) fn plugin_dirs(dirs: &Node, checker: &mut Checker<'_>) -> Vec<Folder>
     found
 }
 
-/// The folders that are searched after those of the config: what a checked `plugins.search` names, else what the machine
-/// has.
+/// The folders that are searched after those of the config: those of a checked `plugins.search`, otherwise those of the
+/// machine.
 pub(super) fn search(written: Option<&Node>, machine: &[PathBuf]) -> Vec<Folder> {
     let folder = |path: PathBuf, origin: &Origin| {
         let exists = path.is_dir();
@@ -176,7 +176,7 @@ fn plugin_dir(written: &str, at: &Origin, current: &Path) -> Result<Folder, Conf
     }
 }
 
-/// The library that a `library =` names: a bare file name is looked for in the plugin folders,
+/// The library that a `library =` names: a bare file name is searched for in the plugin folders,
 /// anything with a `/` is a path.
 pub(super) fn library(
     written: &str,
@@ -191,7 +191,7 @@ pub(super) fn library(
     } else {
         plugins.present().iter().map(|dir| dir.join(written)).collect()
     };
-    // What a path leads to is for the loader to judge, a folder too.
+    // The loader checks what the path points to, even a folder.
     let is_there = |path: &&PathBuf| path.is_file() || (is_path && path.exists());
     if let Some(path) = candidates.iter().find(is_there) {
         return Ok(path.clone());

@@ -1,11 +1,11 @@
-//! Lays one table over another: deep, later wins, lists replace, `_delete_` starts afresh.
+//! Merges tables: deep, later wins, lists are replaced, `_delete_` discards the base.
 
 use std::collections::HashMap;
 
 use super::error::{ConfigError, ConfigErrors};
 use super::tree::{Entry, Item, Node, Table};
 
-/// `over` laid over `under`.
+/// `over` merged over `under`.
 pub(super) fn merge(under: Node, over: Node) -> Node {
     match (under.item, over.item) {
         (Item::Table(under), Item::Table(over_table)) => {
@@ -20,7 +20,7 @@ fn merge_tables(under: Table, mut over: Table) -> Table {
         delete.used = true;
         return over;
     }
-    // A table that started afresh still does when it is itself laid over something.
+    // A table with `_delete_` keeps it when it is itself merged over another.
     let mut merged = under;
     let keys = merged.entries.iter().enumerate();
     let places: HashMap<String, usize> = keys.map(|(at, old)| (old.key.clone(), at)).collect();
@@ -39,7 +39,7 @@ fn lay(old: &mut Entry, entry: Entry) {
     old.key_origin = entry.key_origin;
 }
 
-/// Reports every `_delete_` that dropped nothing: the base it relies on is not there.
+/// Reports every `_delete_` that discarded nothing: its base is missing.
 pub(super) fn check_deletes(node: &Node, shown: &str, errors: &mut ConfigErrors) {
     match &node.item {
         Item::Table(table) => {

@@ -1,4 +1,4 @@
-//! The config system: what was typed, then what it means.
+//! The config system: from what the user wrote to what it means.
 //!
 //! [`ConfigFile`] is the file with its bases and overrides, every value with its place. The host reads
 //! from it where plugins are, builds a [`Catalog`] of everything that can be named by `type =`, and
@@ -38,7 +38,7 @@ pub use catalog::{
     Catalog, CatalogEntry, CatalogError, Companion, DefaultHook, HookFacts, Kind, MetricHook,
     Source,
 };
-pub use entries::{HookEntry, MetricEntry};
+pub use entries::{HookEntry, MetricEntry, OnSlow, TimeLimit};
 pub use error::{ConfigError, ConfigErrors};
 pub use explain::SettingOrigin;
 pub use file::{ConfigFile, PluginFolders, PluginTrust};
@@ -47,7 +47,7 @@ pub use overrides::OverrideFault;
 pub use resolved::{DataSection, DataSplit, ResolvedConfig};
 pub use scalars::{Doubt, Scalars};
 pub use sections::{
-    Device, DistributedSection, ExecutionMode, Filled, FolderPolicy, GroupEntry, Loading,
-    ParamGroups, PluginsSection, RenameEntry, RunSection, TrainSection, TrustPolicy,
-    WeightsSection,
+    Device, DistributedSection, ExecutionMode, Filled, FolderPolicy, FormatChoice, GroupEntry,
+    Loading, ParallelSection, ParamGroups, PluginsSection, RenameEntry, RunSection, TrainSection,
+    TrustPolicy, WeightsSection,
 };

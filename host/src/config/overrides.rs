@@ -1,4 +1,4 @@
-//! `-s key.path=value`: values from the command line, laid over the file.
+//! `-s key.path=value`: values from the command line, merged over the file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,13 +39,13 @@ struct Step {
     origin: Origin,
 }
 
-/// One override, read.
+/// One parsed override.
 struct Override {
     steps: Vec<Step>,
     value: Node,
 }
 
-/// Lays the overrides over the tree one after the other.
+/// Merges the overrides over the tree in order.
 pub(super) fn apply(
     mut tree: Node,
     overrides: &[String],
@@ -130,7 +130,7 @@ fn read_path(document: &Arc<Document>, path: &str) -> Result<Vec<Step>, Override
     Ok(steps)
 }
 
-/// How far along its path an override has come.
+/// The part of the path that has been followed.
 struct Place {
     path: String,
     /// The last step, or the whole override before the first.
@@ -148,8 +148,8 @@ impl Place {
     }
 }
 
-/// Lists are entered by number or by the name of an entry; tables are made where there are none.
-/// Whether a table may be there is checked later, with the description at hand.
+/// List entries are selected by index or name; missing tables are created.
+/// Whether a table is valid there is checked later, against the description.
 fn set(node: &mut Node, steps: &[Step], value: Node, place: &Place) -> Result<(), ConfigError> {
     let Some((step, rest)) = steps.split_first() else {
         let under = std::mem::replace(node, Node::empty());
@@ -160,7 +160,7 @@ fn set(node: &mut Node, steps: &[Step], value: Node, place: &Place) -> Result<()
     if let Item::List(entries) = &mut node.item {
         return set(find_entry(entries, step, &place.path)?, rest, value, &inner);
     }
-    // An entry of a list that is not there is certain to be a mistake.
+    // A missing list entry is always a mistake.
     let is_empty_list = matches!(place.path.as_str(), "custom_hooks" | "metrics");
     if is_empty_list && node.as_table().is_some_and(|table| table.entries.is_empty()) {
         return Err(no_entry(step, &place.path, Vec::new()));
@@ -172,7 +172,7 @@ fn set(node: &mut Node, steps: &[Step], value: Node, place: &Place) -> Result<()
     set(child(table, step, rest.is_empty()), rest, value, &inner)
 }
 
-/// The value of a key, made if it is not there.
+/// The value of a key, created if missing.
 fn child<'a>(table: &'a mut Table, step: &Step, is_last: bool) -> &'a mut Node {
     let at = table.entries.iter().position(|entry| entry.key == step.key);
     let at = at.unwrap_or_else(|| {
@@ -208,7 +208,7 @@ fn no_entry(step: &Step, list: &str, entries: Vec<String>) -> ConfigError {
     ConfigError::OverrideEntry { at, list, wanted, entries }
 }
 
-/// The instance name of an entry, which is its type unless it says otherwise.
+/// The instance name of an entry, by default its type.
 fn entry_name(entry: &Node) -> Option<String> {
     let table = entry.as_table()?;
     table.str("name").or_else(|| table.str("type")).map(str::to_owned)

@@ -125,7 +125,7 @@ pub(super) fn syntax_error(
     ConfigErrors::from(ConfigError::Syntax { at: Origin::at(document, span), message, help })
 }
 
-/// The parser's message where it is clear, and clearer words for the slips that are made most.
+/// The parser's message, with a clearer one for common mistakes.
 fn plain_words(message: &str, found: &str) -> (String, Option<&'static str>) {
     let unquoted = message.starts_with("string values must be quoted")
         || message.starts_with("invalid boolean") && is_bare_word(found);

@@ -11,7 +11,7 @@ use super::origin::{Document, DocumentKind, Origin};
 /// A config is a few kilobytes; a checkpoint given by mistake must not fill the memory.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
 
-/// Reads `path`, which is `shown` to people; `order` is its place in the reading order.
+/// Reads `path`, displayed as `shown`; `order` is its position in the reading order.
 pub(super) fn read(path: &Path, shown: String, order: usize) -> Result<Arc<Document>, ConfigError> {
     let unreadable =
         |why: std::io::Error| ConfigError::Unreadable { path: shown.clone(), why: reason(&why) };
@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path, shown: String, order: usize) -> Result<Arc<Docum
     match String::from_utf8(bytes) {
         Ok(text) => Ok(document(text)),
         Err(error) => {
-            // What is shown is readable text with a mark; up to there it is the file byte for byte.
+            // The message shows the text with a replacement character; up to there it is the file byte for byte.
             let offset = error.utf8_error().valid_up_to();
             let shown = document(String::from_utf8_lossy(error.as_bytes()).into_owned());
             let mark = offset..offset + char::REPLACEMENT_CHARACTER.len_utf8();
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path, shown: String, order: usize) -> Result<Arc<Docum
     }
 }
 
-/// The system's words without its number: `no such file`, not `… (os error 2)`.
+/// The system's message without its number: `no such file`, not `… (os error 2)`.
 pub(super) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".into(),

@@ -7,15 +7,15 @@ use hookrack_plugin_api::{Param, ParamType, Presence, Value};
 use super::catalog::{Catalog, CatalogEntry, Kind};
 use super::fixed;
 
-/// What opens and closes a table on a page.
+/// The markers that open and close a table on a page.
 const OPEN: &str = "<!-- ";
 const CLOSE: &str = "\n<!-- end -->";
 
-/// A page with its tables made anew: what stands between `<!-- keys of [train] -->`, `<!-- keys of model MLP -->`,
+/// A page with its tables regenerated: the text between `<!-- keys of [train] -->`, `<!-- keys of model MLP -->`,
 /// `<!-- keys of every optimizer -->` or `<!-- types of transform -->` and `<!-- end -->`.
 ///
 /// # Errors
-/// The marker that is not closed or names nothing.
+/// A marker is not closed or names something unknown.
 pub fn fill(page: &str, catalog: &Catalog) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = page;
@@ -148,7 +148,7 @@ fn default_hooks(catalog: &Catalog) -> String {
     out
 }
 
-/// `name = default`, or the name alone where it has none.
+/// `name = default`, or the name alone without a default.
 fn brief(param: &Param) -> String {
     match &param.presence {
         Presence::Default(value) => format!("`{} = {}`", param.name, toml(value)),
@@ -157,7 +157,7 @@ fn brief(param: &Param) -> String {
     }
 }
 
-/// What a parameter does, and its default. One that depends on something else is said at the end of its description.
+/// What a parameter does, and its default. A default that depends on something else is part of the description.
 fn doc_and_default(param: &Param) -> (&str, String) {
     match &param.presence {
         Presence::Required => (&param.doc, "required".to_owned()),
@@ -174,7 +174,7 @@ pub fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Words as code, one after the other.
+/// A list of words as code.
 pub fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
@@ -200,9 +200,9 @@ fn type_name(ty: &ParamType) -> String {
     }
 }
 
-/// The range of a parameter in words; `None` where it is unlimited.
+/// The range of a parameter in words; `None` if it is unlimited.
 pub fn range(param: &Param) -> Option<String> {
-    // A bound beyond 32 bits, or infinity, is not worth a word.
+    // A bound beyond 32 bits, or infinity, is not mentioned.
     let is_near = |bound: &f64| bound.abs() < f64::from(i32::MAX);
     match (param.min.filter(is_near), param.max.filter(is_near)) {
         (Some(min), Some(max)) => Some(format!("{min} to {max}")),
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_stands_between_its_markers_and_the_rest_stays() {
+    fn a_table_is_written_between_its_markers_and_the_rest_stays() {
         let page = "a\n<!-- keys of [weights.rename] -->\nold\n<!-- end -->\nb\n";
         let filled = fill(page, &sample_catalog()).unwrap();
         let rows: Vec<&str> = filled.lines().collect();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_that_means_nothing_is_an_error() {
+    fn an_unknown_marker_is_an_error() {
         let page = |marker: &str| format!("<!-- {marker} -->\n\n<!-- end -->");
         let failed = |marker: &str| fill(&page(marker), &sample_catalog()).unwrap_err();
         assert!(failed("keys of [nothing]").contains("keys of [nothing]"));

@@ -9,7 +9,7 @@ use super::diagnose::Label;
 use super::error::ConfigError;
 use super::origin::{Document, DocumentKind, Origin};
 
-/// Errors after these are counted, not shown.
+/// Further errors are counted, not shown.
 const MOST_SHOWN: usize = 20;
 
 pub(super) fn render(errors: &[ConfigError], coloured: bool) -> String {
@@ -53,7 +53,7 @@ fn same_document(a: &Label<'_>, b: &Label<'_>) -> bool {
     }
 }
 
-/// Adds one snippet that carries every label of one document.
+/// Adds one snippet with every label of one document.
 fn with_labels<'a>(group: Group<'a>, labels: &[Label<'a>], first: AnnotationKind) -> Group<'a> {
     let Some(Origin::Written { document, span }) = labels.first().map(|label| label.origin) else {
         return group;
@@ -79,7 +79,7 @@ fn with_labels<'a>(group: Group<'a>, labels: &[Label<'a>], first: AnnotationKind
     group.element(snippet.annotations(annotations))
 }
 
-/// The lines that hold the spans. The renderer reads all that it is given, and files may be long.
+/// The lines that contain the spans. The renderer scans everything it is given, and files may be long.
 fn window(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let whole = spans.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
     let start = text[..whole.start].rfind('\n').map_or(0, |at| at + 1);
@@ -101,20 +101,20 @@ fn annotation<'a>(
     Some(annotation.label(printable(&label.text)))
 }
 
-/// The bytes of an origin, made sure to be whole characters of the text.
+/// The bytes of an origin, aligned to character boundaries of the text.
 fn span_in(document: &Document, origin: &Origin) -> Option<Range<usize>> {
     let Origin::Written { span, .. } = origin else { return None };
     let end = boundary(&document.text, span.end);
     Some(boundary(&document.text, span.start.min(end))..end)
 }
 
-/// The last start of a character at or before `at`.
+/// The last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Text that came out of a file must not steer the terminal.
+/// Text from a file must not control the terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -8,8 +8,8 @@ use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
 use super::scalars::Scalars;
 use super::sections::{
-    DistributedSection, Loading, ParamGroups, PluginsSection, RunSection, TrainSection,
-    WeightsSection,
+    DistributedSection, Loading, ParallelSection, ParamGroups, PluginsSection, RunSection,
+    TrainSection, WeightsSection,
 };
 use super::tree::{Item, Node, Table};
 use crate::ranks::check_share;
@@ -25,7 +25,7 @@ pub struct ResolvedConfig {
     pub weights: Option<WeightsSection>,
     /// `[data]`
     pub data: DataSection,
-    /// `[loss]`; `None` where the hook that runs the model computes the loss too.
+    /// `[loss]`; `None` if the hook that runs the model also computes the loss.
     pub loss: Option<Choice>,
     /// `[optimizer]`
     pub optimizer: Choice,
@@ -39,13 +39,15 @@ pub struct ResolvedConfig {
     pub train: TrainSection,
     /// `[distributed]`
     pub distributed: DistributedSection,
+    /// `[parallel]`
+    pub parallel: ParallelSection,
     /// `[plugins]`
     pub plugins: PluginsSection,
     /// Default hooks first, then the custom ones in the order of the config.
     pub hooks: Vec<HookEntry>,
     /// In the order of the config.
     pub metrics: Vec<MetricEntry>,
-    /// The scalars that training will put, as far as is known.
+    /// The scalars that training will log, as far as is known.
     pub scalars: Scalars,
     /// Whether the host computes the configured loss in training, and no hook in its place.
     pub computes_loss: bool,
@@ -68,7 +70,7 @@ pub struct DataSection {
     pub pred: Option<DataSplit>,
 }
 
-/// A data set and how it is drawn from.
+/// A data set and how it is loaded.
 #[derive(Clone, Debug)]
 pub struct DataSplit {
     /// The data set.
@@ -93,7 +95,7 @@ impl ResolvedConfig {
         found.map_or(Origin::Default, |node| node.origin.clone())
     }
 
-    /// The error of a part of the host that cannot serve a well-formed value, shown at that value.
+    /// An error of another part of the host about a well-formed value, shown at that value.
     pub fn refuse(
         &self,
         path: &str,
@@ -123,7 +125,7 @@ impl ResolvedConfig {
         all
     }
 
-    /// Where a hook or metric stands.
+    /// The entry of a hook or metric.
     fn place_of(&self, name: &str) -> Origin {
         let hooks = self.hooks.iter().map(|entry| (&entry.name, &entry.origin));
         let metrics = self.metrics.iter().map(|entry| (&entry.name, &entry.origin));
@@ -131,7 +133,7 @@ impl ResolvedConfig {
         at.map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// The error of a hook or metric that does not take its settings, shown at the key that its reason begins with, or at
+    /// The error of a hook or metric that rejects its settings, shown at the key that the message begins with, or at
     /// its entry.
     pub fn not_made(&self, kind: Kind, name: String, library: String, why: String) -> ConfigErrors {
         let setting = key_of(&why).and_then(|key| self.setting_of(kind, &name, key));
@@ -139,7 +141,7 @@ impl ResolvedConfig {
         ConfigErrors::from(ConfigError::NotMade { at, kind, name, library, why })
     }
 
-    /// Where a setting of a hook or metric is written; `None` where it is not.
+    /// Where a setting of a hook or metric is written; `None` for a default.
     fn setting_of(&self, kind: Kind, name: &str, key: &str) -> Option<Origin> {
         let section = |key: &str| self.tree.node(key);
         let listed = |key: &str| section(key).and_then(Node::as_list).unwrap_or_default().iter();
@@ -158,7 +160,7 @@ impl ResolvedConfig {
     }
 }
 
-/// The key that a reason begins with: `` `betas.1`: … `` or `betas.1: …`.
+/// The key that a message begins with: `` `betas.1`: … `` or `betas.1: …`.
 fn key_of(why: &str) -> Option<&str> {
     let (key, _) = why.split_once(": ")?;
     let key = key.strip_prefix('`').and_then(|key| key.strip_suffix('`')).unwrap_or(key);

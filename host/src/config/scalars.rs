@@ -1,4 +1,4 @@
-//! Which scalars a run will put, as far as its config tells: what a setting that names one is checked against.
+//! The scalars that a run will log, as far as its config tells; settings that name a scalar are checked against them.
 
 use hookrack_plugin_api::Phase;
 
@@ -7,7 +7,7 @@ use hookrack_plugin_api::name::nearest;
 /// The scalars of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scalars {
-    // Full names; one that ends in `*` stands for all that begin so.
+    // Full names; a trailing `*` matches any suffix.
     names: Vec<String>,
     instances: Vec<String>,
     validates: bool,
@@ -17,23 +17,23 @@ pub struct Scalars {
 /// Why a scalar is not expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// False where a hook does not say what it puts, and it may be that one.
+    /// False if a hook that does not declare its scalars might log it.
     pub is_sure: bool,
     /// Ends the sentence that begins with `nothing logs`; may be empty.
     pub why: &'static str,
-    /// The name that was most likely meant.
+    /// The nearest name.
     pub nearest: Option<String>,
     /// What to do.
     pub help: String,
 }
 
 impl Scalars {
-    /// Those of a run that validates or not.
+    /// The scalars of a run with or without validation.
     pub(super) fn new(validates: bool) -> Self {
         Self { validates, ..Self::default() }
     }
 
-    /// Adds a hook: what it puts, or `None` where it does not say.
+    /// Adds a hook: the scalars that it logs, or `None` if it does not declare them.
     pub(super) fn add_hook(&mut self, instance: &str, puts: Option<&[String]>) {
         self.instances.push(instance.to_owned());
         self.is_open |= puts.is_none();
@@ -47,12 +47,12 @@ impl Scalars {
         self.names.extend([format!("{name}.*"), format!("{name}_step"), name]);
     }
 
-    /// Adds one that the host puts.
+    /// Adds a scalar that the host logs.
     pub(super) fn add(&mut self, name: &str) {
         self.names.push(name.to_owned());
     }
 
-    /// Whether training will put a scalar of this name.
+    /// Whether training will log a scalar of this name.
     ///
     /// # Errors
     /// Why it is not expected.
@@ -85,7 +85,7 @@ impl Scalars {
         Err(Doubt { is_sure: !self.is_open, ..self.sure(name, "", &help) })
     }
 
-    /// `hook/<instance>/…` belongs to an instance that there is.
+    /// `hook/<instance>/…` must name an existing instance.
     fn expect_instance(&self, name: &str) -> Result<(), Doubt> {
         let (instance, rest) =
             name.strip_prefix("hook/").and_then(|own| own.split_once('/')).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Scalars {
         Doubt { is_sure: true, why, nearest, help }
     }
 
-    /// The names of a phase, where they are few.
+    /// The names of a phase, if there are few.
     fn listed(&self, phase: &str) -> String {
         let of_phase = |known: &&String| {
             known.split_once('/').is_some_and(|(of, _)| of == phase)
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_hook_that_does_not_say_what_it_puts_nothing_of_its_phases_is_sure() {
+    fn beside_a_hook_that_declares_no_scalars_those_of_its_phases_are_uncertain() {
         let mut scalars = scalars();
         scalars.add_hook("mine", None);
         assert!(!scalars.expect("val/mine").unwrap_err().is_sure);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::catalog::{Catalog, CatalogEntry, Kind, MetricHook};
 use super::fixed::{self, BASE, DELETE, SPLITS, TRANSFORMS};
 
-/// Kinds by the name of their definition in the schema.
+/// Kinds with the name of their definition in the schema.
 const DEFINITIONS: [(&str, Kind); 8] = [
     ("model", Kind::Model),
     ("loss", Kind::Loss),
@@ -112,12 +112,12 @@ fn default_hooks_schema(catalog: &Catalog) -> Value {
 fn mergeable(catalog: &Catalog, kind: Kind) -> Value {
     let own = catalog.of(kind).map(|entry| alternative(catalog, kind, entry, &["type"], true));
     let alternatives: Vec<Value> = own.chain([inherited(catalog, kind)]).collect();
-    // Two libraries may have the same type, and then both alternatives may fit.
+    // Two libraries may have the same type, so both alternatives may match.
     let choice = if kind.comes_from_libraries() { "anyOf" } else { "oneOf" };
     json!({ "type": "object", choice: alternatives })
 }
 
-/// A table whose `type` is in a base: any parameter of any type may be meant.
+/// A table whose `type` is in a base: it may have any parameter of any type.
 fn inherited(catalog: &Catalog, kind: Kind) -> Value {
     let mut merged: Map<String, Value> = Map::new();
     for (name, schema) in catalog.of(kind).flat_map(|entry| param_schemas(&entry.params)) {
@@ -211,7 +211,7 @@ fn describe_layers(entry: &CatalogEntry, properties: &mut Map<String, Value>) {
     }
 }
 
-/// The reserved keys that have a grammar of their own.
+/// The reserved keys with a syntax of their own.
 fn special_keys(catalog: &Catalog, kind: Kind) -> Map<String, Value> {
     let mut keys = Map::new();
     let described = |name: &str, mut schema: Value| {
@@ -254,7 +254,7 @@ fn param_schema(param: &Param) -> Value {
     let numbers =
         if matches!(param.ty, ParamType::List(_)) { &mut schema["items"] } else { &mut schema };
     for (key, limit) in [("minimum", param.min), ("maximum", param.max)] {
-        // JSON has no infinity: such a bound is none.
+        // JSON has no infinity: such a bound is omitted.
         if let Some(limit) = limit.filter(|limit| limit.is_finite()) {
             numbers[key] = json!(limit);
         }

@@ -9,10 +9,10 @@ use hookrack_plugin_api::prelude::Deserialize;
 use hookrack_plugin_api::{Arithmetic, LossScaling, ParamType, Value};
 use serde::de::{Deserializer, Error as _};
 
-/// More threads than any machine has use for; a process cannot have many more, and libtorch ends it then.
+/// More threads than any machine can use; libtorch aborts a process that cannot create its threads.
 const MOST_THREADS: u32 = 1024;
 
-/// More batches than any epoch should wait for. Whether they fit into memory is known once the data is read.
+/// More batches than any run needs. Whether they fit into memory is checked once the data is read.
 const MOST_AHEAD: u32 = 65_536;
 
 /// More than any model's gradients.
@@ -52,6 +52,12 @@ pub struct TrainSection {
     /// `graph` runs the model as TorchScript graphs; the numbers are the same.
     #[param(default = ExecutionMode::Eager)]
     pub mode: ExecutionMode,
+    /// How images are laid out in memory while the model computes; `auto` times both before training.
+    #[param(default = FormatChoice::Contiguous)]
+    pub memory_format: FormatChoice,
+    /// Keep freed memory for the next step instead of returning it to the system.
+    #[param(default = true)]
+    pub keep_memory: bool,
     /// Batches per iteration: their gradients are accumulated for one optimizer step.
     #[param(default = 1, min = 1)]
     pub accumulate_grad_batches: u64,
@@ -75,6 +81,10 @@ pub struct TrainSection {
     /// Seconds after which the run saves a checkpoint and ends; 0 for no limit.
     #[param(default = 0.0, min = 0.0)]
     pub max_time: f64,
+    /// Seconds after which a hook that has not returned is reported, with its stack; 0 for never. Once a signal has asked the run to end, a hook has this long to
+    /// return, but at most 20 seconds.
+    #[param(default = 60.0, min = 0.0, max = 1e6)]
+    pub hang_seconds: f64,
     /// Threads for arithmetic on the CPU, recorded in `run.json`; the last bits of a sum depend on it. Default: one per core.
     #[param(min = 1, max = MOST_THREADS)]
     pub threads: Filled<usize>,
@@ -117,8 +127,8 @@ pub struct ParamGroups {
     /// No weight decay for parameters of at most one dimension: biases, and the scales of norms.
     #[param(default = false)]
     pub no_decay_on_norm_and_bias: bool,
-    /// Divide the optimizer's state among the ranks that train together (ZeRO-1): each keeps and steps its share of the parameters.
-    /// Without other ranks it makes no difference.
+    /// Shard the optimizer's state among the ranks that train together (ZeRO-1): each keeps and steps its share of the parameters.
+    /// No effect with a single process.
     #[param(default = false)]
     pub shard: bool,
     /// Parameters with a learning rate or weight decay of their own; the first group that matches a name takes it.
@@ -165,7 +175,7 @@ pub struct Loading {
     pub prefetch: usize,
 }
 
-/// `[distributed]`: how several ranks train together. It means nothing for a single process.
+/// `[distributed]`: how several ranks train together. No effect with a single process.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct DistributedSection {
     /// Find parameters that the loss does not depend on before each backward pass, and send zeros for them; without it such a parameter is an error that names it.
@@ -174,9 +184,24 @@ pub struct DistributedSection {
     /// Send gradients in half precision: half the traffic, and rounded sums.
     #[param(default = false)]
     pub fp16_compression: bool,
+    /// Normalize by the mean and variance of all ranks' rows in the batch norms of a built-in model, as a single process would; without it each rank uses its own rows.
+    #[param(default = false)]
+    pub sync_batch_norm: bool,
     /// Megabytes (2^20 bytes) of gradients that are sent at once.
     #[param(default = 25.0, min = 0.001, max = MOST_MEGABYTES)]
     pub bucket_mb: f64,
+}
+
+/// `[parallel]`: the layout that the ranks must have. Both follow from the schedule and the number of ranks; a config that sets them
+/// fails on any other layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct ParallelSection {
+    /// Stages of the pipeline; must be `schedule.stages`.
+    #[param(min = 1)]
+    pub pipeline: Option<u32>,
+    /// Copies of the pipeline, which train data parallel.
+    #[param(min = 1)]
+    pub data: Option<u32>,
 }
 
 /// `[plugins]`: where plugin libraries are.
@@ -208,7 +233,7 @@ pub struct FolderPolicy {
     pub policy: TrustPolicy,
 }
 
-/// What happens to a library that nobody stands for.
+/// What happens to a library that is not verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustPolicy {
@@ -229,6 +254,18 @@ pub enum ExecutionMode {
     Eager,
     /// As a compiled graph.
     Graph,
+}
+
+/// The memory format of images, or how it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FormatChoice {
+    /// The faster one.
+    Auto,
+    /// Channel by channel.
+    Contiguous,
+    /// The channels of each pixel together.
+    ChannelsLast,
 }
 
 /// A device by its name: `cpu`, `cuda` for the first of its kind, `cuda:1` for the second.
@@ -272,7 +309,7 @@ impl<'de> Deserialize<'de> for Device {
     }
 }
 
-/// A value that a config may leave out and that is always there once the config is resolved: resolution takes it from
+/// A value that a config may omit and that always exists once the config is resolved: its default comes from
 /// somewhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filled<T>(T);

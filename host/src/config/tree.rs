@@ -1,4 +1,4 @@
-//! The tree of what was typed: TOML values that remember their origin.
+//! The tree of a config: TOML values with their origins.
 
 use hookrack_plugin_api::Value;
 
@@ -25,7 +25,7 @@ pub(super) enum Item {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
-    /// Set by `_delete_ = true`: what a base says about this table is dropped, not merged.
+    /// Set by `_delete_ = true`: this table of a base is discarded, not merged.
     pub(super) delete: Option<Delete>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Delete {
     pub(super) origin: Origin,
-    /// Whether a base had anything to drop; a `_delete_` that never did is a mistake.
+    /// Whether a base had anything to discard; a `_delete_` without effect is a mistake.
     pub(super) used: bool,
 }
 
@@ -57,12 +57,12 @@ impl Table {
         self.node(key)?.as_str()
     }
 
-    /// Adds a key at the end. The caller knows that it is new.
+    /// Adds a key at the end. The key must be new.
     pub(super) fn push(&mut self, key: &str, key_origin: Origin, node: Node) {
         self.entries.push(Entry { key: key.to_owned(), key_origin, node });
     }
 
-    /// Adds a key at the end that has the origin of its value.
+    /// Adds a key at the end, with the origin of its value.
     pub(super) fn push_node(&mut self, key: &str, node: Node) {
         self.push(key, node.origin.clone(), node);
     }
@@ -83,7 +83,7 @@ impl Node {
         Self { item: Item::Table(table), origin }
     }
 
-    /// A stand-in while a node is being replaced.
+    /// A placeholder while a node is being replaced.
     pub(super) fn empty() -> Self {
         Self { item: Item::Bool(false), origin: Origin::Default }
     }

@@ -6,12 +6,12 @@ use super::resolved::ResolvedConfig;
 use super::tree::{Entry, Item, Node, Table};
 
 impl ResolvedConfig {
-    /// The resolved config as a config file: the same text for the same config.
+    /// The resolved config as a config file; deterministic.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         for entry in &self.tree.entries {
             match &entry.node.item {
-                // These two hold tables of their own, each with its header.
+                // These two contain tables, each with its own header.
                 Item::Table(table) if matches!(entry.key.as_str(), "data" | "default_hooks") => {
                     write_group(&mut text, &entry.key, table);
                 }
@@ -99,7 +99,7 @@ fn key_text(key: &str) -> String {
     if bare { key.to_owned() } else { quoted(key) }
 }
 
-/// A basic string on one line, whatever is in it.
+/// A basic string on one line, with escapes.
 fn quoted(text: &str) -> String {
     let escaped: String = text.chars().map(escape).collect();
     format!("\"{escaped}\"")

@@ -1,8 +1,19 @@
 //! Tensors that plugins refer to by handle. Using a stale handle is an error, never undefined behaviour.
 
+use super::run_parts::RunParts;
+use crate::position;
 use hookrack_plugin_api::abi::HrTensor;
 use tch::Tensor;
 use thiserror::Error;
+
+/// So many tensors in the hands of hooks are a leak rather than a need.
+const MANY: usize = 100_000;
+
+#[cold]
+fn tell_many() {
+    let position = position::current();
+    tracing::warn!("hooks keep {MANY} tensors ({position}): release what is not needed any more");
+}
 
 /// How long a handle is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +42,8 @@ pub enum HandleError {
 struct Entry {
     generation: u32,
     tensor: Option<(Tensor, Lease)>,
+    // What it belongs to; nothing of the run for a hook's own tensor.
+    part: RunParts,
 }
 
 /// Tensors by handle. Slots are reused, so that a steady state allocates nothing.
@@ -43,19 +56,29 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Adds a tensor and returns its handle.
+    /// Adds a tensor that belongs to nothing of the run, and returns its handle.
     pub fn insert(&mut self, tensor: Tensor, lease: Lease) -> HrTensor {
+        self.insert_part(tensor, lease, RunParts::NONE)
+    }
+
+    /// Adds a tensor that belongs to a part of the run, or shares its memory, and returns its handle.
+    pub fn insert_part(&mut self, tensor: Tensor, lease: Lease, part: RunParts) -> HrTensor {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(Entry { generation: 0, tensor: None });
+            self.entries.push(Entry { generation: 0, tensor: None, part });
             u32::try_from(self.entries.len() - 1).unwrap_or(u32::MAX)
         });
         let entry = &mut self.entries[index as usize];
-        entry.tensor = Some((tensor, lease));
+        (entry.tensor, entry.part) = (Some((tensor, lease)), part);
         let handle = HrTensor(u64::from(entry.generation) << 32 | u64::from(index + 1));
         match lease {
             Lease::Run => {}
             Lease::Iteration => self.iteration.push(handle),
-            Lease::Owned => self.owned += 1,
+            Lease::Owned => {
+                self.owned += 1;
+                if self.owned == MANY {
+                    tell_many();
+                }
+            }
         }
         handle
     }
@@ -74,6 +97,14 @@ impl Arena {
     pub fn tensor(&self, handle: HrTensor) -> Result<&Tensor, HandleError> {
         let entry = &self.entries[self.index(handle)?];
         entry.tensor.as_ref().map(|(tensor, _)| tensor).ok_or(HandleError::Stale)
+    }
+
+    /// What the tensor of a handle belongs to.
+    ///
+    /// # Errors
+    /// The handle is not valid.
+    pub fn part(&self, handle: HrTensor) -> Result<RunParts, HandleError> {
+        Ok(self.entries[self.index(handle)?].part)
     }
 
     fn clear(&mut self, index: usize) {
@@ -118,7 +149,7 @@ impl Arena {
         self.entries.len() - self.free.len()
     }
 
-    /// Whether there is no tensor.
+    /// Whether it holds no tensor.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

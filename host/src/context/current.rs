@@ -1,7 +1,8 @@
 //! The tensors of the iteration in progress: batch, output, loss. Nothing of them leaks into the next one.
 
 use super::arena::{Arena, Lease};
-use hookrack_plugin_api::abi::HrTensor;
+use super::run_parts::RunParts;
+use hookrack_plugin_api::abi::{HrTensor, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use tch::Tensor;
 
 /// Number of slots in the ABI.
@@ -11,7 +12,7 @@ const SLOTS: usize = 5;
 #[derive(Default)]
 pub struct Current {
     tensors: [Option<Tensor>; SLOTS],
-    // A handle is made when somebody asks, and only then.
+    // Handles are created on demand.
     handles: [Option<HrTensor>; SLOTS],
 }
 
@@ -33,11 +34,23 @@ impl Current {
     pub fn handle(&mut self, slot: u32, arena: &mut Arena) -> Option<HrTensor> {
         let tensor = self.tensors.get(slot as usize)?.as_ref()?;
         let handle = &mut self.handles[slot as usize];
-        Some(*handle.get_or_insert_with(|| arena.insert(tensor.shallow_clone(), Lease::Iteration)))
+        let insert = || arena.insert_part(tensor.shallow_clone(), Lease::Iteration, part(slot));
+        Some(*handle.get_or_insert_with(insert))
     }
 
     /// Drops everything.
     pub fn clear(&mut self) {
         *self = Self::default();
+    }
+}
+
+/// What the tensor of a slot belongs to.
+fn part(slot: u32) -> RunParts {
+    match slot {
+        SLOT_INPUT => RunParts::INPUT,
+        SLOT_LABEL => RunParts::LABEL,
+        SLOT_OUTPUT => RunParts::OUTPUT,
+        SLOT_LOSS => RunParts::LOSS,
+        _ => RunParts::GRADS,
     }
 }

@@ -1,7 +1,8 @@
 //! Calls of hooks and the loop to the engine, on the current tensors.
 
 use super::Context;
-use crate::engine::{EngineError, LossScaling, Mode, Pass};
+use crate::engine::schedule::Part;
+use crate::engine::{Engine, EngineError, LossScaling, Mode, Pass, Stage};
 use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use hookrack_plugin_api::{Phase, Point};
 use tch::Tensor;
@@ -33,12 +34,29 @@ impl Context {
         current.tensor(slot).map(Tensor::shallow_clone).ok_or(EngineError::NoTensor { name })
     }
 
-    /// Runs the model on the current input.
+    /// Runs the model on the current input. A stage of a pipeline runs what it has of the model on what it has received.
     pub fn forward(&self) -> Result<(), EngineError> {
         let input = self.slot(SLOT_INPUT, "input")?;
-        let output = self.engine.borrow().forward(&input, self.mode())?;
-        self.current.borrow_mut().set(SLOT_OUTPUT, Some(output));
+        let engine = self.engine.borrow();
+        let output = match (engine.stage(), self.part.get()) {
+            (None, _) => Some(engine.forward(&input, self.mode())?),
+            (Some(_), Some(part)) => engine.forward_part(part, &input)?,
+            // Between the passes of an iteration the other stages do not wait for this one: it is refused.
+            (Some(_), None) if self.phase() == Phase::Train => {
+                Some(engine.forward(&input, Mode::Train)?)
+            }
+            (Some(_), None) => engine.infer_staged(&input)?,
+        };
+        self.current.borrow_mut().set(SLOT_OUTPUT, output);
         Ok(())
+    }
+
+    /// Whether the output, and the loss of a micro-batch, are on another stage of a pipeline.
+    pub fn is_elsewhere(&self) -> bool {
+        let engine = self.engine.borrow();
+        let is_end = |part| engine.stage().is_none_or(|stage| stage.ends_model(part));
+        let is_last = || engine.stage().is_none_or(Stage::is_last);
+        !self.part.get().map_or_else(is_last, is_end)
     }
 
     /// Runs the model on a tensor of the caller's.
@@ -46,19 +64,26 @@ impl Context {
         self.engine.borrow().forward(input, self.mode())
     }
 
-    /// Computes the configured loss.
+    /// Computes the configured loss, where the output is.
     pub fn criterion(&self) -> Result<(), EngineError> {
+        if self.is_elsewhere() {
+            return Ok(());
+        }
         let (output, label) = (self.slot(SLOT_OUTPUT, "output")?, self.slot(SLOT_LABEL, "label")?);
         let loss = self.engine.borrow().loss(&output, &label)?;
         self.current.borrow_mut().set(SLOT_LOSS, Some(loss));
         Ok(())
     }
 
-    /// The denominator of the mean of the current loss: on this rank while micro-batches run, then on all ranks together.
+    /// The denominator of the mean of the current loss: on this rank while micro-batches run, then on all ranks together. 0 where
+    /// the loss is on another stage.
     pub fn loss_weight(&self) -> Result<f64, EngineError> {
         let is_whole = self.phase() == Phase::Train && self.gradients.get() != Gradients::Adding;
         if is_whole && self.world.get().is_some() {
             return Ok(self.whole_weight.get());
+        }
+        if self.is_elsewhere() {
+            return Ok(0.0);
         }
         self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
     }
@@ -66,6 +91,9 @@ impl Context {
     /// Differentiates the loss; micro-batches add up to the gradient of the whole batch. Once they have, the slots hold the
     /// whole batch, and a further pass adds a whole batch's gradient.
     pub fn backward(&self) -> Result<(), EngineError> {
+        if let Some(part) = self.part.get() {
+            return self.backward_staged(part);
+        }
         let loss = self.slot(SLOT_LOSS, "loss")?;
         if !self.counts.get() {
             return Ok(());
@@ -84,15 +112,32 @@ impl Context {
         Ok(())
     }
 
-    /// Differentiates the loss of a micro-batch. The last one of a rank without a label that counts still takes part in the sum
-    /// over ranks.
+    /// Differentiates what a stage has computed of a micro-batch. It always runs: the stages before it wait for its gradient.
+    fn backward_staged(&self, part: Part) -> Result<(), EngineError> {
+        self.grads.borrow_mut().outdate();
+        let product = if self.is_elsewhere() {
+            None
+        } else {
+            let (engine, weight) = (self.engine.borrow(), self.micro_weight.get());
+            Some(if weight > 0.0 && self.counts.get() {
+                engine.product(&self.slot(SLOT_LOSS, "loss")?, weight)?
+            } else {
+                Engine::product_of_nothing(&self.slot(SLOT_OUTPUT, "output")?)?
+            })
+        };
+        self.engine.borrow().backward_of_part(part, product.as_ref())
+    }
+
+    /// Differentiates the loss of a micro-batch. A rank without a label that counts still takes part where others wait for it: in
+    /// the sum over ranks, and in batch norms over all rows.
     fn backward_part(&self, loss: &Tensor) -> Result<(), EngineError> {
-        let (engine, weight) = (self.engine.borrow(), self.micro_weight.get());
-        let is_awaited = self.world.get().is_some() && self.pass.get() == Pass::Last;
+        let (engine, weight, pass) =
+            (self.engine.borrow(), self.micro_weight.get(), self.pass.get());
+        let is_awaited = self.world.get().is_some() && (pass == Pass::Last || engine.syncs_norms());
         if weight == 0.0 && is_awaited {
-            return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?);
+            return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?, pass);
         }
-        engine.backward(loss, weight, self.pass.get())
+        engine.backward(loss, weight, pass)
     }
 
     /// Unscales the gradients of all micro-batches. From here on they are those of the whole batch.
@@ -107,7 +152,13 @@ impl Context {
 
     /// Clips the gradients if configured, and keeps their norm.
     pub fn clip(&self) -> Result<(), EngineError> {
-        let norm = self.engine.borrow_mut().clip()?;
+        let mut engine = self.engine.borrow_mut();
+        let mut norm = engine.clip()?;
+        // All stages compute it together, here: a hook that asks for it may run on one of them.
+        if norm.is_none() && engine.stage().is_some() {
+            norm = Some(engine.grad_norm()?);
+        }
+        drop(engine);
         self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
         self.gradients.set(Gradients::Finished);
         Ok(())
@@ -126,6 +177,9 @@ impl Context {
     /// The norm of all gradients, computed on first use.
     pub fn grad_norm(&self) -> Result<(), EngineError> {
         if self.current.borrow().tensor(SLOT_GRAD_NORM).is_none() {
+            if self.engine.borrow().stage().is_some() {
+                return Err(EngineError::EarlyNorm);
+            }
             let norm = self.engine.borrow_mut().grad_norm()?;
             self.current.borrow_mut().set(SLOT_GRAD_NORM, Some(norm));
         }

@@ -1,6 +1,7 @@
 //! The handles of the gradients, created on demand.
 
 use super::arena::{Arena, Lease};
+use super::run_parts::RunParts;
 use crate::engine::NamedTensor;
 use crate::torch::{Result, autograd};
 use hookrack_plugin_api::abi::HrTensor;
@@ -9,7 +10,7 @@ use hookrack_plugin_api::abi::HrTensor;
 #[derive(Default)]
 pub struct GradRow {
     handles: Vec<HrTensor>,
-    // Whether a backward pass has been since the row was made: it may have put other tensors in the gradients' place.
+    // Whether a backward pass ran since the row was created: it may have replaced gradients.
     is_outdated: bool,
 }
 
@@ -24,7 +25,7 @@ impl GradRow {
         let absent = self.handles.iter_mut().zip(params).filter(|(id, _)| **id == HrTensor::NONE);
         for (handle, param) in absent {
             if let Some(grad) = autograd::grad(&param.tensor)? {
-                *handle = arena.insert(grad, Lease::Iteration);
+                *handle = arena.insert_part(grad, Lease::Iteration, RunParts::GRADS);
             }
         }
         Ok(&self.handles)
@@ -67,6 +68,6 @@ mod tests {
         row.outdate();
         let late = row.handles(&params, &mut arena).unwrap().to_vec();
         assert_eq!((numbers(&arena, late[0]), numbers(&arena, late[1])), (vec![8.0], vec![2.0]));
-        assert_eq!(numbers(&arena, early[0]), [8.0], "a handle of before is good all the same");
+        assert_eq!(numbers(&arena, early[0]), [8.0], "an earlier handle stays valid");
     }
 }

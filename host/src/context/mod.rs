@@ -12,6 +12,7 @@ mod load_request;
 mod own_pass;
 mod phase_clock;
 mod requests;
+mod run_parts;
 
 pub use arena::{Arena, HandleError, Lease};
 pub use current::Current;
@@ -21,8 +22,10 @@ pub use load_request::LoadRequest;
 pub use own_pass::OwnPass;
 pub use phase_clock::PhaseClock;
 pub use requests::{Requests, Stop};
+pub use run_parts::RunParts;
 
 use crate::engine::model::Model;
+use crate::engine::schedule::Part;
 use crate::engine::{Engine, EngineError, Pass};
 use crate::events::{EventStorage, Key, MetricValues, Sample};
 use crate::progress::{Progress, SharedProgress};
@@ -84,6 +87,8 @@ pub struct Context {
     pub whole_weight: Cell<f64>,
     /// The weight of this rank's rows in the batch.
     pub own_weight: Cell<f64>,
+    /// In a pipeline: the part whose pass runs.
+    pub part: Cell<Option<Part>>,
     /// Whether the current micro-batch is the last of the iteration.
     pub pass: Cell<Pass>,
     /// The other ranks, in a run of several.
@@ -92,6 +97,8 @@ pub struct Context {
     pub counts: Cell<bool>,
     /// Whether a hook has changed the batch since it was fetched.
     pub batch_changed: Cell<bool>,
+    /// Whether a hook has changed its labels.
+    pub labels_changed: Cell<bool>,
     /// The state of the iteration's gradients.
     gradients: Cell<Gradients>,
     /// Names of the scalars about loss scaling, looked up once.
@@ -112,7 +119,8 @@ impl Context {
     pub fn new(engine: Engine, writers: Writers, run_dir: Option<PathBuf>) -> Self {
         let mut arena = Arena::default();
         let mut handles = |tensors: &[crate::engine::NamedTensor]| {
-            tensors.iter().map(|t| arena.insert(t.tensor.shallow_clone(), Lease::Run)).collect()
+            let tensors = tensors.iter().map(|named| named.tensor.shallow_clone());
+            tensors.map(|tensor| arena.insert_part(tensor, Lease::Run, RunParts::PARAMS)).collect()
         };
         let fixed =
             FixedHandles { params: handles(engine.params()), buffers: handles(engine.buffers()) };
@@ -140,10 +148,12 @@ impl Context {
             micro_weight: Cell::new(1.0),
             whole_weight: Cell::new(0.0),
             own_weight: Cell::new(1.0),
+            part: Cell::new(None),
             pass: Cell::new(Pass::Last),
             world: OnceCell::new(),
             counts: Cell::new(true),
             batch_changed: Cell::new(false),
+            labels_changed: Cell::new(false),
             gradients: Cell::new(Gradients::Adding),
             scaling_keys: OnceCell::new(),
         }
@@ -205,6 +215,7 @@ impl Context {
         }
         current.set(slot, Some(tensor));
         self.batch_changed.set(true);
+        self.labels_changed.set(self.labels_changed.get() || slot == SLOT_LABEL);
         Ok(())
     }
 
@@ -212,6 +223,7 @@ impl Context {
     pub fn end_iteration(&self) -> Result<(), EngineError> {
         self.current.borrow_mut().clear();
         self.batch_changed.set(false);
+        self.labels_changed.set(false);
         self.grads.borrow_mut().clear();
         self.gradients.set(Gradients::Adding);
         self.arena.borrow_mut().end_iteration();

@@ -17,12 +17,13 @@ impl OwnPass {
         Self { sources, current: None }
     }
 
-    /// Goes to the first batch of a phase's data; returns the number of batches, `None` if the phase has no data.
+    /// Goes to the first batch of a phase's data; returns the number of batches that this rank has, `None` if the phase has no
+    /// data.
     pub fn begin(&mut self, phase: Phase) -> Option<u64> {
         self.current = self.sources.iter().position(|(of, _)| *of == phase);
         let (_, loader) = &mut self.sources[self.current?];
         loader.begin(0, 0);
-        Some(loader.batches())
+        Some(loader.own_batches())
     }
 
     /// The next batch; `None` after the last.
@@ -30,6 +31,13 @@ impl OwnPass {
     /// # Errors
     /// The data cannot be read.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
-        self.current.map_or(Ok(None), |at| self.sources[at].1.next_batch())
+        let Some(at) = self.current else { return Ok(None) };
+        loop {
+            let batch = self.sources[at].1.next_batch()?;
+            // Others have the batches that are empty here.
+            if batch.as_ref().is_none_or(|batch| batch.rows() > 0) {
+                return Ok(batch);
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ pub struct Requests {
     /// A checkpoint to load once `before_train` is over.
     pub load: Option<LoadRequest>,
     savers: Vec<String>,
-    // The iteration of the last checkpoint and who had asked for it.
+    // The iteration of the last checkpoint, and the hooks that requested it.
     made: (u64, Vec<String>),
     rules: Vec<Rule>,
     stop: Option<Stop>,

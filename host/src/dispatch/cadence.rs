@@ -18,7 +18,7 @@ impl When {
     /// At every occurrence, in every phase.
     pub const ALWAYS: Self = Self { every: Every::Always, phases: Phases::ALL };
 
-    /// Whether nothing is ever filtered: the common case, which is skipped in a call.
+    /// Whether nothing is ever filtered: the common case, which skips the check.
     pub fn is_always(&self) -> bool {
         self.every.is_each() && self.phases == Phases::ALL
     }

@@ -46,7 +46,7 @@ impl HookCost {
         self.points.iter().map(|(_, calls, _, _)| calls).sum()
     }
 
-    /// As `run.json` has it.
+    /// As a row of `run.json`.
     pub fn to_json(&self) -> Json {
         let millis = |time: &Duration| time.as_secs_f64() * 1e3;
         let points = self.points.iter().map(|(point, calls, total, longest)| {

@@ -13,7 +13,7 @@ use std::fmt;
 pub struct StaleRead {
     /// The value.
     pub value: String,
-    /// The points at which that happens.
+    /// The points at which it happens.
     pub points: Vec<Point>,
     /// The reader and its level.
     pub reader: (String, i64),
@@ -75,34 +75,15 @@ fn note(found: &mut Vec<StaleRead>, point: Point, reader: &HookSpec, writer: &Ho
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::When;
-    use hookrack_plugin_api::{Level, OnError, OnRanks};
+    use hookrack_plugin_api::Level;
 
     fn spec(name: &str, level: i64, points: &[Point], reads: &[&str], writes: &[&str]) -> HookSpec {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         HookSpec {
-            name: name.into(),
-            type_name: name.into(),
-            level: Level(level),
-            is_default: false,
-            library: None,
-            points: points.to_vec(),
-            on_error: OnError::Abort,
-            when: When::ALWAYS,
-            ranks: OnRanks::All,
             reads: words(reads),
             writes: words(writes),
+            ..HookSpec::at(name, Level(level), points.to_vec())
         }
-    }
-
-    fn main() -> HookSpec {
-        let roles = [
-            Point::OnIterForward,
-            Point::OnIterBackward,
-            Point::OnOptimizerStep,
-            Point::OnLrAdjust,
-        ];
-        spec("main", 1, &roles, &[], &[])
     }
 
     fn found(specs: &[HookSpec]) -> Vec<String> {
@@ -115,7 +96,7 @@ mod tests {
     fn a_reader_before_its_writer_is_named_with_both_levels() {
         let points = [Point::AfterTrainIter, Point::AfterTrainEpoch];
         let specs = [
-            main(),
+            HookSpec::main(1),
             spec("logger", 10, &points, &["loss"], &[]),
             spec("loss", 20, &points, &[], &["loss", "events"]),
         ];
@@ -128,7 +109,7 @@ mod tests {
     #[test]
     fn the_right_order_other_points_and_other_values_are_fine() {
         let specs = [
-            main(),
+            HookSpec::main(1),
             spec("loss", 5, &[Point::AfterTrainIter], &[], &["loss"]),
             spec("logger", 10, &[Point::AfterTrainIter], &["loss", "lr"], &[]),
             spec("late", 20, &[Point::AfterTrainEpoch], &[], &["loss"]),

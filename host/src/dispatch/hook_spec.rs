@@ -1,6 +1,7 @@
 //! A configured hook and its points, before any instance exists.
 
 use super::cadence::When;
+use crate::config::TimeLimit;
 use hookrack_plugin_api::{Level, OnError, OnRanks, Point};
 use std::path::PathBuf;
 
@@ -23,6 +24,8 @@ pub struct HookSpec {
     pub on_error: OnError,
     /// When it runs.
     pub when: When,
+    /// How long a call should take at most.
+    pub time_limit: Option<TimeLimit>,
     /// The ranks that it runs on.
     pub ranks: OnRanks,
     /// The values that it reads.
@@ -35,6 +38,36 @@ impl HookSpec {
     /// Whether it is the built-in main hook's kind: a role that yields to any other provider.
     pub(super) fn yields(&self) -> bool {
         self.is_default
+    }
+
+    /// A hook that is called at every occurrence of these points, on every rank; an error in it ends the run.
+    pub fn at(name: &str, level: Level, points: Vec<Point>) -> Self {
+        Self {
+            name: name.into(),
+            type_name: name.into(),
+            level,
+            is_default: false,
+            library: None,
+            points,
+            on_error: OnError::Abort,
+            when: When::ALWAYS,
+            time_limit: None,
+            ranks: OnRanks::All,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        }
+    }
+
+    /// A hook with every role that the loop needs.
+    #[cfg(test)]
+    pub(super) fn main(level: i64) -> Self {
+        let roles = [
+            Point::OnIterForward,
+            Point::OnIterBackward,
+            Point::OnOptimizerStep,
+            Point::OnLrAdjust,
+        ];
+        Self::at("main", Level(level), roles.to_vec())
     }
 
     /// The library's file name, or "built in".

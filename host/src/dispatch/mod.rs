@@ -8,6 +8,7 @@ mod cost;
 mod dataflow;
 mod failure;
 mod hook_spec;
+mod pace;
 mod plan;
 mod rack;
 

@@ -15,7 +15,7 @@ pub struct Plan {
 pub struct PointOrder {
     /// The point.
     pub point: Point,
-    /// The point as which they are called: a phase's forward role may be taken by a hook for all phases.
+    /// The point as which they are called: a phase's forward role falls back to the general one.
     pub called_as: Point,
     /// The hooks that run there.
     pub specs: Vec<usize>,
@@ -42,7 +42,7 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// A role would be skipped at times.
+    /// A role with a cadence or phase, which would sometimes be skipped.
     #[error(
         "`{hook}` takes the role {role}, but `every` or `phase` would skip it at times, and every step needs it; remove \
          them from its entry"
@@ -115,8 +115,8 @@ impl Plan {
         self.rows.get(point.code() as usize).map_or(point, |row| row.called_as)
     }
 
-    /// The points that have hooks, in the order in which a run reaches them. `on_iter_forward` is not among them: it is
-    /// called in the place of the phases' own forward roles.
+    /// The points that have hooks, in the order in which a run reaches them, without `on_iter_forward`: it is
+    /// called in place of the phases' own forward roles.
     pub fn rows(&self) -> impl Iterator<Item = &PointOrder> {
         let called = |row: &&PointOrder| !row.specs.is_empty() && row.point != Point::OnIterForward;
         let mut rows: Vec<_> = self.rows.iter().filter(called).collect();
@@ -125,8 +125,8 @@ impl Plan {
     }
 }
 
-/// The one hook of a role: a configured one before the built-in one, and for a forward pass a phase's own
-/// role before the general one.
+/// The hook of a role: a configured one takes precedence over the built-in one, and for a forward pass a phase's own
+/// role over the general one.
 fn provider(specs: &[HookSpec], role: Point) -> Result<Option<(usize, Point)>, PlanError> {
     let general = match role {
         Point::OnTrainForward | Point::OnValForward | Point::OnPredForward => {
@@ -154,33 +154,14 @@ fn provider(specs: &[HookSpec], role: Point) -> Result<Option<(usize, Point)>, P
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::When;
-    use hookrack_plugin_api::{Level, OnError, OnRanks};
+    use hookrack_plugin_api::Level;
 
     fn spec(name: &str, level: i64, is_default: bool, points: &[Point]) -> HookSpec {
-        HookSpec {
-            name: name.into(),
-            type_name: name.into(),
-            level: Level(level),
-            is_default,
-            library: None,
-            points: points.to_vec(),
-            on_error: OnError::Abort,
-            when: When::ALWAYS,
-            ranks: OnRanks::All,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        }
+        HookSpec { is_default, ..HookSpec::at(name, Level(level), points.to_vec()) }
     }
 
     fn main() -> HookSpec {
-        let roles = [
-            Point::OnIterForward,
-            Point::OnIterBackward,
-            Point::OnOptimizerStep,
-            Point::OnLrAdjust,
-        ];
-        spec("main", 30, true, &roles)
+        HookSpec { is_default: true, ..HookSpec::main(30) }
     }
 
     fn names(specs: &[HookSpec], point: Point) -> Vec<String> {

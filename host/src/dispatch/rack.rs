@@ -3,13 +3,14 @@
 use super::cost::{Cost, HookCost};
 use super::failure::{FailureKind, HookError};
 use super::hook_spec::HookSpec;
+use super::pace::{Pace, SlowCall};
 use super::plan::Plan;
 use crate::plugins::{ForwardHolder, Instance};
 use crate::progress::{Progress, SharedProgress};
 use crate::torch::profiler;
 use crate::world::World;
 use hookrack_plugin_api::abi::HrStatus;
-use hookrack_plugin_api::{OnError, Point};
+use hookrack_plugin_api::{OnError, OnRanks, Point};
 use quanta::Clock;
 use std::rc::Rc;
 use std::time::Duration;
@@ -29,6 +30,7 @@ struct Entry {
     hook: u32,
     called_as: Point,
     filtered: bool,
+    pace: Pace,
     cost: Cost,
 }
 
@@ -39,7 +41,7 @@ pub struct Rack {
     // Where a point's entries begin; the next point's begin where they end.
     starts: [u32; Point::COUNT + 1],
     progress: Rc<SharedProgress>,
-    // Where other ranks read which hook this one is in.
+    // Told of hooks that failed.
     world: Option<Rc<World>>,
     clock: Clock,
 }
@@ -49,20 +51,22 @@ impl Rack {
     pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<SharedProgress>) -> Self {
         let mut entries = Vec::new();
         let mut starts = [0; Point::COUNT + 1];
+        let clock = Clock::new();
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for &point in Point::ALL {
             entries.extend(plan.at(point).iter().map(|&hook| Entry {
                 hook: number(hook),
                 called_as: plan.called_as(point),
                 filtered: !hooks[hook].spec.when.is_always(),
+                pace: Pace::new(hooks[hook].spec.time_limit, &clock),
                 cost: Cost::default(),
             }));
             starts[point.code() as usize + 1] = number(entries.len());
         }
-        Self { hooks, entries, starts, progress, world: None, clock: Clock::new() }
+        Self { hooks, entries, starts, progress, world: None, clock }
     }
 
-    /// Tells other ranks from here on which hook this one is in.
+    /// Reports failed hooks to the other ranks from now on.
     pub fn report_to(&mut self, world: Rc<World>) {
         self.world = Some(world);
     }
@@ -80,6 +84,15 @@ impl Rack {
     /// The hooks, in the order in which they were given.
     pub fn hooks(&self) -> &[Attached] {
         &self.hooks
+    }
+
+    /// Stops calling a hook that has failed on another rank.
+    pub fn disable(&mut self, name: &str, rank: usize) {
+        let named = self.hooks.iter_mut().find(|it| it.spec.name == name && !it.disabled);
+        if let Some(hook) = named {
+            hook.disabled = true;
+            tracing::warn!("hook `{name}` has failed on rank {rank}: it is disabled here too");
+        }
     }
 
     /// The hooks, to restore their state.
@@ -137,23 +150,29 @@ impl Rack {
         for entry in &mut self.entries[first..last] {
             let attached = &mut self.hooks[entry.hook as usize];
             if attached.disabled
-                || (entry.filtered && !attached.spec.when.allows(point, &self.progress.get()))
+                || (entry.filtered
+                    && !(attached.spec.when.allows(point, &self.progress.get())
+                        && entry.pace.is_due()))
             {
                 continue;
             }
-            if let Some(world) = &self.world {
-                world.position().at_call(point, entry.hook);
-            }
             let status = attached.instance.on_point(entry.called_as);
             let now = self.clock.raw();
-            entry.cost.add(now.wrapping_sub(before));
+            let ticks = now.wrapping_sub(before);
+            entry.cost.add(ticks);
+            if ticks > entry.pace.limit {
+                let (spent, iter) = (self.clock.delta(before, now), self.progress.get().iter);
+                let slow = SlowCall { point, spent, iter };
+                entry.filtered |= attached.was_slow(&slow, &mut entry.pace, self.world.as_deref());
+            }
             if tracing::enabled!(tracing::Level::TRACE) {
                 let spent = self.clock.delta(before, now);
                 trace(&attached.spec.name, point, spent, &self.progress.get());
             }
             before = now;
             if status != HrStatus::OK {
-                let outcome = attached.failed(point, status, &self.progress.get());
+                let outcome =
+                    attached.failed(point, status, &self.progress.get(), self.world.as_deref());
                 if isolated {
                     failure = failure.and(outcome);
                 } else {
@@ -164,7 +183,7 @@ impl Rack {
         failure
     }
 
-    /// As `walk`, one hook at a time, each within a range of the trace, and all within one of the point.
+    /// As `walk`, with a profiler range for each hook and one for the point.
     #[cold]
     fn walk_in_ranges(&mut self, point: Point, first: usize, last: usize) -> Result<(), HookError> {
         let _point = profiler::Range::begin(point.name());
@@ -176,7 +195,7 @@ impl Rack {
         Ok(())
     }
 
-    /// What each hook has cost so far, the costliest first.
+    /// The cost of each hook so far, most expensive first.
     pub fn costs(&self) -> Vec<HookCost> {
         let mut costs: Vec<_> = self
             .hooks
@@ -213,20 +232,21 @@ impl Attached {
         }
     }
 
-    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise.
+    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise, and a note for other ranks.
     #[cold]
     fn failed(
         &mut self,
         point: Point,
         status: HrStatus,
         progress: &Progress,
+        world: Option<&World>,
     ) -> Result<(), HookError> {
         let error = self.error(point, status, progress);
         let kind = error.kind;
         let policy = self.spec.on_error;
         // A hook that panicked is never called again, regardless of the policy.
         self.disabled = kind == FailureKind::Panic || policy == OnError::Disable;
-        // Nobody can stand in for a role.
+        // A role has no substitute.
         if policy == OnError::Abort || point.is_role() {
             return Err(error);
         }
@@ -236,6 +256,10 @@ impl Attached {
             "it stays enabled"
         };
         tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
+        if let Some(world) = world.filter(|_| self.spec.ranks == OnRanks::All) {
+            let HookError { hook, iter, message, .. } = &error;
+            world.tell_failed_call(hook, point, *iter, self.disabled, message);
+        }
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ pub struct Histogram {
     pub sum: f64,
     /// The sum of their squares.
     pub squares: f64,
-    /// The upper end of each range, in rising order.
+    /// The upper end of each range, in ascending order.
     pub limits: Vec<f64>,
     /// How many fall into each.
     pub counts: Vec<f64>,
@@ -25,7 +25,7 @@ impl Histogram {
         let bins = u32::try_from(if min < max { bins.max(1) } else { 1 }).unwrap_or(u32::MAX);
         let width = (max - min) / f64::from(bins);
         let inner = (1..bins).map(|bin| width.mul_add(f64::from(bin), min));
-        // The last is the largest number itself, whatever rounding makes of the sum.
+        // The last one is exactly `max`, without rounding errors.
         inner.chain([max]).collect()
     }
 }

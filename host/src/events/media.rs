@@ -1,9 +1,9 @@
-//! Pictures, histograms and texts on their way to the writers.
+//! Pictures, histograms and texts that wait for the writers.
 
 use super::Histogram;
 use std::collections::VecDeque;
 
-/// How many wait at most. A run whose writers are never asked to write keeps the newest.
+/// The maximum number that wait. If writers never write, the newest are kept.
 const MOST: usize = 512;
 
 /// A picture: rows of pixels from the top, each of `channels` bytes.
@@ -30,7 +30,7 @@ pub enum Content {
     Text(String),
 }
 
-/// Something that is shown, and when it was put.
+/// Something that is shown, and when it was logged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     /// Its full name.
@@ -64,7 +64,7 @@ impl Media {
         self.waiting.iter()
     }
 
-    /// The texts in turn, each beside what else is known of it.
+    /// The texts in order, each with its name and iteration.
     pub fn texts(&self) -> impl Iterator<Item = (&Medium, &str)> {
         self.iter().filter_map(|medium| match &medium.content {
             Content::Text(text) => Some((medium, text.as_str())),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_wait_when_nobody_writes() {
+    fn the_newest_are_kept_when_no_writer_writes() {
         let mut media = Media::default();
         for iter in 0..2000 {
             let content = Content::Text(String::new());

@@ -29,11 +29,11 @@ pub struct MetricValue<'a> {
     pub step: Option<f64>,
     /// The value of the last whole pass.
     pub last: Option<f64>,
-    /// The best value of any pass and its epoch, where one value is better than another.
+    /// The best value of any pass and its epoch, if the metric has a better direction.
     pub best: Option<(f64, u64)>,
 }
 
-/// The values of a metric in a phase, as a checkpoint keeps them.
+/// The values of a metric in a phase, as saved in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedMetric {
     /// The phase's code.
@@ -62,7 +62,7 @@ pub struct MetricValues {
 }
 
 impl MetricValues {
-    /// The entry of a metric's value. Created at the first value; found without allocating after that.
+    /// The entry of a metric's value. Created with the first value; later lookups do not allocate.
     pub fn register(
         &mut self,
         phase: Phase,
@@ -74,7 +74,7 @@ impl MetricValues {
         let known =
             self.entries.iter().position(|e| e.phase == phase && is_named(&e.name, name, suffix));
         if let Some(index) = known {
-            // One that comes from a checkpoint may not know it.
+            // An entry from a checkpoint may lack it.
             self.entries[index].better = better;
             return index;
         }
@@ -122,7 +122,7 @@ impl MetricValues {
         if is_step { entry.step } else { entry.last }
     }
 
-    /// Every value, as a checkpoint keeps it.
+    /// Every value, as saved in a checkpoint.
     pub fn save(&self) -> Vec<SavedMetric> {
         let save = |e: &Entry| SavedMetric {
             phase: e.phase.code(),

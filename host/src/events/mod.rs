@@ -18,7 +18,7 @@ pub use state::SavedSeries;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How many values the median of a smoothed scalar is taken over, on the console and in the report. Files have the values.
+/// The window of the median of a smoothed scalar, on the console and in the report. Files contain the values themselves.
 pub const WINDOW: usize = 20;
 
 /// A scalar's interned name.
@@ -47,7 +47,7 @@ impl EventStorage {
         key
     }
 
-    /// Puts a value.
+    /// Logs a value.
     pub fn put(&mut self, key: Key, sample: Sample) {
         if let Some(series) = self.series.get_mut(key.0 as usize) {
             series.put(sample);
@@ -59,12 +59,12 @@ impl EventStorage {
         name.clone_into(&mut self.set);
     }
 
-    /// The data set by name that is evaluated; empty where it has none.
+    /// The named data set that is evaluated; empty if it has no name.
     pub fn set(&self) -> &str {
         &self.set
     }
 
-    /// Puts a picture, a histogram or a text.
+    /// Logs a picture, a histogram or a text.
     pub fn put_medium(&mut self, medium: Medium) {
         self.media.put(medium);
     }
@@ -79,7 +79,7 @@ impl EventStorage {
         self.keys.get(name).and_then(|&key| self.series(key))
     }
 
-    /// Every series, in the order in which they were first put.
+    /// Every series, in the order in which they were first logged.
     pub fn all(&self) -> impl Iterator<Item = &Series> {
         self.series.iter()
     }
@@ -89,23 +89,23 @@ impl EventStorage {
         self.series.iter().filter(|series| series.is_pending())
     }
 
-    /// What no writer has seen beside scalars.
+    /// Pictures, histograms and texts that no writer has seen.
     pub fn media(&self) -> &Media {
         &self.media
     }
 
-    /// Notes that the writers have seen everything.
+    /// Marks everything as written.
     pub fn mark_written(&mut self) {
         self.mark_scalars_written();
         self.mark_media_written();
     }
 
-    /// Notes that the writers have seen every scalar.
+    /// Marks every scalar as written.
     pub fn mark_scalars_written(&mut self) {
         self.series.iter_mut().for_each(Series::mark_written);
     }
 
-    /// Notes that the writers have seen everything beside scalars.
+    /// Marks everything but scalars as written.
     pub fn mark_media_written(&mut self) {
         self.media.clear();
     }

@@ -25,7 +25,7 @@ pub struct Series {
     values: Vec<Sample>,
     next: usize,
     count: u64,
-    // Of the values that are numbers, for the mean of all.
+    // Over the values that are not NaN, for the mean of all.
     sum: f64,
     numbers: u64,
     pending: bool,
@@ -39,7 +39,7 @@ impl Series {
 
     pub(super) fn put(&mut self, sample: Sample) {
         if self.values.len() < KEPT {
-            // All of it at once: later values allocate nothing.
+            // Allocated at once, so that logging later values does not allocate.
             self.values.reserve_exact(KEPT - self.values.len());
             self.values.push(sample);
         } else {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_number_there_is_no_mean_and_nan_is_shown() {
+    fn without_finite_values_there_is_no_mean_and_nan_is_shown() {
         let none = series([]);
         assert_eq!((none.latest(), none.median(3), none.mean(3)), (None, None, None));
         assert_eq!((none.global_mean(), none.shown(), none.step()), (None, None, 0));

@@ -1,4 +1,4 @@
-//! Pictures and histograms out of tensors.
+//! Converts tensors to pictures and histograms.
 
 use super::{Histogram, Image};
 use tch::{Kind, TchError, Tensor};
@@ -11,7 +11,7 @@ pub enum ShowError {
         "an image must have shape [height, width], or [channels, height, width] with 1, 3 or 4 channels, not {0:?}"
     )]
     Shape(Vec<i64>),
-    /// More bins than any picture of a histogram has.
+    /// Too many bins.
     #[error("a histogram can have up to {MOST_BINS} bins, not {0}")]
     Bins(usize),
     /// libtorch refused.
@@ -19,13 +19,13 @@ pub enum ShowError {
     Torch(#[from] TchError),
 }
 
-/// The most bins of a histogram: each is two numbers in memory and in a file for every histogram that is put.
+/// The maximum number of bins: each takes two numbers in memory and on disk, for every histogram logged.
 const MOST_BINS: usize = 1 << 16;
 
 /// A picture, copied to the CPU: bytes as they are, other numbers from 0 to 1. NaN is black.
 ///
 /// # Errors
-/// It is of another shape.
+/// It has another shape.
 pub fn image(tensor: &Tensor) -> Result<Image, ShowError> {
     let shape = tensor.size();
     let wrong = || ShowError::Shape(shape.clone());
@@ -37,7 +37,7 @@ pub fn image(tensor: &Tensor) -> Result<Image, ShowError> {
     let (Ok(width), Ok(height)) = (u32::try_from(width), u32::try_from(height)) else {
         return Err(wrong());
     };
-    // A kind that tch has no name for is like any other that is not bytes.
+    // A dtype unknown to tch is treated like any other that is not bytes.
     let is_bytes = tensor.f_kind().is_ok_and(|kind| kind == Kind::Uint8);
     let bytes = if is_bytes { tensor.shallow_clone() } else { bytes(tensor)? };
     let rows = bytes.f_reshape([channels, height.into(), width.into()])?.f_permute([1, 2, 0])?;
@@ -51,7 +51,7 @@ fn bytes(tensor: &Tensor) -> Result<Tensor, TchError> {
     real.f_clamp(0.0, 1.0)?.f_mul_scalar(255.0)?.f_round()?.f_to_kind(Kind::Uint8)
 }
 
-/// How a tensor's finite numbers are distributed over `bins` ranges of equal width; `None` where there are none.
+/// The histogram of a tensor's finite numbers over `bins` ranges of equal width; `None` if it has none.
 ///
 /// # Errors
 /// There are too many bins, or libtorch refused.

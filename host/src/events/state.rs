@@ -4,16 +4,16 @@ use super::{EventStorage, Sample, Series};
 use crate::exact;
 use serde::{Deserialize, Serialize};
 
-/// A series as a checkpoint keeps it.
+/// A series as saved in a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SavedSeries {
     /// Its full name.
     pub name: String,
     /// Whether the console and the report show a median of it.
     pub smooth: bool,
-    /// How many values were logged.
+    /// The number of values logged.
     pub count: u64,
-    /// How many of them were numbers.
+    /// The number of those that are not NaN.
     pub numbers: u64,
     /// The sum of those.
     #[serde(with = "exact")]

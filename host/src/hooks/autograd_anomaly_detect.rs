@@ -37,7 +37,7 @@ fn first_bad(t: &Trainer, tensors: &impl AsTensors) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// Makes the step again in anomaly mode; gives libtorch's complaint, if it has one.
+/// Repeats the step in anomaly mode; returns libtorch's error, if there is one.
 fn again(t: &mut Trainer) -> Result<Option<String>> {
     t.set_anomaly_mode(true)?;
     let step = t.train_forward().and_then(|()| t.backward());
@@ -45,7 +45,7 @@ fn again(t: &mut Trainer) -> Result<Option<String>> {
     Ok(step.err().map(|error| error.to_string()))
 }
 
-/// What is said about a step.
+/// The message about a step.
 fn verdict(operator: Option<&str>, param: Option<&str>, grad: Option<&str>) -> String {
     let operator = operator
         .map_or("no operator's gradient was NaN when the step was repeated".to_owned(), |name| {
@@ -76,7 +76,7 @@ impl AutogradAnomalyDetectHook {
     }
 }
 
-#[hook(level = 2, reads = "loss, grads", ops = [IS_FINITE, ALL], on_error = "abort")]
+#[hook(level = 2, mutates = "output, loss, grads", reads = "loss, grads", ops = [IS_FINITE, ALL], on_error = "abort")]
 impl Hook for AutogradAnomalyDetectHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         if self.always { t.set_anomaly_mode(true) } else { Ok(()) }

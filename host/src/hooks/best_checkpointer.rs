@@ -1,4 +1,4 @@
-//! `BestCheckpointer`: a checkpoint whenever a value is better than ever, and only the best ones stay.
+//! `BestCheckpointer`: saves a checkpoint whenever a value is the best so far, and keeps the best ones.
 
 use super::checkpoint_name;
 use super::monitored::{self, MonitorMode};
@@ -38,7 +38,7 @@ impl BestCheckpointer {
 pub(super) struct BestSoFar(Option<f64>);
 
 impl BestSoFar {
-    /// Takes a value in; true where it is better than any before. NaN never is.
+    /// Adds a value; returns whether it is the best so far. NaN never is.
     pub(super) fn improves(&mut self, value: f64, higher_is_better: bool) -> bool {
         let better = Better::of(higher_is_better);
         let is_better =
@@ -49,7 +49,7 @@ impl BestSoFar {
         is_better
     }
 
-    /// Says so where training is over and no value was ever best.
+    /// Warns if training is over and there never was a best value.
     pub(super) fn tell_if_none(&self, t: &Trainer, name: &str) {
         if self.0.is_none() && t.outcome() == Some(Outcome::Completed) {
             warn!("training ended and nothing logged `{name}`, which selects the best checkpoint");

@@ -24,7 +24,7 @@ pub type Callback = Box<dyn FnMut(&mut Trainer) -> Result<()>>;
 pub struct CallbackHook {
     /// Its name in the run.
     pub name: String,
-    /// Where it stands; lower runs first.
+    /// Its level; lower runs first.
     pub level: Level,
     /// What an error in it does to the run.
     pub on_error: OnError,
@@ -53,7 +53,7 @@ impl CallbackHook {
         self
     }
 
-    /// Sets where it stands.
+    /// Sets its level.
     #[must_use]
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;

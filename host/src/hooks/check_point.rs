@@ -1,4 +1,4 @@
-//! `CheckPointHook`: says when a checkpoint is due and which ones stay; the loop has the slot for it, after validation.
+//! `CheckPointHook`: decides when a checkpoint is due and which ones are kept; the loop saves it after validation.
 
 use super::best_checkpointer::BestSoFar;
 use super::monitored::{self, MonitorMode};
@@ -88,7 +88,7 @@ impl CheckPointHook {
         }
     }
 
-    /// The folder that is wanted, and the pattern of a second name.
+    /// The configured folder, and the pattern of a second name.
     fn place(&self) -> (&str, String) {
         let own = checkpoint_name::pattern(&self.prefix, &self.suffix);
         match checkpoint_name::of_filepath(&self.filepath) {
@@ -112,7 +112,7 @@ impl CheckPointHook {
         t.name_checkpoints(&self.place().1)
     }
 
-    /// Asks for a checkpoint, or writes the weights at once.
+    /// Requests a checkpoint, or writes the weights at once.
     fn save(&mut self, t: &mut Trainer) -> Result<()> {
         if !self.save_weights_only {
             return t.request_checkpoint();
@@ -126,7 +126,7 @@ impl CheckPointHook {
         weights_file::save(t, &name.replace("{epoch}", &t.epoch().to_string()))
     }
 
-    /// Whether so much time has passed since the last one.
+    /// Whether the configured time has passed since the last one.
     fn is_time(&mut self) -> bool {
         let Ok(period) = Duration::try_from_secs_f64(self.time_period) else { return false };
         let since = self.saved.get_or_insert_with(Instant::now);

@@ -1,4 +1,4 @@
-//! What a hook's checkpoints are called beside `iter_0000020`, in the words of each seed.
+//! Second names of a hook's checkpoints beside `iter_0000020`, in the syntax of each seed.
 
 /// The name of `prefix` and `suffix`: `model_0000020`, `iter_0000020-a`; none where both are empty.
 pub(super) fn pattern(prefix: &str, suffix: &str) -> String {

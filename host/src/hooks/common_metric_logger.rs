@@ -1,4 +1,4 @@
-//! `CommonMetricLoggerHook`: a log line with progress, loss, learning rate, times, memory and what is left.
+//! `CommonMetricLoggerHook`: a log line with progress, loss, learning rate, times, memory and remaining time.
 
 use hookrack_plugin_api::prelude::*;
 use std::fs;
@@ -43,14 +43,14 @@ fn eta(seconds_each: f64, done: u64, all: u64) -> String {
     clock(seconds_each * all.saturating_sub(done) as f64)
 }
 
-/// The most memory that the process had, in MiB.
+/// The peak memory of the process, in MiB.
 fn peak_memory() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(kib.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
 }
 
-/// What the metrics of training come to in the epoch so far.
+/// The values of training metrics in the epoch so far.
 fn so_far(t: &Trainer) -> Result<Vec<String>> {
     let mut parts = Vec::new();
     for metric in t.metric_objects()?.iter().filter(|metric| metric.phase == Phase::Train) {

@@ -28,7 +28,7 @@ pub(super) struct EarlyStoppingHook {
     patient: Patient,
 }
 
-/// The best value so far, and how many looks ago it was.
+/// The best value so far, and the number of checks since.
 #[derive(Default)]
 struct Patient {
     best: Option<f64>,
@@ -36,7 +36,7 @@ struct Patient {
 }
 
 impl Patient {
-    /// Takes a value in. NaN is never better.
+    /// Adds a value. NaN is never better.
     fn look(&mut self, value: f64, better: Better, min_delta: f64) {
         let margin = f64::from(Better::sign(Some(better))) * min_delta;
         if better.is_better(value, self.best.map_or(f64::NAN, |best| best + margin)) {
@@ -74,7 +74,7 @@ impl EarlyStoppingHook {
 #[hook(level = 55, reads = "metrics, events", on_error = "abort")]
 impl Hook for EarlyStoppingHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
-        // What is better is known now or never.
+        // Fails at the start if the direction is unknown.
         monitored::higher_is_better(t, &self.monitor, self.mode).map(drop)
     }
 
@@ -100,7 +100,7 @@ impl Hook for EarlyStoppingHook {
     }
 
     fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-        // A run that was saved before the first look has no best value.
+        // A run that was saved before the first check has no best value.
         let best = state.value("best").ok();
         self.patient = Patient { best, waited: state.value("waited")? };
         Ok(())

@@ -1,4 +1,4 @@
-//! `EvaluateHook`: says when validation is due; the loop has the slot for it.
+//! `EvaluateHook`: decides when validation is due; the loop runs it.
 
 use hookrack_plugin_api::prelude::*;
 

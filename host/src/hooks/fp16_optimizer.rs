@@ -43,7 +43,7 @@ impl Hook for Fp16OptimizerHook {
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
         let norm = clipped(t, self.grad_clip.as_ref())?;
         match self.key {
-            // The norm of a step that is left out says nothing but that it is.
+            // The norm of a skipped step is not finite, and is not logged.
             Some(key) if norm.is_finite() => t.put(key, norm),
             _ => Ok(()),
         }

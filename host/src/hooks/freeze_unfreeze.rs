@@ -1,4 +1,4 @@
-//! `FreezeUnfreezeHook`: parts of a model that begin, or stop, to learn at a given epoch.
+//! `FreezeUnfreezeHook`: freezes and unfreezes parts of a model at given epochs.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -18,7 +18,7 @@ pub(super) struct FreezeUnfreezeHook {
     frozen: Option<bool>,
 }
 
-/// What is due in an epoch: to freeze, to free again, or nothing.
+/// What is due in an epoch: freezing, unfreezing, or nothing.
 fn due(epoch: u64, from: u64, until: u64) -> Option<bool> {
     let is_over = until > 0 && epoch >= until;
     if is_over { Some(false) } else { (epoch >= from).then_some(true) }

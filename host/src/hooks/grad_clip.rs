@@ -11,7 +11,7 @@ static MUL: CachedOp = CachedOp::new("aten::mul.Scalar");
 static CLAMP: CachedOp = CachedOp::new("aten::clamp_max");
 static SCALE: CachedOp = CachedOp::new("aten::_foreach_mul_.Tensor");
 
-/// What the module that embeds a question is called in the models that iMIX trains.
+/// The name of the module that embeds a question in iMIX's models.
 const QUESTION: &str = "question_embedding";
 
 /// How gradients are clipped.
@@ -44,7 +44,7 @@ enum ClipMode {
     Question,
 }
 
-/// Clips where that is wanted, and gives the norm as it was before. Waits for the device.
+/// Clips if configured, and returns the norm before clipping. Synchronizes with the device.
 pub(super) fn clipped(t: &mut Trainer, clip: Option<&GradClip>) -> Result<f64> {
     let norm = match clip {
         Some(clip) => clip.apply(t)?,
@@ -80,7 +80,7 @@ impl GradClip {
         Ok(norm)
     }
 
-    /// The gradients that are there, of those that count.
+    /// The existing gradients among the selected ones.
     fn present(&self, t: &Trainer) -> Result<TensorList> {
         let counts = |index: &usize| self.chosen.as_ref().is_none_or(|some| some.contains(index));
         let mut list = TensorList::default();
@@ -98,7 +98,7 @@ fn asked_about(names: &[String]) -> Vec<usize> {
     (0..names.len()).filter(|index| names[*index].contains(QUESTION)).collect()
 }
 
-/// The total norm of all gradients, as a tensor: its value is not read, so nothing waits for the device.
+/// The total norm of all gradients, as a tensor: its value is not read, so this does not synchronize.
 fn norm(t: &Trainer, grads: &TensorList, norm_type: f64) -> Result<Tensor> {
     let each = t.call(&NORMS, &[Arg::list(grads), Arg::from(norm_type)])?.tensors()?;
     let each = t.call(&STACK, &[Arg::list(&each)])?.tensor()?;

@@ -1,4 +1,4 @@
-//! `GradientAccumulationScheduler`: into how many micro-batches a batch is cut, by epoch.
+//! `GradientAccumulationScheduler`: the number of micro-batches per batch, by epoch.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -22,7 +22,7 @@ fn are_pairs(scheduling: &[Vec<u64>]) -> std::result::Result<(), String> {
     }
 }
 
-/// The parts of an epoch; `None` before the first one that is given.
+/// The number of micro-batches in an epoch; `None` before the first configured epoch.
 fn parts(scheduling: &[Vec<u64>], epoch: u64) -> Option<u64> {
     let begun = scheduling.iter().filter(|pair| pair.first().is_some_and(|from| *from <= epoch));
     begun.max_by_key(|pair| pair[0])?.get(1).copied()
@@ -30,7 +30,7 @@ fn parts(scheduling: &[Vec<u64>], epoch: u64) -> Option<u64> {
 
 #[hook(level = HIGHER, mutates = "grads")]
 impl Hook for GradientAccumulationScheduler {
-    // Batches are cut when they are fetched, after this point.
+    // Batches are split when they are fetched, after this point.
     fn before_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
         let wanted = parts(&self.scheduling, t.epoch());
         if let Some(parts) = wanted.filter(|_| wanted != self.parts) {

@@ -1,4 +1,4 @@
-//! `GradualUnfreezing`: the last layer learns first, then one more every so many epochs.
+//! `GradualUnfreezing`: the last layer is trained first, then one more every few epochs.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -31,7 +31,7 @@ fn layers(names: &[String]) -> Vec<&str> {
     layers
 }
 
-/// How many layers learn in an epoch, of `all`.
+/// The number of layers trained in an epoch, of `all`.
 fn free_layers(epoch: u64, first: usize, interval: u64, all: usize) -> usize {
     let more = usize::try_from(epoch.saturating_sub(1) / interval).unwrap_or(usize::MAX);
     first.saturating_add(more).min(all)
@@ -47,7 +47,7 @@ impl Hook for GradualUnfreezing {
             return Ok(());
         }
         let learning = &all[all.len() - free..];
-        // Those that learn first: the engine does not let the last one be frozen.
+        // Unfreezes first: the engine does not allow freezing the last parameter.
         for learns in [true, false] {
             for name in names.iter().filter(|name| learning.contains(&layer(name)) == learns) {
                 t.set_trainable(name, learns)?;

@@ -1,4 +1,4 @@
-//! `JSONLoggerHook`: has the scalars written as lines of JSON once more, under iMIX's name.
+//! `JSONLoggerHook`: writes the scalars to a second file of JSON lines, under iMIX's name.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `LoadCheckpointHook`: training begins with a checkpoint, as ColossalAI's hook of that name does it.
+//! `LoadCheckpointHook`: training starts from a checkpoint, as with ColossalAI's hook of that name.
 
 use hookrack_plugin_api::prelude::*;
 

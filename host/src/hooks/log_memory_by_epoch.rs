@@ -1,4 +1,4 @@
-//! `LogMemoryByEpochHook`: how much memory the process has, and had at most.
+//! `LogMemoryByEpochHook`: current and peak memory of the process.
 
 use hookrack_plugin_api::prelude::*;
 use std::fs;
@@ -20,13 +20,13 @@ pub(super) struct LogMemoryByEpochHook {
 /// Memory of the process in MiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Memory {
-    /// What it has.
+    /// Current memory.
     now: f64,
-    /// What it had at most since the peak was last forgotten.
+    /// Peak memory since the peak was last reset.
     peak: f64,
 }
 
-/// The memory in the words of `/proc/self/status`, which counts in KiB.
+/// Parses `/proc/self/status`, whose unit is KiB.
 fn parse(status: &str) -> Option<Memory> {
     Some(Memory { now: field(status, "VmRSS")? / 1024.0, peak: field(status, "VmHWM")? / 1024.0 })
 }
@@ -37,7 +37,7 @@ fn field(text: &str, name: &str) -> Option<f64> {
     line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
 }
 
-/// What the machine has in use and has at all, in GiB, in the words of `/proc/meminfo`, which counts in KiB.
+/// Used and total memory of the machine in GiB, from `/proc/meminfo`, whose unit is KiB.
 fn machine(meminfo: &str) -> Option<(f64, f64)> {
     let [all, free] = [field(meminfo, "MemTotal")?, field(meminfo, "MemAvailable")?];
     Some(((all - free) / 1_048_576.0, all / 1_048_576.0))
@@ -68,7 +68,7 @@ fn report(t: &mut Trainer, after: &str) -> Result<()> {
         let key = t.scalar_key(name, false)?;
         t.put(key, value)?;
     }
-    // The next line is about what comes next. Where that is not allowed the peak is the run's.
+    // Resets the peak for the next line. Without permission, the peak is that of the whole run.
     let _ = fs::write("/proc/self/clear_refs", "5");
     Ok(())
 }

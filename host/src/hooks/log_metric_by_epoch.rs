@@ -1,4 +1,4 @@
-//! `LogMetricByEpochHook`: a log line with what a pass has reached.
+//! `LogMetricByEpochHook`: a log line with the results of a pass.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -37,7 +37,7 @@ impl LogMetricByEpochHook {
     fn log(&self, t: &Trainer) -> Result<()> {
         if t.epoch().is_multiple_of(self.interval) {
             let (phase, iter) = (t.phase().name(), t.iter());
-            // What nobody smooths stands for a whole pass; what was put earlier belongs to an earlier one.
+            // A scalar that is not smoothed describes a whole pass; one logged earlier belongs to an earlier pass.
             let fresh = t.scalars()?.into_iter().filter(|one| !one.smooth && one.iter == iter);
             let metrics = t.metric_objects()?;
             let unit = |name: &str| {

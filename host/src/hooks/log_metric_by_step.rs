@@ -1,4 +1,4 @@
-//! `LogMetricByStepHook`: the metrics of the last batch, where other hooks and a progress line look for them.
+//! `LogMetricByStepHook`: shares the metrics of the last batch with other hooks and the progress line.
 
 use hookrack_plugin_api::prelude::*;
 

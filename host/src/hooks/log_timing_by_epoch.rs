@@ -21,7 +21,7 @@ pub(super) struct LogTimingByEpochHook {
     eval: Timers,
 }
 
-/// Seconds of something that happens again and again.
+/// Timing of a repeated event, in seconds.
 #[derive(Default)]
 struct Timer {
     last: f64,

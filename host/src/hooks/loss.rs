@@ -13,13 +13,15 @@ pub(super) struct LossHook {
     key: Option<ScalarKey>,
     #[param(skip)]
     train: Mean,
+    // The loss of each batch of an evaluation times its weight, and the weight: ranks take batches in turn, and their sum must be
+    // that of one process to the last bit.
     #[param(skip)]
-    eval: Mean,
+    eval: Vec<f64>,
     #[param(skip)]
     is_told: bool,
 }
 
-/// A mean over what counts in the loss: samples, or what their labels weigh.
+/// A mean over samples, or over the weights of their labels.
 #[derive(Default)]
 struct Mean {
     sum: f64,
@@ -27,7 +29,7 @@ struct Mean {
 }
 
 impl Mean {
-    /// Adds the loss of a batch. One in which no label counts has none.
+    /// Adds the loss of a batch. A batch in which no label counts has none.
     fn add(&mut self, loss: f64, weight: f64) {
         if weight > 0.0 {
             self.sum += loss * weight;
@@ -91,28 +93,33 @@ impl Hook for LossHook {
         Ok(())
     }
 
-    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
-        self.eval = Mean::default();
+    fn before_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.eval.clear();
+        self.eval.resize(2 * usize::try_from(t.inner_len())?, 0.0);
         Ok(())
     }
 
     fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
         let weight = t.loss_weight()?;
-        if weight > 0.0 {
-            self.eval.add(t.loss()?.item()?, weight);
+        let batch = usize::try_from(t.inner_iter().saturating_sub(1))?;
+        let (batches, _) = self.eval.as_chunks_mut::<2>();
+        if let Some(batch) = batches.get_mut(batch).filter(|_| weight > 0.0) {
+            *batch = [t.loss()?.item()? * weight, weight];
         }
         Ok(())
     }
 
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        let mut total = [self.eval.sum, self.eval.weight];
-        t.all_reduce_numbers(&mut total, Reduction::Sum)?;
-        let [sum, weight] = total;
+        // Batches of other ranks are 0 here.
+        t.all_reduce_numbers(&mut self.eval, Reduction::Sum)?;
+        let (batches, _) = self.eval.as_chunks::<2>();
+        let sum: f64 = batches.iter().map(|[sum, _]| sum).sum();
+        let weight: f64 = batches.iter().map(|[_, weight]| weight).sum();
         let key = t.scalar_key("loss", false)?;
         t.put(key, sum / weight)
     }
 
-    // A checkpoint may be taken in the middle of an epoch; there is none within an evaluation.
+    // A checkpoint may be saved in the middle of an epoch, but never within an evaluation.
     fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
         state.put("sum", self.train.sum)?;
         state.put("samples", self.train.weight)

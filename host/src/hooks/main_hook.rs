@@ -1,4 +1,4 @@
-//! `MainHook`: the roles as everybody expects them. A configured hook takes any of them over.
+//! `MainHook`: the default implementation of all roles. A configured hook can take over any of them.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -10,7 +10,7 @@ pub(super) struct MainHook {}
 impl Hook for MainHook {
     fn on_iter_forward(&mut self, t: &mut Trainer) -> Result<()> {
         t.forward()?;
-        // What is predicted has no label to compare with.
+        // Data to predict has no labels.
         if t.phase() == Phase::Pred { Ok(()) } else { t.criterion() }
     }
 

@@ -1,4 +1,4 @@
-//! `MaxstepsCallback`: ends a run after so many iterations.
+//! `MaxstepsCallback`: ends a run after a number of iterations.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -23,7 +23,7 @@ impl MaxStepsCallback {
 
 #[hook(level = 57, aliases = "MaxStepsCallback", on_error = "abort")]
 impl Hook for MaxStepsCallback {
-    // A resumed run may have reached it before.
+    // A resumed run may already have reached it.
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.stop_if_reached(t)
     }

@@ -11,6 +11,7 @@ mod early_stopping;
 mod evaluate;
 mod fp16_optimizer;
 mod freeze_unfreeze;
+mod gathered_batches;
 mod grad_clip;
 mod grad_norm;
 mod gradient_accumulation_scheduler;

@@ -1,4 +1,4 @@
-//! `ModelSummary`: what a model is made of, and what a forward pass of it costs.
+//! `ModelSummary`: the parameters of a model, and the cost of a forward pass.
 
 use hookrack_plugin_api::prelude::*;
 use std::fmt::Write as _;
@@ -27,10 +27,10 @@ struct LayerRow {
 
 impl LayerRow {
     fn of(name: String, tensor: &Tensor) -> Result<Self> {
-        let view = tensor.view()?;
-        let count: i64 = view.shape().iter().product();
-        let bytes = u64::from(view.data_type().bits) / 8 * count.unsigned_abs();
-        Ok(Self { name, shape: view.shape().to_vec(), bytes })
+        let shape = tensor.shape()?;
+        let count: i64 = shape.iter().product();
+        let bytes = u64::from(tensor.dtype()?.bits) / 8 * count.unsigned_abs();
+        Ok(Self { name, shape, bytes })
     }
 
     fn numbers(&self) -> u64 {
@@ -96,7 +96,7 @@ fn listed(names: Vec<String>, tensors: &impl AsTensors) -> Result<Vec<LayerRow>>
 }
 
 impl ModelSummary {
-    /// One profile at a time: where another is under way this one is left out.
+    /// One profile at a time: skipped while another one is being recorded.
     fn start_counting(&mut self, t: &mut Trainer) {
         if self.flops && !self.is_done {
             let options = ProfileOptions { flops: true, ..ProfileOptions::default() };

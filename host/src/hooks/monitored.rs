@@ -41,8 +41,8 @@ pub(super) fn read(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<
     Ok(Some(Reading { value, higher_is_better: higher_is_better(t, name, mode)? }))
 }
 
-/// Reads a value after a pass that should have put it. One of the validation that was just made is there or never will be;
-/// another may come later, which is said.
+/// Reads a value after a pass that should have logged it. A missing value of the validation that just ended is an error;
+/// another may be logged later, which is reported.
 pub(super) fn expect(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Reading>> {
     let reading = read(t, name, mode)?;
     if reading.is_none() {
@@ -56,14 +56,14 @@ pub(super) fn expect(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Optio
     Ok(reading)
 }
 
-/// The scalars whose names begin so, for a message.
+/// The scalars with this prefix, for a message.
 fn present(t: &Trainer, beginning: &str) -> Result<String> {
     let names = t.scalars()?.into_iter().map(|one| one.name);
     let names: Vec<_> = names.filter(|name| name.starts_with(beginning)).collect();
     Ok(if names.is_empty() { "none at all".to_owned() } else { names.join(", ") })
 }
 
-/// Whether a higher value is better, which is known before there is one.
+/// Whether a higher value is better; known before there is a value.
 pub(super) fn higher_is_better(t: &Trainer, name: &str, mode: MonitorMode) -> Result<bool> {
     let metric = match parts(name) {
         Some((phase, short)) => t.metric_object(phase, short)?,
@@ -77,7 +77,7 @@ fn parts(name: &str) -> Option<(Phase, &str)> {
     Some((phase_of(name)?, name.split_once('/')?.1))
 }
 
-/// Whether higher is better, from the setting, else from the metric, else from the name.
+/// Whether higher is better: from the setting, else from the metric, else from the name.
 fn direction(name: &str, mode: MonitorMode, metric: Option<bool>) -> Result<bool> {
     match (mode, metric) {
         (MonitorMode::Max, _) => Ok(true),

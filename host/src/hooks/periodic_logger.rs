@@ -1,4 +1,4 @@
-//! `PeriodicLogger`: says when the writers write.
+//! `PeriodicLogger`: decides when the writers write.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -14,7 +14,7 @@ pub(super) struct PeriodicLogger {
     record: Record,
 }
 
-/// Which values of a scalar files have.
+/// Which values of a scalar are written to files.
 #[derive(Default, Settings, PartialEq)]
 enum Record {
     /// The last one when the writers write.

@@ -1,4 +1,4 @@
-//! `PeriodicWriter`: says when the writers write, as LiBai's does.
+//! `PeriodicWriter`: decides when the writers write, as in LiBai.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -47,7 +47,7 @@ impl Hook for PeriodicWriter {
         self.write_if_due(t)
     }
 
-    // An evaluation of the same iteration comes after the above.
+    // An evaluation of the same iteration runs after that.
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
         self.write_if_due(t)
     }

@@ -1,5 +1,6 @@
-//! `PredictionWriter`: what the model said about each sample of a pass, in a file.
+//! `PredictionWriter`: writes the model's output for each sample of a pass to a file.
 
+use super::gathered_batches::gathered;
 use hookrack_plugin_api::prelude::*;
 
 static CAT: CachedOp = CachedOp::new("aten::cat");
@@ -10,6 +11,9 @@ pub(super) struct PredictionWriter {
     /// Epochs between validations that are written; a new file of a phase replaces the previous one.
     #[param(default = 1, min = 1)]
     interval: u64,
+    // Decided for all ranks at the start of a pass: only the main one has a run directory.
+    #[param(skip)]
+    is_due: bool,
     #[param(skip)]
     outputs: TensorList,
     #[param(skip)]
@@ -17,9 +21,13 @@ pub(super) struct PredictionWriter {
 }
 
 impl PredictionWriter {
-    fn is_due(&self, t: &Trainer) -> bool {
+    fn begin(&mut self, t: &Trainer) -> Result<()> {
+        self.forget();
         let is_epoch = t.phase() != Phase::Val || t.epoch().is_multiple_of(self.interval);
-        is_epoch && t.run_dir().is_some()
+        let mut has_folder = [f64::from(u8::from(t.run_dir().is_some()))];
+        t.all_reduce_numbers(&mut has_folder, Reduction::Max)?;
+        self.is_due = is_epoch && has_folder[0] > 0.0;
+        Ok(())
     }
 
     fn forget(&mut self) {
@@ -27,7 +35,17 @@ impl PredictionWriter {
     }
 
     fn write(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.outputs.is_empty() {
+        if !self.is_due {
+            return Ok(());
+        }
+        if t.world_size() > 1 {
+            self.outputs = gathered(t, &self.outputs)?;
+            if t.phase() != Phase::Pred {
+                self.labels = gathered(t, &self.labels)?;
+            }
+        }
+        if !t.is_main() {
+            self.forget();
             return Ok(());
         }
         let (mut names, mut all) = (Vec::new(), TensorList::default());
@@ -46,13 +64,12 @@ impl PredictionWriter {
 
 #[hook(level = 45, reads = "output", ops = [CAT])]
 impl Hook for PredictionWriter {
-    fn before_eval_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
-        self.forget();
-        Ok(())
+    fn before_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.begin(t)
     }
 
     fn after_eval_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.is_due(t) {
+        if self.is_due {
             self.outputs.push(t.output()?.clone_detached()?)?;
             self.labels.push(t.label()?.keep()?)?;
         }
@@ -63,13 +80,12 @@ impl Hook for PredictionWriter {
         self.write(t)
     }
 
-    fn before_pred_epoch(&mut self, _t: &mut Trainer) -> Result<()> {
-        self.forget();
-        Ok(())
+    fn before_pred_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        self.begin(t)
     }
 
     fn after_pred_iter(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.is_due(t) { self.outputs.push(t.output()?.clone_detached()?) } else { Ok(()) }
+        if self.is_due { self.outputs.push(t.output()?.clone_detached()?) } else { Ok(()) }
     }
 
     fn after_pred_epoch(&mut self, t: &mut Trainer) -> Result<()> {

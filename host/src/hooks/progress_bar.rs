@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
 
-/// People see no more pictures a second than these.
+/// The maximum number of redraws per second.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Selects the scalars of the console's progress line and redraws it after each iteration, evaluations included;

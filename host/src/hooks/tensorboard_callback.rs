@@ -18,13 +18,13 @@ pub(super) struct TensorBoardCallback {
     freq: Freq,
 }
 
-/// How often files take down scalars.
+/// How often scalars are written to files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Freq {
     /// After each epoch, and its evaluation.
     #[default]
     Epoch,
-    /// After so many batches.
+    /// After this many batches.
     Batches(u64),
 }
 

@@ -1,4 +1,4 @@
-//! `TensorboardLoggerHook`: has event files for TensorBoard written.
+//! `TensorboardLoggerHook`: writes event files for TensorBoard.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `TextLoggerHook`: a line of your own in the log, to see a hook run.
+//! `TextLoggerHook`: logs a configured text, to see a hook run.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -41,7 +41,7 @@ impl Rate {
         self.seconds += seconds;
     }
 
-    /// Samples a second; NaN where no time has passed.
+    /// Samples per second; NaN if no time has passed.
     fn value(self) -> f64 {
         if self.seconds > 0.0 { self.samples / self.seconds } else { f64::NAN }
     }

@@ -1,4 +1,4 @@
-//! `WeightHistogramHook`: how the numbers of each parameter are distributed.
+//! `WeightHistogramHook`: histograms of the parameters.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -6,6 +6,7 @@ use super::{Event, Launch, RankFailure};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGUSR1};
 use std::io;
+use std::net::TcpListener;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -45,10 +46,16 @@ impl<'a> Attempt<'a> {
     pub(super) fn start(
         launch: &'a Launch,
         restart: u32,
-        port: u16,
+        listener: TcpListener,
         events: &Sender<Event>,
     ) -> io::Result<Self> {
-        let start = |rank| RankProcess::start(launch, Place { rank, restart, port }, events);
+        let port = listener.local_addr()?.port();
+        let mut listener = Some(listener);
+        let start = |rank| {
+            // Only rank 0 has the socket: connections after its end are refused instead of waiting.
+            let listener = listener.take().filter(|_| launch.ranks > 1);
+            RankProcess::start(launch, Place { rank, restart, port }, listener, events)
+        };
         let processes = (0..launch.ranks).map(start).collect::<io::Result<Vec<_>>>()?;
         Ok(Self {
             launch,
@@ -91,7 +98,7 @@ impl<'a> Attempt<'a> {
     fn ended(&mut self, rank: usize) {
         let process = &mut self.processes[rank];
         let Ok(status) = process.reap() else { return };
-        // After a second signal they were killed here, whatever their codes.
+        // After a second signal the ranks are killed here; their exit codes do not matter.
         if status.success() || self.signals > 1 {
             return;
         }
@@ -101,7 +108,7 @@ impl<'a> Attempt<'a> {
         if self.is_interruption(status) {
             self.interrupted.get_or_insert(exit_code(status));
             if self.signals == 0 {
-                // A signal to the rank itself: it has saved a checkpoint.
+                // The signal was sent to this rank, which has saved a checkpoint.
                 self.signal(Signal::TERM);
             }
             return;
@@ -115,7 +122,8 @@ impl<'a> Attempt<'a> {
         RankFailure { rank, status, last_lines: self.processes[rank].tail.lines() }
     }
 
-    /// Whether a rank may be the cause of the failure. The cause may end later than the ranks that noticed it; one that was asked to end, or killed here, is not it.
+    /// Replaces the failure if this rank is more likely the cause: the cause may end later than the ranks that noticed it. A rank that
+    /// was asked to end, or was killed here, is not the cause.
     fn replace_consequence(&mut self, rank: usize, status: ExitStatus) {
         let is_consequence = |code| code == self.launch.consequence;
         let is_known = self.failure.as_ref().is_some_and(|it| !is_consequence(it.exit_code()));
@@ -125,7 +133,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Whether a rank ended because it was asked to: by its exit code, or killed by the forwarded signal before it had a handler.
+    /// Whether a rank ended because it was asked to: according to its exit code, or killed by a forwarded signal before it had a handler.
     fn is_interruption(&self, status: ExitStatus) -> bool {
         INTERRUPTED.contains(&exit_code(status)) && (self.signals > 0 || status.code().is_some())
     }

@@ -2,13 +2,13 @@
 
 mod attempt;
 mod failure;
+mod parent_death;
 mod process;
 mod relay;
-mod tether;
 
 pub use failure::RankFailure;
+pub use parent_death::end_with_launcher;
 pub use relay::{Streams, Style};
-pub use tether::tether;
 
 use attempt::{Attempt, End};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -32,9 +32,11 @@ pub struct Launch {
     pub ranks: usize,
     /// Maximum number of restarts after a failure.
     pub restarts: u32,
+    /// The number of earlier starts of the run; the ranks' restart count continues from it.
+    pub earlier: u32,
     /// Exit codes after which a restart would fail in the same way.
     pub permanent: &'static [u8],
-    /// The exit code of a rank that ended because another one failed.
+    /// Exit code of a rank that ended because another one failed.
     pub consequence: u8,
     /// The port of rank 0's store; if `None`, a free one, chosen anew for each restart.
     pub port: Option<u16>,
@@ -42,6 +44,8 @@ pub struct Launch {
     pub grace: Duration,
     /// The run directory of all ranks and restarts, if it is chosen here.
     pub run_dir: Option<PathBuf>,
+    /// Further variables of the ranks.
+    pub environment: Vec<(OsString, OsString)>,
     /// How their output is relayed.
     pub style: Style,
 }
@@ -66,8 +70,8 @@ enum Event {
 }
 
 impl Launch {
-    /// Runs all ranks until they end; calls `again` before each restart, with the failure and the number of the restart. Call it from a thread that lives
-    /// as long as the process: the ranks are killed when it ends.
+    /// Runs all ranks until they end; calls `again` before each restart, with the failure and the number of the restart. Call it from a
+    /// thread that lives as long as the process: the kernel kills the ranks when that thread ends.
     ///
     /// # Errors
     /// A process or a thread cannot be started, or no port is free.
@@ -86,8 +90,9 @@ impl Launch {
         again: &mut dyn FnMut(&RankFailure, u32),
     ) -> io::Result<Outcome> {
         for restart in 0.. {
-            let port = self.port.map_or_else(free_port, Ok)?;
-            match Attempt::start(self, restart, port, sender)?.watch(events) {
+            let listener = self.listener()?;
+            let number = self.earlier + restart;
+            match Attempt::start(self, number, listener, sender)?.watch(events) {
                 End::Completed => return Ok(Outcome::Completed),
                 End::Interrupted(code) => return Ok(Outcome::Interrupted(code)),
                 End::Failed { failure, is_final } => {
@@ -100,6 +105,15 @@ impl Launch {
             }
         }
         Ok(Outcome::Completed)
+    }
+
+    /// The socket of rank 0's store. Rank 0 inherits it, so that no other process can take the port in between.
+    fn listener(&self) -> io::Result<TcpListener> {
+        let port = self.port.unwrap_or(0);
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+            let why = format!("could not open port {port} for the ranks: {error}");
+            io::Error::new(error.kind(), why)
+        })
     }
 }
 
@@ -116,11 +130,6 @@ fn listen(sender: &Sender<Event>) -> io::Result<signal_hook::iterator::Handle> {
     };
     thread::Builder::new().name("signals".to_owned()).spawn(forward)?;
     Ok(handle)
-}
-
-/// A port that is not in use. It is not reserved: rank 0 binds it a moment later.
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
 use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
@@ -31,15 +33,24 @@ pub(super) struct Place {
 }
 
 impl RankProcess {
-    /// Starts a rank in its own process group, so that Ctrl-C in the terminal reaches only the launcher, which forwards it.
-    pub(super) fn start(launch: &Launch, place: Place, events: &Sender<Event>) -> io::Result<Self> {
+    /// Starts a rank in its own process group, so that Ctrl-C in the terminal reaches only the launcher, which forwards it. The listening
+    /// socket, if any, becomes its standard input.
+    pub(super) fn start(
+        launch: &Launch,
+        place: Place,
+        listener: Option<TcpListener>,
+        events: &Sender<Event>,
+    ) -> io::Result<Self> {
         let mut command = command(launch, place);
         let inherits = launch.style.inherits(place.rank);
         let stdio = |inherited| if inherited { Stdio::inherit() } else { Stdio::piped() };
-        command.stdin(Stdio::null()).stdout(stdio(inherits.stdout)).stderr(stdio(inherits.stderr));
+        command.stdin(listener.map_or_else(Stdio::null, |socket| OwnedFd::from(socket).into()));
+        command.stdout(stdio(inherits.stdout)).stderr(stdio(inherits.stderr));
         let mut child = command.process_group(0).spawn()?;
+        // Also closes the launcher's copy of the socket.
+        drop(command);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| io::Error::other("a process without an id"))?;
+        let pid = pid.ok_or_else(|| io::Error::other("the process has no valid id"))?;
         let (before_out, before_err) = launch.style.prefixes(place.rank);
         let tail = Tail::default();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -118,6 +129,7 @@ fn command(launch: &Launch, Place { rank, restart, port }: Place) -> Command {
     command.env("TORCHELASTIC_RESTART_COUNT", restart.to_string());
     command.env("TORCHELASTIC_MAX_RESTARTS", launch.restarts.to_string());
     command.env(LAUNCH_VARIABLE, launcher.to_string());
+    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
     match &launch.run_dir {
         Some(run_dir) => command.env(RUN_DIR_VARIABLE, run_dir),
         None => command.env_remove(RUN_DIR_VARIABLE),

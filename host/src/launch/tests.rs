@@ -5,13 +5,15 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-/// A launch of a shell script, which has the folder for its files as `$0`.
+/// A launch of a shell script; `$0` is the folder for its files.
 fn launch(folder: &Path, ranks: usize, script: &str) -> Launch {
     Launch {
         program: "/bin/sh".into(),
         args: ["-c".into(), script.into(), folder.into()].into(),
         ranks,
         restarts: 0,
+        earlier: 0,
+        environment: Vec::new(),
         permanent: &[2, 3],
         consequence: 7,
         port: None,
@@ -53,14 +55,14 @@ fn every_rank_has_torchruns_variables_and_a_common_port() {
     assert_eq!(said, [wanted(0), wanted(1), wanted(2)]);
 }
 
-/// Waits for a file of the folder, for a minute at most.
+/// A shell function that waits for a file in the folder, for at most a minute.
 const WAIT: &str =
     "wait_for() { for i in $(seq 6000); do test -e $0/$1 && return; sleep 0.01; done; exit 99; }";
 
 #[test]
-fn the_first_failure_is_the_one_that_is_told_and_ends_the_others() {
+fn the_first_failure_is_reported_and_ends_the_others() {
     let folder = tempfile::tempdir().unwrap();
-    // Rank 2 fails when all are up; the others fail with codes of their own when they are told to end.
+    // Rank 2 fails when all are up; the others exit with another code when they are asked to end.
     let script = format!(
         "{WAIT}; trap 'echo told; exit 4' TERM; touch $0/up$RANK
          if [ $RANK = 2 ]; then wait_for up0; wait_for up1; echo 'no such file' >&2; exit 5; fi
@@ -75,7 +77,7 @@ fn the_first_failure_is_the_one_that_is_told_and_ends_the_others() {
 #[test]
 fn a_rank_that_ends_because_of_another_is_not_the_cause() {
     let folder = tempfile::tempdir().unwrap();
-    // Rank 0 notices that rank 1 is failing, and is gone before it; rank 2 is told to end.
+    // Rank 0 notices that rank 1 is failing and exits first; rank 2 is asked to end.
     let script = format!(
         "{WAIT}; trap '' TERM; touch $0/up$RANK
          case $RANK in
@@ -89,7 +91,7 @@ fn a_rank_that_ends_because_of_another_is_not_the_cause() {
 }
 
 #[test]
-fn a_rank_that_was_killed_is_told_by_its_signal() {
+fn a_killed_rank_is_reported_with_its_signal() {
     let folder = tempfile::tempdir().unwrap();
     let script =
         "if [ $RANK = 1 ]; then kill -KILL $$; fi; for i in $(seq 6000); do sleep 0.01; done";
@@ -102,7 +104,7 @@ fn a_rank_that_was_killed_is_told_by_its_signal() {
 }
 
 #[test]
-fn those_that_do_not_end_are_killed_after_the_grace_period_with_what_they_started() {
+fn ranks_that_do_not_end_are_killed_after_the_grace_period_with_their_children() {
     let folder = tempfile::tempdir().unwrap();
     let script = format!(
         "{WAIT}; trap '' TERM
@@ -118,12 +120,12 @@ fn those_that_do_not_end_are_killed_after_the_grace_period_with_what_they_starte
     assert!(began.elapsed() < Duration::from_mins(5));
     let child = fs::read_to_string(folder.path().join("child")).unwrap();
     let left = Path::new("/proc").join(child.trim()).join("cmdline");
-    // A zombie, until its new parent has looked, has no command line.
+    // A zombie that is not reaped yet has no command line.
     assert_eq!(fs::read_to_string(left).unwrap_or_default(), "");
 }
 
 #[test]
-fn a_failure_is_followed_by_restarts_that_count() {
+fn restarts_after_a_failure_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo $RANK $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS >> $0/said
                   [ $RANK = 0 ] || [ $TORCHELASTIC_RESTART_COUNT = 2 ] || exit 5";
@@ -142,7 +144,7 @@ fn a_failure_is_followed_by_restarts_that_count() {
 }
 
 #[test]
-fn a_failure_that_would_come_again_is_not_followed_by_a_restart() {
+fn there_is_no_restart_after_a_permanent_failure() {
     let folder = tempfile::tempdir().unwrap();
     let mut launch = launch(folder.path(), 1, "echo x >> $0/said; exit 2");
     launch.restarts = 5;
@@ -151,7 +153,7 @@ fn a_failure_that_would_come_again_is_not_followed_by_a_restart() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_an_error() {
+fn a_missing_program_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut launch = launch(folder.path(), 2, "");
     launch.program = folder.path().join("none");

@@ -1,4 +1,4 @@
-//! Every metric gives scikit-learn's, PyTorch's or torchmetrics' value, through the tables that a plugin's would go through.
+//! Every metric has the value of scikit-learn, PyTorch or torchmetrics, through the tables that a plugin's metric would use.
 
 use crate::context::Context;
 use crate::engine::data::{DATASETS, Dataset};
@@ -69,7 +69,7 @@ fn settings(json: &Json) -> Value {
             Json::Number(number) => {
                 number.as_i64().map_or_else(|| number.as_f64().unwrap().into(), Into::into)
             }
-            other => panic!("{other} is no setting"),
+            other => panic!("{other} is not a setting"),
         };
         (key.clone(), value)
     };
@@ -175,7 +175,7 @@ fn no_metric_is_without_a_golden_value() {
         .map(|table| MetricType::built_in(table).unwrap().name().to_owned())
         .collect();
     let missing: Vec<_> = all.iter().filter(|name| !covered.contains(name.as_str())).collect();
-    // The loss is the engine's own number, and time is nobody's to foretell.
+    // The loss is computed by the engine, and times are not predictable.
     assert_eq!(missing, ["Loss", "Throughput"]);
 }
 

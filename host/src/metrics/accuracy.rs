@@ -1,4 +1,4 @@
-//! `Accuracy`: the share of samples whose largest output is at the label.
+//! `Accuracy`: the fraction of samples whose largest output is the label.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::{Classified, IGNORED, classified, predicted};

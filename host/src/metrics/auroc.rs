@@ -1,4 +1,4 @@
-//! `AUROC`: how likely a sample of a class has a higher score than one of another.
+//! `AUROC`: the area under the ROC curve.
 
 use super::gathered::gathered;
 use super::kept_scores::{Ranked, mean_over};
@@ -10,12 +10,12 @@ pub(super) struct Auroc {
     #[param(flatten)]
     ranked: Ranked,
 }
-/// The share of pairs of a sample of the class and one of another that stand in the right order; equal scores are half
+/// The fraction of pairs of a positive and a negative sample that are in the right order; equal scores are half
 /// right. `None` without such a pair.
 pub(super) fn area(ranking: &[(f64, bool)]) -> Option<f64> {
     let (mut found, mut right) = (0.0, 0.0);
     let mut others = 0.0;
-    // Sorted from the best: what is not better than the next is equal to it.
+    // Sorted from the best: a score that is not better than the next one equals it.
     for tied in ranking.chunk_by(|a, b| a.0 <= b.0) {
         let (mut of_class, mut of_others) = (0.0, 0.0);
         for (_, is_class) in tied {

@@ -1,4 +1,4 @@
-//! `AveragePrecision`: the precision at every place where a sample of the class is found.
+//! `AveragePrecision`: the area under the precision-recall curve.
 
 use super::gathered::gathered;
 use super::kept_scores::{Ranked, Ranking, mean_over};
@@ -11,10 +11,10 @@ pub(super) struct AveragePrecision {
     #[param(flatten)]
     ranked: Ranked,
 }
-/// The precision at each score, weighed by what is found there; `None` where nothing is to be found.
+/// The precision at each score, weighted by the recall gained there; `None` without positive samples.
 fn precision(ranking: &[(f64, bool)]) -> Option<f64> {
     let (mut found, mut seen, mut sum) = (0.0, 0.0, 0.0);
-    // Sorted from the best: what is not better than the next is equal to it.
+    // Sorted from the best: a score that is not better than the next one equals it.
     for tied in ranking.chunk_by(|a, b| a.0 <= b.0) {
         let mut here = 0.0;
         for (_, is_class) in tied {
@@ -27,10 +27,10 @@ fn precision(ranking: &[(f64, bool)]) -> Option<f64> {
     (found > 0.0).then(|| sum / found)
 }
 
-/// The precision of the one ranking, or the mean over those wanted.
+/// The precision of a single ranking, or the mean over several.
 pub(super) fn average(rankings: Option<&[Ranking]>) -> f64 {
     match rankings {
-        // As scikit-learn has it: where there is nothing to find, nothing of it was found.
+        // As in scikit-learn: 0 without positive samples.
         Some([one]) if !one.is_empty() => precision(one).unwrap_or(0.0),
         rankings => mean_over(rankings, precision),
     }

@@ -1,4 +1,4 @@
-//! `BinaryCrossEntropy`: how surprising the labels are, each output on its own.
+//! `BinaryCrossEntropy`: the mean binary cross entropy of each output.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::paired;
@@ -13,12 +13,12 @@ pub(super) struct BinaryCrossEntropy {
     #[param(skip)]
     mean: Mean,
 }
-/// Of a logit: what stays finite however large it is.
+/// For a logit: finite however large it is.
 fn of_logit(x: f64, y: f64) -> f64 {
     x.max(0.0) - x * y + (-x.abs()).exp().ln_1p()
 }
 
-/// Of a probability. A logarithm is never below -100, as in PyTorch.
+/// For a probability. Logarithms are clamped at -100, as in PyTorch.
 fn of_probability(p: f64, y: f64) -> f64 {
     let log = |p: f64| if p.is_nan() { p } else { p.ln().max(-100.0) };
     -(y * log(p) + (1.0 - y) * log(1.0 - p))

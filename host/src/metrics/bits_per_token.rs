@@ -1,4 +1,4 @@
-//! `BitsPerToken`: how many bits the model needs for a token.
+//! `BitsPerToken`: the mean cross entropy in bits.
 
 use super::categorical_cross_entropy::entropy;
 use super::mean::{Mean, mean_value};

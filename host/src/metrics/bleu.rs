@@ -1,11 +1,11 @@
-//! `BLEU`: how many runs of tokens the output has in common with the label.
+//! `BLEU`: the n-grams that output and label have in common.
 
 use super::gathered::gathered;
 use super::numbers::{IGNORED, tokens};
 use hookrack_plugin_api::prelude::*;
 use std::collections::HashMap;
 
-/// The longest runs that can be counted.
+/// The maximum n-gram length.
 const LONGEST: usize = 4;
 
 /// Corpus BLEU of the most likely tokens against the labels, from 0 to 1, without smoothing.
@@ -26,9 +26,9 @@ pub(super) struct Bleu {
 /// Sums over all samples of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
-    /// Runs of the output that the label has too, by length.
+    /// Matching n-grams, by length.
     matches: [f64; LONGEST],
-    /// All runs of the output, by length.
+    /// All n-grams of the output, by length.
     runs: [f64; LONGEST],
     output: f64,
     label: f64,
@@ -48,7 +48,7 @@ impl Counts {
             label.windows(n).for_each(|run| *wanted.entry(run).or_default() += 1);
             for run in output.windows(n) {
                 self.runs[n - 1] += 1.0;
-                // A run counts as often as the label has it.
+                // An n-gram counts at most as often as it occurs in the label.
                 if let Some(left) = wanted.get_mut(run).filter(|left| **left > 0) {
                     *left -= 1;
                     self.matches[n - 1] += 1.0;
@@ -66,7 +66,7 @@ impl Counts {
             return 0.0;
         }
         let logs: f64 = lengths.clone().map(|n| (self.matches[n] / self.runs[n]).ln()).sum();
-        // An output that is too short would have an easy time.
+        // The brevity penalty for outputs that are too short.
         let brevity = (1.0 - self.label / self.output).min(0.0);
         (logs / real(lengths.len()) + brevity).exp()
     }
@@ -96,7 +96,7 @@ impl Metric for Bleu {
         tokens(t, |output, label, length| {
             let length = length.max(1);
             for (output, label) in output.chunks_exact(length).zip(label.chunks_exact(length)) {
-                // A place whose label is ignored is asked for nothing.
+                // Positions with an ignored label are skipped.
                 let asked = |row: &[i64]| {
                     let places = row.iter().zip(label).filter(|(_, label)| **label != ignored);
                     places.map(|(token, _)| *token).filter(|t| *t != pad).collect::<Vec<_>>()

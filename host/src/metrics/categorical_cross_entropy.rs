@@ -1,4 +1,4 @@
-//! `CategoricalCrossEntropy`: how surprising the classes are, given logits.
+//! `CategoricalCrossEntropy`: the mean cross entropy of logits against classes.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::{Classified, IGNORED, classified};
@@ -15,7 +15,7 @@ pub(super) struct CategoricalCrossEntropy {
     mean: Mean,
 }
 
-/// The sum of the surprise at each class, and how many there were.
+/// The sum of the negative log-likelihoods, and their number.
 pub(super) fn entropy(batch: Classified<'_>) -> Result<(f64, f64)> {
     ensure!(batch.width > 1, "expected logits of at least 2 classes, found one output per sample");
     let (mut sum, mut count) = (0.0, 0.0);

@@ -1,4 +1,4 @@
-//! How often each class was right, said and wanted: what precision, recall and F1 are made of.
+//! True positives, predictions and labels of each class, for precision, recall and F1.
 
 use super::numbers::{Classified, classified, predicted};
 use hookrack_plugin_api::prelude::*;
@@ -11,7 +11,7 @@ pub(super) enum Average {
     Macro,
     /// The value of all samples together.
     Micro,
-    /// The mean over classes, each weighed by how often it is wanted.
+    /// The mean over classes, weighted by their number of labels.
     Weighted,
     /// The value of class 1 alone.
     Binary,
@@ -20,26 +20,26 @@ pub(super) enum Average {
 /// One class, or all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Counts {
-    /// Samples of this class that were found.
+    /// True positives.
     pub hits: f64,
-    /// Samples that were said to be of it.
+    /// Samples predicted as this class.
     pub said: f64,
-    /// Samples that are of it.
+    /// Samples of this class.
     pub wanted: f64,
 }
 
-/// A share; 0 of nothing, as scikit-learn has it.
+/// A ratio; 0 if the denominator is 0, as in scikit-learn.
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 impl Counts {
-    /// Of those that were said to be of it, the share that are.
+    /// True positives per prediction.
     pub(super) fn precision(self) -> f64 {
         share(self.hits, self.said)
     }
 
-    /// Of those that are of it, the share that were found.
+    /// True positives per label.
     pub(super) fn recall(self) -> f64 {
         share(self.hits, self.wanted)
     }
@@ -107,14 +107,14 @@ fn average(counts: &[Counts], how: Average, rate: Rate) -> f64 {
 }
 
 impl ClassCounts {
-    /// Takes the current batch in.
+    /// Adds the current batch.
     pub(super) fn update(&mut self, t: &Trainer, ignored: i64, threshold: f64) -> Result<()> {
         classified(t, ignored, |batch| count(batch, threshold, &mut self.batch))?;
         add(&mut self.pass, &self.batch);
         Ok(())
     }
 
-    /// The value of the pass; NaN where there was no sample.
+    /// The value of the pass; NaN without samples.
     pub(super) fn value(&self, how: Average, rate: Rate) -> f64 {
         average(&self.pass, how, rate)
     }
@@ -124,7 +124,7 @@ impl ClassCounts {
         (!self.batch.is_empty()).then(|| average(&self.batch, how, rate))
     }
 
-    /// The value of the pass, and where asked for that of each class, by its number.
+    /// The value of the pass and, if requested, that of each class.
     pub(super) fn put(
         &self,
         out: &mut Scalars<'_>,

@@ -1,11 +1,11 @@
-//! `ConfusionMatrix`: which classes are taken for which, as a table and as a picture.
+//! `ConfusionMatrix`: predicted against true classes, as a table and as a picture.
 
 use super::gathered::gathered;
 use super::numbers::{Classified, IGNORED, classified, predicted};
 use hookrack_plugin_api::prelude::*;
 use std::fmt::Write as _;
 
-/// The most classes that fit into a table on a screen.
+/// The maximum number of classes that are printed as a table.
 const TABLE: usize = 20;
 /// The side of a picture, at least.
 const SIDE: usize = 256;
@@ -25,7 +25,7 @@ pub(super) struct ConfusionMatrix {
     #[param(skip)]
     matrix: Matrix,
 }
-/// A row for each class, a column for each that it was taken for.
+/// A row for each true class, a column for each predicted class.
 #[derive(Default)]
 struct Matrix {
     classes: usize,
@@ -72,7 +72,7 @@ impl Matrix {
         self.counts.chunks_exact(self.classes.max(1))
     }
 
-    /// The share on the diagonal.
+    /// The fraction on the diagonal.
     fn share(&self) -> f64 {
         let hits: f64 = self.rows().enumerate().map(|(class, row)| row[class]).sum();
         let samples: f64 = self.counts.iter().sum();
@@ -96,7 +96,7 @@ impl Matrix {
         out
     }
 
-    /// Grey levels, a square of pixels for each pair of classes: white where all of a class is taken for that one.
+    /// Grey levels, a square of pixels for each pair of classes: white if all samples of a class are predicted as the other.
     fn pixels(&self) -> (Vec<f32>, usize) {
         let cell = SIDE.div_ceil(self.classes.max(1));
         let mut pixels = Vec::with_capacity(self.counts.len() * cell * cell);

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 /// The folder of the run directory that the files go to; the report looks there.
 const FOLDER: &str = "curves";
-/// More classes than these would be a tangle.
+/// The maximum number of curves in one picture.
 const MOST_CURVES: usize = 10;
-/// More points than pixels are of no use.
+/// The maximum number of points: more than there are pixels would be wasted.
 const MOST_POINTS: usize = 512;
 /// The side of a picture, and its margin.
 const SIDE: usize = 320;
@@ -21,18 +21,18 @@ pub(super) type Points = Vec<(f64, f64)>;
 pub(super) struct Axes {
     pub(super) x: &'static str,
     pub(super) y: &'static str,
-    /// Whether guessing is the diagonal.
+    /// Whether random guessing is the diagonal.
     pub(super) diagonal: bool,
 }
 
-/// What a pass has shown: a curve for each class that has one.
+/// The curves of a pass, one for each class that has one.
 pub(super) struct Curves {
     curves: Vec<(usize, Points)>,
     left_out: usize,
 }
 
 impl Curves {
-    /// The curves of the first classes that have one, in as many points as a picture shows. Of two classes, the curve is
+    /// The curves of the first classes that have one, with as many points as a picture shows. With two classes, the curve is
     /// that of class 1.
     pub(super) fn new(
         rankings: &[Ranking],
@@ -50,8 +50,8 @@ impl Curves {
         Self { curves, left_out }
     }
 
-    /// Shows them: a picture where a writer takes one, and a file where the run leaves a directory. There is nothing to
-    /// show where no class has a curve.
+    /// Writes them: a picture if a writer accepts one, and a file if the run has a directory. There is nothing to
+    /// write if no class has a curve.
     pub(super) fn show(&self, t: &mut Trainer, axes: &Axes) -> Result<()> {
         if self.curves.is_empty() {
             return Ok(());
@@ -67,7 +67,7 @@ impl Curves {
         }
         let title = format!("{}/{name}", t.phase().name());
         let file = format!("{FOLDER}/{}_{name}.json", t.phase().name());
-        // A picture that cannot be kept does not end a run.
+        // A picture that cannot be written does not end a run.
         if let Err(error) = t.write_file(&file, self.json(&title, t.iter(), axes)) {
             warn!("the report will lack the curve of {title}: {error}");
         }
@@ -111,7 +111,7 @@ impl Curves {
 const COLOURS: [[u8; 3]; 6] =
     [[9, 105, 218], [225, 111, 36], [26, 127, 55], [130, 80, 223], [191, 57, 137], [110, 119, 129]];
 
-/// Every so many points, the last among them.
+/// Every n-th point, including the last.
 fn thinned(points: &[(f64, f64)]) -> Points {
     let gap = points.len().div_ceil(MOST_POINTS).max(1);
     let last = points.len().saturating_sub(1);

@@ -42,7 +42,7 @@ fn every_curve_is_scikit_learns_point_by_point() {
             let column = |at: usize| curve[at].as_array().unwrap().iter().filter_map(Json::as_f64);
             let wanted: Vec<(f64, f64)> = column(0).zip(column(1)).collect();
             let (name, metric) = (&case["case"], &case["metric"]);
-            // scikit-learn ends where everything is found; what comes after adds no recall.
+            // scikit-learn's curve ends at full recall; later points add none.
             assert!(found.len() >= wanted.len(), "{metric} of {name}: {found:?}");
             for (found, wanted) in found.iter().zip(&wanted) {
                 let off = (found.0 - wanted.0).abs().max((found.1 - wanted.1).abs());

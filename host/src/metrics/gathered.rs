@@ -1,7 +1,7 @@
-//! The part of a metric that is the same for all: what was gathered is forgotten, saved and merged as one.
+//! The methods that all metrics share: resetting, saving and merging their state.
 
-/// The methods of `Metric` that concern nothing but what was gathered, in the field named (`counts`, or `ranked.kept`). Its type has `merge` and
-/// `save`, and begins as its default.
+/// The methods of `Metric` about its state, which is the named field (`counts`, or `ranked.kept`). Its type must have `merge` and
+/// `save`, and a default.
 macro_rules! gathered {
     ($($field:ident).+) => {
         fn reset(&mut self) {

@@ -67,12 +67,12 @@ impl KeptScores {
     }
 
     fn kept(&self) -> Classified<'_> {
-        // What is ignored was not kept, and no class is negative.
+        // Ignored samples were not kept, and no class is negative.
         Classified { scores: &self.scores, width: self.width, labels: &self.labels, ignored: -1 }
     }
 
-    /// Class 1 against class 0 where there are two, else each class that occurs against the others, by probability.
-    /// `None` where any score is NaN: nothing can be said about the order then.
+    /// Class 1 against class 0 if there are two, else each class that occurs against the others, by probability.
+    /// `None` if any score is NaN: the order is then undefined.
     pub(super) fn rankings(&self) -> Option<Vec<Ranking>> {
         if self.scores.iter().any(|score| score.is_nan()) {
             return None;
@@ -84,7 +84,7 @@ impl KeptScores {
     fn ranking(&self, class: usize) -> Ranking {
         let score = |row: &[f32]| match *row {
             [score] => f64::from(score),
-            // Whatever rises with the probability gives the same order.
+            // Any monotonic function of the probability has the same order.
             [no, yes] => f64::from(yes) - f64::from(no),
             _ => log_probabilities(row).nth(class).unwrap_or(f64::NAN),
         };
@@ -116,7 +116,7 @@ impl KeptScores {
     }
 }
 
-/// The mean of a value over the rankings that have one; NaN where none has.
+/// The mean of a value over the rankings that have one; NaN if none has.
 pub(super) fn mean_over(
     rankings: Option<&[Ranking]>,
     value: impl Fn(&[(f64, bool)]) -> Option<f64>,

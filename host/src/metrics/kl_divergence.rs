@@ -1,4 +1,4 @@
-//! `KLDivergence`: how far the output's distribution is from the one wanted.
+//! `KLDivergence`: the divergence of the output's distribution from the target.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::{Paired, paired};
@@ -14,7 +14,7 @@ pub(super) struct KlDivergence {
     #[param(skip)]
     mean: Mean,
 }
-/// One term. What has no weight does not count, however unlikely the output finds it.
+/// One term; 0 if the target probability is 0.
 fn term(log_q: f64, p: f64) -> f64 {
     if p == 0.0 && !log_q.is_nan() { 0.0 } else { p * (p.ln() - log_q) }
 }

@@ -22,7 +22,7 @@ impl Mean {
         self.last = Some(share(sum, count));
     }
 
-    /// The mean of the pass; NaN where there was nothing.
+    /// The mean of the pass; NaN without samples.
     pub(super) fn value(&self) -> f64 {
         share(self.sum, self.count)
     }

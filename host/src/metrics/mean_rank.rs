@@ -1,4 +1,4 @@
-//! `MeanRank`: at which place the right class stands on average.
+//! `MeanRank`: the mean rank of the true class.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};

@@ -1,4 +1,4 @@
-//! `MeanReciprocalRank`: how near to the top the right class stands.
+//! `MeanReciprocalRank`: the mean of 1 / rank of the true class.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};

@@ -1,6 +1,6 @@
 //! Built-in metrics, written against plugin-api like any plugin: one file each, one line in [`METRICS`].
 //!
-//! What several share: `numbers` reads a batch; `mean`, `class_counts`, `kept_scores` and `moments` gather it; `curve` shows one.
+//! What several share: `numbers` reads a batch; `mean`, `class_counts`, `kept_scores` and `moments` accumulate it; `curve` draws curves.
 
 mod accuracy;
 mod auroc;

@@ -1,9 +1,9 @@
-//! Means, variances and their like of outputs and labels, exact in any order of batches.
+//! Means, variances and covariances of outputs and labels, accurate in any order of batches.
 
 use super::numbers::Paired;
 use hookrack_plugin_api::prelude::*;
 
-/// How many numbers one column's moments are saved as.
+/// The number of saved values per column.
 const SAVED: usize = 7;
 
 /// One column: sums of squares around the means, which lose no digits to large means, as plain sums would.
@@ -47,8 +47,8 @@ impl Column {
         self.count = count;
     }
 
-    /// How much of the labels' variance the outputs explain, as scikit-learn has it: of labels without variance, 1 where
-    /// all are met, else 0; NaN of less than two.
+    /// The explained fraction of the labels' variance, as in scikit-learn: without variance, 1 if
+    /// all outputs are exact, else 0; NaN for fewer than two samples.
     pub(super) fn r2(self) -> f64 {
         match self {
             _ if self.count < 2.0 => f64::NAN,
@@ -58,7 +58,7 @@ impl Column {
         }
     }
 
-    /// The correlation; NaN where outputs or labels do not vary.
+    /// The correlation; NaN if outputs or labels do not vary.
     pub(super) fn pearson(self) -> f64 {
         if self.xx > 0.0 && self.yy > 0.0 {
             (self.xy / (self.xx.sqrt() * self.yy.sqrt())).clamp(-1.0, 1.0)
@@ -82,12 +82,14 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Takes a batch in.
+    /// Adds a batch. It is merged like that of another rank, so that the last bit does not depend on the rank.
     pub(super) fn add(&mut self, batch: Paired<'_>) -> Result<()> {
         self.widen(batch.columns)?;
+        let mut own = vec![Column::default(); batch.columns];
         for (index, (x, y)) in batch.iter().enumerate() {
-            self.columns[index % batch.columns].add(x, y);
+            own[index % batch.columns].add(x, y);
         }
+        self.columns.iter_mut().zip(own).for_each(|(column, own)| column.merge(own));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The current batch as plain numbers: rows of scores with a class each, or pairs of an output and what was wanted.
+//! The current batch as plain numbers: rows of scores with a class each, or pairs of output and target.
 
 use hookrack_plugin_api::prelude::*;
 use hookrack_plugin_api::view::Element;
@@ -8,12 +8,12 @@ static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 static MOVEDIM: CachedOp = CachedOp::new("aten::movedim.int");
 static ARGMAX: CachedOp = CachedOp::new("aten::argmax");
 
-/// The label of a sample that does not count where nothing else is said, as in libtorch's losses.
+/// The default label to ignore, as in libtorch's losses.
 pub(super) const IGNORED: i64 = -100;
 
-/// The same tensor where its memory can be read as `T`; a copy on the CPU where it cannot (another device, another
+/// The same tensor if its memory can be read as `T`; otherwise a copy on the CPU (another device, another
 /// precision, a transposed view).
-fn readable<T: Element>(t: &Trainer, tensor: Tensor, dtype: &str) -> Result<Tensor> {
+fn readable<T: Element>(t: &Trainer, mut tensor: Tensor, dtype: &str) -> Result<Tensor> {
     if tensor.view().is_ok_and(|view| view.elements::<T>().is_ok()) {
         return Ok(tensor);
     }
@@ -27,7 +27,7 @@ fn readable<T: Element>(t: &Trainer, tensor: Tensor, dtype: &str) -> Result<Tens
 pub(super) struct Classified<'a> {
     /// All scores, row by row.
     pub scores: &'a [f32],
-    /// Scores in a row. One score says how likely class 1 is, against class 0.
+    /// Scores per row. A single score is that of class 1 against class 0.
     pub width: usize,
     /// The class of each row.
     pub labels: &'a [i64],
@@ -36,7 +36,7 @@ pub(super) struct Classified<'a> {
 }
 
 impl<'a> Classified<'a> {
-    /// How many classes there are.
+    /// The number of classes.
     pub(super) fn classes(&self) -> usize {
         self.width.max(2)
     }
@@ -58,8 +58,8 @@ impl<'a> Classified<'a> {
     }
 }
 
-/// The class that a row of scores says: the largest, the first among equal ones, NaN before every number as in
-/// `argmax`; of one score, whether it is above the threshold.
+/// The predicted class of a row of scores: the largest, the first among equal ones, NaN before every number as in
+/// `argmax`; for a single score, whether it is above the threshold.
 pub(super) fn predicted(row: &[f32], threshold: f64) -> usize {
     if let [score] = row {
         return usize::from(f64::from(*score) > threshold);
@@ -74,23 +74,22 @@ pub(super) fn predicted(row: &[f32], threshold: f64) -> usize {
     best
 }
 
-/// The same tensor where its memory can be looked at, else a copy on the CPU.
-fn on_cpu(t: &Trainer, tensor: Tensor) -> Result<Tensor> {
+/// The same tensor if its memory can be read, else a copy on the CPU.
+fn on_cpu(t: &Trainer, mut tensor: Tensor) -> Result<Tensor> {
     if tensor.view().is_ok() {
         return Ok(tensor);
     }
     t.call(&TO_COPY, &[Arg::from(&tensor), Arg::NONE, Arg::NONE, Arg::from("cpu")])?.tensor()
 }
 
-/// The output with its scores along the last dimension, where they lie along the second: a class for each place of a
+/// The output with its scores moved from the second to the last dimension: a class for each pixel of a
 /// picture.
 fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
     let is_picture = {
-        let (output, label) = (output.view()?, label.view()?);
-        let (scores, labels) = (output.shape(), label.shape());
+        let (scores, labels) = (output.shape()?, label.shape()?);
         scores.len() > 2
             && scores.len() == labels.len() + 1
-            && &scores[..labels.len()] != labels
+            && scores[..labels.len()] != labels
             && scores[0] == labels[0]
             && scores[2..] == labels[1..]
     };
@@ -100,12 +99,11 @@ fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
     t.call(&MOVEDIM, &[Arg::from(&output), Arg::from(1), Arg::from(-1)])?.tensor()
 }
 
-/// The class of each row, where labels are shares of the classes, as mixing makes them: the largest.
+/// The class of each row if labels are class probabilities, as after mixing: the largest.
 fn largest_share(t: &Trainer, output: &Tensor, label: Tensor) -> Result<Tensor> {
-    let (scores, labels) = (output.view()?, label.view()?);
-    let is_float = labels.data_type().code == 2;
-    let is_shares = is_float && scores.shape() == labels.shape();
-    if is_shares && labels.shape().len() > 1 && labels.shape().last() != Some(&1) {
+    let labels = label.shape()?;
+    let is_shares = label.dtype()?.code == 2 && output.shape()? == labels;
+    if is_shares && labels.len() > 1 && labels.last() != Some(&1) {
         return t.call(&ARGMAX, &[Arg::from(&label), Arg::from(-1)])?.tensor();
     }
     Ok(label)
@@ -115,7 +113,7 @@ fn largest_share(t: &Trainer, output: &Tensor, label: Tensor) -> Result<Tensor> 
 /// or as many, one score each.
 ///
 /// # Errors
-/// The shapes do not fit.
+/// The shapes do not match.
 pub(super) fn classified<T>(
     t: &Trainer,
     ignored: i64,
@@ -123,15 +121,15 @@ pub(super) fn classified<T>(
 ) -> Result<T> {
     let output = on_cpu(t, t.output()?)?;
     let label = largest_share(t, &output, on_cpu(t, t.label()?)?)?;
-    let output = readable::<f32>(t, scores_last(t, output, &label)?, "float32")?;
-    let label = readable::<i64>(t, label, "int64")?;
+    let mut output = readable::<f32>(t, scores_last(t, output, &label)?, "float32")?;
+    let mut label = readable::<i64>(t, label, "int64")?;
     let (scores, labels) = (output.view()?, label.view()?);
     let width = width(scores.shape(), labels.shape())?;
     let (scores, labels) = (scores.elements()?, labels.elements()?);
     body(Classified { scores, width, labels, ignored })
 }
 
-/// How many scores each label has.
+/// The number of scores per label.
 fn width(scores: &[i64], labels: &[i64]) -> Result<usize> {
     let fits = match scores {
         _ if scores == labels => Some(1),
@@ -145,44 +143,44 @@ fn width(scores: &[i64], labels: &[i64]) -> Result<usize> {
     })
 }
 
-/// Outputs and what was wanted, number by number.
+/// Outputs and targets, element by element.
 #[derive(Clone, Copy)]
 pub(super) struct Paired<'a> {
     /// The outputs.
     pub outputs: &'a [f32],
-    /// What was wanted.
+    /// The targets.
     pub labels: &'a [f32],
-    /// Numbers of a sample.
+    /// Elements per sample.
     pub columns: usize,
 }
 
 impl<'a> Paired<'a> {
-    /// Each output with what was wanted, in double precision.
+    /// Each output with its target, in double precision.
     pub(super) fn iter(&self) -> impl Iterator<Item = (f64, f64)> + use<'a> {
         self.outputs.iter().zip(self.labels).map(|(x, y)| (f64::from(*x), f64::from(*y)))
     }
 
-    /// The sum of a function of each output and label, and how many there are.
+    /// The sum of a function of each output and target, and their number.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer numbers than 2^53")]
     pub(super) fn total(&self, value: impl Fn(f64, f64) -> f64) -> (f64, f64) {
         (self.iter().map(|(x, y)| value(x, y)).sum(), self.outputs.len() as f64)
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer samples than 2^53")]
     pub(super) fn samples(&self) -> f64 {
         (self.outputs.len() / self.columns.max(1)) as f64
     }
 }
 
-/// Reads the batch as outputs and what was wanted of them. Both have as many numbers; an output of one column and a
-/// label without columns are the same.
+/// Reads the batch as outputs and targets. Both must have the same number of elements; an output of one column and a
+/// label without columns match.
 ///
 /// # Errors
-/// The shapes do not fit.
+/// The shapes do not match.
 pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>) -> Result<T> {
-    let output = readable::<f32>(t, t.output()?, "float32")?;
-    let label = readable::<f32>(t, t.label()?, "float32")?;
+    let mut output = readable::<f32>(t, t.output()?, "float32")?;
+    let mut label = readable::<f32>(t, t.label()?, "float32")?;
     let (outputs, labels) = (output.view()?, label.view()?);
     let (found, wanted) = (outputs.shape(), labels.shape());
     let same = found == wanted
@@ -197,18 +195,18 @@ pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>)
 /// label's.
 ///
 /// # Errors
-/// The shapes do not fit.
+/// The shapes do not match.
 pub(super) fn tokens<T>(
     t: &Trainer,
     body: impl FnOnce(&[i64], &[i64], usize) -> Result<T>,
 ) -> Result<T> {
-    let label = readable::<i64>(t, t.label()?, "int64")?;
+    let mut label = readable::<i64>(t, t.label()?, "int64")?;
     let labels = label.view()?;
     let [_, length] = *labels.shape() else {
         bail!("expected labels of samples by tokens, found shape {:?}", labels.shape());
     };
     let length = usize::try_from(length)?;
-    let output = readable::<f32>(t, t.output()?, "float32")?;
+    let mut output = readable::<f32>(t, t.output()?, "float32")?;
     let scores = output.view()?;
     #[expect(clippy::cast_possible_truncation, reason = "a token is a whole number")]
     let found: Vec<i64> = match width(scores.shape(), labels.shape())? {

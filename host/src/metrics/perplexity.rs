@@ -1,4 +1,4 @@
-//! `Perplexity`: among how many equally likely classes the model hesitates.
+//! `Perplexity`: the exponential of the mean cross entropy.
 
 use super::categorical_cross_entropy::entropy;
 use super::mean::{Mean, mean_value};

@@ -1,4 +1,4 @@
-//! `Poisson`: how surprising counts are, given their expected number.
+//! `Poisson`: the negative log-likelihood of counts.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::paired;
@@ -13,7 +13,7 @@ pub(super) struct Poisson {
     #[param(skip)]
     mean: Mean,
 }
-/// As in PyTorch, an expected count of 0 is taken for a very small one.
+/// As in PyTorch, a small constant is added to the expected count.
 fn of_count(x: f64, y: f64) -> f64 {
     x - y * (x + 1e-8).ln()
 }

@@ -1,4 +1,4 @@
-//! `PrecisionRecallCurve`: how many of those found are right, over how many are found.
+//! `PrecisionRecallCurve`: precision over recall.
 
 use super::average_precision::average;
 use super::curve::{Axes, Curves, Points};
@@ -14,7 +14,7 @@ pub(super) struct PrecisionRecallCurve {
     ranked: Ranked,
 }
 
-/// Recall and precision at each score, from (0, 1) on; `None` where nothing is to be found.
+/// Recall and precision at each score, from (0, 1) on; `None` without positive samples.
 pub(super) fn points(ranking: &[(f64, bool)]) -> Option<Points> {
     let of_class: f64 = ranking.iter().filter(|(_, is_class)| *is_class).map(|_| 1.0).sum();
     if of_class <= 0.0 {
@@ -22,7 +22,7 @@ pub(super) fn points(ranking: &[(f64, bool)]) -> Option<Points> {
     }
     let (mut found, mut seen) = (0.0, 0.0);
     let mut points = vec![(0.0, 1.0)];
-    // Sorted from the best: what is not better than the next is equal to it.
+    // Sorted from the best: a score that is not better than the next one equals it.
     for tied in ranking.chunk_by(|a, b| a.0 <= b.0) {
         for (_, is_class) in tied {
             found += f64::from(u8::from(*is_class));

@@ -1,12 +1,12 @@
-//! The place of the right class among a sample's outputs.
+//! The rank of the true class among a sample's outputs.
 
 use super::numbers::Classified;
 use hookrack_plugin_api::prelude::*;
 
-/// The place of a class in a row, the first is 1. Among equal scores the first class stands first; NaN stands before
-/// every number, and a class whose own score is NaN stands last.
+/// The rank of a class in a row, from 1. Among equal scores the first class ranks first; NaN ranks before
+/// every number, and a class whose own score is NaN ranks last.
 ///
-/// Counting is one pass without memory of its own, where sorting the row would need both.
+/// Counting takes one pass without memory; sorting would need more of both.
 #[expect(
     clippy::neg_cmp_op_on_partial_ord,
     reason = "`not less` is true of NaN, and that is meant"
@@ -21,7 +21,7 @@ fn place(row: &[f32], class: usize) -> usize {
     1 + before + after
 }
 
-/// The sum of a function of each sample's place, and how many samples there were.
+/// The sum of a function of each sample's rank, and the number of samples.
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer classes than 2^53")]
 pub(super) fn over_ranks(batch: Classified<'_>, value: impl Fn(f64) -> f64) -> Result<(f64, f64)> {
     ensure!(batch.width > 1, "expected scores of at least 2 classes, found one output per sample");
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_scores_stand_in_the_order_of_classes_and_nan_stands_first_but_is_never_right() {
+    fn equal_scores_rank_in_class_order_and_nan_ranks_first_but_is_never_right() {
         assert_eq!([0, 1, 2].map(|class| place(&[0.5, 0.5, 0.9], class)), [2, 3, 1]);
         assert_eq!(place(&[f32::NAN, 1.0, 0.0], 1), 2);
         assert_eq!(place(&[f32::NAN, 1.0, 0.0], 0), 3);

@@ -7,7 +7,7 @@ use hookrack_plugin_api::prelude::*;
 
 /// A metric type for one k.
 ///
-/// A macro, because what a metric says about itself is read off its own struct and `impl` block.
+/// A macro, because a metric's manifest is derived from its struct and `impl` block.
 macro_rules! recall_at {
     ($name:ident, $k:literal, $doc:literal, $aliases:literal) => {
         #[doc = $doc]

@@ -1,4 +1,4 @@
-//! `RecallAtK`: how often the right class is among the first k.
+//! `RecallAtK`: how often the true class is among the k largest outputs.
 
 use super::mean::{Mean, mean_value};
 use super::numbers::{IGNORED, classified};

@@ -1,4 +1,4 @@
-//! `ROC`: the share of a class that is found, over the share of the others that is taken for it.
+//! `ROC`: true positive rate over false positive rate.
 
 use super::auroc::area;
 use super::curve::{Axes, Curves, Points};
@@ -14,7 +14,7 @@ pub(super) struct Roc {
     ranked: Ranked,
 }
 
-/// False and true positive rates at each score, from (0, 0) on; `None` where there is a class alone.
+/// False and true positive rates at each score, from (0, 0) on; `None` with only one class.
 pub(super) fn points(ranking: &[(f64, bool)]) -> Option<Points> {
     let count = |wanted: bool| {
         ranking.iter().filter(|(_, is_class)| *is_class == wanted).map(|_| 1.0).sum::<f64>()
@@ -25,7 +25,7 @@ pub(super) fn points(ranking: &[(f64, bool)]) -> Option<Points> {
     }
     let (mut found, mut taken) = (0.0, 0.0);
     let mut points = vec![(0.0, 0.0)];
-    // Sorted from the best: what is not better than the next is equal to it.
+    // Sorted from the best: a score that is not better than the next one equals it.
     for tied in ranking.chunk_by(|a, b| a.0 <= b.0) {
         for (_, is_class) in tied {
             *(if *is_class { &mut found } else { &mut taken }) += 1.0;

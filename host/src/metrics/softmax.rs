@@ -1,6 +1,6 @@
-//! Probabilities out of a row of logits.
+//! Log-probabilities of a row of logits.
 
-/// The logarithm of the sum of exponentials, without leaving the range of numbers. NaN where any is.
+/// The logarithm of the sum of exponentials, without overflow. NaN if any logit is NaN.
 fn log_sum_exp(row: &[f32]) -> f64 {
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let shift = if largest.is_finite() { f64::from(largest) } else { 0.0 };

@@ -1,4 +1,4 @@
-//! `Spearman`: whether outputs stand in the order of the labels.
+//! `Spearman`: the rank correlation of outputs and labels.
 
 use super::gathered::gathered;
 use super::moments::of_pairs;
@@ -21,13 +21,13 @@ struct Pairs {
     labels: Vec<f32>,
 }
 
-/// The place of each value among all, the first is 1; equal ones share the mean of their places.
+/// The rank of each value, from 1; equal values share the mean of their ranks.
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer samples than 2^53")]
 fn ranks(values: &[f32]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let (mut ranks, mut before) = (vec![0.0; values.len()], 0);
-    // Sorted from the smallest: what is not less than the next is equal to it.
+    // Sorted from the smallest: a value that is not less than the next one equals it.
     for tied in order.chunk_by(|a, b| values[*a] >= values[*b]) {
         let shared = before as f64 + (tied.len() + 1) as f64 / 2.0;
         for index in tied {

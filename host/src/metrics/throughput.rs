@@ -1,4 +1,4 @@
-//! `Throughput`: how many samples a second a pass handles.
+//! `Throughput`: samples per second of a pass.
 
 use super::gathered::gathered;
 use hookrack_plugin_api::prelude::*;
@@ -26,7 +26,7 @@ impl Clock {
     fn add(&mut self, samples: f64, now: Instant) {
         let seconds = self.since.map_or(0.0, |since| (now - since).as_secs_f64());
         self.since = Some(now);
-        // What comes before the first reading of the clock took a time that nobody knows.
+        // The time before the first reading of the clock is unknown.
         if seconds > 0.0 {
             self.samples += samples;
             self.seconds += seconds;
@@ -34,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// Processes work at the same time: their samples add up, their times do not.
+    /// Processes run concurrently: their samples add up, their times do not.
     fn merge(&mut self, other: &StateReader<'_>) -> Result<()> {
         self.samples += other.value::<f64>("samples")?;
         self.seconds = self.seconds.max(other.value("seconds")?);

@@ -1,9 +1,9 @@
-//! How one folder is reached from another.
+//! The relative path from one folder to another.
 
 use super::NewPluginError;
 use std::path::{Component, Path, PathBuf};
 
-/// The path from the folder `from` to the folder `to`, both of which are there: relative, so that the two may be moved
+/// The path from the folder `from` to the folder `to`, both of which exist: relative, so that the two can be moved
 /// together, unless they have nothing in common but the root.
 pub(super) fn reached(from: &Path, to: &Path) -> Result<String, NewPluginError> {
     let whole = |path: &Path| {

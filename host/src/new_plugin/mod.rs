@@ -1,7 +1,7 @@
 //! `hookrack new-plugin`: writes a plugin that builds as it is, in Rust, C or C++, with the SDK beside it.
 //!
-//! The files come from `templates/`; `names` says what the plugin's parts are called, `template` fills it in, `beside` says
-//! how the plugin reaches an SDK that several share. Nothing here needs libtorch, a config or a run.
+//! The files come from `templates/`; `names` derives the names of the plugin's parts, `template` fills them in, `beside` computes
+//! the path of a shared SDK. Nothing here needs libtorch, a config or a run.
 
 mod beside;
 mod names;
@@ -54,17 +54,17 @@ pub struct NewPlugin<'a> {
     pub kind: Kind,
     /// The folder that it is written into.
     pub dir: &'a Path,
-    /// An SDK that is there already; without one the plugin gets its own.
+    /// An existing SDK; without one the plugin gets its own.
     pub sdk: Option<&'a Path>,
 }
 
 /// Why no plugin was written.
 #[derive(Debug, thiserror::Error)]
 pub enum NewPluginError {
-    /// The name is not one for a library.
+    /// The name is not valid for a library.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// There is something in the way.
+    /// The folder is not empty.
     #[error("{} is not empty: name a new folder with --dir", dir.display())]
     NotEmpty {
         /// The folder.
@@ -76,7 +76,7 @@ pub enum NewPluginError {
         /// The folder.
         dir: PathBuf,
     },
-    /// The way to the SDK cannot be written down.
+    /// The path of the SDK cannot be written to a file.
     #[error("the path of the SDK is not UTF-8: {}", path.display())]
     Path {
         /// The path.
@@ -85,7 +85,7 @@ pub enum NewPluginError {
     /// The SDK could not be written.
     #[error("cannot write the SDK")]
     Sdk(#[from] SdkError),
-    /// A file or folder could not be made.
+    /// A file or folder could not be created.
     #[error("cannot write {}", path.display())]
     Write {
         /// The file or folder.
@@ -95,10 +95,10 @@ pub enum NewPluginError {
     },
 }
 
-/// Writes a plugin, and says which files were written; those of its SDK are not among them.
+/// Writes a plugin, and returns the files that were written, without those of its SDK.
 ///
 /// # Errors
-/// The name is not one for a library, the folder is not empty, the SDK does not exist, or a file cannot be written.
+/// The name is not valid for a library, the folder is not empty, the SDK does not exist, or a file cannot be written.
 pub fn write(plugin: &NewPlugin<'_>) -> Result<Vec<PathBuf>, NewPluginError> {
     let NewPlugin { name, lang, kind, dir, sdk } = *plugin;
     let names = Names::new(name, kind)?;

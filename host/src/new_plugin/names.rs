@@ -1,4 +1,4 @@
-//! What the parts of a plugin are called, from the one name that was typed.
+//! The names of a plugin's parts, derived from the given name.
 
 use super::Kind;
 
@@ -55,7 +55,7 @@ const TAKEN: [&str; 49] = [
     "while",
 ];
 
-/// A name that is not one for a library.
+/// A name that is not valid for a library.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` cannot name a plugin: {why}")]
 pub struct BadName {

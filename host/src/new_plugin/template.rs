@@ -1,10 +1,10 @@
-//! The files of a new plugin, with places for its names.
+//! The files of a new plugin, with placeholders for its names.
 
 use super::names::Names;
 use super::{Kind, Lang};
 use std::fmt::Write as _;
 
-/// One file of a new plugin. Its path and its text have places such as `{{name}}`.
+/// One file of a new plugin. Its path and its text have placeholders such as `{{name}}`.
 pub(super) struct Template {
     /// Where it goes, from the plugin's folder.
     pub(super) file: &'static str,
@@ -59,16 +59,16 @@ pub(super) fn of(lang: Lang, kind: Kind) -> impl Iterator<Item = &'static Templa
     source(lang, kind).iter().chain(shared(lang))
 }
 
-/// What goes into the places.
+/// The values of the placeholders.
 pub(super) struct Places<'a> {
     pub(super) names: &'a Names,
     pub(super) kind: Kind,
-    /// The SDK's folder, as it is reached from the plugin's.
+    /// The SDK's folder, relative to the plugin's.
     pub(super) sdk: &'a str,
 }
 
 impl Places<'_> {
-    /// Puts everything into its place.
+    /// Replaces the placeholders.
     pub(super) fn fill(&self, text: &str) -> String {
         let Names { krate, library, type_name } = self.names;
         text.replace("{{config}}", &self.config())
@@ -91,7 +91,7 @@ impl Places<'_> {
     }
 }
 
-/// A text as TOML writes it.
+/// A string in TOML syntax.
 fn toml_text(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,8 +1,8 @@
 //! Closures of a program that uses the library, in the place of a hook.
 
 use super::instance::{Instance, Live};
-use super::services::{Endpoint, handle_for};
-use crate::context::Context;
+use super::services::{Caller, Endpoint, handle_for};
+use crate::context::{Context, RunParts};
 use crate::hooks::CallbackHook;
 use hookrack_plugin_api::abi::{Host, HrStateReader, HrStateWriter, HrStatus, TrainerHandle};
 use hookrack_plugin_api::{Point, Trainer, panics};
@@ -22,7 +22,14 @@ impl Instance {
     /// Makes an instance of closures.
     pub fn callback(hook: &Rc<RefCell<CallbackHook>>, context: &Rc<Context>) -> Self {
         // A program's own closures may do what it likes.
-        let (endpoint, handle) = handle_for(&hook.borrow().name, true, context);
+        let hook_name = hook.borrow().name.clone();
+        let caller = Caller {
+            name: &hook_name,
+            source: "built in",
+            mutates: RunParts::ALL,
+            is_metric: false,
+        };
+        let (endpoint, handle) = handle_for(&caller, context);
         // SAFETY: the handle is ours and lives as long as the process.
         let host = unsafe { Host::from_raw(handle) };
         let spec = Box::new(CallbackHookInstance { hook: Rc::clone(hook), endpoint, host });

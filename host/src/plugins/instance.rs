@@ -2,10 +2,10 @@
 
 use super::metric_hook::MetricHook;
 use super::metric_object::MetricObject;
-use super::services::{Call, Endpoint, handle_for};
+use super::services::{Call, Caller, Endpoint, handle_for};
 use super::{HookType, MetricType};
 use crate::config::Phases;
-use crate::context::{Context, MetricDescription};
+use crate::context::{Context, MetricDescription, RunParts};
 use hookrack_plugin_api::abi::{
     HrStateReader, HrStateWriter, HrStatus, HrValue, TrainerHandle, WireTree,
 };
@@ -15,13 +15,15 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 type OnPoint = unsafe extern "C" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
+/// The same for a function that may break the rule that nothing is thrown out of it.
+type Throwing = unsafe extern "C-unwind" fn(*mut c_void, u32, *const TrainerHandle) -> HrStatus;
 type SaveState = unsafe extern "C" fn(*mut c_void, *const HrStateWriter) -> HrStatus;
 type LoadState = unsafe extern "C" fn(*mut c_void, *const HrStateReader) -> HrStatus;
 type Create =
     unsafe extern "C" fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus;
 
 /// Why a hook's state is not in a checkpoint.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StateFailure {
     /// Whether it panicked: then it is not called again.
     pub panicked: bool,
@@ -45,6 +47,16 @@ pub(super) struct Live {
     pub(super) has_panicked: Cell<bool>,
 }
 
+/// Dropped only if an exception leaves a plugin's function. The host's frames must not be unwound by it: the process ends here, where it is still known who
+/// was being called.
+struct Boundary;
+
+impl Drop for Boundary {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
 const PANICKED: &str = "it panicked before, and is not called again";
 
 impl Live {
@@ -55,9 +67,14 @@ impl Live {
             self.endpoint.set_error(PANICKED);
             return HrStatus::ERROR;
         }
+        // SAFETY: the two types differ in what the caller is prepared for.
+        let on_point = unsafe { std::mem::transmute::<OnPoint, Throwing>(self.on_point) };
         let status = self.endpoint.during(Call::Point(point), || {
+            let boundary = Boundary;
             // SAFETY: `object` was made by this table's `create` and lives until `drop`; the handle outlives it.
-            unsafe { (self.on_point)(self.object, point.code(), self.handle) }
+            let status = unsafe { on_point(self.object, point.code(), self.handle) };
+            std::mem::forget(boundary);
+            status
         });
         self.note(status)
     }
@@ -91,8 +108,13 @@ impl Instance {
         settings: &Value,
         context: &Rc<Context>,
     ) -> Result<Self, String> {
-        let may_write = !hook.manifest.mutates.is_empty();
-        let (endpoint, handle) = handle_for(name, may_write, context);
+        let caller = Caller {
+            name,
+            source: &hook.source.file_name(),
+            mutates: RunParts::declared(&hook.manifest.mutates),
+            is_metric: false,
+        };
+        let (endpoint, handle) = handle_for(&caller, context);
         let table = hook.table;
         let object = create(table.create, handle, endpoint, settings)?;
         Ok(Self::of(Live {
@@ -118,7 +140,9 @@ impl Instance {
         settings: &Value,
         context: &Rc<Context>,
     ) -> Result<Self, String> {
-        let (endpoint, handle) = handle_for(name, false, context);
+        let source = metric.source.file_name();
+        let caller = Caller { name, source: &source, mutates: RunParts::NONE, is_metric: true };
+        let (endpoint, handle) = handle_for(&caller, context);
         let mut spec = MetricHook::new(context);
         let object = |phase| -> Result<MetricObject, String> {
             Ok(MetricObject {
@@ -168,9 +192,19 @@ impl Instance {
         self.0.on_point(point)
     }
 
+    /// Calls it with the code of a point, which may be none that there is: for tests of plugins.
+    pub fn on_code(&mut self, code: u32) -> HrStatus {
+        let live = &self.0;
+        let status = live.endpoint.during(Call::Life, || {
+            // SAFETY: as in `Live::on_point`; a hook ignores codes that it does not know.
+            unsafe { (live.on_point)(live.object, code, live.handle) }
+        });
+        live.note(status)
+    }
+
     /// Notes that the other ranks do not have it: it must not wait for them.
-    pub fn stay_on_main(&self) {
-        self.0.endpoint.stay_on_main();
+    pub fn stay_on_some_ranks(&self) {
+        self.0.endpoint.stay_on_some_ranks();
     }
 
     /// What it said about its last failure.
@@ -209,7 +243,7 @@ impl Instance {
     }
 }
 
-fn create(
+pub(super) fn create(
     create: Create,
     handle: &'static TrainerHandle,
     endpoint: &'static Endpoint,

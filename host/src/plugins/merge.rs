@@ -1,4 +1,5 @@
-//! A metric over all ranks: what each has gathered is exchanged and merged, in the order of ranks, so that all have the same.
+//! A metric over all ranks: what each has gathered is exchanged and merged, in the order of the data, so that all have the same. A
+//! failure on one rank is a failure on all.
 
 use super::StateFailure;
 use super::metric_object::MetricObject;
@@ -7,27 +8,57 @@ use crate::context::Context;
 use crate::engine::{Piece, SavedState};
 use crate::run::{from_json, safetensors_file, to_json};
 use crate::world::World;
-use hookrack_plugin_api::abi::HrStatus;
+use hookrack_plugin_api::abi::{HrStatus, TrainerHandle};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
+/// What calls of a metric give.
+pub(super) type Outcome<T> = Result<T, StateFailure>;
+
+// How a message begins.
+const STATES: u8 = 0;
+const FAILED: u8 = 1;
+const PANICKED: u8 = 2;
+
+/// What each rank has to tell, in the order of ranks; a failure where one of them failed. Every rank calls it.
+pub(super) fn exchange(world: &World, own: Outcome<Vec<u8>>) -> Outcome<Vec<Vec<u8>>> {
+    let message = match &own {
+        Ok(states) => [&[STATES], states.as_slice()].concat(),
+        Err(it) => [&[if it.panicked { PANICKED } else { FAILED }], it.why.as_bytes()].concat(),
+    };
+    let all = world.exchange(&message).map_err(|error| {
+        failed(if error.is_of_peers() { world.name_failure(&error) } else { error.to_string() })
+    })?;
+    own?;
+    let told = |(rank, message): (usize, Vec<u8>)| match message.split_first() {
+        Some((&STATES, states)) => Ok(states.to_vec()),
+        Some((&code, why)) => Err(StateFailure {
+            panicked: code == PANICKED,
+            why: format!("on rank {rank}: {}", String::from_utf8_lossy(why)),
+        }),
+        None => Err(failed(broken())),
+    };
+    all.into_iter().enumerate().map(told).collect()
+}
+
 impl MetricObject {
-    /// What the metrics of all ranks have gathered. Every rank calls it.
-    pub(super) fn states(
+    /// What it gathers from the batch alone, for the wire.
+    pub(super) fn state_of_batch(
         &self,
         context: &Context,
-        world: &World,
-    ) -> Result<Vec<SavedState>, String> {
-        let own = gather(context, |writer| {
+        handle: &TrainerHandle,
+    ) -> Outcome<Vec<u8>> {
+        self.done(self.reset())?;
+        // Only the last stage of a pipeline has an output to measure.
+        if !context.is_elsewhere() {
+            // SAFETY: the object was made by this table's `create`; the handle outlives it.
+            self.done(self.call(|table, it| unsafe { (table.update)(it, handle) }))?;
+        }
+        let state = gather(context, |writer| {
             // SAFETY: the object is alive, and the writer until the call returns.
-            let status = self.call(|table, it| unsafe { (table.save_state)(it, writer) });
-            self.endpoint.check(status).map_err(|why| StateFailure { panicked: false, why })
+            self.done(self.call(|table, it| unsafe { (table.save_state)(it, writer) }))
         });
-        let bytes = to_bytes(&own.map_err(|failure| failure.why)?)?;
-        let all = world.exchange(&bytes).map_err(|error| {
-            if error.is_of_peers() { world.name_failure(&error) } else { error.to_string() }
-        })?;
-        all.iter().map(|bytes| from_bytes(bytes)).collect()
+        to_bytes(&state?).map_err(failed)
     }
 
     /// Forgets what it has gathered.
@@ -36,16 +67,76 @@ impl MetricObject {
         self.call(|table, it| unsafe { (table.reset)(it) })
     }
 
-    /// Adds what others have gathered.
-    pub(super) fn merge(&self, context: &Context, states: &[SavedState]) -> Result<(), String> {
-        states.iter().try_for_each(|state| {
-            give_back(context, state, |reader| {
-                // SAFETY: the object is alive, and the reader until the call returns.
-                let merged = self.call(|table, it| unsafe { (table.merge)(it, reader) });
-                self.endpoint.check(merged)
-            })
-        })
+    /// Adds what a batch gave, wherever it was.
+    pub(super) fn merge(&self, context: &Context, state: &[u8]) -> Outcome<()> {
+        let state = from_bytes(state).map_err(failed)?;
+        let mut panicked = false;
+        let merged = give_back(context, &state, |reader| {
+            // SAFETY: the object is alive, and the reader until the call returns.
+            let status = self.call(|table, it| unsafe { (table.merge)(it, reader) });
+            panicked = status == HrStatus::PANIC;
+            self.endpoint.check(status)
+        });
+        merged.map_err(|why| StateFailure { panicked, why })
     }
+
+    /// What became of a call.
+    pub(super) fn done(&self, status: HrStatus) -> Outcome<()> {
+        let panicked = status == HrStatus::PANIC;
+        self.endpoint.check(status).map_err(|why| StateFailure { panicked, why })
+    }
+
+    /// A failure, as that of the metric's own call.
+    pub(super) fn status_of(&self, outcome: Outcome<()>) -> HrStatus {
+        let Err(StateFailure { panicked, why }) = outcome else { return HrStatus::OK };
+        self.endpoint.set_error(&why);
+        if panicked { HrStatus::PANIC } else { HrStatus::ERROR }
+    }
+}
+
+/// The states of batches of a pass on one rank, one after the other.
+#[derive(Default)]
+pub(super) struct BatchStates(Vec<u8>);
+
+impl BatchStates {
+    /// Takes that of the next batch.
+    pub(super) fn push(&mut self, state: &[u8]) {
+        self.0.extend((state.len() as u64).to_le_bytes());
+        self.0.extend(state);
+    }
+
+    /// On the wire.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// The states that ranks have told, in the order of the data: they took batches in turn.
+pub(super) fn in_turn(told: &[Vec<u8>]) -> Outcome<Vec<&[u8]>> {
+    let mut rest: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
+    let mut states = Vec::new();
+    while rest.iter().any(|rest| !rest.is_empty()) {
+        for rest in rest.iter_mut().filter(|rest| !rest.is_empty()) {
+            let (state, after) = split(rest).ok_or_else(|| failed(broken()))?;
+            states.push(state);
+            *rest = after;
+        }
+    }
+    Ok(states)
+}
+
+/// What follows a length, and what follows that.
+fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
+}
+
+fn failed(why: String) -> StateFailure {
+    StateFailure { panicked: false, why }
+}
+
+fn broken() -> String {
+    "the state of a metric arrived incomplete from another rank".to_owned()
 }
 
 /// A state on the wire: the length of its values, the values as JSON, its tensors as a safetensors file.
@@ -62,13 +153,31 @@ fn to_bytes(state: &SavedState) -> Result<Vec<u8>, String> {
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<SavedState, String> {
-    let broken = || "the state of a metric arrived incomplete from another rank".to_owned();
-    let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
-    let (values, file) = rest.split_at_checked(length).ok_or_else(broken)?;
+    let (values, file) = split(bytes).ok_or_else(broken)?;
     let values: Map<String, Json> = serde_json::from_slice(values).map_err(|_| broken())?;
     let values = values.into_iter().filter_map(|(key, it)| Some((key, from_json(&it)?))).collect();
     let tensors = safetensors_file::from_bytes(Path::new("a metric's state"), file);
     let tensors = tensors.map_err(|error| error.to_string())?.into_iter().collect();
     Ok(SavedState { values, tensors })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_batches_are_put_in_the_order_of_the_data() {
+        let told = |states: &[&[u8]]| {
+            let mut all = BatchStates::default();
+            for state in states {
+                all.push(state);
+            }
+            all.into_bytes()
+        };
+        let told = [told(&[b"0", b"three", b"6"]), told(&[b"one", b""]), told(&[b"2", b"5"])];
+        let found = in_turn(&told).unwrap_or_default();
+        let wanted: [&[u8]; 7] = [b"0", b"one", b"2", b"three", b"", b"5", b"6"];
+        assert_eq!(found, wanted);
+        assert!(in_turn(&[vec![9, 0]]).is_err());
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! It has an object per phase, so that a validation in the middle of an epoch does not disturb the sums of training.
 
+use super::merge::{BatchStates, Outcome, exchange, in_turn};
 use super::metric_object::MetricObject;
 use super::services::Endpoint;
 use super::state_scope::{read_under, write_under};
@@ -12,6 +13,7 @@ use hookrack_plugin_api::abi::{
     METRIC_STEP, TrainerHandle,
 };
 use hookrack_plugin_api::{Phase, Point};
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
@@ -30,6 +32,8 @@ pub(super) struct MetricHook {
     objects: Vec<Rc<MetricObject>>,
     // For training on several ranks: what a single iteration gives.
     iteration: Option<MetricObject>,
+    // For an evaluation on several ranks: what each batch gave.
+    batches: RefCell<Outcome<BatchStates>>,
     context: Rc<Context>,
 }
 
@@ -42,7 +46,12 @@ struct Reading<'a> {
 
 impl MetricHook {
     pub(super) fn new(context: &Rc<Context>) -> Self {
-        Self { objects: Vec::new(), iteration: None, context: Rc::clone(context) }
+        Self {
+            objects: Vec::new(),
+            iteration: None,
+            batches: RefCell::new(Ok(BatchStates::default())),
+            context: Rc::clone(context),
+        }
     }
 
     /// Takes the object of a phase; hooks find it in the context from now on.
@@ -65,21 +74,33 @@ impl MetricHook {
             return HrStatus::OK;
         };
         let [reset, update, compute] = points_of(phase).map(Point::code);
-        match code {
-            code if code == reset => object.reset(),
-            code if code == update => match (self.context.world.get(), &self.iteration) {
-                (Some(world), Some(iteration)) if phase == Phase::Train => {
+        let world = self.context.world.get();
+        match (code, world) {
+            (code, _) if code == reset => {
+                *self.batches.borrow_mut() = Ok(BatchStates::default());
+                object.reset()
+            }
+            (code, None) if code == update => first_failure(&[
+                // SAFETY: the object was made by this table's `create`; the handle outlives it.
+                &|| object.call(|table, it| unsafe { (table.update)(it, handle) }),
+                &|| self.read(object, METRIC_STEP, true),
+            ]),
+            (code, Some(world)) if code == update => match &self.iteration {
+                Some(iteration) if phase == Phase::Train => {
                     self.update_together(object, iteration, world, handle)
                 }
-                _ => first_failure(&[
-                    // SAFETY: the object was made by this table's `create`; the handle outlives it.
-                    &|| object.call(|table, it| unsafe { (table.update)(it, handle) }),
-                    &|| self.read(object, METRIC_STEP, true),
-                ]),
+                _ if self.context.is_elsewhere() => HrStatus::OK,
+                _ => self.keep_batch(object, handle),
             },
-            code if code == compute => first_failure(&[&|| self.merge_ranks(object), &|| {
-                self.read(object, METRIC_EPOCH, false)
-            }]),
+            (code, world) if code == compute => {
+                let merged = match world {
+                    Some(world) if phase != Phase::Train => self.merge_batches(object, world),
+                    _ => Ok(()),
+                };
+                first_failure(&[&|| object.status_of(merged.clone()), &|| {
+                    self.read(object, METRIC_EPOCH, false)
+                }])
+            }
             _ => HrStatus::OK,
         }
     }
@@ -92,32 +113,39 @@ impl MetricHook {
         world: &World,
         handle: &TrainerHandle,
     ) -> HrStatus {
-        let exchange = || {
-            let states = iteration.states(&self.context, world)?;
-            iteration.endpoint.check(iteration.reset())?;
-            iteration.merge(&self.context, &states)?;
-            object.merge(&self.context, &states)
-        };
-        first_failure(&[
-            &|| iteration.reset(),
-            // SAFETY: the object was made by this table's `create`; the handle outlives it.
-            &|| iteration.call(|table, it| unsafe { (table.update)(it, handle) }),
-            &|| object.status_of(exchange()),
-            &|| self.read(iteration, METRIC_EPOCH, true),
-        ])
+        let own = iteration.state_of_batch(&self.context, handle);
+        let merged = exchange(world, own).and_then(|states| {
+            iteration.done(iteration.reset())?;
+            states.iter().try_for_each(|state| {
+                iteration.merge(&self.context, state)?;
+                object.merge(&self.context, state)
+            })
+        });
+        first_failure(&[&|| object.status_of(merged.clone()), &|| {
+            self.read(iteration, METRIC_EPOCH, true)
+        }])
     }
 
-    /// Makes what every rank has gathered in an evaluation what all have gathered.
-    fn merge_ranks(&self, object: &MetricObject) -> HrStatus {
-        let Some(world) = self.context.world.get() else { return HrStatus::OK };
-        if object.description.phase == Phase::Train && self.iteration.is_some() {
-            return HrStatus::OK;
-        }
-        let merged = object.states(&self.context, world).and_then(|states| {
-            object.endpoint.check(object.reset())?;
-            object.merge(&self.context, &states)
+    /// Keeps what a batch of an evaluation gave. A failure waits for the end of the pass, where the other ranks learn of it.
+    fn keep_batch(&self, object: &MetricObject, handle: &TrainerHandle) -> HrStatus {
+        let mut batches = self.batches.borrow_mut();
+        let Ok(kept) = batches.as_mut() else { return HrStatus::OK };
+        let taken = object.state_of_batch(&self.context, handle).and_then(|state| {
+            kept.push(&state);
+            object.done(self.read(object, METRIC_STEP, true))
         });
-        object.status_of(merged)
+        if let Err(failure) = taken {
+            *batches = Err(failure);
+        }
+        HrStatus::OK
+    }
+
+    /// Makes what every rank has gathered in an evaluation what all have gathered, batch by batch.
+    fn merge_batches(&self, object: &MetricObject, world: &World) -> Outcome<()> {
+        let own = self.batches.replace(Ok(BatchStates::default()));
+        let told = exchange(world, own.map(BatchStates::into_bytes))?;
+        object.done(object.reset())?;
+        in_turn(&told)?.into_iter().try_for_each(|state| object.merge(&self.context, state))
     }
 
     fn read(&self, object: &MetricObject, scope: u32, is_step: bool) -> HrStatus {

@@ -29,19 +29,6 @@ impl MetricObject {
     }
 }
 
-impl MetricObject {
-    /// A failure of the host's, as the metric's own.
-    pub(super) fn status_of(&self, result: Result<(), String>) -> HrStatus {
-        match result {
-            Ok(()) => HrStatus::OK,
-            Err(why) => {
-                self.endpoint.set_error(&why);
-                HrStatus::ERROR
-            }
-        }
-    }
-}
-
 impl LiveMetric for MetricObject {
     fn description(&self) -> &MetricDescription {
         &self.description

@@ -6,12 +6,14 @@
 )]
 
 mod callback_instance;
+pub mod crash;
 mod forward_role;
 mod instance;
 pub mod loader;
 mod merge;
 mod metric_hook;
 mod metric_object;
+mod metric_trial;
 mod plugin_set;
 pub mod probe;
 mod services;
@@ -27,5 +29,7 @@ pub use loader::{
     open,
 };
 pub use metric_hook::points_of;
+pub use metric_trial::MetricTrial;
 pub use plugin_set::{PluginFile, PluginSet};
+pub use services::hide_extensions;
 pub use state_io::{gather, give_back};

@@ -2,19 +2,21 @@
 
 use super::instance::StateFailure;
 use super::services::Endpoint;
-use super::wire_value::taken_in;
+use super::wire_value::{LARGEST, size, taken_in};
 use crate::context::{Context, Lease};
 use crate::engine::SavedState;
 use crate::run::safetensors_file;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrTensor, HrValue, WireTree,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
 struct Sink<'a> {
     context: &'a Context,
     state: RefCell<SavedState>,
+    // The bytes of the values so far.
+    bytes: Cell<usize>,
     // Why the first thing that cannot be saved was not taken.
     refused: RefCell<Option<String>>,
 }
@@ -35,7 +37,8 @@ pub fn gather(
     context: &Context,
     save: impl FnOnce(&HrStateWriter) -> Result<(), StateFailure>,
 ) -> Result<SavedState, StateFailure> {
-    let sink = Sink { context, state: RefCell::default(), refused: RefCell::default() };
+    let (state, refused) = (RefCell::default(), RefCell::default());
+    let sink = Sink { context, state, bytes: Cell::new(0), refused };
     let writer = HrStateWriter {
         header: HrHeader::of::<HrStateWriter>(0),
         sink: (&raw const sink).cast_mut().cast(),
@@ -59,6 +62,14 @@ unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrVa
         unsafe { (&*sink.cast::<Sink<'_>>(), key.to_lossy(), taken_in(value)) };
     Endpoint::guard_calling(|| {
         let value = value.map_err(|why| sink.refuse(&key, why))?;
+        sink.bytes.set(sink.bytes.get().saturating_add(size(&value)));
+        if sink.bytes.get() > LARGEST {
+            let why = format!(
+                "the values of its state are larger than {} MiB together: save large data as tensors",
+                LARGEST >> 20
+            );
+            return Err(sink.refuse(&key, why));
+        }
         sink.state.borrow_mut().values.insert(key.into_owned(), value);
         Ok(HrStatus::OK)
     })

@@ -6,6 +6,9 @@ use hookrack_plugin_api::abi::{HrValue, VALUE_LIST, VALUE_TABLE};
 /// So many lists and tables may stand within each other. `state.json` has four around a value, and is read up to 127 deep.
 const DEEPEST: usize = 100;
 
+/// The values of a hook's state have at most this many bytes together; tensors are for more.
+pub(super) const LARGEST: usize = 64 << 20;
+
 /// Copies a tree.
 ///
 /// # Safety
@@ -26,6 +29,17 @@ pub(super) unsafe fn taken_in(value: *const HrValue) -> Result<Value, String> {
     let taken = unsafe { value.to_value() };
     taken
         .ok_or_else(|| "the value is missing, or of a kind that this host does not know".to_owned())
+}
+
+/// The bytes that a tree has in memory, more or less; its depth was checked.
+pub(super) fn size(value: &Value) -> usize {
+    let own = size_of::<Value>();
+    own + match value {
+        Value::Str(text) => text.len(),
+        Value::List(items) => items.iter().map(size).sum(),
+        Value::Table(entries) => entries.iter().map(|(key, value)| key.len() + size(value)).sum(),
+        _ => 0,
+    }
 }
 
 /// Whether no more than `deepest` lists and tables stand within each other.

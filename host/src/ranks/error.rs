@@ -1,11 +1,11 @@
-//! Why the place of a process among the ranks is unknown.
+//! Errors in the environment that a launcher sets.
 
 use super::Source;
 
 /// Why the place of a process among the ranks is unknown.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RanksError {
-    /// A variable that belongs to another one is missing.
+    /// A variable that must be set together with another one is missing.
     #[error("{given} = {value} is set, but {missing} is not: set both or neither")]
     Missing {
         /// The variable that is missing.
@@ -15,7 +15,7 @@ pub enum RanksError {
         /// Its value.
         value: String,
     },
-    /// A variable that must be a number is something else.
+    /// A variable that must be a number is not one, or is out of range.
     #[error("{variable} must be a number from {low} to {high}, not `{value}`")]
     NotANumber {
         /// The variable.
@@ -41,7 +41,7 @@ pub enum RanksError {
         /// Its value.
         limit: usize,
     },
-    /// A list of SLURM cannot be read.
+    /// A list set by SLURM is invalid.
     #[error("{variable} = `{value}` is not a valid SLURM list: {why}")]
     List {
         /// The variable.

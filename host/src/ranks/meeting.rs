@@ -1,7 +1,7 @@
 //! Address and port of rank 0's store if the launcher does not set them: each rank derives the same ones.
 
 use super::variables::Variables;
-use super::{RanksError, Source, node_list};
+use super::{Ranks, RanksError, Source, node_list, slurm};
 use std::net::Ipv4Addr;
 
 /// The port if there is no job id to derive one from: torchrun's default.
@@ -17,8 +17,28 @@ pub(super) struct Meeting<'a> {
 }
 
 impl Meeting<'_> {
+    /// One of the ranks.
+    pub(super) fn ranks(
+        &self,
+        variables: &Variables<'_>,
+        rank: usize,
+        local_rank: usize,
+    ) -> Result<Ranks, RanksError> {
+        Ok(Ranks {
+            rank,
+            world: self.world,
+            local_rank,
+            local_world: self.local_world,
+            address: self.address(variables)?,
+            port: self.port(variables)?,
+            restart: slurm::restarts(variables)?,
+            source: self.source,
+            ..Ranks::single()
+        })
+    }
+
     /// The address of rank 0: `MASTER_ADDR`, this machine, or the first host of SLURM's list.
-    pub(super) fn address(&self, variables: &Variables<'_>) -> Result<String, RanksError> {
+    fn address(&self, variables: &Variables<'_>) -> Result<String, RanksError> {
         if let Some(address) = variables.text("MASTER_ADDR") {
             return Ok(address);
         }
@@ -35,7 +55,7 @@ impl Meeting<'_> {
     }
 
     /// `MASTER_PORT`, or a port derived from the job id, so that two jobs on one machine have different ones.
-    pub(super) fn port(&self, variables: &Variables<'_>) -> Result<u16, RanksError> {
+    fn port(&self, variables: &Variables<'_>) -> Result<u16, RanksError> {
         let port = variables.number("MASTER_PORT")?;
         Ok(port.unwrap_or_else(|| self.job.map_or(DEFAULT_PORT, derived)))
     }

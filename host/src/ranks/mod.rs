@@ -4,6 +4,7 @@
 //! torchrun and `hookrack launch` first, then Open MPI, then SLURM's `srun` or PMI.
 
 mod error;
+mod listener;
 mod meeting;
 mod mpi;
 mod node_list;
@@ -24,6 +25,9 @@ use variables::Variables;
 
 /// The variable with the number of seconds that a rank waits for the others.
 pub const TIMEOUT_VARIABLE: &str = "HOOKRACK_TIMEOUT";
+
+/// PyTorch's variable with the network interface that ranks talk over by Gloo.
+const INTERFACE_VARIABLE: &str = "GLOO_SOCKET_IFNAME";
 
 /// The place of this process, as its launcher set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +52,8 @@ pub struct Ranks {
     pub agent_store: bool,
     /// The run directory that `hookrack launch` chose: the same for all ranks and restarts.
     pub run_dir: Option<PathBuf>,
+    /// The network interface that the ranks talk over, if `GLOO_SOCKET_IFNAME` is set.
+    pub interface: Option<String>,
     /// How long to wait for other ranks, if `HOOKRACK_TIMEOUT` (in seconds) is set.
     pub timeout: Option<Duration>,
     /// Which launcher set the variables.
@@ -101,6 +107,7 @@ impl Ranks {
             max_restarts: 0,
             agent_store: false,
             run_dir: None,
+            interface: None,
             timeout: None,
             source: Source::Single,
         }
@@ -124,7 +131,10 @@ impl Ranks {
         let variables = Variables::new(lookup);
         let ranks = find(&variables)?.checked()?;
         let timeout = variables.number(TIMEOUT_VARIABLE)?.map(Duration::from_secs);
-        Ok(Self { timeout, ..ranks })
+        let interface = variables.text(INTERFACE_VARIABLE);
+        // PyTorch takes a list, of which the first is enough here.
+        let interface = interface.and_then(|names| Some(names.split(',').next()?.to_owned()));
+        Ok(Self { interface, timeout, ..ranks })
     }
 
     /// Whether this is rank 0, which writes the files of the run.

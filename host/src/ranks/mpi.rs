@@ -2,22 +2,25 @@
 
 use super::meeting::Meeting;
 use super::variables::Variables;
-use super::{Ranks, RanksError, Source, slurm};
+use super::{Ranks, RanksError, Source};
 
 /// Open MPI's `mpirun`.
 pub(super) fn read_open_mpi(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksError> {
-    let Some(of) = variables.pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")? else {
+    let Some((rank, world)) = variables.pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")?
+    else {
         return Ok(None);
     };
     let local = variables.pair("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")?;
-    let local = match local {
-        None if of.1 > 1 => {
+    let (local_rank, local_world) = match local {
+        None if world > 1 => {
             return Err(variables.missing("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_RANK"));
         }
         local => local.unwrap_or((0, 1)),
     };
     let job = variables.first(&["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"]);
-    place(variables, Source::OpenMpi, of, local, job.as_ref().map(|(_, job)| &**job)).map(Some)
+    let job = job.as_ref().map(|(_, job)| &**job);
+    let meeting = Meeting { source: Source::OpenMpi, world, local_world, job };
+    meeting.ranks(variables, rank, local_rank).map(Some)
 }
 
 /// The launchers of MPICH, Intel MPI and Cray, by PMI. `tasks` is SLURM's world size. SLURM sets PMI's variables too, so they are used only if
@@ -31,44 +34,25 @@ pub(super) fn read_pmi(
     if is_slurm && is_half {
         return Ok(None);
     }
-    let Some(of) = variables.pair("PMI_RANK", "PMI_SIZE")? else {
+    let Some((rank, world)) = variables.pair("PMI_RANK", "PMI_SIZE")? else {
         return match variables.text("PMIX_RANK") {
             Some(rank) => Err(RanksError::NoWorldSize { rank }),
             None => Ok(None),
         };
     };
-    if tasks == Some(of.1) {
+    if tasks == Some(world) {
         return Ok(None);
     }
     let local = match variables.pair("MPI_LOCALRANKID", "MPI_LOCALNRANKS")? {
         None => variables.pair("PMI_LOCAL_RANK", "PMI_LOCAL_SIZE")?,
         local => local,
     };
-    let local = match local {
-        None if of.1 > 1 => return Err(variables.missing("MPI_LOCALRANKID", "PMI_RANK")),
+    let (local_rank, local_world) = match local {
+        None if world > 1 => return Err(variables.missing("MPI_LOCALRANKID", "PMI_RANK")),
         local => local.unwrap_or((0, 1)),
     };
     let job = variables.first(&["PMI_JOBID", "SLURM_JOB_ID"]);
-    place(variables, Source::Pmi, of, local, job.as_ref().map(|(_, job)| &**job)).map(Some)
-}
-
-fn place(
-    variables: &Variables<'_>,
-    source: Source,
-    (rank, world): (usize, usize),
-    (local_rank, local_world): (usize, usize),
-    job: Option<&str>,
-) -> Result<Ranks, RanksError> {
-    let meeting = Meeting { source, world, local_world, job };
-    Ok(Ranks {
-        rank,
-        world,
-        local_rank,
-        local_world,
-        address: meeting.address(variables)?,
-        port: meeting.port(variables)?,
-        restart: slurm::restarts(variables)?,
-        source,
-        ..Ranks::single()
-    })
+    let job = job.as_ref().map(|(_, job)| &**job);
+    let meeting = Meeting { source: Source::Pmi, world, local_world, job };
+    meeting.ranks(variables, rank, local_rank).map(Some)
 }

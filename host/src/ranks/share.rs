@@ -20,7 +20,7 @@ impl ShareError {
         format!("a batch of {} cannot be divided among {} ranks", self.batch, self.ranks)
     }
 
-    /// The nearest ones that work.
+    /// The nearest valid ones.
     pub fn help(&self) -> String {
         let either = |numbers: &[usize]| {
             numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")

@@ -18,21 +18,10 @@ pub(super) fn read(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksErro
     let world = world.ok_or_else(|| variables.missing(tasks[0], "SLURM_PROCID"))?;
     let local_rank = variables.required("SLURM_LOCALID", "SLURM_PROCID")?;
     let local_world = tasks_here(variables, world)?;
-    let source = Source::Slurm;
     let job = variables.first(&["SLURM_JOB_ID", "SLURM_JOBID"]).map(|(_, job)| job);
     let job = job.map(|job| format!("{job}.{step}"));
-    let meeting = Meeting { source, world, local_world, job: job.as_deref() };
-    Ok(Some(Ranks {
-        rank,
-        world,
-        local_rank,
-        local_world,
-        address: meeting.address(variables)?,
-        port: meeting.port(variables)?,
-        restart: restarts(variables)?,
-        source,
-        ..Ranks::single()
-    }))
+    let meeting = Meeting { source: Source::Slurm, world, local_world, job: job.as_deref() };
+    meeting.ranks(variables, rank, local_rank).map(Some)
 }
 
 /// How often the job was requeued.

@@ -1,4 +1,4 @@
-//! Environments of launchers, as they set them, and what follows.
+//! Environments as launchers set them, and the ranks derived from them.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn nothing_set_is_a_single_process() {
 }
 
 #[test]
-fn torchrun_tells_everything() {
+fn torchrun_sets_every_value() {
     assert_eq!(place(TORCHRUN), "5/8 1/4 node1:29400 torchrun");
     let ranks = read(TORCHRUN).unwrap();
     assert!(ranks.agent_store && !ranks.is_main() && !ranks.is_single());
@@ -55,7 +55,7 @@ fn torchrun_tells_everything() {
         read(&format!("{TORCHRUN} HOOKRACK_TIMEOUT=90")).unwrap().timeout.unwrap().as_secs(),
         90
     );
-    // The run directory is the launcher's affair alone.
+    // Only `hookrack launch` chooses the run directory.
     assert_eq!(read(&format!("{TORCHRUN} HOOKRACK_RUN_DIR=/a")).unwrap().run_dir, None);
 }
 
@@ -86,19 +86,19 @@ fn four_variables_are_enough() {
 }
 
 #[test]
-fn a_task_of_slurm_counts_by_its_step() {
+fn a_slurm_task_has_the_rank_of_its_step() {
     let port = read(SLURM).unwrap().port;
     assert_eq!(place(SLURM), format!("5/7 1/2 cn012:{port} SLURM"));
     assert_ne!(read(&format!("{SLURM} SLURM_STEP_ID=1")).unwrap().port, port);
     assert_eq!(read(&format!("{SLURM} SLURM_PROCID=0 SLURM_LOCALID=0")).unwrap().port, port);
     assert_eq!(place(&format!("{SLURM} MASTER_ADDR=a MASTER_PORT=9")), "5/7 1/2 a:9 SLURM");
     assert_eq!(read(&format!("{SLURM} SLURM_RESTART_COUNT=2")).unwrap().restart, 2);
-    // The programs that torchrun starts in a job have both.
+    // Programs that torchrun starts in a SLURM job have both sets of variables.
     assert_eq!(place(&format!("{SLURM} {TORCHRUN}")), place(TORCHRUN));
 }
 
 #[test]
-fn ranks_on_one_machine_of_slurm_meet_there() {
+fn slurm_tasks_on_one_machine_connect_to_the_loopback_address() {
     let one = format!(
         "{SLURM} SLURM_STEP_NUM_TASKS=2 SLURM_STEP_TASKS_PER_NODE=2 SLURM_NODEID=0 SLURM_PROCID=1"
     );
@@ -117,7 +117,7 @@ fn a_batch_script_and_an_interactive_shell_of_slurm_are_one_process() {
 }
 
 #[test]
-fn mpi_on_one_machine_meets_there_by_a_port_of_its_job() {
+fn mpi_on_one_machine_uses_the_loopback_address_and_a_port_derived_from_the_job() {
     let ranks = read(OPEN_MPI).unwrap();
     assert_eq!(place(OPEN_MPI), format!("1/4 1/4 127.0.0.1:{} Open MPI", ranks.port));
     let other = read(&format!("{OPEN_MPI} PMIX_NAMESPACE=prterun-a-17@1")).unwrap();
@@ -141,18 +141,18 @@ fn mpi_on_several_machines_needs_an_address() {
 }
 
 #[test]
-fn the_launcher_that_started_the_rank_itself_counts() {
+fn the_innermost_launcher_is_used() {
     // mpirun in an allocation: its helper is task 0 of 2 of a step.
     let helper = "SLURM_JOB_ID=4 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_NODEID=0 \
                   SLURM_STEP_TASKS_PER_NODE=1(x2) SLURM_JOB_NODELIST=n[3-4]";
     assert_eq!(read(&format!("{helper} {OPEN_MPI}")).unwrap().source, Source::OpenMpi);
     assert!(place(&format!("{helper} {HYDRA}")).starts_with("3/4 1/2 n3:"));
-    // srun sets PMI's itself, without the local ones.
+    // srun also sets PMI's variables, without the local ones.
     let same = format!("{helper} PMI_RANK=0 PMI_SIZE=2 PMIX_RANK=0");
     assert_eq!(read(&same).unwrap(), read(helper).unwrap());
 }
 
-/// Environments that are wrong, and what is said.
+/// Invalid environments, and their errors.
 const WRONG: [(&str, &str); 17] = [
     ("RANK=1", "RANK = 1 is set, but WORLD_SIZE is not: set both or neither"),
     ("WORLD_SIZE=4", "WORLD_SIZE = 4 is set, but RANK is not: set both or neither"),

@@ -37,6 +37,7 @@ pub(super) fn read(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksErro
         max_restarts: variables.number("TORCHELASTIC_MAX_RESTARTS")?.unwrap_or(0),
         agent_store: variables.text("TORCHELASTIC_USE_AGENT_STORE").as_deref() == Some("True"),
         run_dir: variables.text(RUN_DIR_VARIABLE).filter(|_| is_launch).map(Into::into),
+        interface: None,
         timeout: None,
         source: match variables.text("TORCHELASTIC_RUN_ID") {
             _ if is_launch => Source::Launch,

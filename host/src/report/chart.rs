@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 const SIZE: (f64, f64) = (560.0, 260.0);
 
-/// More points than pixels would be wasted.
+/// The maximum number of points: more than there are pixels would be wasted.
 const MOST_POINTS: usize = 600;
 
 /// A curve.
 pub(super) struct Curve {
-    /// What it is called in the legend.
+    /// Its name in the legend.
     pub name: String,
     /// Iterations and values.
     pub points: Vec<(u64, f64)>,
@@ -27,13 +27,13 @@ fn real(number: u64) -> f64 {
     number as f64
 }
 
-/// Fewer points than these are shown as they are.
+/// Curves with fewer points are not smoothed.
 const FEW: usize = 60;
 
-/// How many values on each side a median is taken over.
+/// The number of values on each side that a median is taken over.
 const REACH: usize = 10;
 
-/// The medians around each point, for a curve that would hide its course behind noise; what is not a number stays so.
+/// The running median of a noisy curve; NaN stays NaN.
 fn smoothed(points: &[(u64, f64)]) -> Option<Vec<(u64, f64)>> {
     let median = |middle: usize| {
         if !points[middle].1.is_finite() {
@@ -110,7 +110,7 @@ impl Chart {
 }
 
 impl Curve {
-    /// The values, and their medians over them where there are many.
+    /// The values, and their medians on top if there are many.
     fn lines(&self, colour: usize) -> Vec<Line> {
         let line = |class, points: &[(u64, f64)]| {
             let points = thinned(points).map(|(iter, value)| (real(iter), value)).collect();
@@ -123,7 +123,7 @@ impl Curve {
     }
 }
 
-/// A number in as few digits as say it.
+/// A number with the digits it needs.
 pub(super) fn short(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => value.to_string(),

@@ -1,6 +1,6 @@
-//! A moment as people write it, in UTC.
+//! Formats a time in UTC.
 
-/// `2026-11-16 05:11` out of seconds since 1970.
+/// `2026-11-16 05:11` from seconds since 1970.
 pub(super) fn utc(seconds: u64) -> String {
     let (days, rest) = (seconds / 86400, seconds % 86400);
     // Years that begin in March have their leap day at the end.

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Room for the axes beside a square.
+/// Margin for the axes of a square.
 const SIZE: (f64, f64) = (394.0, 366.0);
 
 /// A curve.

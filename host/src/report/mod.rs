@@ -20,7 +20,7 @@ struct Run {
     record: Json,
     /// The charts of its scalars.
     charts: Vec<chart::Chart>,
-    /// How many charts there are beside those.
+    /// The number of charts that were omitted.
     left_out: usize,
     /// The curves written by metrics.
     squares: Vec<curves::Square>,

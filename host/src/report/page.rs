@@ -23,6 +23,7 @@ pub(super) fn page(run: &Run) -> String {
     charts(&mut out, &run.charts, run.left_out);
     curves::section(&mut out, &run.squares);
     tables::metrics(&mut out, &run.record);
+    tables::crashes(&mut out, &run.record);
     tables::phases(&mut out, &run.record);
     tables::hooks(&mut out, &run.record);
     tables::environment(&mut out, &run.record);

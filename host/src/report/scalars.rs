@@ -1,4 +1,4 @@
-//! The scalars of a run, out of its `metrics.json`, as charts.
+//! The scalars of a run, read from its `metrics.json`, as charts.
 
 use super::chart::{Chart, Curve};
 use serde_json::Value as Json;
@@ -20,7 +20,7 @@ fn read(lines: &str) -> Series {
             continue;
         };
         for (name, value) in scalars.iter().filter(|(name, _)| !FIXED.contains(&name.as_str())) {
-            // What JSON has no number for is written as a word: NaN, inf.
+            // Numbers that JSON lacks are strings: NaN, inf.
             let word = || value.as_str().and_then(|word| word.parse().ok());
             if let Some(value) = value.as_f64().or_else(word) {
                 series.entry(name.clone()).or_default().push((iter, value));
@@ -40,7 +40,7 @@ fn place(name: &str) -> (&str, &str) {
     }
 }
 
-/// The loss comes first, then what was evaluated, the learning rate, and all else.
+/// The loss comes first, then evaluated scalars, the learning rate, and everything else.
 fn order(chart: &Chart) -> (u8, String) {
     let is_evaluated = chart.curves.iter().any(|curve| curve.name != "train");
     let rank = match chart.title.as_str() {

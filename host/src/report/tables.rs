@@ -6,7 +6,7 @@ use hookrack_chart::escape;
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
-/// A table under a title; none where it would be empty.
+/// A table with a title; nothing if it would be empty.
 fn table(out: &mut String, title: &str, head: &[&str], rows: &[String]) {
     if rows.is_empty() {
         return;
@@ -27,7 +27,7 @@ fn number(value: Option<f64>) -> String {
     format!("<td class=\"n\">{}</td>", value.map_or_else(|| "–".to_owned(), short))
 }
 
-/// A cell with a bar of this share of the whole.
+/// A cell with a bar of this fraction of the width.
 fn bar(share: f64) -> String {
     let percent = if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 };
     format!(
@@ -53,7 +53,27 @@ pub(super) fn metrics(out: &mut String, record: &Json) {
     table(out, "Metrics", &["metric", "#last", "#best", "#in epoch"], &rows);
 }
 
-/// Where the time went.
+/// What a supervisor had to do.
+pub(super) fn crashes(out: &mut String, record: &Json) {
+    let all = record["supervised"]["crashes"].as_array().into_iter().flatten();
+    let row = |crash: &Json| {
+        let from = match crash["resumed_from"].as_u64() {
+            Some(iter) if iter > 0 => format!("iteration {iter}"),
+            _ => "the start".to_owned(),
+        };
+        let message = escape(crash["message"].as_str().unwrap_or_default());
+        format!("<td>{message}</td><td>{from}</td>")
+    };
+    let rows: Vec<_> = all.map(row).collect();
+    table(out, "Crashes", &["what happened", "last checkpoint"], &rows);
+    let left_out: Vec<_> =
+        record["left_out"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    if !left_out.is_empty() {
+        _ = writeln!(out, "<p>The run was completed without {}.</p>", escape(&left_out.join(", ")));
+    }
+}
+
+/// Time by phase.
 pub(super) fn phases(out: &mut String, record: &Json) {
     let phases: Vec<_> = record["phases"]
         .as_object()
@@ -70,7 +90,7 @@ pub(super) fn phases(out: &mut String, record: &Json) {
     table(out, "Time by phase", &["phase", "#time", "#share", ""], &rows);
 }
 
-/// What each hook and metric cost, the costliest first.
+/// The cost of each hook and metric, most expensive first.
 pub(super) fn hooks(out: &mut String, record: &Json) {
     let run = record["seconds"].as_f64().unwrap_or(f64::NAN) * 1e3;
     let cost = |hook: &Json| {

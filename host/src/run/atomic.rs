@@ -13,7 +13,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     let temporary = temporary_beside(path);
     let written = write_as(&temporary, path, bytes).and_then(|()| rename(&temporary, path));
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is returned.
         let _ = fs::remove_file(&temporary);
     }
     written
@@ -25,7 +25,7 @@ fn write_as(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<(), RunDirErr
     file.sync_all().map_err(RunDirError::io("sync", path))
 }
 
-/// Renames, and makes the renaming last.
+/// Renames a file and syncs the folder.
 pub fn rename(from: &Path, to: &Path) -> Result<(), RunDirError> {
     fs::rename(from, to).map_err(RunDirError::io("rename to", to))?;
     match to.parent() {
@@ -34,7 +34,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), RunDirError> {
     }
 }
 
-/// Makes a folder and those above it that are missing, and makes each of them last: what is synced inside a folder is
+/// Creates a folder and its missing parents, and syncs each of them: what is synced inside a folder is
 /// lost with the folder.
 pub fn create_folder(folder: &Path) -> Result<(), RunDirError> {
     let failed = |error| Err(RunDirError::io("create", folder)(error));
@@ -52,7 +52,7 @@ pub fn create_folder(folder: &Path) -> Result<(), RunDirError> {
     }
 }
 
-/// Makes the entries of a folder last.
+/// Syncs the entries of a folder.
 pub fn sync_folder(folder: &Path) -> Result<(), RunDirError> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let file = File::open(folder).map_err(RunDirError::io("open", folder))?;
@@ -65,7 +65,7 @@ pub fn temporary_beside(path: &Path) -> std::path::PathBuf {
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
-/// Whether `name` is what [`temporary_beside`] calls the sibling of `file`, in whatever process.
+/// Whether `name` is a temporary name that [`temporary_beside`] returns for `file`, in any process.
 pub(super) fn is_temporary(name: &str, file: &str) -> bool {
     let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(file));
     rest.and_then(|rest| rest.strip_suffix(".tmp")).is_some_and(|process| process.starts_with('.'))

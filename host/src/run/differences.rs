@@ -13,7 +13,7 @@ pub struct Difference {
     pub what: String,
     /// The value in the checkpoint; empty if it has none.
     pub before: String,
-    /// What is true now; empty where there is none.
+    /// The value now; empty if there is none.
     pub now: String,
     /// Why the run cannot be resumed; empty if it can.
     pub refused: &'static str,
@@ -89,7 +89,7 @@ fn of_config(before: &str, now: &str) -> Vec<Difference> {
     told.filter_map(|key| difference(key, &text(&before, key), &text(&now, key))).collect()
 }
 
-/// A config as keys and values in one row; entries of a list go by their names.
+/// A config as a flat list of keys and values; entries of a list are identified by name.
 fn flat(config: &str) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
     if let Ok(table) = config.parse::<toml::Table>() {

@@ -5,15 +5,15 @@ use super::{atomic, lock};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of a run. Another run's files are never written over: a taken name gets a number.
+/// The folder of a run. Another run's files are never overwritten: a taken name gets a number.
 #[derive(Clone, Debug)]
 pub struct RunDir {
     path: PathBuf,
 }
 
-/// What stays where it is when a run's files are set aside.
+/// Files that are not moved when a run's files are set aside.
 const STAYS: [&str; 3] = [lock::FILE, RECORD, "earlier"];
-/// The record of a run, by which its folder is known.
+/// The record of a run, which identifies its folder.
 const RECORD: &str = "run.json";
 
 /// Whether a file or folder is created by every start and is not a result of the run.
@@ -27,7 +27,7 @@ fn is_trace(path: &Path) -> bool {
 }
 
 impl RunDir {
-    /// Makes the folder `name` in `parent`, or `name-2`, `name-3`, … where that one is taken.
+    /// Creates the folder `name` in `parent`, or `name-2`, `name-3`, … if it is taken.
     pub fn create(parent: &Path, name: &str) -> Result<Self, RunDirError> {
         atomic::create_folder(parent)?;
         for number in 1.. {
@@ -67,14 +67,14 @@ impl RunDir {
         Self::at(path)
     }
 
-    /// Whether the record in a folder is one of ours.
+    /// Whether the record in a folder was written by hookrack.
     pub fn holds_run(path: &Path) -> bool {
         let record = fs::read(path.join("run.json")).unwrap_or_default();
         let record = serde_json::from_slice::<serde_json::Value>(&record);
         record.is_ok_and(|record| record["hookrack"].is_string())
     }
 
-    /// Takes a folder as it is; it is made where it does not exist.
+    /// Uses a folder as it is; creates it if it does not exist.
     pub fn at(path: &Path) -> Result<Self, RunDirError> {
         atomic::create_folder(path)?;
         let path = path.canonicalize().map_err(RunDirError::io("find", path))?;
@@ -82,7 +82,7 @@ impl RunDir {
     }
 
     /// Moves all files of a run into a folder `earlier/1`, `earlier/2`, … and returns its path; `None` if
-    /// there is nothing but the traces of a start.
+    /// there is nothing but what every start creates.
     ///
     /// # Errors
     /// A file could not be moved.
@@ -101,7 +101,7 @@ impl RunDir {
         let aside = (1_u64..).map(|number| earlier.join(number.to_string()));
         let aside = aside.filter(|folder| !folder.exists()).take(1).collect::<PathBuf>();
         atomic::create_folder(&aside)?;
-        // Without it the folder would not be known as a run's: a copy does.
+        // Without the record the folder would not be recognized as a run's, so it is copied.
         let record = self.path.join(RECORD);
         if let Ok(record) = fs::read(&record) {
             atomic::write(&aside.join(RECORD), &record)?;
@@ -113,7 +113,7 @@ impl RunDir {
         Ok(Some(aside))
     }
 
-    /// Whether the folder has a run's record.
+    /// Whether the folder contains a run's record.
     pub fn is_taken(path: &Path) -> bool {
         path.join("run.json").exists()
     }
@@ -134,7 +134,7 @@ impl RunDir {
     }
 }
 
-/// Whether a folder contains only what a run killed before its record was written leaves.
+/// Whether a folder contains only the files of a run that was killed before its record was written.
 fn is_empty(path: &Path) -> Result<bool, RunDirError> {
     let is_ours = |name: &str| name == lock::FILE || atomic::is_temporary(name, "run.json");
     for entry in fs::read_dir(path).map_err(RunDirError::io("read", path))? {

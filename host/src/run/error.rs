@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// A file or folder of a run could not be written or read.
+/// A file or folder of a run could not be read or written.
 #[derive(Debug, Error)]
 pub enum RunDirError {
-    /// The system refused.
+    /// A system call failed.
     #[error("could not {doing} {path}: {why}", path = path.display())]
     Io {
         /// What was being done.
         doing: &'static str,
         /// To what.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         why: std::io::Error,
     },
     /// There is no checkpoint at the path.
@@ -22,7 +22,7 @@ pub enum RunDirError {
         /// Where.
         path: PathBuf,
     },
-    /// A file is not what it should be.
+    /// A file is damaged.
     #[error("{path} is damaged: {why}", path = path.display())]
     Damaged {
         /// Which one.
@@ -30,14 +30,14 @@ pub enum RunDirError {
         /// What is wrong with it.
         why: String,
     },
-    /// A tensor could not be turned into bytes or back.
+    /// A tensor could not be converted to bytes or back.
     #[error("could not {doing} the tensor `{name}`: {why}")]
     Tensor {
         /// What was being done.
         doing: &'static str,
         /// Which one.
         name: String,
-        /// libtorch's words.
+        /// libtorch's message.
         why: String,
     },
     /// A hook did not save its state.
@@ -48,7 +48,7 @@ pub enum RunDirError {
         /// Its error message.
         why: String,
     },
-    /// A hook did not take its state back.
+    /// A hook could not restore its state.
     #[error("hook `{hook}` could not load its state: {why}; use --force to continue without it")]
     StateRefused {
         /// Which one.
@@ -74,7 +74,7 @@ pub enum RunDirError {
         /// Its error message.
         why: String,
     },
-    /// The thread that writes checkpoints is gone.
+    /// The thread that writes checkpoints panicked.
     #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
     WriterPanicked,
     /// A folder that contains something other than a run.
@@ -85,7 +85,7 @@ pub enum RunDirError {
         /// What it is.
         why: &'static str,
     },
-    /// Another process works in the run directory.
+    /// Another process uses the run directory.
     #[error("{path} is in use by another process: wait for it, or choose another folder with --run-dir", path = path.display())]
     InUse {
         /// Which one.
@@ -98,7 +98,7 @@ pub enum RunDirError {
         path: PathBuf,
         /// How many.
         count: u64,
-        /// The system's words.
+        /// The system's message.
         why: String,
     },
     /// A checkpoint belongs to another model.
@@ -112,7 +112,7 @@ pub enum RunDirError {
 }
 
 impl RunDirError {
-    /// Wraps the system's refusal.
+    /// Wraps a system error.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |why| Self::Io { doing, path, why }

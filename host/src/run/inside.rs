@@ -1,9 +1,9 @@
 //! Which paths of the run directory hooks may write to.
 
-use super::lock;
-use std::path::{Component, Path};
+use super::{atomic, lock};
+use std::path::{Component, Path, PathBuf};
 
-/// What the run itself writes, and everything below.
+/// Files and folders that the run itself writes.
 const OWN: [&str; 9] = [
     "checkpoints",
     "config.toml",
@@ -16,7 +16,7 @@ const OWN: [&str; 9] = [
     "run.json",
 ];
 
-/// Whether a relative path leads nowhere but into the folder that it is relative to: no root, no `..`, no `.`.
+/// Whether a relative path stays inside its folder: no root, no `..`, no `.`.
 pub fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -24,6 +24,23 @@ pub fn is_inside(path: &Path) -> bool {
 /// Whether a relative path is one of the run's own files, which no hook may replace or append to.
 pub fn is_own(path: &Path) -> bool {
     path.starts_with(lock::FILE) || OWN.iter().any(|own| path.starts_with(own))
+}
+
+/// The path of a file that a hook writes to the run directory; creates its folder.
+///
+/// # Errors
+/// The hook must not write it, or the folder cannot be created.
+pub fn hook_file(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
+    let run_dir = run_dir.ok_or("this run has no directory")?;
+    if !is_inside(Path::new(file)) {
+        return Err(format!("`{file}`: give a name inside the run directory"));
+    }
+    if is_own(Path::new(file)) {
+        return Err(format!("`{file}` is written by the run itself: give another name"));
+    }
+    let path = run_dir.join(file);
+    atomic::create_folder(path.parent().unwrap_or(run_dir)).map_err(|error| error.to_string())?;
+    Ok(path)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::Value;
 use serde_json::Value as Json;
 
-/// A settings tree as JSON. A number that JSON has no word for becomes a string.
+/// A settings tree as JSON. A number that JSON cannot represent becomes a string.
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Bool(b) => Json::Bool(*b),
@@ -22,7 +22,7 @@ pub fn to_json(value: &Value) -> Json {
     }
 }
 
-/// A settings tree from JSON; `None` where JSON says null.
+/// A settings tree from JSON; `None` for null.
 pub fn from_json(json: &Json) -> Option<Value> {
     Some(match json {
         Json::Null => return None,
@@ -48,12 +48,12 @@ pub fn from_json(json: &Json) -> Option<Value> {
     })
 }
 
-/// Whether a table with this key alone could be taken for a number; then it is written with a `\` before the key.
+/// Whether a table with only this key could be mistaken for a tagged number; it is then written with a `\` before the key.
 fn is_tag(key: &str) -> bool {
     key.trim_start_matches('\\') == "float"
 }
 
-/// The key of a table with this one alone.
+/// The original key of a table with only this key.
 fn untagged(key: &str) -> &str {
     key.strip_prefix('\\').filter(|rest| is_tag(rest)).unwrap_or(key)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 pub(super) const FILE: &str = ".lock";
 
-/// Held by the process that trains in a run directory. The system lets go of it when the process ends, however.
+/// Held by the process that trains in a run directory. The system releases it when the process ends, in whatever way.
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,
@@ -19,7 +19,7 @@ impl RunLock {
     /// that nothing keeps another process out.
     ///
     /// # Errors
-    /// Another process has it.
+    /// Another process holds the lock.
     pub fn take(run: &Path) -> Result<Self, RunDirError> {
         let path = run.join(FILE);
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
@@ -39,7 +39,7 @@ impl RunLock {
         }
     }
 
-    /// Whether no other process can be at work in the directory: what looks like a leftover is one.
+    /// Whether no other process can be using the directory, so that temporary files in it are leftovers.
     pub fn excludes_others(&self) -> bool {
         self.excludes
     }

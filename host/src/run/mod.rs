@@ -20,7 +20,7 @@ pub mod torch_file;
 pub use differences::{Difference, differences};
 pub use directory::RunDir;
 pub use error::RunDirError;
-pub use inside::{is_inside, is_own};
+pub use inside::{hook_file, is_inside, is_own};
 pub use json_value::{from_json, to_json};
 pub use lock::RunLock;
 pub use past_run::{COMPLETED, PastRun};

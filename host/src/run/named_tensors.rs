@@ -1,13 +1,13 @@
-//! The tensors that a path means, by name.
+//! The tensors at a path, by name.
 
 use super::{RunDirError, checkpoint, safetensors_file, safetensors_shards};
 use std::path::Path;
 use tch::Tensor;
 
-/// A file's tensors, those of all files of an index, or those of the model in the checkpoint that it leads to.
+/// The tensors of a file, of all files of an index, or of the model in a checkpoint.
 ///
 /// # Errors
-/// Nothing is there, or it cannot be read.
+/// The path does not exist or cannot be read.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, RunDirError> {
     match path {
         _ if path.is_dir() || checkpoint::named_in(path).is_some() => {

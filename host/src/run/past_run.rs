@@ -4,13 +4,13 @@ use crate::engine::lr::Horizon;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// The outcome of a complete run.
+/// The outcome of a completed run.
 pub const COMPLETED: &str = "completed";
 
-/// How a run that was there before ended.
+/// How an earlier run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastRun {
-    /// Its outcome; `running` where it was killed.
+    /// Its outcome; `running` if it was killed.
     pub outcome: String,
     /// Iterations done.
     pub iter: u64,
@@ -19,7 +19,7 @@ pub struct PastRun {
 }
 
 impl PastRun {
-    /// Reads the record of a run directory; `None` where there is none that can be read.
+    /// Reads the record of a run directory; `None` if it is missing or invalid.
     pub fn read(run: &Path) -> Option<Self> {
         let json: Json = serde_json::from_slice(&std::fs::read(run.join("run.json")).ok()?).ok()?;
         let count = |key: &str| json[key].as_u64().unwrap_or(0);

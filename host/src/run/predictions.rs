@@ -1,4 +1,4 @@
-//! Predictions in a file: safetensors, npy or one JSON object a line, as the file's name says.
+//! Writes predictions as safetensors, npy or JSON lines, depending on the file name.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,10 +9,10 @@ use tch::{Kind, Tensor};
 use super::error::RunDirError;
 use super::{atomic, safetensors_file};
 
-/// What a file of predictions looks like.
+/// The format of a file of predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PredictionFormat {
-    /// Tensors `output` and `index`, and `class` where samples are classified.
+    /// Tensors `output` and `index`, and `class` for classification.
     Safetensors,
     /// The outputs as one array.
     Npy,
@@ -21,10 +21,10 @@ pub enum PredictionFormat {
 }
 
 impl PredictionFormat {
-    /// The format that a file's name asks for.
+    /// The format for a file name.
     ///
     /// # Errors
-    /// It has another ending.
+    /// The extension is unknown.
     pub fn of(path: &Path) -> Result<Self, String> {
         match path.extension().and_then(std::ffi::OsStr::to_str) {
             Some("safetensors") => Ok(Self::Safetensors),
@@ -43,7 +43,7 @@ impl PredictionFormat {
 pub struct Predictions {
     /// A row for each sample.
     pub output: Tensor,
-    /// The class of each sample, where they are classified.
+    /// The class of each sample, for classification.
     pub class: Option<Tensor>,
 }
 
@@ -126,7 +126,7 @@ impl Predictions {
     }
 }
 
-/// A tensor as lists within lists; what is not finite is null.
+/// A tensor as nested lists; numbers that are not finite become null.
 fn nested(tensor: &Tensor) -> Result<Json, tch::TchError> {
     if tensor.dim() == 0 {
         return Ok(tensor.f_double_value(&[])?.into());
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_the_file_says_the_format() {
+    fn the_file_name_selects_the_format() {
         let of = |name: &str| PredictionFormat::of(Path::new(name));
         assert_eq!(of("a.npy"), Ok(PredictionFormat::Npy));
         assert_eq!(of("a.b.jsonl"), Ok(PredictionFormat::JsonLines));

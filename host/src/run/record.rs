@@ -46,7 +46,7 @@ impl Record {
         Self { json, began }
     }
 
-    /// Notes the checkpoint that the run resumes from, and what its previous record said.
+    /// Records the checkpoint that the run resumes from, and the contents of its previous record.
     pub fn resumed_from(&mut self, checkpoint: &Path, run: &RunDir) {
         self.set("resumed_from", checkpoint.to_string_lossy());
         let before = std::fs::read(run.path().join("run.json")).unwrap_or_default();
@@ -59,12 +59,12 @@ impl Record {
         self.set("earlier", earlier);
     }
 
-    /// Notes something.
+    /// Records a value.
     pub fn set(&mut self, key: &str, value: impl Into<Json>) {
         self.json.insert(key.to_owned(), value.into());
     }
 
-    /// Notes how it ended.
+    /// Records the outcome.
     pub fn end(&mut self, outcome: &str, why: &str) {
         self.set("outcome", outcome);
         if !why.is_empty() {
@@ -73,12 +73,12 @@ impl Record {
         self.set("seconds", self.began.elapsed().unwrap_or_default().as_secs_f64());
     }
 
-    /// Writes it to the run's folder.
+    /// Writes the record to the run directory.
     pub fn write(&self, run: &RunDir) -> Result<(), RunDirError> {
         run.write("run.json", &self.to_bytes())
     }
 
-    /// As a file.
+    /// The bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut text = serde_json::to_string_pretty(&self.json).unwrap_or_default();
         text.push('\n');

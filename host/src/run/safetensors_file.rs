@@ -1,4 +1,4 @@
-//! Tensors in a safetensors file, and back.
+//! Reads and writes tensors in safetensors files.
 
 use super::atomic;
 use super::error::RunDirError;
@@ -11,7 +11,7 @@ use std::io::Read as _;
 use std::path::Path;
 use tch::{Kind, Tensor};
 
-/// The types that both sides know.
+/// The dtypes that both libtorch and safetensors have.
 pub(super) const KINDS: [(Dtype, Kind, &str); 10] = [
     (Dtype::F32, Kind::Float, "F32"),
     (Dtype::F64, Kind::Double, "F64"),
@@ -44,14 +44,14 @@ fn place(piece: &Piece) -> Result<Placed<'_>, String> {
     Ok(Placed { name, tensor, part: part.as_ref(), dtype, kind, bytes })
 }
 
-/// A tensor as a file can have it: dense, of a type that safetensors knows. A handle, not a copy.
+/// A tensor that a file can store: dense, of a dtype that safetensors has. A handle, not a copy.
 ///
 /// # Errors
-/// Why no file can have it.
+/// Why it cannot be stored.
 pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
     View::of(tensor).map_err(|error| error.to_string())?;
     place(&Piece::whole("", tensor.shallow_clone()))?;
-    // A view that is negated when it is read: its memory has other numbers.
+    // A lazily negated view: its memory has other numbers.
     tensor.f_resolve_neg().map_err(|error| error.to_string())
 }
 
@@ -69,8 +69,8 @@ pub fn whole(tensors: &[(String, Tensor)]) -> Vec<Piece> {
     tensors.iter().map(piece).collect()
 }
 
-/// Fills `buffer` with the bytes of a file of these tensors. Each tensor's memory is copied once, and memory that the
-/// buffer has already is used again. Which ranges the parts of tensors are stands in the file's metadata.
+/// Fills `buffer` with the bytes of a file of these tensors. Each tensor's memory is copied once, and the buffer's
+/// memory is reused. Ranges of partial tensors are in the file's metadata.
 pub fn lay_out(tensors: &[Piece], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
     let (placed, header, total) = plan(tensors)?;
     if buffer.capacity() < total {
@@ -98,13 +98,13 @@ fn wrong(name: &str, why: String) -> RunDirError {
     RunDirError::Tensor { doing: "save", name: name.to_owned(), why }
 }
 
-/// What is where: the tensors in the order of the file, its header, and how long it is.
+/// The layout: the tensors in the order of the file, its header, and its size.
 fn plan(tensors: &[Piece]) -> Result<(Vec<Placed<'_>>, String, usize), RunDirError> {
     let mut placed = Vec::with_capacity(tensors.len());
     for piece in tensors {
         placed.push(place(piece).map_err(|why| wrong(&piece.name, why))?);
     }
-    // Wide numbers first: then each tensor begins at a multiple of its width.
+    // Wide dtypes first, so that each tensor is aligned to its width.
     placed.sort_by(|a, b| {
         (b.kind.elt_size_in_bytes(), a.name).cmp(&(a.kind.elt_size_in_bytes(), b.name))
     });
@@ -113,7 +113,7 @@ fn plan(tensors: &[Piece]) -> Result<(Vec<Placed<'_>>, String, usize), RunDirErr
     Ok((placed, header, total))
 }
 
-/// This many zeros, every one of them written; an error if there is not enough memory.
+/// This many zeros, all of them written; an error if there is not enough memory.
 pub fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(total).map_err(|_| RunDirError::NoMemory { bytes: total })?;
@@ -121,16 +121,16 @@ pub fn fresh(total: usize) -> Result<Vec<u8>, RunDirError> {
     Ok(bytes)
 }
 
-/// Room for a tensor's entry in the header of a file.
+/// An upper bound for a tensor's entry in the header of a file.
 const ENTRY: usize = 256;
 
-/// No less than the bytes of a file of tensors whose names are not known yet.
+/// An upper bound for the size of a file of tensors whose names are not known yet.
 pub fn room_for<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> usize {
     let width = |tensor: &Tensor| tensor.f_kind().map_or(0, Kind::elt_size_in_bytes);
     tensors.map(|tensor| ENTRY + tensor.numel() * width(tensor)).sum()
 }
 
-/// A tensor's numbers as bytes, in a row.
+/// A tensor's elements as contiguous bytes.
 pub fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, String> {
     let kind = tensor.f_kind().map_err(|e| e.to_string())?;
     let mut bytes = vec![0; tensor.numel() * kind.elt_size_in_bytes()];
@@ -141,12 +141,12 @@ pub fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, String> {
 /// The key of a file's metadata among its tensors.
 const METADATA: &str = "__metadata__";
 
-/// A range as metadata has it: text, for safetensors allows nothing else.
+/// A range in the metadata: a string, the only type that safetensors allows there.
 fn range_text(Part { shape, range }: &Part) -> String {
     json!({ "shape": shape, "range": [range.start, range.end] }).to_string()
 }
 
-/// The range that a text of the metadata says.
+/// Parses a range of the metadata.
 pub(super) fn range_of(text: &str) -> Option<Part> {
     let said: Json = serde_json::from_str(text).ok()?;
     let shape = said["shape"].as_array()?.iter().map(Json::as_i64).collect::<Option<_>>()?;
@@ -154,7 +154,7 @@ pub(super) fn range_of(text: &str) -> Option<Part> {
     Some(Part { shape, range: place(0)?..place(1)? })
 }
 
-/// The header: what is where, padded so that the first tensor begins at a multiple of 8.
+/// The header, padded so that the first tensor begins at a multiple of 8.
 fn header(placed: &[Placed<'_>]) -> String {
     let mut entries = Map::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Tensors as a `.pt` file that `torch.load` reads: a zip archive with a pickled dict of names and tensors.
+//! Writes tensors as a `.pt` file for `torch.load`: a zip archive with a pickled dict of names and tensors.
 
 use super::error::RunDirError;
 use super::{atomic, safetensors_file};
@@ -21,10 +21,10 @@ const STORAGES: [(Kind, &str); 10] = [
     (Kind::Bool, "BoolStorage"),
 ];
 
-/// Writes named tensors, whole or not at all.
+/// Writes named tensors atomically.
 ///
 /// # Errors
-/// A tensor has no place in such a file, or the file could not be written.
+/// A tensor cannot be stored in such a file, or the file could not be written.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), RunDirError> {
     let mut pickle = Pickle::begin();
     let mut storages = Vec::with_capacity(tensors.len());
@@ -49,7 +49,7 @@ fn zip(pickle: &[u8], storages: &[Vec<u8>]) -> zip::result::ZipResult<Vec<u8>> {
     let mut put = |name: &str, bytes: &[u8]| {
         let large = u32::try_from(bytes.len()).is_err();
         let stored = CompressionMethod::Stored;
-        // PyTorch begins each at a multiple of 64.
+        // PyTorch aligns each tensor to 64 bytes.
         let options = SimpleFileOptions::default()
             .compression_method(stored)
             .large_file(large)
@@ -66,7 +66,7 @@ fn zip(pickle: &[u8], storages: &[Vec<u8>]) -> zip::result::ZipResult<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-/// The words of Python's pickle language, protocol 2, that a dict of tensors needs.
+/// The opcodes of Python's pickle protocol 2 that a dict of tensors needs.
 struct Pickle(Vec<u8>);
 
 impl Pickle {
@@ -123,7 +123,7 @@ impl Pickle {
     }
 }
 
-/// The strides of a tensor whose numbers lie in a row.
+/// The strides of a contiguous tensor.
 fn strides(size: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; size.len()];
     for index in (1..size.len()).rev() {

@@ -4,9 +4,11 @@
 use super::error::TrainError;
 use super::fit::{Result, Trainer};
 use super::interrupt::Signal;
+use crate::dispatch::Attached;
 use crate::engine::EngineError;
 use crate::torch::TorchError;
 use crate::world::World;
+use hookrack_plugin_api::OnRanks;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
@@ -16,6 +18,8 @@ struct Asked {
     stop: Option<(String, String)>,
     savers: Vec<String>,
     validate: bool,
+    // Hooks of all ranks that have failed here and are not called again.
+    disabled: Vec<String>,
 }
 
 impl Trainer {
@@ -35,11 +39,13 @@ impl Trainer {
         let asked = self.asked();
         let flags = [asked.stop.is_some(), !asked.savers.is_empty(), asked.validate].map(i64::from);
         let [stop, save, validate] = flags;
+        let (off, met) = (i64::try_from(asked.disabled.len()).unwrap_or(0), world.meetings());
         let signal = self.interrupt.received().map_or(0, Signal::code);
         let busy = i64::from(self.background.is_writing_part());
-        let agreed = world.agree([signal, busy, stop, -stop, save, -save, validate, -validate]);
-        let [signal, busy, most @ ..] = self.collective(agreed)?;
+        let own = [signal, met, busy, stop, -stop, save, -save, validate, -validate, off, -off];
+        let [signal, met, busy, most @ ..] = self.collective(world.agree(own))?;
         self.agreed = Signal::from_code(signal);
+        self.collective(world.catch_up(met))?;
         let is_same = most.chunks(2).all(|pair| pair[0] == -pair[1]);
         if !is_same {
             self.merge_requests(&world, &asked)?;
@@ -63,7 +69,14 @@ impl Trainer {
             stop: requests.stopped().map(|stop| (stop.who.clone(), stop.why.clone())),
             savers: requests.savers().to_vec(),
             validate: requests.validate,
+            disabled: self.disabled().map(|it| it.spec.name.clone()).collect(),
         }
+    }
+
+    /// The hooks of all ranks that are not called any more.
+    fn disabled(&self) -> impl Iterator<Item = &Attached> {
+        let is_meant = |it: &&Attached| it.disabled && it.spec.ranks == OnRanks::All;
+        self.rack.hooks().iter().filter(is_meant)
     }
 
     fn merge_requests(&mut self, world: &World, asked: &Asked) -> Result<()> {
@@ -82,6 +95,9 @@ impl Trainer {
             }
             asked.savers.iter().for_each(|who| requests.save(who));
             requests.validate |= asked.validate;
+            for name in &asked.disabled {
+                self.rack.disable(name, rank);
+            }
         }
         Ok(())
     }
@@ -105,6 +121,10 @@ impl Trainer {
         };
         let error = if let Some(why) = of_torch.filter(TorchError::is_of_peers) {
             TrainError::Rank(world.name_failure(&why))
+        } else if let TrainError::Hook(error) = &error
+            && world.is_of_peers(&error.message)
+        {
+            TrainError::Rank(error.to_string())
         } else {
             world.tell_failure(&error.to_string());
             error

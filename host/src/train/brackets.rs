@@ -42,6 +42,7 @@ impl Trainer {
         let outcome = first_failure(outcome, written);
         if outcome.is_ok() {
             self.gather_costs();
+            self.gather_times();
         }
         self.part(outcome.is_ok());
         outcome.map_or_else(Ending::Failed, |()| ending)

@@ -1,31 +1,31 @@
 //! From a checked job to a trainer: data, engine, hooks, rack.
 
+use super::build_engine::{engine, horizon};
 use super::fit::Trainer;
+use super::grid::{Grid, schedule};
 use super::interrupt::Interrupt;
+use super::join::check_norms;
 use super::limits::Limits;
-use super::loaders::{Loaders, iters_in_epoch, loaders};
+use super::loaders::{Loaders, Shared, iters_in_epoch, loaders};
 use super::micro_batches::PartResults;
-use crate::config::{
-    ConfigErrors, Device, ExecutionMode, GroupEntry, Kind, Origin, ParamGroups, ResolvedConfig,
-};
+use super::stage_clock::StageClock;
+use super::stages::{Stages, check_reduction, measure_together};
+use crate::config::{ConfigErrors, Kind, Origin, ResolvedConfig};
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
-use crate::engine::clip::ClipLimits;
 use crate::engine::data::Rank;
 use crate::engine::lr::Horizon;
-use crate::engine::name_pattern::NamePattern;
-use crate::engine::optimizer::{GroupRule, GroupRules};
-use crate::engine::registry::ComponentKind;
-use crate::engine::{Engine, EngineError, Precision};
+use crate::engine::{Engine, Stage as ModelStage};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Stage};
-use crate::torch::Op;
+use crate::torch::{Op, allocator};
+use crate::world::World;
 use crate::writers::Writers;
-use hookrack_plugin_api::{Arithmetic, OnRanks};
+use hookrack_plugin_api::OnRanks;
 use std::rc::Rc;
 use std::time::Instant;
 use thiserror::Error;
@@ -46,6 +46,8 @@ pub struct Parts {
     pub engine: Engine,
     /// The length of training.
     pub horizon: Horizon,
+    /// The division of the model, in a pipeline.
+    pub(crate) stages: Option<Stages>,
 }
 
 impl Parts {
@@ -54,30 +56,111 @@ impl Parts {
     /// # Errors
     /// An invalid setting, shown at its line.
     pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
-        Self::build_on(config, &Ranks::single())
+        Self::build_whole(config, &Ranks::single(), Grid::whole(1), true)
     }
 
-    /// Reads the data and builds the engine of one of several ranks.
+    /// Reads the data and builds the engine of one of several ranks. The stages of a pipeline have met before: those that divide the
+    /// model by measured times agree on them.
     ///
     /// # Errors
-    /// As [`build`](Self::build), and a batch that the ranks cannot share.
-    pub fn build_on(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
-        tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
-        let loaders = loaders(config, ranks)?;
-        let engine = engine(config, &loaders, ranks)?;
-        let horizon = horizon(config, &loaders);
+    /// As [`build`](Self::build), and a batch or a model that the ranks cannot divide.
+    pub fn build_on(
+        config: &ResolvedConfig,
+        ranks: &Ranks,
+        world: Option<&World>,
+    ) -> Result<Self, BuildError> {
+        Self::build_with(config, ranks, Grid::new(config, ranks.world)?, world)
+    }
+
+    /// Reads the data and builds the engine of one of several ranks that evaluate and do not train: each has the whole model.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_to_evaluate(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
+        Self::build_whole(config, ranks, Grid::whole(ranks.world), false)
+    }
+
+    fn build_whole(
+        config: &ResolvedConfig,
+        ranks: &Ranks,
+        grid: Grid,
+        trains: bool,
+    ) -> Result<Self, BuildError> {
+        let loaders = Self::loaders(config, ranks, grid, trains)?;
+        let engine = engine(config, &loaders, grid.copy_of(ranks.rank), None)?;
         rehearse(config, &engine, &loaders)?;
+        Self::finish(config, loaders, engine, None)
+    }
+
+    fn build_with(
+        config: &ResolvedConfig,
+        ranks: &Ranks,
+        grid: Grid,
+        world: Option<&World>,
+    ) -> Result<Self, BuildError> {
+        if grid.stages == 1 {
+            return Self::build_whole(config, ranks, grid, true);
+        }
+        let loaders = Self::loaders(config, ranks, grid, true)?;
+        let measured = |stages: &Stages| {
+            let whole = || engine(config, &loaders, Rank::ONLY, None);
+            measure_together(config, stages, ranks, world, whole)
+        };
+        let spec = loaders.train.spec();
+        let stages = Stages::of_config(config, spec, grid, measured)?;
+        check_reduction(config)?;
+        let stage = stages.stage(grid.stage_of(ranks.rank));
+        let engine = engine(config, &loaders, grid.copy_of(ranks.rank), Some(stage))?;
+        Self::finish(config, loaders, engine, Some(stages))
+    }
+
+    fn loaders(
+        config: &ResolvedConfig,
+        ranks: &Ranks,
+        grid: Grid,
+        trains: bool,
+    ) -> Result<Loaders, BuildError> {
+        tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
+        if config.train.keep_memory && !allocator::keep_freed_memory() {
+            tracing::debug!("the allocator keeps its own thresholds");
+        }
+        let part = Shared { rank: grid.copy_of(ranks.rank), parts: schedule(config)?.parts() };
+        Ok(loaders(config, part, trains)?)
+    }
+
+    fn finish(
+        config: &ResolvedConfig,
+        loaders: Loaders,
+        engine: Engine,
+        stages: Option<Stages>,
+    ) -> Result<Self, BuildError> {
+        check_norms(config, &engine)?;
+        let horizon = horizon(config, &loaders);
         if let Some(caution) = engine.caution() {
             tracing::warn!("{caution}");
         }
         let numbers: usize = engine.params().iter().map(|param| param.tensor.numel()).sum();
+        let place = engine.stage().map_or_else(String::new, |stage| {
+            format!(" of stage {} of {}", stage.number, stage.layout.stages)
+        });
         tracing::info!(
-            "model {} with {numbers} parameters, {} iterations in {} epochs",
+            "model {} with {numbers} parameters{place}, {} iterations in {} epochs",
             config.model.name,
             horizon.iters,
             horizon.epochs
         );
-        Ok(Self { loaders, engine, horizon })
+        Ok(Self { loaders, engine, horizon, stages })
+    }
+
+    /// A line for each stage of a pipeline, with its ranks and layers; none without a pipeline.
+    pub(crate) fn stage_lines(&self) -> Vec<String> {
+        let units = &self.engine.model().info().units;
+        self.stages.as_ref().map_or_else(Vec::new, |stages| stages.lines(units))
+    }
+
+    /// Whether the output of the model is in this process: it has the whole model, or its last stage.
+    pub fn has_output(&self) -> bool {
+        self.engine.stage().is_none_or(ModelStage::is_last)
     }
 
     /// Whether the model takes rows of tokens: a model of text.
@@ -109,7 +192,7 @@ impl Trainer {
         run: Option<RunDir>,
         interrupt: Interrupt,
     ) -> Result<Self, BuildError> {
-        let Parts { loaders, engine, horizon } = parts;
+        let Parts { loaders, engine, horizon, .. } = parts;
         let run_path = run.as_ref().map(|run| run.path().to_owned());
         let context = Rc::new(Context::new(engine, writers, run_path));
         context.own_pass.replace(loaders.own_pass());
@@ -135,6 +218,7 @@ impl Trainer {
             rows: 0,
             micros: Vec::new(),
             parts: PartResults::default(),
+            actions: Vec::new(),
             predictions: Vec::new(),
             provenance: provenance(job),
             resume: None,
@@ -148,6 +232,8 @@ impl Trainer {
             keeps_checkpoints: true,
             limits: Limits::default(),
             rank_costs: None,
+            clock: StageClock::default(),
+            measured: None,
             began: Instant::now(),
         })
     }
@@ -198,8 +284,8 @@ fn attach(
         return Err(config.not_made(kind, name, source_name, why).into());
     }
     let instance = made.map_err(|why| config.not_made(kind, name, source_name, why))?;
-    if spec.ranks == OnRanks::Main {
-        instance.stay_on_main();
+    if spec.ranks != OnRanks::All {
+        instance.stay_on_some_ranks();
     }
     Ok(Attached { spec, instance, disabled: false })
 }
@@ -219,169 +305,4 @@ fn threads(config: &ResolvedConfig, ranks: &Ranks) -> usize {
     let is_chosen = !matches!(config.origin_of("train.threads"), Origin::Default);
     let all = *config.train.threads;
     if is_chosen { all } else { (all / ranks.local_world.max(1)).max(1) }
-}
-
-/// A device of the config, for libtorch.
-pub(super) fn device(device: Device) -> tch::Device {
-    match device {
-        Device::Cpu => tch::Device::Cpu,
-        Device::Cuda(index) => tch::Device::Cuda(index),
-    }
-}
-
-/// The arithmetic of the config, for the engine.
-fn precision(arithmetic: Arithmetic) -> Precision {
-    match arithmetic {
-        Arithmetic::Fp32 => Precision::Fp32,
-        Arithmetic::Bf16 => Precision::Bf16,
-        Arithmetic::Fp16 => Precision::Fp16,
-    }
-}
-
-/// An engine's refusal, shown at the section that it is about.
-pub(super) fn refused<'a>(
-    config: &'a ResolvedConfig,
-    section: &'a str,
-) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
-    move |error| {
-        let key = match &error {
-            EngineError::Settings { key, .. } => key.as_str(),
-            EngineError::TooLarge { key, .. } => key,
-            _ => "",
-        };
-        // A default has no line in the config.
-        let place = format!("{section}.{key}");
-        let is_written = !key.is_empty() && !matches!(config.origin_of(&place), Origin::Default);
-        let place = if is_written { place.as_str() } else { section };
-        config.refuse(place, error.reason(), help(&error))
-    }
-}
-
-/// What to do about an engine's refusal.
-fn help(error: &EngineError) -> &'static str {
-    match error {
-        EngineError::Data(_) => {
-            "check the files that this section names; `hookrack config CONFIG` prints every resolved path"
-        }
-        EngineError::Pattern { .. }
-        | EngineError::NoMatch { .. }
-        | EngineError::Shadowed { .. }
-        | EngineError::AllFrozen { .. } => {
-            "`*` matches any characters, including dots; correct the pattern or remove it"
-        }
-        EngineError::Device { .. } => {
-            "write \"cpu\"; docs/config.md explains how to build a host with CUDA"
-        }
-        EngineError::TooLarge { .. } => "use a smaller number",
-        EngineError::Weights(_) => "each tensor needs a unique name in the model",
-        _ => "change the setting, or choose another type",
-    }
-}
-
-fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
-    let in_epoch = iters_in_epoch(config, &loaders.train);
-    let epochs = config.train.max_epochs.unwrap_or(u64::MAX);
-    let iters = config.train.max_iters.unwrap_or(u64::MAX);
-    Horizon {
-        iters: iters.min(epochs.saturating_mul(in_epoch)),
-        epochs: epochs.min(iters.div_ceil(in_epoch)),
-    }
-}
-
-/// Patterns over names, read.
-pub(super) fn patterns(
-    config: &ResolvedConfig,
-    key: &str,
-    written: &[String],
-) -> Result<Vec<NamePattern>, ConfigErrors> {
-    let read = |(index, text): (usize, &String)| {
-        NamePattern::parse(text).map_err(refused(config, &format!("{key}.{index}")))
-    };
-    written.iter().enumerate().map(read).collect()
-}
-
-fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
-    let ParamGroups { groups, no_decay_on_norm_and_bias, .. } = &config.param_groups;
-    let read = |(index, group): (usize, &GroupEntry)| {
-        let place = format!("optimizer.groups.{index}.match");
-        let pattern = NamePattern::parse(&group.pattern).map_err(refused(config, &place))?;
-        Ok(GroupRule { pattern, lr_scale: group.lr_scale, weight_decay: group.weight_decay })
-    };
-    let rules = groups.iter().enumerate().map(read).collect::<Result<_, ConfigErrors>>()?;
-    Ok(GroupRules { rules, no_decay_on_norm_and_bias: *no_decay_on_norm_and_bias })
-}
-
-/// An invalid pattern, shown at its line.
-fn refused_pattern<'a>(
-    config: &'a ResolvedConfig,
-    pattern: &str,
-) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
-    let frozen = config.train.freeze.iter().position(|written| written == pattern);
-    let grouped = config.param_groups.groups.iter().position(|group| group.pattern == pattern);
-    let place = match (frozen, grouped) {
-        (_, Some(index)) => format!("optimizer.groups.{index}.match"),
-        (frozen, None) => format!("train.freeze.{}", frozen.unwrap_or_default()),
-    };
-    move |error| config.refuse(&place, error.to_string(), help(&error))
-}
-
-/// The section that a part of the engine is configured in.
-fn section(kind: ComponentKind) -> &'static str {
-    match kind {
-        ComponentKind::Model | ComponentKind::Layer => "model",
-        ComponentKind::Loss => "loss",
-        ComponentKind::Optimizer => "optimizer",
-        ComponentKind::LrScheduler => "lr_scheduler",
-        ComponentKind::Schedule => "schedule",
-        ComponentKind::Dataset | ComponentKind::Transform => "data",
-    }
-}
-
-fn engine(
-    config: &ResolvedConfig,
-    loaders: &Loaders,
-    ranks: &Ranks,
-) -> Result<Engine, ConfigErrors> {
-    let mut builder = Engine::builder()
-        .model(config.model.clone())
-        .optimizer(config.optimizer.clone())
-        .groups(group_rules(config)?)
-        .freeze(patterns(config, "train.freeze", &config.train.freeze)?)
-        .lr_scheduler(config.lr_scheduler.clone())
-        .schedule(config.schedule.clone())
-        .accumulation(config.train.accumulation)
-        .clip(ClipLimits {
-            norm: config.train.clip_grad_norm,
-            norm_type: config.train.clip_grad_norm_type,
-            value: config.train.clip_grad_value,
-        })
-        .device(device(config.train.device))
-        .precision(precision(config.train.precision))
-        .graph(config.train.mode == ExecutionMode::Graph)
-        .loss_scaler(config.train.loss_scaler)
-        .seed(config.train.seed)
-        .horizon(horizon(config, loaders));
-    if let Some(loss) = &config.loss {
-        builder = builder.loss(loss.clone());
-    }
-    if config.param_groups.shard {
-        builder = builder.shard_optimizer(Rank { rank: ranks.rank, world: ranks.world });
-    }
-    builder.build(loaders.train.spec()).map_err(|error| {
-        let section = match &error {
-            EngineError::NoGraph { .. } => "train.mode",
-            EngineError::Device { .. } => "train.device",
-            EngineError::NoMatch { pattern, .. }
-            | EngineError::Shadowed { pattern }
-            | EngineError::AllFrozen { pattern } => {
-                return refused_pattern(config, pattern)(error);
-            }
-            EngineError::Settings { kind, .. } | EngineError::UnknownType { kind, .. } => {
-                section(*kind)
-            }
-            EngineError::Layer { path, .. } => &format!("model.{path}"),
-            _ => "model",
-        };
-        refused(config, section)(error.clone())
-    })
 }

@@ -69,7 +69,10 @@ impl Trainer {
 
     /// The states of all hooks and metrics. If one cannot save its state, its error policy applies, and it is listed in
     /// `without`.
-    fn hook_states(&mut self, without: &mut Vec<String>) -> Result<BTreeMap<String, SavedState>> {
+    pub(super) fn hook_states(
+        &mut self,
+        without: &mut Vec<String>,
+    ) -> Result<BTreeMap<String, SavedState>> {
         let mut states = Vec::new();
         // A disabled hook is not called again, not even for its state: it may have panicked.
         for attached in self.rack.hooks_mut().iter_mut().filter(|attached| !attached.disabled) {

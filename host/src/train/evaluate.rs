@@ -3,11 +3,16 @@
 use super::ending::Ending;
 use super::fit::{Result, Trainer};
 use super::loaders::Split;
+use crate::engine::Engine;
+use crate::engine::data::{Batch, Loader, Target};
 use crate::engine::generate::{Drawing, generate};
 use crate::events::Series;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
 use hookrack_plugin_api::{EvalPass, Phase, Point};
 use tch::Tensor;
+
+/// Batches that each pipeline evaluates between two meetings of its stages.
+const BATCHES_IN_FLIGHT: u64 = 8;
 
 impl Trainer {
     /// Runs the test points over the test data and over every named test set, whose results are the scalars
@@ -56,10 +61,16 @@ impl Trainer {
             .collect())
     }
 
-    /// Runs the pred points over the data to predict; returns the outputs in order.
+    /// Runs the pred points over the data to predict; returns the outputs in order, on the main rank of several.
     pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
         let ending = self.run(|t| t.pass(Split::Pred).map(drop));
         (ending, std::mem::take(&mut self.predictions))
+    }
+
+    /// Whether the data to predict have classes.
+    pub fn classifies(&self) -> bool {
+        let spec = self.loaders.pred.as_ref().map(Loader::spec);
+        spec.is_some_and(|spec| matches!(spec.target, Target::Classes(_)))
     }
 
     /// One pass over a split; false if a signal interrupted it.
@@ -126,10 +137,21 @@ impl Trainer {
 
     fn batches(&mut self, split: Split, points: EvalPass) -> Result<bool> {
         self.fire_each(points.begin)?;
-        while let Some(rows) = self.fetch_from(split)? {
-            // A last batch may be too small for a share of every rank.
-            if rows > 0 {
-                self.evaluate_batch(split, points)?;
+        // Hooks may have changed the weights for the evaluation.
+        self.with_engine(Engine::share_tied)?;
+        let mut output = None;
+        while let Some(batch) = self.fetch_from(split)? {
+            // Ranks take batches in turn: those of the others are empty here.
+            if batch.rows() > 0 {
+                output = self.evaluate_batch(batch, split, points)?;
+            }
+            if !self.ends_round() {
+                continue;
+            }
+            self.with_engine(Engine::finish_sends)?;
+            if split == Split::Pred {
+                let outputs = self.gather_outputs(output.take())?;
+                self.predictions.extend(outputs);
             }
             self.agree_on_signals()?;
             if self.signal().is_some() {
@@ -139,31 +161,46 @@ impl Trainer {
         self.fire_each(points.end).map(|()| true)
     }
 
-    fn evaluate_batch(&mut self, split: Split, points: EvalPass) -> Result<()> {
-        self.fire_each(points.before_iter)?;
-        self.role(points.forward)?;
-        if split == Split::Pred {
-            let output =
-                self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone);
-            self.predictions.extend(output);
-        }
-        self.fire_each(points.after_iter)?;
-        let released = self.context.end_iteration();
-        self.locate(released)
+    /// Whether every rank has had its turn, or the pass ends.
+    fn ends_round(&self) -> bool {
+        let progress = self.context.progress.get();
+        let engine = self.context.engine.borrow();
+        let round = match engine.stage() {
+            // Stages that meet after every batch would wait for each other most of the time.
+            Some(_) => BATCHES_IN_FLIGHT * engine.rank().world as u64,
+            None => u64::from(progress.world.max(1)),
+        };
+        progress.inner_iter.is_multiple_of(round) || progress.inner_iter >= progress.inner_len
     }
 
-    /// Fetches this rank's share of the next batch, and returns its rows; `None` at the end.
-    fn fetch_from(&mut self, split: Split) -> Result<Option<u64>> {
+    /// Returns the output of a prediction.
+    fn evaluate_batch(
+        &mut self,
+        batch: Batch,
+        split: Split,
+        points: EvalPass,
+    ) -> Result<Option<Tensor>> {
+        let is_prediction = split == Split::Pred;
+        self.context.advance(|p| p.batch_size = batch.rows().unsigned_abs());
+        self.context.set_batch(batch.input, (!is_prediction).then_some(batch.label));
+        self.fire_each(points.before_iter)?;
+        self.role(points.forward)?;
+        let output = is_prediction
+            .then(|| self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone));
+        self.fire_each(points.after_iter)?;
+        let released = self.context.end_iteration();
+        self.locate(released).map(|()| output.flatten())
+    }
+
+    /// Fetches the next batch, which is empty if it is another rank's turn; `None` at the end.
+    fn fetch_from(&mut self, split: Split) -> Result<Option<Batch>> {
         let Some(loader) = self.loaders.get(split) else { return Ok(None) };
         let batch = loader.next_batch();
-        let Some(batch) = self.locate(batch)? else { return Ok(None) };
-        let rows = batch.rows().unsigned_abs();
-        self.context.advance(|p| {
-            p.inner_iter += 1;
-            p.batch_size = rows;
-        });
-        self.context.set_batch(batch.input, (split != Split::Pred).then_some(batch.label));
-        Ok(Some(rows))
+        let batch = self.locate(batch)?;
+        if batch.is_some() {
+            self.context.advance(|p| p.inner_iter += 1);
+        }
+        Ok(batch)
     }
 
     fn fire_each(&mut self, points: &[Point]) -> Result<()> {

@@ -7,13 +7,15 @@ use super::limits::Limits;
 use super::loaders::Loaders;
 use super::micro_batches::PartResults;
 use super::restore::Resume;
+use super::stage_clock::{Measured, StageClock};
 use super::start::WhenStarted;
 use super::watch::Watch;
 use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
-use crate::engine::EngineError;
 use crate::engine::data::Batch;
-use crate::engine::schedule::MicroBatch;
+use crate::engine::schedule::{Action, MicroBatch, Part};
+use crate::engine::{Engine, EngineError};
+use crate::position;
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, Provenance, Stage};
 use crate::torch::autograd::GradMode;
@@ -42,6 +44,8 @@ pub struct Trainer {
     pub(super) rows: i64,
     pub(super) micros: Vec<MicroBatch>,
     pub(super) parts: PartResults,
+    // What this process does in an iteration of so many micro-batches.
+    pub(super) actions: Vec<(usize, Rc<[Action]>)>,
     // The outputs of a prediction.
     pub(super) predictions: Vec<tch::Tensor>,
     pub(super) provenance: Provenance,
@@ -60,6 +64,9 @@ pub struct Trainer {
     pub(super) limits: Limits,
     // The cost of hooks on all ranks, once the run has ended.
     pub(super) rank_costs: Option<BTreeMap<String, Json>>,
+    // The passes of a stage of a pipeline in time, and once the run has ended those of all stages.
+    pub(super) clock: StageClock,
+    pub(super) measured: Option<Measured>,
     pub(super) began: Instant,
 }
 
@@ -91,14 +98,9 @@ impl Trainer {
             while self.fetch()? {
                 self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
                 self.take_changed_batch()?;
-                for micro in 0..self.micros.len() {
-                    self.select(micro)?;
-                    self.role(P::OnTrainForward)?;
-                    self.fire_all([P::AfterForward, P::BeforeBackward])?;
-                    self.role(P::OnIterBackward)?;
-                    self.fire(P::AfterBackward)?;
+                for action in self.begin_actions()?.iter() {
+                    self.act(*action)?;
                 }
-                self.join_micro_batches()?;
                 self.unscale()?;
                 self.fire(P::BeforeClipGrad)?;
                 self.clip()?;
@@ -132,6 +134,34 @@ impl Trainer {
             self.save_if_asked()?;
         }
         Ok(())
+    }
+
+    /// One action of the schedule: a pass of a micro-batch, a tensor sent or received, or the end of all micro-batches.
+    fn act(&mut self, action: Action) -> Result<()> {
+        self.begin_action(action);
+        let done = match action {
+            Action::Forward(part) => self.pass_forward(part),
+            Action::Backward(part) => self.pass_backward(part),
+            Action::Send(message) => self.with_engine(|engine| engine.send(message)),
+            Action::Recv(message) => self.with_engine(|engine| engine.recv(message)),
+            Action::Reduce => self.join_micro_batches(),
+        };
+        self.end_action(action);
+        done
+    }
+
+    fn pass_forward(&mut self, part: Part) -> Result<()> {
+        self.before_forward(part)?;
+        self.role(P::OnTrainForward)?;
+        self.fire(P::AfterForward)
+    }
+
+    fn pass_backward(&mut self, part: Part) -> Result<()> {
+        self.before_backward(part);
+        self.fire(P::BeforeBackward)?;
+        self.role(P::OnIterBackward)?;
+        self.fire(P::AfterBackward)?;
+        self.after_backward(part)
     }
 
     /// Moves to the next epoch, or continues the one in which a checkpoint was taken; false after the last one.
@@ -194,9 +224,7 @@ impl Trainer {
         });
         self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
         self.batch = Some(batch);
-        if let Some(world) = self.context.world.get() {
-            world.position().at_iter(self.context.progress.get().iter);
-        }
+        position::at_iter(self.context.progress.get().iter);
         Ok(true)
     }
 
@@ -244,6 +272,15 @@ impl Trainer {
     pub(super) fn role(&mut self, point: P) -> Result<()> {
         let _mode = GradMode::set(self.context.records_gradients(point));
         self.fire(point)
+    }
+
+    /// Has the engine do something that can fail.
+    pub(super) fn with_engine<T>(
+        &self,
+        act: impl FnOnce(&Engine) -> std::result::Result<T, EngineError>,
+    ) -> Result<T> {
+        let done = act(&self.context.engine.borrow());
+        self.locate(done)
     }
 
     /// Adds epoch and iteration to an error of the engine.

@@ -27,7 +27,8 @@ pub enum Signal {
 }
 
 impl Signal {
-    const ALL: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::User];
+    /// All of them.
+    pub(super) const ALL: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::User];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -60,7 +61,13 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.code() == code)
     }
 
-    fn number(self) -> i32 {
+    /// The signal of a number.
+    pub(super) fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.number() == number)
+    }
+
+    /// Its number.
+    pub(super) fn number(self) -> i32 {
         match self {
             Self::Interrupt => SIGINT,
             Self::Terminate => SIGTERM,

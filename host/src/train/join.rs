@@ -1,8 +1,10 @@
 //! Makes a trainer one of several ranks.
 
 use super::fit::Trainer;
-use crate::config::DistributedSection;
-use crate::engine::DataParallel;
+use super::grid::Grid;
+use crate::config::{ConfigErrors, DistributedSection, ExecutionMode, ResolvedConfig};
+use crate::engine::data::Rank;
+use crate::engine::{DataParallel, Engine, EngineError};
 use crate::torch::dist::{Backend, BucketSizes, ReducerOptions};
 use crate::torch::rng;
 use crate::world::{World, WorldError};
@@ -12,7 +14,7 @@ impl Trainer {
     /// Joins the other ranks: takes over the parameters of rank 0, and seeds this rank's own random numbers.
     ///
     /// # Errors
-    /// A rank is gone, or its model differs.
+    /// Another rank failed or timed out, or its model differs.
     pub fn join(
         &mut self,
         world: &Rc<World>,
@@ -25,19 +27,8 @@ impl Trainer {
         let provenance = &mut self.provenance;
         (provenance.rank, provenance.world) = (rank, size);
         provenance.threads = u64::try_from(tch::get_num_threads()).unwrap_or(1);
-        world
-            .position()
-            .name_hooks(self.rack.hooks().iter().map(|it| it.spec.name.clone()).collect());
         self.rack.report_to(Rc::clone(world));
-        let joined = {
-            let mut engine = self.context.engine.borrow_mut();
-            let is_cuda = engine.device().is_cuda();
-            let backend = if is_cuda { Backend::Nccl } else { Backend::Gloo };
-            let group = world.gradient_group(backend);
-            group
-                .map_err(Into::into)
-                .and_then(|group| engine.join(DataParallel::new(group, reducer_options(config))))
-        };
+        let joined = join_engine(&mut self.context.engine.borrow_mut(), world, config);
         joined.map_err(|error| WorldError(format!("rank {rank} of {size}: {error}")))?;
         if rank > 0 {
             let seed = self.context.progress.get().seed;
@@ -46,6 +37,57 @@ impl Trainer {
         let _ = self.context.world.set(Rc::clone(world));
         Ok(())
     }
+}
+
+/// Connects the engine: to the ranks that have the same stage, and to the other stages of its pipeline.
+fn join_engine(
+    engine: &mut Engine,
+    world: &World,
+    config: &DistributedSection,
+) -> Result<(), EngineError> {
+    let ranks = world.ranks();
+    let stages = engine.stage().map_or(1, |stage| stage.layout.stages as usize);
+    let grid = Grid { stages, data: ranks.world / stages };
+    let (stage, copy) = (grid.stage_of(ranks.rank), grid.copy_of(ranks.rank));
+    let is_cuda = engine.device().is_cuda();
+    let backend = if is_cuda { Backend::Nccl } else { Backend::Gloo };
+    let group = world.group("gradients", stage, copy, backend)?;
+    engine.join(DataParallel::new(group, reducer_options(config)))?;
+    if config.sync_batch_norm {
+        engine.sync_norms(world.group("norms", stage, copy, backend)?);
+    }
+    if stages > 1 {
+        let place = Rank { rank: stage, world: stages };
+        engine.join_pipeline(world.group("pipeline", copy.rank, place, backend)?)?;
+    }
+    Ok(())
+}
+
+/// Refuses batch norms over all ranks where the host does not compute them itself.
+pub(super) fn check_norms(config: &ResolvedConfig, engine: &Engine) -> Result<(), ConfigErrors> {
+    const KEY: &str = "distributed.sync_batch_norm";
+    let model = engine.model();
+    if !config.distributed.sync_batch_norm {
+        return Ok(());
+    }
+    if !model.is_graph() {
+        if model.info().norm_ranks.is_none() {
+            tracing::warn!("{KEY} changes nothing: the model has no batch norm");
+        }
+        return Ok(());
+    }
+    let (why, help) = if config.train.mode == ExecutionMode::Graph {
+        (
+            "statistics over all ranks cannot be part of a graph",
+            "set train.mode = \"eager\", or sync_batch_norm = false",
+        )
+    } else {
+        (
+            "the batch norms of a TorchScript file use the rows of their own rank",
+            "set sync_batch_norm = false, or use a built-in model",
+        )
+    };
+    Err(config.refuse(KEY, why, help))
 }
 
 /// The config of gradient reduction.

@@ -1,7 +1,10 @@
 //! Limits on a run that are known before it starts: time and iterations.
 
-use super::fit::Trainer;
+use super::fit::{Result, Trainer};
 use std::time::{Duration, Instant};
+
+/// How often a run that waits looks for signals.
+const TICK: Duration = Duration::from_millis(10);
 
 /// When a run saves and stops before it is complete.
 #[derive(Clone, Copy, Debug, Default)]
@@ -9,6 +12,7 @@ pub struct Limits {
     deadline: Option<(Instant, Duration)>,
     until: Option<u64>,
     save_at: Option<u64>,
+    waits: bool,
 }
 
 impl Limits {
@@ -16,7 +20,13 @@ impl Limits {
     pub fn new(seconds: f64, until: Option<u64>, save_at: Option<u64>) -> Self {
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
         let deadline = time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
-        Self { deadline, until, save_at }
+        Self { deadline, until, save_at, waits: false }
+    }
+
+    /// Whether the run waits to be killed once the checkpoint of `save_at` is on disk.
+    #[must_use]
+    pub fn waiting(self, waits: bool) -> Self {
+        Self { waits, ..self }
     }
 }
 
@@ -48,5 +58,17 @@ impl Trainer {
         if self.limits.save_at == Some(self.context.progress.get().iter) {
             self.context.requests.borrow_mut().save("--save-at");
         }
+    }
+
+    /// Waits to be killed if the checkpoint of `--save-at` was the last of this run; a signal ends the wait.
+    pub(super) fn wait_if_asked(&mut self) -> Result<()> {
+        let Limits { save_at, waits, .. } = self.limits;
+        if waits && save_at == Some(self.context.progress.get().iter) {
+            self.finish_saving(Ok(()))?;
+            while self.interrupt.received().is_none() {
+                std::thread::sleep(TICK);
+            }
+        }
+        Ok(())
     }
 }

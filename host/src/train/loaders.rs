@@ -1,12 +1,11 @@
 //! The data of a run: a loader for each split of the config.
 
-use super::build::{device, refused};
+use super::build_engine::{device, refused};
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
-use crate::engine::data::{DATASETS, Loader, LoaderSettings, Part, Share, Target};
+use crate::engine::data::{DATASETS, Division, Loader, LoaderSettings, Part, Rank, Share, Target};
 use crate::engine::registry::Build as _;
-use crate::ranks::Ranks;
 use hookrack_plugin_api::Phase;
 use std::sync::Arc;
 
@@ -66,17 +65,27 @@ impl Loaders {
     }
 }
 
-/// Divides the batches of a split among the ranks. Only training splits them into micro-batches first.
-fn share(config: &ResolvedConfig, key: &str, ranks: &Ranks) -> Share {
-    let parts = if key == "data.train" { config.train.accumulation } else { 1 };
-    Share { rank: ranks.rank, world: ranks.world, parts }
+/// Divides the batches of a split among the ranks that share them. Only training splits them, into micro-batches first; in an evaluation each rank takes
+/// whole batches, so that all numbers equal those of one process.
+fn share(key: &str, part: Shared) -> Share {
+    let parts = if key == "data.train" { part.parts } else { 1 };
+    Share { rank: part.rank.rank, world: part.rank.world, parts }
+}
+
+/// What a process takes of each batch.
+#[derive(Clone, Copy)]
+pub(super) struct Shared {
+    /// Its place among those that share it.
+    pub(super) rank: Rank,
+    /// Micro-batches of a batch.
+    pub(super) parts: usize,
 }
 
 fn loader(
     config: &ResolvedConfig,
     key: &str,
     split: &DataSplit,
-    ranks: &Ranks,
+    part: Shared,
 ) -> Result<Loader, ConfigErrors> {
     let dataset = split
         .component
@@ -95,7 +104,8 @@ fn loader(
         shuffle: *split.loading.shuffle,
         drop_last: split.loading.drop_last,
         seed: config.train.seed,
-        share: share(config, key, ranks),
+        share: share(key, part),
+        division: if key == "data.train" { Division::Rows } else { Division::Batches },
         workers: split.loading.workers,
         prefetch: split.loading.prefetch,
         endless: key == "data.train",
@@ -115,10 +125,10 @@ fn beside(
     key: &str,
     split: Option<&DataSplit>,
     train: &Loader,
-    ranks: &Ranks,
+    part: Shared,
 ) -> Result<Option<Loader>, ConfigErrors> {
     let Some(split) = split else { return Ok(None) };
-    let loader = loader(config, key, split, ranks)?;
+    let loader = loader(config, key, split, part)?;
     match loader.spec().unlike(train.spec()) {
         None => Ok(Some(loader)),
         Some(why) => {
@@ -130,16 +140,11 @@ fn beside(
 }
 
 /// Refuses batches that the ranks cannot divide: each rank must have rows of every micro-batch.
-fn check_share(
-    config: &ResolvedConfig,
-    train: &Loader,
-    batch: usize,
-    ranks: &Ranks,
-) -> Result<(), ConfigErrors> {
-    if ranks.is_single() {
+fn check_share(config: &ResolvedConfig, train: &Loader, batch: usize) -> Result<(), ConfigErrors> {
+    if train.share().world == 1 {
         return Ok(());
     }
-    config.check_share(ranks.world)?;
+    config.check_share(train.share().world)?;
     let (share, last) = (train.share(), train.rows_of(train.batches().saturating_sub(1)));
     let (world, parts) = (share.world, share.parts);
     if share.smallest(batch) == 0 {
@@ -159,25 +164,30 @@ fn check_share(
     Ok(())
 }
 
-/// Reads the data of every split, for one of the ranks.
-pub(super) fn loaders(config: &ResolvedConfig, ranks: &Ranks) -> Result<Loaders, ConfigErrors> {
+/// Reads the data of every split, for one of the ranks; those that only evaluate do not share batches of training.
+pub(super) fn loaders(
+    config: &ResolvedConfig,
+    part: Shared,
+    trains: bool,
+) -> Result<Loaders, ConfigErrors> {
     let data = &config.data;
-    let train = loader(config, "data.train", &data.train, ranks)?;
+    let training = if trains { part } else { Shared { rank: Rank::ONLY, ..part } };
+    let train = loader(config, "data.train", &data.train, training)?;
     let (wanted, found) = (*data.train.loading.batch_size, train.dataset().len());
     if wanted > found {
         let why = format!("batch_size = {wanted} exceeds the {found} samples of the data set");
         let help = format!("set batch_size = {found} or less");
         return Err(config.refuse("data.train.batch_size", why, help));
     }
-    check_share(config, &train, wanted, ranks)?;
+    check_share(config, &train, wanted)?;
     let group = config.train.accumulate_grad_batches;
     train.check_group(group).map_err(refused(config, "train"))?;
-    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train, ranks);
+    let other = |key, split: &Option<DataSplit>| beside(config, key, split.as_ref(), &train, part);
     let (val, test) = (other("data.val", &data.val)?, other("data.test", &data.test)?);
     let pred = other("data.pred", &data.pred)?;
     let mut tests = Vec::new();
     for (name, split) in &data.tests {
-        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train, ranks)?;
+        let set = beside(config, &format!("data.tests.{name}"), Some(split), &train, part)?;
         tests.extend(set.map(|set| (name.clone(), set)));
     }
     Ok(Loaders { train, val, test, tests, pred })

@@ -1,17 +1,24 @@
 //! Micro-batches: parts of an iteration whose gradients add up to those of the whole.
 
 use super::fit::{Result, Trainer};
+use crate::context::Current;
 use crate::engine::data::Batch;
-use crate::engine::{EngineError, Pass};
+use crate::engine::schedule::{Action, MicroBatch, Part};
+use crate::engine::{Engine, EngineError, Pass};
 use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use std::rc::Rc;
 use tch::Tensor;
 
-/// Outputs and loss of the finished micro-batches, if an iteration has several.
+/// The micro-batches of an iteration: the tensors of those in progress, and the results of the finished ones.
 #[derive(Default)]
 pub(super) struct PartResults {
     outputs: Vec<Tensor>,
     // The sum of the losses of the parts, each weighted by its share of the batch.
     loss: Option<Tensor>,
+    // The part whose tensors are in the slots, until its backward pass is done.
+    current: Option<Part>,
+    // The tensors of parts between their forward and backward pass, while others are in the slots.
+    aside: Vec<Current>,
 }
 
 impl Trainer {
@@ -71,34 +78,122 @@ impl Trainer {
             (slot(SLOT_INPUT), slot(SLOT_LABEL))
         };
         let (Some(input), Some(label)) = (input, label) else { return Ok(()) };
-        let weighed = self.context.engine.borrow().weigh(&label, self.rows, &mut self.micros);
-        self.weighed(weighed)?;
+        // Weighing waits for the other ranks, whose batch may be as it was: an input does not change the weight.
+        if self.context.labels_changed.take() {
+            let weighed = self.context.engine.borrow().weigh(&label, self.rows, &mut self.micros);
+            self.weighed(weighed)?;
+        }
         self.batch = Some(Batch { input, label });
         Ok(())
     }
 
-    /// Sets the slots to a micro-batch.
-    pub(super) fn select(&mut self, micro: usize) -> Result<()> {
-        let part = self.micros[micro];
-        let is_last = micro + 1 == self.micros.len();
-        self.context.pass.set(if is_last { Pass::Last } else { Pass::Partial });
-        if is_last {
-            let prepared = self.context.engine.borrow().before_last_forward();
-            self.locate(prepared)?;
+    /// The actions of the iteration. A stage of a pipeline prepares for the messages among them.
+    pub(super) fn begin_actions(&mut self) -> Result<Rc<[Action]>> {
+        let actions = self.actions();
+        self.clock.begin();
+        self.with_engine(|engine| engine.expect_messages(&actions, &self.micros))?;
+        Ok(actions)
+    }
+
+    /// Notes what a stage of a pipeline does: when, and for the other ranks, should it never end.
+    pub(super) fn begin_action(&mut self, action: Action) {
+        if let Some(world) = self.context.world.get().filter(|_| self.is_staged()) {
+            world.at_action(Some(action));
+            self.clock.begin_action();
         }
+    }
+
+    /// Notes when an action of a stage has ended.
+    pub(super) fn end_action(&mut self, action: Action) {
+        if self.is_staged() {
+            self.clock.end_action(action);
+        }
+        if let (Action::Reduce, Some(world)) = (action, self.context.world.get()) {
+            world.at_action(None);
+        }
+    }
+
+    fn is_staged(&self) -> bool {
+        self.context.engine.borrow().stage().is_some()
+    }
+
+    /// The actions of this process for the micro-batches of the iteration, made once for each number of them.
+    fn actions(&mut self) -> Rc<[Action]> {
+        let micros = self.micros.len();
+        if let Some((_, actions)) = self.actions.iter().find(|(known, _)| *known == micros) {
+            return Rc::clone(actions);
+        }
+        let actions: Rc<[Action]> = self.context.engine.borrow().actions(micros).into();
+        self.actions.push((micros, Rc::clone(&actions)));
+        actions
+    }
+
+    /// Puts a micro-batch into the slots for its forward pass.
+    pub(super) fn before_forward(&mut self, part: Part) -> Result<()> {
+        if part.micro as usize + 1 == self.micros.len() {
+            self.with_engine(Engine::before_last_forward)?;
+        }
+        self.put_aside();
+        self.parts.current = Some(part);
+        let micro = self.select(part);
         if self.micros.len() == 1 {
-            self.context.micro_weight.set(part.weight);
             return Ok(());
         }
-        if micro > 0 {
-            self.keep_results()?;
-        }
-        self.context.micro_weight.set(part.weight);
         let Some(batch) = &self.batch else { return Ok(()) };
-        let batch = self.locate(batch.narrow(part.start, part.rows))?;
+        let batch = self.locate(batch.narrow(micro.start, micro.rows))?;
         self.context.set_batch(batch.input, Some(batch.label));
-        self.context.advance(|p| p.micro = u32::try_from(micro).unwrap_or(u32::MAX));
         Ok(())
+    }
+
+    /// Puts a micro-batch into the slots for its backward pass, with what its forward pass computed.
+    pub(super) fn before_backward(&mut self, part: Part) {
+        self.select(part);
+        if self.parts.current == Some(part) {
+            return;
+        }
+        self.put_aside();
+        self.parts.current = Some(part);
+        let place = self.place(part);
+        if let Some(tensors) = self.parts.aside.get_mut(place) {
+            std::mem::swap(tensors, &mut self.context.current.borrow_mut());
+        }
+    }
+
+    /// Makes a micro-batch the current one; the last one's gradients are summed over ranks.
+    fn select(&mut self, part: Part) -> MicroBatch {
+        let micro = self.micros[part.micro as usize];
+        let is_last = part.micro as usize + 1 == self.micros.len();
+        self.context.pass.set(if is_last { Pass::Last } else { Pass::Partial });
+        self.context.part.set(self.is_staged().then_some(part));
+        self.context.micro_weight.set(micro.weight);
+        self.context.advance(|p| p.micro = part.micro);
+        micro
+    }
+
+    /// Makes room in the slots: a micro-batch whose backward pass is still to come is kept.
+    fn put_aside(&mut self) {
+        let Some(part) = self.parts.current.take() else { return };
+        let place = self.place(part);
+        if self.parts.aside.len() <= place {
+            self.parts.aside.resize_with(place + 1, Current::default);
+        }
+        let tensors = &mut self.parts.aside[place];
+        std::mem::swap(tensors, &mut self.context.current.borrow_mut());
+    }
+
+    fn place(&self, part: Part) -> usize {
+        part.chunk as usize * self.micros.len() + part.micro as usize
+    }
+
+    /// After the backward pass of a micro-batch: keeps its results. After the last one of a chunk, the ranks that have it sum their
+    /// gradients while other chunks run.
+    pub(super) fn after_backward(&mut self, part: Part) -> Result<()> {
+        self.parts.current = None;
+        if part.micro as usize + 1 == self.micros.len() {
+            self.with_engine(|engine| engine.start_grad_sum(part.chunk))?;
+        }
+        let is_needed = self.micros.len() > 1 || self.context.world.get().is_some();
+        if is_needed { self.keep_results() } else { Ok(()) }
     }
 
     /// Keeps output and loss of the finished micro-batch.
@@ -125,13 +220,26 @@ impl Trainer {
     /// After the last micro-batch: sets the slots to this rank's whole batch, with the joined outputs and the loss of all
     /// micro-batches on all ranks.
     pub(super) fn join_micro_batches(&mut self) -> Result<()> {
+        self.context.part.set(None);
+        self.with_engine(Engine::finish_stage)?;
         let is_split = self.micros.len() > 1;
         if !is_split && self.context.world.get().is_none() {
             return Ok(());
         }
-        self.keep_results()?;
         let joined = self.join_results(is_split);
-        self.locate(joined)
+        self.locate(joined)?;
+        self.forget_nothing()
+    }
+
+    /// If all labels are ignored nothing is stepped, as in one process: stages then have gradients of 0.
+    fn forget_nothing(&self) -> Result<()> {
+        let mut engine = self.context.engine.borrow_mut();
+        if self.context.counts.get() || engine.stage().is_none() {
+            return Ok(());
+        }
+        let cleared = engine.zero_grad();
+        drop(engine);
+        self.locate(cleared)
     }
 
     /// Divides the gradients by the loss scale, if there is one.
@@ -149,7 +257,8 @@ impl Trainer {
     /// Concatenates the outputs, and adds up the weighted losses of the parts to that of the whole batch.
     fn join_results(&mut self, is_split: bool) -> std::result::Result<(), EngineError> {
         let Some(batch) = &self.batch else { return Ok(()) };
-        let PartResults { outputs, loss } = std::mem::take(&mut self.parts);
+        let outputs = std::mem::take(&mut self.parts.outputs);
+        let loss = self.parts.loss.take();
         // If all labels are ignored there is no loss, as for one part.
         let nothing = if self.context.counts.get() { 0.0 } else { f64::NAN };
         let options = (tch::Kind::Float, batch.label.device());

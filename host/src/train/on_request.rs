@@ -37,13 +37,14 @@ impl Trainer {
         drop(requests);
         if due {
             self.save()?;
+            self.wait_if_asked()?;
         }
         self.look();
         Ok(())
     }
 
     /// Allocates memory for the first copy of model, optimizer and hooks' tensors in advance, if a hook writes checkpoints.
-    /// Hooks are not asked for their state: it is at most what they hold.
+    /// An upper bound: the tensors that hooks hold, without asking for their state.
     fn reserve_memory(&mut self) -> Result<()> {
         let is_wanted = self.run.is_some()
             && self.keeps_checkpoints
@@ -73,7 +74,7 @@ impl Trainer {
             Some(world) if outcome.is_ok() => self.complete_part(&world),
             _ => outcome,
         };
-        // After a failure the other ranks are gone.
+        // After a failure the other ranks have left.
         self.background.abandon_part();
         first_failure(outcome, self.background.wait())
     }

@@ -2,6 +2,7 @@
 
 use super::fit::{Result, Trainer};
 use super::join::seed_of;
+use super::stage_states::StageParams;
 use crate::engine::{EngineError, SavedState};
 use crate::plugins::give_back;
 use crate::run::checkpoint::{Checkpoint, Facts, Stage, Stored};
@@ -59,7 +60,10 @@ impl Trainer {
         let set = rng::set_state(&rng, device).map_err(EngineError::from);
         self.locate(set)?;
         if self.stage == Stage::Iterations {
-            let inner_iter = self.context.progress.get().inner_iter;
+            let progress = self.context.progress.get();
+            let inner_iter = progress.inner_iter;
+            // A checkpoint that is taken here has the position in the data.
+            self.loaders.train.begin(progress.epoch.saturating_sub(1), self.drawn);
             let inner_len = self.epoch_len(inner_iter, self.drawn);
             self.context.advance(|p| p.inner_len = inner_len);
             self.validate_within_epoch()?;
@@ -94,6 +98,7 @@ impl Trainer {
         without: &[String],
         force: bool,
     ) -> Result<()> {
+        let params = StageParams::of(&self.context.engine.borrow());
         for attached in self.rack.hooks_mut() {
             let Some(state) = hooks.get(&attached.spec.name) else {
                 if without.contains(&attached.spec.name) {
@@ -102,8 +107,9 @@ impl Trainer {
                 }
                 continue;
             };
-            let given =
-                give_back(&self.context, state, |reader| attached.instance.load_state(reader));
+            let given = params.own_part(state).and_then(|state| {
+                give_back(&self.context, &state, |reader| attached.instance.load_state(reader))
+            });
             let hook = attached.spec.name.clone();
             match given {
                 Ok(()) => {}

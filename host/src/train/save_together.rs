@@ -1,9 +1,10 @@
-//! Checkpoints that several ranks write: each puts what it owns on the disk, and rank 0 gives the whole its place when all have said
-//! that theirs is there. Until then the previous checkpoint is the newest, whoever is killed.
+//! Checkpoints written by several ranks: each writes what it owns, and rank 0 moves the checkpoint into place when all have finished.
+//! If a rank is killed before that, the previous checkpoint is still the newest.
 
 use super::fit::{Result, Trainer};
-use crate::engine::EngineError;
-use crate::run::checkpoint::{Contents, Draft, Portion, Snapshot, Written};
+use super::stage_states::{HookStates, StageParams, Told};
+use crate::engine::{Engine, EngineError};
+use crate::run::checkpoint::{Captured, Contents, Draft, Portion, Snapshot, Written};
 use crate::run::{RunDir, RunDirError};
 use crate::world::World;
 use hookrack_plugin_api::Point as P;
@@ -11,46 +12,98 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// What rank 0 tells the others about a checkpoint.
+/// What rank 0 sends to the others about a checkpoint.
 #[derive(Serialize, Deserialize)]
 enum Begun {
-    /// They add to this folder.
+    /// All ranks write to this folder.
     In(PathBuf),
     /// The run keeps no checkpoints.
     Nowhere,
-    /// It could not be begun.
+    /// It could not be started.
     Failed(String),
 }
 
 impl Trainer {
-    /// The other ranks, where each has something of its own to save.
+    /// The other ranks, if each has something of its own to save.
     pub(super) fn fellow_writers(&self) -> Option<Rc<World>> {
-        let is_sharded = self.context.engine.borrow().shard().world > 1;
-        self.context.world.get().filter(|_| is_sharded).map(Rc::clone)
+        let engine = self.context.engine.borrow();
+        let is_divided = engine.shard().world > 1 || engine.stage().is_some();
+        self.context.world.get().filter(|_| is_divided).map(Rc::clone)
     }
 
-    /// What this rank owns of the large tensors of a checkpoint. A rank that keeps only some parameters owns a portion of the model
-    /// too.
+    /// What this rank writes of model and optimizer. Of the ranks with the same stage, the first one writes the model; each writes its
+    /// share of a sharded optimizer.
     pub(super) fn owned(&self) -> Vec<Portion> {
         let engine = self.context.engine.borrow();
-        let shard = engine.shard();
-        let model = (shard.rank == 0).then(|| {
+        let (shard, copy) = (engine.shard(), engine.rank().rank);
+        let (stage, stages) = stage_of(&engine);
+        let is_first = copy == 0;
+        let model = is_first.then(|| {
             let tensors = engine.model_state().into_iter().map(Into::into).collect();
-            Portion::all(Contents::Model, tensors)
+            Portion { contents: Contents::Model, index: stage, of: stages, tensors }
         });
-        let optimizer = Portion {
+        let optimizer = (is_first || shard.world > 1).then(|| Portion {
             contents: Contents::Optimizer,
-            index: shard.rank,
-            of: shard.world,
+            index: stage * shard.world + shard.rank,
+            of: stages * shard.world,
             tensors: engine.optimizer_state(),
-        };
-        model.into_iter().chain([optimizer]).collect()
+        });
+        model.into_iter().chain(optimizer).collect()
     }
 
-    /// Takes a copy of what this rank owns, which a thread writes. All ranks call it.
+    /// What this rank writes of the hooks' tensors, in a pipeline; merges the states that rank 0 records into `captured`.
+    fn hook_portion(
+        &mut self,
+        world: &World,
+        captured: Option<&mut Captured>,
+    ) -> Result<Option<Portion>> {
+        let (params, (stage, stages), copy) = {
+            let engine = self.context.engine.borrow();
+            if engine.stage().is_none() {
+                return Ok(None);
+            }
+            (StageParams::of(&engine), stage_of(&engine), engine.rank().rank)
+        };
+        let mut own = HookStates::new();
+        if captured.is_none() {
+            own = self.hook_states(&mut Vec::new())?;
+        }
+        let hooks = captured.map_or(&mut own, |captured| &mut captured.hooks);
+        let told = serde_json::to_vec(&params.tell(hooks)).unwrap_or_default();
+        let all = self.locate(world.exchange(&told).map_err(EngineError::from))?;
+        // The first ranks are the stages of the first pipeline.
+        let all = all.iter().take(stages);
+        let all: Vec<Told> =
+            all.map(|told| serde_json::from_slice(told).unwrap_or_default()).collect();
+        params.complete(hooks, &all);
+        let tensors = params.tensors(hooks, &all);
+        let portion = Portion { contents: Contents::Hooks, index: stage, of: stages, tensors };
+        Ok((copy == 0).then_some(portion))
+    }
+
+    /// The names of the frozen parameters of all stages. A collective.
+    fn all_frozen(&self, world: &World) -> Result<Option<Vec<String>>> {
+        let own = {
+            let engine = self.context.engine.borrow();
+            if engine.stage().is_none() {
+                return Ok(None);
+            }
+            serde_json::to_vec(&engine.frozen()).unwrap_or_default()
+        };
+        let all = self.locate(world.exchange(&own).map_err(EngineError::from))?;
+        let names = all
+            .iter()
+            .flat_map(|names| serde_json::from_slice::<Vec<String>>(names).unwrap_or_default());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names.dedup();
+        Ok(Some(names))
+    }
+
+    /// Copies what this rank owns, for a thread to write. A collective.
     pub(super) fn save_together(&mut self, world: &World) -> Result<()> {
         self.complete_part(world)?;
-        // One of the same iteration would be begun in the folder that takes its place now.
+        // A checkpoint of the same iteration would use the folder that is being moved into place.
         self.background.wait()?;
         let rng = self.random_states()?;
         let draft = self.begin_draft(world)?;
@@ -58,22 +111,28 @@ impl Trainer {
         let iter = self.context.progress.get().iter;
         let is_main = self.run.is_some();
         if is_main {
-            // What waits to be written is in no checkpoint; where the writers stand is.
+            // A checkpoint contains the writers' marks, but not what waits to be written.
             self.context.write_media()?;
         }
-        let captured = if is_main { Some(self.capture(rng)?) } else { None };
+        let frozen = self.all_frozen(world)?;
+        let mut captured = if is_main { Some(self.capture(rng)?) } else { None };
+        if let (Some(captured), Some(frozen)) = (&mut captured, frozen) {
+            captured.engine.set_frozen(frozen);
+        }
+        let hooks = self.hook_portion(world, captured.as_mut())?;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
         self.saved_at = Some(iter);
         if let Some(draft) = draft {
             let run = captured.as_ref().map(|captured| (captured, asked_by));
-            let snapshot = Snapshot::take(&self.owned(), run, self.background.buffers())?;
+            let owned: Vec<_> = self.owned().into_iter().chain(hooks).collect();
+            let snapshot = Snapshot::take(&owned, run, self.background.buffers())?;
             let files = self.context.writers.borrow().files()?;
             self.background.begin_part(draft, snapshot, files)?;
         }
         self.fire(P::AfterSaveCheckpoint)
     }
 
-    /// The folder that all ranks add to, begun by rank 0; `None` where the run keeps no checkpoints.
+    /// The folder that all ranks write to, created by rank 0; `None` if the run keeps no checkpoints.
     fn begin_draft(&self, world: &World) -> Result<Option<Draft>> {
         let iter = self.context.progress.get().iter;
         let folder = self.run.as_ref().map(RunDir::checkpoints).filter(|_| self.keeps_checkpoints);
@@ -97,7 +156,7 @@ impl Trainer {
         }
     }
 
-    /// Completes the checkpoint that the ranks are writing, if there is one: waits until all parts are on the disk. All ranks call it.
+    /// Completes the checkpoint that the ranks are writing, if there is one: waits until all parts are on disk. A collective.
     pub(super) fn complete_part(&mut self, world: &World) -> Result<()> {
         let rules = self.context.requests.borrow().rules().to_vec();
         let progress = self.context.progress.get();
@@ -116,4 +175,9 @@ impl Trainer {
             all.iter().enumerate().map(read).collect()
         })
     }
+}
+
+/// The number of this process's stage, and the number of stages.
+fn stage_of(engine: &Engine) -> (usize, usize) {
+    engine.stage().map_or((0, 1), |it| (it.number as usize, it.layout.stages as usize))
 }

@@ -1,6 +1,7 @@
 //! Initial weights: from any safetensors file, or from a checkpoint.
 
-use super::build::{BuildError, Parts, patterns, refused};
+use super::build::{BuildError, Parts};
+use super::build_engine::{patterns, refused};
 use crate::config::{ConfigErrors, RenameEntry, ResolvedConfig, WeightsSection};
 use crate::engine::NamedTensor;
 use crate::engine::rename::Rename;
@@ -21,7 +22,7 @@ impl Parts {
         let renames = renames(config, &section.rename)?;
         let loaded = self.engine.load_weights(source, &renames, section.strict);
         let report = loaded.map_err(refused(config, "weights.rename"))?;
-        judge(config, section, &report)?;
+        judge(config, section, &report, self.engine.stage().is_some())?;
         Ok(Some(report))
     }
 }
@@ -31,6 +32,7 @@ fn judge(
     config: &ResolvedConfig,
     section: &WeightsSection,
     report: &LoadReport,
+    is_staged: bool,
 ) -> Result<(), ConfigErrors> {
     let key = config.weights_key();
     let rename = "[[weights.rename]] maps names to the model's";
@@ -40,7 +42,8 @@ fn judge(
         let help = format!("{place}set strict = false to load what matches; {rename}");
         return Err(config.refuse(key, why, help));
     }
-    if report.loaded == 0 {
+    // Those that match may be on other stages.
+    if report.loaded == 0 && !is_staged {
         let why = format!("no tensor of the file matches the model: {report}");
         return Err(config.refuse(key, why, rename));
     }

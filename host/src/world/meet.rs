@@ -1,14 +1,15 @@
-//! Connects the ranks through the store of rank 0; at the deadline the missing ones are reported.
+//! Connects the ranks through the store of rank 0; after the timeout, reports the ranks that did not connect.
 
-use super::heartbeat::Heartbeat;
+use super::network::{network, own_address};
 use super::position::Position;
+use super::store_client::{StoreClient, beat_of};
 use super::{Groups, World, WorldError};
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Address, Backend, Store};
+use crate::torch::dist::{self, Address, Backend, Member, Network, Server, Store};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::Display;
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,25 +25,32 @@ impl World {
         if ranks.is_single() {
             return Ok(None);
         }
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            dist::log_quietly();
+        }
         let timeout = ranks.timeout.unwrap_or(TIMEOUT);
         let store = connect(ranks, timeout)?;
         let store = store.below(&format!("hookrack/{}", ranks.restart)).map_err(gone)?;
-        let hosts = check_in(&store, ranks, timeout)?;
+        let address = own_address(ranks);
+        let (hosts, others) = check_in(&store, ranks, address, timeout)?;
         let position = Arc::new(Position::default());
         let own = store.reconnect().map_err(gone)?;
-        let heartbeat =
-            Heartbeat::start(own, ranks.rank, ranks.world, Arc::clone(&position)).map_err(told)?;
-        let host = own_address(ranks);
+        let (rank, world) = (ranks.rank, ranks.world);
+        let client = StoreClient::start(own, rank, world, Arc::clone(&position)).map_err(told)?;
+        let network = network(ranks, address, &others);
+        let activity = Arc::clone(position.activity());
         let world = Self {
             ranks: ranks.clone(),
             hosts,
-            timeout,
             store,
-            host,
+            member: Member { rank, world, network, timeout, activity },
             groups: RefCell::new(None),
-            heartbeat: RefCell::new(Some(heartbeat)),
+            client: RefCell::new(Some(client)),
             position,
+            failed: RefCell::default(),
+            meetings: Cell::new(0),
             has_told: Cell::new(false),
+            named: RefCell::new(None),
             folder: OnceCell::new(),
         };
         let join = |name| world.join(name, Backend::Gloo).map_err(|error| world.not_joined(&error));
@@ -54,8 +62,13 @@ impl World {
 
     fn not_joined(&self, error: &TorchError) -> WorldError {
         WorldError(format!(
-            "rank {} could not connect to the others over {}: {error}",
-            self.ranks.rank, self.host
+            "rank {} could not connect to the others over {}: {error}; check that the machines reach each other, or name the \
+             network interface with GLOO_SOCKET_IFNAME",
+            self.ranks.rank,
+            match &self.member.network {
+                Network::Default => "the address of this machine's name",
+                Network::Host(name) | Network::Interface(name) => name,
+            }
         ))
     }
 }
@@ -63,7 +76,12 @@ impl World {
 fn connect(ranks: &Ranks, timeout: Duration) -> Result<Store, WorldError> {
     let address = Address { host: &ranks.address, port: ranks.port };
     let is_server = ranks.is_main() && !ranks.agent_store;
-    Store::connect(address, is_server, timeout).map_err(|error| {
+    let server = match ranks.take_listener() {
+        _ if !is_server => Server::Other,
+        Some(listener) => Server::Socket(listener),
+        None => Server::Own,
+    };
+    Store::connect(address, server, timeout).map_err(|error| {
         let (host, port) = (&ranks.address, ranks.port);
         WorldError(if is_server {
             format!(
@@ -80,20 +98,33 @@ fn connect(ranks: &Ranks, timeout: Duration) -> Result<Store, WorldError> {
     })
 }
 
-/// Waits until every rank has connected, and returns their host names.
-fn check_in(store: &Store, ranks: &Ranks, timeout: Duration) -> Result<Vec<String>, WorldError> {
+/// Waits until every rank has connected; returns their host names, and the addresses of those that know theirs.
+fn check_in(
+    store: &Store,
+    ranks: &Ranks,
+    address: Option<IpAddr>,
+    timeout: Duration,
+) -> Result<(Vec<String>, Vec<IpAddr>), WorldError> {
     let key = |rank| format!("here/{rank}");
-    store.set(&key(ranks.rank), machine().as_bytes()).map_err(gone)?;
+    let address = address.map(|address| address.to_string()).unwrap_or_default();
+    // Set before the rank checks in: readers of heartbeats expect one from every rank.
+    store.set(&beat_of(ranks.rank), b"0 its start").map_err(gone)?;
+    store.set(&key(ranks.rank), format!("{}\n{address}", machine()).as_bytes()).map_err(gone)?;
     let deadline = Instant::now() + timeout;
-    let mut hosts = Vec::new();
+    let (mut hosts, mut addresses) = (Vec::new(), Vec::new());
     for rank in 0..ranks.world {
         let left = deadline.saturating_duration_since(Instant::now());
         match store.wait_for(&key(rank), left.max(Duration::from_millis(10))) {
-            Ok(host) => hosts.push(String::from_utf8_lossy(&host).into_owned()),
+            Ok(here) => {
+                let here = String::from_utf8_lossy(&here);
+                let (host, address) = here.split_once('\n').unwrap_or((&here, ""));
+                hosts.push(host.to_owned());
+                addresses.extend(address.parse::<IpAddr>());
+            }
             Err(_) => return Err(missing(store, ranks, timeout)),
         }
     }
-    Ok(hosts)
+    Ok((hosts, addresses))
 }
 
 fn missing(store: &Store, ranks: &Ranks, timeout: Duration) -> WorldError {
@@ -110,20 +141,7 @@ fn missing(store: &Store, ranks: &Ranks, timeout: Duration) -> WorldError {
     ))
 }
 
-/// The address of this machine for the other ranks: the one from which it reaches rank 0.
-fn own_address(ranks: &Ranks) -> String {
-    if ranks.local_world == ranks.world {
-        return Ipv4Addr::LOCALHOST.to_string();
-    }
-    let route = || {
-        let socket = UdpSocket::bind((IpAddr::from([0, 0, 0, 0]), 0)).ok()?;
-        socket.connect((ranks.address.as_str(), ranks.port)).ok()?;
-        Some(socket.local_addr().ok()?.ip().to_string())
-    };
-    route().unwrap_or_default()
-}
-
-pub(super) fn machine() -> String {
+fn machine() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
 }

@@ -1,23 +1,30 @@
 //! The ranks of a run: connect, agree at the boundaries of the loop, and find out which one is missing.
 //!
-//! There are three process groups, so that their collectives do not interleave: one for the loop's agreement, one for the collectives
-//! of hooks, and one for the engine's gradients.
+//! Process groups are separate, so that their collectives do not interleave: one of all ranks for the loop's agreement, one for the
+//! collectives of hooks; and those of the engine, for gradients, batch norms over ranks, and the stages of a pipeline.
 
-mod heartbeat;
 mod meet;
+mod meeting;
+mod network;
 mod peers;
 mod position;
+mod store_client;
 
-pub use position::Position;
+pub use meeting::{HookCall, NotMet};
+use position::Position;
 
+use crate::engine::data::Rank;
+use crate::engine::schedule::Action;
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Backend, Group, Reduction, Store};
-use heartbeat::Heartbeat;
+use crate::torch::dist::{Backend, Group, Member, Reduction, Store};
+use meeting::FailedCall;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::Instant;
+use store_client::{PERIOD, StoreClient};
 use tch::Tensor;
 
 /// The connection to the other ranks.
@@ -25,17 +32,21 @@ use tch::Tensor;
 pub struct World {
     ranks: Ranks,
     hosts: Vec<String>,
-    timeout: Duration,
+    // Only for joining groups; everything else uses the client, whose requests time out.
     store: Store,
-    // The address of this rank for the others.
-    host: String,
+    member: Member,
     // `None` once this rank has left.
     groups: RefCell<Option<Groups>>,
-    heartbeat: RefCell<Option<Heartbeat>>,
+    client: RefCell<Option<StoreClient>>,
     position: Arc<Position>,
-    // Whether this rank has published how its run ended.
+    // Calls of hooks that failed here, and the number of synchronizations for collectives of hooks.
+    failed: RefCell<Vec<FailedCall>>,
+    meetings: Cell<i64>,
+    // Whether this rank has reported how its run ended.
     has_told: Cell<bool>,
-    // Where the logs of ranks are.
+    // The failure of another rank, once a collective has met it.
+    named: RefCell<Option<String>>,
+    // The folder of the ranks' logs.
     folder: OnceCell<PathBuf>,
 }
 
@@ -61,28 +72,51 @@ impl World {
         let _ = self.folder.set(folder);
     }
 
-    /// The position of this rank, which the others read.
-    pub fn position(&self) -> &Arc<Position> {
-        &self.position
+    /// Notes what a stage of a pipeline does, for the other ranks; `None` after the last action of an iteration.
+    pub fn at_action(&self, action: Option<Action>) {
+        self.position.at_action(action);
     }
 
-    /// A group of all ranks, for the engine.
+    /// A process group for the engine: the ranks that pass the same `number`, with `place` as their position in it.
     ///
     /// # Errors
-    /// A rank is gone.
-    pub fn gradient_group(&self, backend: Backend) -> Result<Group, TorchError> {
-        self.join("gradients", backend)
+    /// Another rank failed or timed out.
+    pub fn group(
+        &self,
+        name: &'static str,
+        number: usize,
+        place: Rank,
+        backend: Backend,
+    ) -> Result<Group, TorchError> {
+        let Member { network, timeout, activity, .. } = &self.member;
+        let member = Member {
+            rank: place.rank,
+            world: place.world,
+            network: network.clone(),
+            timeout: *timeout,
+            activity: Arc::clone(activity),
+        };
+        Group::join(&self.store.below(&number.to_string())?, &member, name, backend)
     }
 
-    fn join(&self, name: &str, backend: Backend) -> Result<Group, TorchError> {
-        let place = (self.ranks.rank, self.ranks.world);
-        Group::join(&self.store, place, name, &self.host, backend, self.timeout)
+    fn join(&self, name: &'static str, backend: Backend) -> Result<Group, TorchError> {
+        Group::join(&self.store, &self.member, name, backend)
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Store) -> Result<T, TorchError> + Send + 'static,
+    ) -> Result<T, TorchError> {
+        let client = self.client.borrow();
+        client
+            .as_ref()
+            .map_or_else(|| Err(TorchError::left_the_ranks()), |client| client.ask(question))
     }
 
     /// Replaces each number by its maximum over all ranks.
     ///
     /// # Errors
-    /// A rank is gone.
+    /// Another rank failed or timed out.
     pub fn agree<const N: usize>(&self, numbers: [i64; N]) -> Result<[i64; N], TorchError> {
         let tensor = Tensor::f_from_slice(&numbers)?;
         self.with(|groups| groups.control.all_reduce(&tensor, Reduction::Max))?;
@@ -93,7 +127,7 @@ impl World {
     /// The bytes of every rank, in the order of ranks.
     ///
     /// # Errors
-    /// A rank is gone.
+    /// Another rank failed or timed out.
     pub fn exchange(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TorchError> {
         self.with(|groups| groups.control.all_gather_bytes(bytes))
     }
@@ -101,7 +135,7 @@ impl World {
     /// Sums a tensor over all ranks in place.
     ///
     /// # Errors
-    /// A rank is gone.
+    /// Another rank failed or timed out.
     pub fn sum(&self, tensor: &Tensor) -> Result<(), TorchError> {
         self.with(|groups| groups.control.all_reduce(tensor, Reduction::Sum))
     }
@@ -128,18 +162,37 @@ impl World {
     /// # Errors
     /// The store does not answer.
     pub fn leave_note(&self, key: &str, note: &[u8]) -> Result<(), TorchError> {
-        self.store.set(&format!("note/{key}"), note)
+        let (key, note) = (format!("note/{key}"), note.to_owned());
+        self.ask(move |store| store.set(&key, &note))
     }
 
     /// Waits for a note.
     ///
     /// # Errors
-    /// Nobody leaves it within the timeout.
+    /// No rank publishes it within the timeout.
     pub fn read_note(&self, key: &str) -> Result<Vec<u8>, TorchError> {
-        self.store.wait_for(&format!("note/{key}"), self.timeout)
+        let deadline = Instant::now() + self.member.timeout;
+        let key = format!("note/{key}");
+        loop {
+            let asked = key.clone();
+            if let Some(note) = self.ask(move |store| store.get(&asked))? {
+                return Ok(note);
+            }
+            if Instant::now() > deadline {
+                let seconds = self.member.timeout.as_secs();
+                return Err(TorchError::new(&format!("TCPStore: no {key} within {seconds} s")));
+            }
+            thread::sleep(PERIOD / 50);
+        }
     }
 
-    /// Leaves the others: a rank that waits for this one in a collective fails immediately.
+    /// A note, if a rank has published it.
+    fn find_note(&self, key: &str) -> Result<Option<Vec<u8>>, TorchError> {
+        let key = format!("note/{key}");
+        self.ask(move |store| store.get(&key))
+    }
+
+    /// Leaves the process groups: a rank that waits for this one in a collective fails immediately.
     pub fn part(&self) {
         self.groups.replace(None);
     }
@@ -156,10 +209,11 @@ impl World {
     /// from it why the run failed.
     pub fn leave(&self) {
         self.part();
-        self.heartbeat.replace(None);
-        let _ = self.store.set(&format!("done/{}", self.ranks.rank), b"");
-        if self.ranks.is_main() && !self.ranks.agent_store {
+        let done = format!("done/{}", self.ranks.rank);
+        let told = self.ask(move |store| store.set(&done, b""));
+        if told.is_ok() && self.ranks.is_main() && !self.ranks.agent_store {
             self.await_others();
         }
+        self.client.replace(None);
     }
 }

@@ -1,7 +1,7 @@
 //! Finds the rank that failed: it reported the failure, or it stopped sending heartbeats.
 
 use super::World;
-use super::heartbeat::{Heartbeat, PERIOD, Seen};
+use super::store_client::{PERIOD, Seen, StoreClient};
 use crate::torch::{TorchError, dist};
 use std::time::{Duration, Instant};
 
@@ -17,13 +17,15 @@ impl World {
             return;
         }
         let (rank, host) = (self.ranks.rank, &self.hosts[self.ranks.rank]);
-        let told = self.store.add("failures", 1).and_then(|count| {
-            if count > 1 {
-                return Ok(());
-            }
-            let text =
-                format!("rank {rank} ({host}) failed in {}: {why}", self.position.describe());
-            self.store.set("failed", text.as_bytes())
+        let here = self.position.describe();
+        self.publish("failed", format!("rank {rank} ({host}) failed in {here}: {why}"));
+    }
+
+    /// Publishes the first failure of the run; later ones are consequences.
+    fn publish(&self, key: &'static str, text: String) {
+        let told = self.ask(move |store| {
+            let is_first = store.add("failures", 1)? == 1;
+            if is_first { store.set(key, text.as_bytes()) } else { Ok(()) }
         });
         if let Err(error) = told {
             tracing::debug!("could not report the failure to the other ranks: {error}");
@@ -32,19 +34,34 @@ impl World {
 
     /// An error that names the rank that made a collective fail.
     pub fn name_failure(&self, error: &TorchError) -> String {
+        let named = self.find_failure(error);
+        self.named.replace(Some(named.clone()));
+        named
+    }
+
+    /// Whether a message passes on a failure of another rank: hooks get it as text.
+    pub fn is_of_peers(&self, message: &str) -> bool {
+        self.named.borrow().as_ref().is_some_and(|named| message.contains(named))
+    }
+
+    fn find_failure(&self, error: &TorchError) -> String {
         self.has_told.set(true);
         self.dump_flight_record();
         let deadline = Instant::now() + PATIENCE;
-        let found = loop {
-            match self.store.get("failed") {
-                Ok(Some(text)) => break Some(String::from_utf8_lossy(&text).into_owned()),
-                Ok(None) if Instant::now() < deadline => std::thread::sleep(PERIOD / 5),
-                Ok(None) => break None,
-                // The store ended with rank 0.
-                Err(_) => return self.name_silent(0, error),
+        let silent = loop {
+            match self.ask(|store| Ok((store.get("failed")?, store.get("silent")?))) {
+                Ok((Some(text), _)) => return String::from_utf8_lossy(&text).into_owned(),
+                Ok((_, Some(text))) => break String::from_utf8_lossy(&text).into_owned(),
+                Ok(_) if Instant::now() < deadline => std::thread::sleep(PERIOD / 5),
+                Ok(_) => {
+                    let silent = self.name_by_silence();
+                    self.publish("silent", silent.clone());
+                    break silent;
+                }
+                Err(_) => break self.name_store(),
             }
         };
-        found.unwrap_or_else(|| self.name_by_silence(error))
+        format!("{silent}; this rank waited in {}: {error}", self.position.describe())
     }
 
     /// Dumps libtorch's flight recorder, which has the last collectives, to analyse a hang.
@@ -64,45 +81,74 @@ impl World {
         }
     }
 
-    fn name_by_silence(&self, error: &TorchError) -> String {
+    /// Names the rank whose last heartbeat is oldest; otherwise one that is not in a collective while the others wait.
+    fn name_by_silence(&self) -> String {
         let seen = self.seen();
-        let is_silent =
-            |seen: &Option<Seen>| seen.as_ref().is_none_or(|it| it.at.elapsed() > SILENCE);
         let others = seen.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank);
-        if let Some((rank, _)) = others.clone().find(|(_, seen)| is_silent(seen)) {
-            return self.name_silent(rank, error);
+        let told = |seen: &Option<Seen>| seen.as_ref().map(|seen| seen.at);
+        if let Some((rank, seen)) = others.clone().min_by_key(|(_, seen)| told(seen))
+            && told(seen).is_none_or(|at| at.elapsed() > SILENCE)
+        {
+            return self.name_silent(rank);
+        }
+        let is_elsewhere = |seen: &Option<Seen>| !place(seen.as_ref()).contains("collective ");
+        if let Some((rank, seen)) = others.clone().find(|(_, seen)| is_elsewhere(seen)) {
+            let (host, place) = (&self.hosts[rank], place(seen.as_ref()));
+            return format!(
+                "rank {rank} ({host}) did not reach the collective in time; it is in {place}"
+            );
         }
         let places: Vec<_> = others
             .map(|(rank, seen)| format!("rank {rank} is in {}", place(seen.as_ref())))
             .collect();
-        let (here, places) = (self.position.describe(), places.join(", "));
-        format!("the ranks did not reach the same collective in {here}: {places}; {error}")
+        format!("the ranks did not reach the same collective: {}", places.join(", "))
     }
 
-    fn name_silent(&self, rank: usize, error: &TorchError) -> String {
+    fn name_silent(&self, rank: usize) -> String {
         let seen = self.seen().into_iter().nth(rank).flatten();
         let since = seen.as_ref().map_or_else(String::new, |seen| {
             format!(" {:.0} s ago", seen.at.elapsed().as_secs_f64())
         });
+        let (host, place) = (&self.hosts[rank], place(seen.as_ref()));
         format!(
-            "rank {rank} ({}) stopped responding; its last known position was {}{since}; this rank waited for it in {}: \
-             {error}",
-            self.hosts[rank],
-            place(seen.as_ref()),
-            self.position.describe()
+            "rank {rank} ({host}) stopped responding; its last known position was {place}{since}"
         )
     }
 
+    /// An error for a lost store: rank 0 or the launcher has ended, or a machine is cut off.
+    fn name_store(&self) -> String {
+        let is_silent = self.client.borrow().as_ref().is_some_and(StoreClient::is_silent);
+        let own = &self.hosts[self.ranks.rank];
+        let cut_off = if is_silent && *own != self.hosts[0] {
+            format!(", unless this machine ({own}) is cut off from the network")
+        } else {
+            String::new()
+        };
+        if self.ranks.agent_store {
+            let (host, port) = (&self.ranks.address, self.ranks.port);
+            return format!("{} at {host}:{port} stopped responding{cut_off}", self.ranks.source);
+        }
+        self.name_silent(0) + &cut_off
+    }
+
     fn seen(&self) -> Vec<Option<Seen>> {
-        let heartbeat = self.heartbeat.borrow();
-        heartbeat.as_ref().map_or_else(|| vec![None; self.ranks.world], Heartbeat::seen)
+        let client = self.client.borrow();
+        client.as_ref().map_or_else(|| vec![None; self.ranks.world], StoreClient::seen)
     }
 
     /// Waits until the other ranks have left the store, which ends with this process.
     pub(super) fn await_others(&self) {
         let deadline = Instant::now() + PATIENCE;
-        let is_done = |rank| matches!(self.store.get(&format!("done/{rank}")), Ok(Some(_)));
-        while !(1..self.ranks.world).all(is_done) && Instant::now() < deadline {
+        let world = self.ranks.world;
+        let are_done = move || {
+            self.ask(move |store| {
+                let mut others = 1..world;
+                others.try_fold(true, |all, rank| {
+                    Ok(all && store.get(&format!("done/{rank}"))?.is_some())
+                })
+            })
+        };
+        while matches!(are_done(), Ok(false)) && Instant::now() < deadline {
             std::thread::sleep(PERIOD / 50);
         }
     }

@@ -21,11 +21,11 @@ pub struct Console {
     layout: Layout,
     // The width of the bar beside the line.
     bar_width: Option<usize>,
-    // When the first line was written, and where the run was then: a resumed one has not done what is before that.
+    // When the first line was written, and the iteration then: a resumed run has not done the earlier ones.
     first: Option<(Instant, u64)>,
     // The scalars that the line shows.
     shown: Vec<String>,
-    // Whether it was said which of them are medians.
+    // Whether the note about medians was printed.
     told: bool,
 }
 
@@ -36,7 +36,7 @@ fn set_line(bar: Option<ProgressBar>) {
     *LINE.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
-/// Standard error, above the progress line where there is one: a log line does not end up in the middle of it.
+/// Standard error, above the progress line if there is one, so that a log line does not break it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StderrAbove;
 
@@ -56,7 +56,7 @@ impl Write for StderrAbove {
 const SHOWN: [&str; 2] = ["loss", "lr"];
 
 /// Restores the terminal: the progress line is cleared, the cursor is visible and at the start of a line.
-/// For a process that is about to end, whatever its other threads are at.
+/// For a process that is about to end, whatever its other threads are doing.
 pub fn leave_terminal() {
     let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(line) = line {
@@ -82,7 +82,7 @@ fn style(bar: Option<usize>) -> ProgressStyle {
     ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// One line that is redrawn; a terminal that cannot do that (`TERM=dumb`) has plain lines, like a file.
+/// One line that is redrawn; a terminal that cannot do that (`TERM=dumb`) gets plain lines, like a file.
 fn bar() -> Option<ProgressBar> {
     let can_redraw = Term::stdout().is_term() && !console::is_dumb();
     let bar = || ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
@@ -125,7 +125,7 @@ impl Console {
         }
     }
 
-    /// The scalars that the line shows, by the names that it shows them under.
+    /// The scalars that the line shows, by their displayed names.
     fn shown_series<'a>(
         &'a self,
         events: &'a EventStorage,
@@ -136,7 +136,7 @@ impl Console {
         })
     }
 
-    /// Which scalars of the line are medians; `None` where none is.
+    /// The scalars of the line that are medians; `None` if there are none.
     fn legend(&self, events: &EventStorage) -> Option<String> {
         let smooth = self.shown_series(events).filter(|(_, series)| series.is_smooth());
         let names: Vec<_> = smooth.map(|(name, _)| name).collect();
@@ -145,7 +145,7 @@ impl Console {
             .then(|| format!("{}: {of}; the files have every value", names.join(", ")))
     }
 
-    /// Where training is.
+    /// The position of training.
     fn train_line(&mut self, events: &EventStorage, progress: &Progress) -> Parts {
         let (epoch, iter) = (progress.epoch, progress.iter);
         let mut line = vec![
@@ -178,7 +178,7 @@ impl Default for Console {
 #[expect(clippy::cast_precision_loss, reason = "counters of a run stay far below 2^53")]
 fn left(spent: Duration, done: u64, left: u64) -> Option<Duration> {
     let seconds = spent.as_secs_f64() * left as f64 / done as f64;
-    // Nobody waits for less than a second.
+    // Less than a second is not shown.
     Duration::try_from_secs_f64(seconds.ceil()).ok().filter(|_| left > 0)
 }
 
@@ -189,7 +189,7 @@ fn throughput(events: &EventStorage, progress: &Progress) -> Option<f64> {
     (time > 0.0).then(|| progress.batch_size as f64 / time)
 }
 
-/// A number in as few digits as say it.
+/// A number with the digits it needs.
 fn short(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { format!("{value:.4}") }
 }
@@ -210,7 +210,7 @@ fn eval_line(events: &EventStorage, progress: &Progress, phase: Phase) -> Option
     (line.len() > empty).then_some(line)
 }
 
-/// How far an evaluation or a prediction is.
+/// The progress of an evaluation or a prediction.
 fn pass_line(progress: &Progress, phase: Phase) -> String {
     let (epoch, name) = (progress.epoch, phase.name());
     format!("epoch {epoch}  {name} {}/{}", progress.inner_iter, progress.inner_len)
@@ -231,7 +231,7 @@ impl Writer for Console {
             }
             return Ok(());
         }
-        // At the ends of an epoch or a run nothing new was put: no second line says the same.
+        // At the end of an epoch or a run nothing new was logged: the line is not repeated.
         if events.pending().next().is_none() {
             return Ok(());
         }
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn time_left_follows_from_what_was_done_since_the_run_was_taken_up() {
+    fn remaining_time_follows_from_the_iterations_since_the_resume() {
         let minute = Duration::from_mins(1);
         assert_eq!(left(minute, 100, 300), Some(Duration::from_mins(3)));
         assert_eq!(left(minute, 1, 2), Some(Duration::from_mins(2)));
@@ -366,14 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_without_learning_says_how_far_it_is() {
+    fn an_evaluation_shows_its_progress() {
         let (epoch, inner_iter, inner_len) = (3, 7, 15);
         let progress = Progress { epoch, inner_iter, inner_len, ..Progress::default() };
         assert_eq!(pass_line(&progress, Phase::Val), "epoch 3  val 7/15");
     }
 
     #[test]
-    fn a_text_stands_under_its_name() {
+    fn a_text_is_printed_under_its_name() {
         assert_eq!(titled("val/table", "| a |\n| b |"), "val/table\n  | a |\n  | b |");
     }
 }

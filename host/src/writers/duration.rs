@@ -1,4 +1,4 @@
-//! Durations as people write them.
+//! Human-readable durations.
 
 use std::time::Duration;
 

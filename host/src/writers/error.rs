@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Why a writer could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// No such kind.
+    /// The kind is unknown.
     #[error("unknown writer `{kind}`; available: {}", super::kinds())]
     Unknown {
         /// What was requested.
@@ -33,7 +33,7 @@ pub enum OpenError {
         /// The folder.
         open: PathBuf,
     },
-    /// Its file could not be made.
+    /// Its file could not be created.
     #[error(transparent)]
     Files(#[from] RunDirError),
 }

@@ -1,38 +1,26 @@
-//! The results of each validation, one JSON object a line: iMIX's `eval_result.json`.
+//! The results of each validation, one JSON object per line: iMIX's `eval_result.json`.
 
-use super::record_file::RecordFile;
-use super::{RunFacts, Writer, json_lines};
+use super::json_lines::{self, Line};
+use super::{MetricsJson, RunFacts, Writer};
 use crate::events::{EventStorage, Series};
 use crate::progress::Progress;
-use crate::run::{RunDirError, atomic};
-use serde_json::{Map, Value as Json};
-use std::fs::{File, OpenOptions};
+use crate::run::RunDirError;
 use std::path::Path;
 
-/// What the names of its scalars begin with.
+/// The prefix of its scalars.
 const PHASE: &str = "val/";
 
-/// Appends a line for each validation.
-struct Evaluations {
-    records: RecordFile,
-}
-
-/// Opens the file for appending; a resumed run takes back what came after its checkpoint.
+/// Opens the file for appending; a resumed run truncates what came after its checkpoint.
 pub(super) fn open(path: &Path, _: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
-    if let Some(folder) = path.parent() {
-        atomic::create_folder(folder)?;
-    }
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let file = file.map_err(RunDirError::io("open", path))?;
-    Ok(Box::new(Evaluations { records: RecordFile::new(path, file)? }))
+    Ok(Box::new(MetricsJson::with_lines("evaluations", path, line)?))
 }
 
-/// The last validation of which something is pending: its iteration, and its scalars by their own names.
-fn line(events: &EventStorage, progress: &Progress) -> Option<Map<String, Json>> {
+/// The last validation with pending scalars: its iteration, and the scalars without their prefix.
+fn line(events: &EventStorage, progress: &Progress) -> Option<Line> {
     let is_result = |series: &&Series| series.name().starts_with(PHASE) && !series.is_smooth();
     let results: Vec<&Series> = events.pending().filter(is_result).collect();
     let iter = results.iter().map(|series| series.step()).max()?;
-    let mut line = Map::new();
+    let mut line = Line::new();
     line.insert("epoch".into(), progress.epoch.into());
     line.insert("iter".into(), iter.into());
     for series in results.into_iter().filter(|series| series.step() == iter) {
@@ -41,43 +29,4 @@ fn line(events: &EventStorage, progress: &Progress) -> Option<Map<String, Json>>
         }
     }
     Some(line)
-}
-
-impl Writer for Evaluations {
-    fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
-        self.record(events, progress)?;
-        self.records.flush();
-        Ok(())
-    }
-
-    fn record(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
-        if let Some(line) = line(events, progress) {
-            self.records.push(format!("{}\n", Json::Object(line)).as_bytes(), 1);
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<(), RunDirError> {
-        self.records.finish()
-    }
-
-    fn abandon(&mut self) -> Result<(), RunDirError> {
-        Ok(())
-    }
-
-    fn name(&self) -> &'static str {
-        "evaluations"
-    }
-
-    fn mark(&mut self) -> Result<Json, RunDirError> {
-        Ok(self.records.settle()?.into())
-    }
-
-    fn file(&self) -> Option<(&Path, &File)> {
-        Some(self.records.file())
-    }
-
-    fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
-        self.records.rewind(mark.and_then(Json::as_u64).unwrap_or(0)).map(drop)
-    }
 }

@@ -1,4 +1,4 @@
-//! What is pending as lines of JSON, for `metrics.json` and for `--json` on standard output.
+//! Pending scalars as JSON lines, for `metrics.json` and for `--json` on standard output.
 
 use super::Writer;
 use crate::events::{EventStorage, Media, Medium};
@@ -7,15 +7,18 @@ use crate::run::RunDirError;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Arguments;
 
-/// A number as JSON; what JSON has no word for is a string.
+/// One line.
+pub(super) type Line = Map<String, Json>;
+
+/// A number as JSON; one that JSON cannot represent is a string.
 pub(super) fn number(value: f64) -> Json {
     serde_json::Number::from_f64(value)
         .map_or_else(|| Json::String(value.to_string()), Json::Number)
 }
 
 /// The position of the run and the pending scalars with their last values; `None` if there are none.
-pub(super) fn scalars(events: &EventStorage, progress: &Progress) -> Option<Map<String, Json>> {
-    let mut line = Map::new();
+pub(super) fn scalars(events: &EventStorage, progress: &Progress) -> Option<Line> {
+    let mut line = Line::new();
     line.insert("iter".into(), progress.iter.into());
     line.insert("epoch".into(), progress.epoch.into());
     line.insert("phase".into(), progress.phase.name().into());
@@ -29,13 +32,13 @@ pub(super) fn scalars(events: &EventStorage, progress: &Progress) -> Option<Map<
     (line.len() > fixed).then_some(line)
 }
 
-/// Hands on what a run shows for a program to read: one object a line, scalars as in `metrics.json`.
+/// Prints progress for other programs: one object per line, scalars as in `metrics.json`.
 pub struct JsonLines {
     print: fn(Arguments<'_>),
 }
 
 impl JsonLines {
-    /// Hands each line to `print`.
+    /// Calls `print` with each line.
     pub fn new(print: fn(Arguments<'_>)) -> Self {
         Self { print }
     }

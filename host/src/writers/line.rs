@@ -22,7 +22,7 @@ pub(super) enum Part {
 /// The widths that a bar may have.
 const BARS: [usize; 2] = [20, 10];
 
-/// What a bar takes beside its own width: a blank, `100%`, two blanks.
+/// The width around a bar: a space, `100%`, two spaces.
 const AROUND_BAR: usize = 7;
 
 const GAP: &str = "  ";
@@ -30,20 +30,20 @@ const GAP: &str = "  ";
 /// The parts of a line, in the order in which they are read.
 pub(super) type Parts = Vec<(Part, String)>;
 
-/// All parts, however long the line becomes.
+/// All parts, whatever the length of the line.
 pub(super) fn whole(parts: &Parts) -> String {
     parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(GAP)
 }
 
-/// Chooses what is drawn. It keeps the widest text of each part, so that nothing comes and goes as numbers change.
+/// Chooses the parts that are drawn. Remembers the widest text of each part, so that parts do not flicker as numbers change.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     widest: BTreeMap<Part, usize>,
 }
 
 impl Layout {
-    /// The width of the bar, where there is one, and the text, for a terminal of so many columns. First the throughput
-    /// gives way, then the bar, then what is least important.
+    /// The width of the bar, if there is one, and the text, for a terminal of this many columns. The throughput is dropped
+    /// first, then the bar, then the least important parts.
     pub(super) fn fit(&mut self, parts: &Parts, columns: usize) -> (Option<usize>, String) {
         for (part, text) in parts {
             let widest = self.widest.entry(*part).or_default();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_gets_shorter_brings_nothing_back() {
+    fn a_number_that_gets_shorter_restores_no_part() {
         let mut layout = Layout::default();
         assert_eq!(layout.fit(&parts("eta 12:00:00"), 76).0, None);
         assert_eq!(layout.fit(&parts("eta 1.0 s"), 76).0, None);

@@ -1,7 +1,8 @@
-//! `metrics.json`: one JSON object a line, appended. `jq -r '[.iter, ."train/loss"] | @tsv' metrics.json` reads it.
+//! `metrics.json`: one JSON object per line, appended. `jq -r '[.iter, ."train/loss"] | @tsv' metrics.json` reads it.
 
+use super::json_lines::{self, Line};
 use super::record_file::RecordFile;
-use super::{RunFacts, Writer, json_lines};
+use super::{RunFacts, Writer};
 use crate::events::EventStorage;
 use crate::progress::Progress;
 use crate::run::{RunDirError, atomic};
@@ -9,30 +10,41 @@ use serde_json::Value as Json;
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-/// Appends scalars to `metrics.json`, with their logged values.
+/// Appends lines of JSON to a file: for `metrics.json`, the logged values of all scalars.
 pub struct MetricsJson {
     name: &'static str,
+    line: LineOf,
     records: RecordFile,
 }
+
+/// The line about what is pending; `None` if nothing is.
+type LineOf = fn(&EventStorage, &Progress) -> Option<Line>;
 
 impl MetricsJson {
     /// Opens the file for appending; a resumed run continues it.
     pub fn open(path: &Path) -> Result<Self, RunDirError> {
-        Self::named("metrics.json", path)
+        Self::with_lines("metrics.json", path, json_lines::scalars)
     }
 
-    fn named(name: &'static str, path: &Path) -> Result<Self, RunDirError> {
+    /// The same for other lines. Checkpoints save its mark under `name`.
+    pub(super) fn with_lines(
+        name: &'static str,
+        path: &Path,
+        line: LineOf,
+    ) -> Result<Self, RunDirError> {
+        if let Some(folder) = path.parent() {
+            atomic::create_folder(folder)?;
+        }
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(RunDirError::io("open", path))?;
-        Ok(Self { name, records: RecordFile::new(path, file)? })
+        Ok(Self { name, line, records: RecordFile::new(path, file)? })
     }
 }
 
-/// The same lines once more, under the name that they have in iMIX's runs.
+/// The same lines in a second file, under iMIX's name.
 pub(super) fn open_status(folder: &Path, _: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
-    atomic::create_folder(folder)?;
     let name = "training_status.json";
-    Ok(Box::new(MetricsJson::named(name, &folder.join(name))?))
+    Ok(Box::new(MetricsJson::with_lines(name, &folder.join(name), json_lines::scalars)?))
 }
 
 impl Writer for MetricsJson {
@@ -43,10 +55,8 @@ impl Writer for MetricsJson {
     }
 
     fn record(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
-        if let Some(line) = json_lines::scalars(events, progress) {
-            let mut text = Json::Object(line).to_string();
-            text.push('\n');
-            self.records.push(text.as_bytes(), 1);
+        if let Some(line) = (self.line)(events, progress) {
+            self.records.push(format!("{}\n", Json::Object(line)).as_bytes(), 1);
         }
         Ok(())
     }
@@ -74,7 +84,7 @@ impl Writer for MetricsJson {
     fn rewind(&mut self, mark: Option<&Json>) -> Result<(), RunDirError> {
         let missing = self.records.rewind(mark.and_then(Json::as_u64).unwrap_or(0))?;
         if missing > 0 {
-            // It was synced before the checkpoint was in its place: somebody has cut it, or the disk lied.
+            // The file was synced before the checkpoint was put in place: it was truncated since, or the disk lost data.
             let path = self.records.path().display();
             tracing::warn!("{path} has lost its last {missing} bytes: some lines are missing");
         }
@@ -89,7 +99,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_run_that_is_taken_up_again_writes_each_line_once() {
+    fn a_resumed_run_writes_each_line_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.json");
         let mut events = EventStorage::default();

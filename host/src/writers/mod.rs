@@ -26,7 +26,7 @@ use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
-/// Somewhere that what a run shows is written.
+/// A destination of scalars, pictures and texts.
 pub trait Writer {
     /// Writes the scalars that are pending.
     ///
@@ -34,15 +34,15 @@ pub trait Writer {
     /// It could not write.
     fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError>;
 
-    /// Takes the scalars that are pending down, where every value is kept; they may wait for the next write.
+    /// Records the pending scalars, in a writer that keeps every value; they may be written later.
     ///
     /// # Errors
-    /// It could not take them.
+    /// It could not record them.
     fn record(&mut self, _events: &EventStorage, _progress: &Progress) -> Result<(), RunDirError> {
         Ok(())
     }
 
-    /// Writes the pictures, histograms and texts that wait, each at the iteration in which it was put.
+    /// Writes the pending pictures, histograms and texts, each with the iteration in which it was logged.
     ///
     /// # Errors
     /// It could not write.
@@ -55,13 +55,13 @@ pub trait Writer {
         false
     }
 
-    /// Takes which scalars a line about training shows, in their order.
+    /// Sets the scalars that the progress line shows, in order.
     fn show(&mut self, _names: &[String]) {}
 
     /// Redraws the progress line, without writing anything.
     fn redraw(&mut self, _events: &EventStorage, _progress: &Progress) {}
 
-    /// Nothing more comes.
+    /// Called when nothing more will be written.
     ///
     /// # Errors
     /// Something that it accepted could not be written.
@@ -69,10 +69,10 @@ pub trait Writer {
         Ok(())
     }
 
-    /// The run was not resumed: leaves existing files unchanged.
+    /// Called if the run did not start: existing files must stay unchanged.
     ///
     /// # Errors
-    /// What it had made by then is still there.
+    /// A file that it had created could not be removed.
     fn abandon(&mut self) -> Result<(), RunDirError> {
         self.finish()
     }
@@ -97,22 +97,22 @@ pub trait Writer {
         None
     }
 
-    /// Goes back to a mark and drops what was written after it; without one, goes back to the beginning. A run that is
-    /// resumed writes those iterations again. Called before its first write.
+    /// Truncates to a mark; without one, to the beginning. A resumed run
+    /// writes those iterations again. Called before the first write.
     ///
     /// # Errors
-    /// What was written cannot be taken back.
+    /// The file cannot be truncated.
     fn rewind(&mut self, _mark: Option<&Json>) -> Result<(), RunDirError> {
         Ok(())
     }
 }
 
-/// What a writer may know of the run that it writes for.
+/// What a writer knows about its run.
 #[derive(Default)]
 pub struct RunFacts {
     /// The run directory; `None` if the run has none.
     pub run_dir: Option<PathBuf>,
-    /// Whether it is removed when the run ends; nothing is written elsewhere either.
+    /// Whether it is removed at the end of the run; nothing is then written elsewhere either.
     pub is_temporary: bool,
     /// The resolved config, as TOML.
     pub config: String,
@@ -121,10 +121,10 @@ pub struct RunFacts {
 /// Opens a writer in a folder.
 type Open = fn(&Path, &RunFacts) -> Result<Box<dyn Writer>, RunDirError>;
 
-/// A kind of writer that a hook can have opened.
+/// A kind of writer that a hook can open.
 struct Kind {
     name: &'static str,
-    /// Its folder or file, where the hook names none.
+    /// Its default folder or file.
     folder: &'static str,
     /// Whether it may be outside the run directory, where other runs may write beside it.
     may_be_outside: bool,
@@ -143,7 +143,7 @@ static KINDS: &[Kind] = &[
 ];
 
 impl Kind {
-    /// Its folder as seen from the run directory, of what a hook asked for: empty is the kind's own choice, `.` the run
+    /// The requested folder relative to the run directory: empty selects the kind's default, `.` the run
     /// directory itself.
     fn place(&self, folder: &str) -> Result<PathBuf, OpenError> {
         let folder = Path::new(if folder.is_empty() { self.folder } else { folder });
@@ -159,7 +159,7 @@ impl Kind {
     }
 }
 
-/// The kinds' names, for messages.
+/// The names of all kinds, for messages.
 fn kinds() -> String {
     KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
@@ -169,21 +169,21 @@ fn kinds() -> String {
 pub struct Writers {
     all: Vec<Box<dyn Writer>>,
     facts: RunFacts,
-    // Where a run that is taken up again began to write; for those that hooks open later.
+    // The marks of a resumed run, for writers that hooks open later.
     rewound_to: Option<Map<String, Json>>,
-    // Nothing is written or taken back until the run has begun.
+    // Nothing is written or truncated until the run has started.
     is_held: bool,
-    // Kind and folder of those that hooks had opened.
+    // Kind and folder of the writers opened by hooks.
     opened: Vec<(&'static str, PathBuf)>,
 }
 
 impl Writers {
-    /// No writers yet, of a run about which this is known.
+    /// No writers yet.
     pub fn new(facts: RunFacts) -> Self {
         Self { facts, ..Self::default() }
     }
 
-    /// Adds one.
+    /// Adds a writer.
     pub fn add(&mut self, writer: impl Writer + 'static) {
         self.all.push(Box::new(writer));
     }
@@ -222,16 +222,16 @@ impl Writers {
         self.all.iter().any(|writer| writer.takes_media())
     }
 
-    /// Makes each write; returns the first failure, after all had their turn.
+    /// Calls `write` of each; returns the first error after all were called.
     pub fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         let media = self.write_media(events.media());
         media.and(self.each(|writer| writer.write(events, progress)))
     }
 
-    /// Makes those that record every value record what is pending; returns the first failure, after all had their turn.
+    /// Calls `record` of each; returns the first error after all were called.
     ///
     /// # Errors
-    /// One could not take it.
+    /// One of them could not record.
     pub fn record(
         &mut self,
         events: &EventStorage,
@@ -240,7 +240,7 @@ impl Writers {
         self.each(|writer| writer.record(events, progress))
     }
 
-    /// Makes each write pending images, histograms and texts; returns the first failure, after all had their turn.
+    /// Makes each write pending images, histograms and texts; returns the first error after all were called.
     pub fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
         self.each(|writer| writer.write_media(media))
     }
@@ -255,7 +255,7 @@ impl Writers {
         self.all.iter_mut().for_each(|writer| writer.redraw(events, progress));
     }
 
-    /// Nothing more comes. The first failure is given, after all had their turn.
+    /// Closes each; returns the first error after all were called.
     ///
     /// # Errors
     /// Something that a writer accepted could not be written.
@@ -264,7 +264,7 @@ impl Writers {
         self.each(|writer| if is_held { writer.abandon() } else { writer.finish() })
     }
 
-    /// Calls each writer, whatever fails; the first error is returned.
+    /// Calls each writer even if one fails; returns the first error.
     fn each(
         &mut self,
         mut call: impl FnMut(&mut dyn Writer) -> Result<(), RunDirError>,
@@ -285,10 +285,10 @@ impl Writers {
         named.map(|writer| Ok((writer.name().to_owned(), writer.mark()?))).collect()
     }
 
-    /// The files of the marks, to sync them.
+    /// The files that the marks are about, to sync them.
     ///
     /// # Errors
-    /// The system has no more handles.
+    /// A file handle could not be duplicated.
     pub fn files(&self) -> Result<Vec<(PathBuf, File)>, RunDirError> {
         let files = self.all.iter().filter_map(|writer| writer.file());
         let again = |(path, file): (&Path, &File)| {
@@ -303,15 +303,15 @@ impl Writers {
         (self.rewound_to, self.is_held) = (Some(marks), true);
     }
 
-    /// Whether nothing is written yet: what is pending waits.
+    /// Whether writing has not begun: pending data waits.
     pub fn is_held(&self) -> bool {
         self.is_held
     }
 
-    /// Rewinds each to its mark: the run continues from there.
+    /// Rewinds each writer to its mark, where the run continues.
     ///
     /// # Errors
-    /// What was written cannot be taken back.
+    /// The file cannot be truncated.
     pub fn begin(&mut self) -> Result<(), RunDirError> {
         if std::mem::take(&mut self.is_held) {
             let marks = self.rewound_to.clone().unwrap_or_default();

@@ -7,19 +7,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Records that wait for a disk take no more memory than this.
+/// The maximum memory of records that wait for the disk.
 const MOST: usize = 16 << 20;
 
-/// Records that are written together.
+/// The size from which waiting records are written.
 const CHUNK: usize = 64 << 10;
 
 /// How long to wait before each further attempt at the end of a run.
 const LAST_ATTEMPTS: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(200), Duration::from_millis(750)];
 
-/// Where records go.
+/// A file, or a fake one in tests.
 pub(super) trait Disk: Write {
-    /// Cuts what is there to a length.
+    /// Truncates it to a length.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
@@ -29,7 +29,7 @@ impl Disk for File {
     }
 }
 
-/// Whole records on their way to the disk.
+/// Whole records that wait to be written.
 #[derive(Default)]
 struct Chunk {
     bytes: Vec<u8>,
@@ -43,12 +43,12 @@ struct Chunk {
 pub(super) struct RecordFile<D = File> {
     path: PathBuf,
     disk: D,
-    // Where the last whole record ends.
+    // The end of the last whole record.
     end: u64,
-    // Whether something stands behind it.
+    // Whether a partial record follows it.
     torn: bool,
     waiting: VecDeque<Chunk>,
-    // Whether the last attempt failed, which was said then.
+    // Whether the last attempt failed, which was reported then.
     failing: bool,
     lost: u64,
 }
@@ -57,7 +57,7 @@ impl RecordFile {
     /// A file that is open for appending.
     ///
     /// # Errors
-    /// The system does not say how long it is.
+    /// Its length cannot be read.
     pub(super) fn new(path: &Path, file: File) -> Result<Self, RunDirError> {
         let end = file.metadata().map_err(RunDirError::io("look at", path))?.len();
         Ok(Self::on(path, file, end))
@@ -80,7 +80,7 @@ impl<D: Disk> RecordFile<D> {
         &self.path
     }
 
-    /// Takes records in; they are written with the next flush.
+    /// Adds records; they are written with the next flush.
     pub(super) fn push(&mut self, bytes: &[u8], records: u64) {
         let waiting: usize = self.waiting.iter().map(|chunk| chunk.bytes.len()).sum();
         if waiting + bytes.len() > MOST {
@@ -105,9 +105,9 @@ impl<D: Disk> RecordFile<D> {
         }
     }
 
-    /// Writes what waits, as far as the disk takes it.
+    /// Writes waiting records as far as possible.
     pub(super) fn flush(&mut self) {
-        // It was told, and is tried again.
+        // The failure was reported; the write is retried later.
         _ = self.attempt();
     }
 
@@ -140,10 +140,10 @@ impl<D: Disk> RecordFile<D> {
     fn drain(&mut self) -> io::Result<()> {
         self.mend()?;
         while let Some(chunk) = self.waiting.front() {
-            // One write for all of it: a kill leaves no half of a record behind another.
+            // A single write for everything, so that a kill leaves at most one partial record.
             if let Err(error) = self.disk.write_all(&chunk.bytes) {
                 self.torn = true;
-                // Tried again before the next write.
+                // Retried before the next write.
                 _ = self.mend();
                 return Err(error);
             }
@@ -162,7 +162,7 @@ impl<D: Disk> RecordFile<D> {
         Ok(())
     }
 
-    /// Where the last record ends, once all of them are written.
+    /// The end of the last record, once all of them are written.
     ///
     /// # Errors
     /// They cannot be written.
@@ -174,7 +174,7 @@ impl<D: Disk> RecordFile<D> {
     /// Truncates the file to `length` bytes and drops waiting records; returns how many bytes are missing.
     ///
     /// # Errors
-    /// It cannot be cut.
+    /// It cannot be truncated.
     pub(super) fn rewind(&mut self, length: u64) -> Result<u64, RunDirError> {
         let end = self.end.min(length);
         self.disk.cut(end).map_err(RunDirError::io("shorten", &self.path))?;
@@ -183,7 +183,7 @@ impl<D: Disk> RecordFile<D> {
         Ok(length - end)
     }
 
-    /// Writes what is left, retrying for a while.
+    /// Writes the remaining records, retrying for a while.
     ///
     /// # Errors
     /// Records of the run are not in the file.
@@ -212,7 +212,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// A disk with room for so many bytes.
+    /// A disk with room for this many bytes.
     #[derive(Clone, Default)]
     struct Small(Rc<RefCell<(Vec<u8>, usize)>>);
 

@@ -12,6 +12,4 @@ char* hrt_anomaly_mode(bool on) {
   return guarded([&] { torch::autograd::AnomalyMode::set_enabled(on, /*check_nan=*/true); });
 }
 
-bool hrt_is_anomaly_mode() noexcept { return torch::autograd::AnomalyMode::is_enabled(); }
-
 }  // extern "C"

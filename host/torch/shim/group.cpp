@@ -30,8 +30,9 @@ c10d::ReduceOp reduce_op(uint32_t code) {
 
 extern "C" {
 
-// A group of `world` ranks that talk by Gloo over the address of `host` (empty: the machine's own name), or by NCCL.
-char* hrt_group_new(Store* store, int rank, int world, const char* name, const char* host, bool nccl,
+// A group of `world` ranks that talk by Gloo over the address of `host` (empty: the machine's own name) or over a network
+// interface of that name, or by NCCL.
+char* hrt_group_new(Store* store, int rank, int world, const char* name, const char* host, bool is_interface, bool nccl,
                     uint64_t timeout_ms, Group** out) {
   return guarded([&] {
     const std::chrono::milliseconds timeout(timeout_ms);
@@ -48,8 +49,9 @@ char* hrt_group_new(Store* store, int rank, int world, const char* name, const c
 #endif
     }
     auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-    options->devices.push_back(*host == '\0' ? c10d::ProcessGroupGloo::createDefaultDevice()
-                                             : c10d::ProcessGroupGloo::createDeviceForHostname(host));
+    options->devices.push_back(*host == '\0'   ? c10d::ProcessGroupGloo::createDefaultDevice()
+                               : is_interface ? c10d::ProcessGroupGloo::createDeviceForInterface(host)
+                                              : c10d::ProcessGroupGloo::createDeviceForHostname(host));
     auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store->it, rank, world, options);
     group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, backend);
     if (!nccl) group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
@@ -78,7 +80,35 @@ char* hrt_work_wait(c10d::Work* work) {
   return guarded([&] { c10::intrusive_ptr<c10d::Work>::reclaim(work)->wait(); });
 }
 
+// Waits for a collective that was started, for so long at most; whether it is done.
+char* hrt_work_wait_for(c10d::Work* work, uint64_t timeout_ms, bool* done) {
+  return guarded([&] {
+    try {
+      work->wait(std::chrono::milliseconds(timeout_ms));
+    } catch (...) {
+      if (work->isCompleted()) throw;
+    }
+    *done = work->isCompleted();
+  });
+}
+
 void hrt_work_free(c10d::Work* work) noexcept { c10::intrusive_ptr<c10d::Work>::reclaim(work); }
+
+// Starts to send `tensor` to a rank, which takes messages of a tag in the order in which they are sent. The work holds it until then.
+char* hrt_send_start(Group* group, const at::Tensor* tensor, int peer, int tag, c10d::Work** out) {
+  return guarded([&] {
+    std::vector<at::Tensor> tensors{*tensor};
+    *out = group->it->send(tensors, peer, tag).release();
+  });
+}
+
+// Starts to fill `tensor` with what a rank sends.
+char* hrt_recv_start(Group* group, const at::Tensor* tensor, int peer, int tag, c10d::Work** out) {
+  return guarded([&] {
+    std::vector<at::Tensor> tensors{*tensor};
+    *out = group->it->recv(tensors, peer, tag).release();
+  });
+}
 
 char* hrt_broadcast(Group* group, const at::Tensor* tensor, int root) {
   return guarded([&] {

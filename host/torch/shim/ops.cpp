@@ -96,6 +96,28 @@ size_t hrt_op_arguments(const Op* op) noexcept { return op->handle.schema().argu
 
 size_t hrt_op_returns(const Op* op) noexcept { return op->handle.schema().returns().size(); }
 
+// What a call does to its arguments, a bit for each: which of them it writes to, which of them share memory with a result;
+// and whether it can give a tensor other memory or another shape.
+void hrt_op_effects(const Op* op, uint64_t* written, uint64_t* shared, int* moves) noexcept {
+  const auto& arguments = op->handle.schema().arguments();
+  *written = *shared = 0;
+  *moves = op->handle.hasTag(at::Tag::inplace_view) || op->name.rfind("aten::set_", 0) == 0 ||
+           op->name.rfind("aten::resize", 0) == 0 || op->name.rfind("aten::_resize", 0) == 0;
+  for (size_t i = 0; i < std::min<size_t>(arguments.size(), 64); ++i) {
+    const auto* alias = arguments[i].alias_info();
+    if (!alias) continue;
+    *shared |= uint64_t{1} << i;
+    if (alias->isWrite()) *written |= uint64_t{1} << i;
+    if (arguments[i].is_out()) *moves = 1;
+  }
+}
+
+// What a tensor's memory is known by; 0 if it has none.
+uintptr_t hrt_tensor_storage(const at::Tensor* tensor) noexcept {
+  if (!tensor->defined() || !tensor->has_storage()) return 0;
+  return reinterpret_cast<uintptr_t>(tensor->storage().unsafeGetStorageImpl());
+}
+
 char* hrt_op_schema(const Op* op, char** out) {
   return guarded([&] { *out = strdup(c10::toString(op->handle.schema()).c_str()); });
 }

@@ -10,11 +10,16 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/version.h>
 
+#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 using namespace hookrack;
 
@@ -104,6 +109,30 @@ char* hrt_start() {
   return guarded([] { c10::SetStackTraceFetcher(std::function<std::string()>([] { return std::string(); })); });
 }
 
+// A step of training frees large tensors and allocates them again. By default glibc maps each of them anew, or returns the end of its
+// heap to the system, and the kernel hands out fresh memory page by page. Whoever sets the thresholds in the environment decides.
+int hrt_keep_freed_memory() {
+#ifdef __GLIBC__
+  for (const char* name : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}) {
+    if (std::getenv(name)) return 0;
+  }
+  return mallopt(M_MMAP_THRESHOLD, 1 << 30) && mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#else
+  return 0;
+#endif
+}
+
+// Keeps libtorch's own log lines to itself, unless TORCH_CPP_LOG_LEVEL says which ones to print.
+char* hrt_log_quietly() {
+  return guarded([] {
+    if (std::getenv("TORCH_CPP_LOG_LEVEL")) {
+      c10::initLogging();
+    } else {
+      FLAGS_caffe2_log_level = c10::GLOG_FATAL;
+    }
+  });
+}
+
 void hrt_free_message(char* message) noexcept { std::free(message); }
 
 // `grad` is null for a scalar loss.
@@ -113,6 +142,11 @@ char* hrt_backward(const at::Tensor* loss, const at::Tensor* grad, bool keep_gra
     if (grad) grads.push_back(*grad);
     torch::autograd::backward({*loss}, grads, keep_graph);
   });
+}
+
+// From several outputs at once, each with its gradient.
+char* hrt_backward_all(const List* outputs, const List* grads) {
+  return guarded([&] { torch::autograd::backward(*outputs, *grads); });
 }
 
 char* hrt_rng_state(int cuda, at::Tensor** out) {

@@ -12,12 +12,15 @@ using namespace hookrack;
 
 extern "C" {
 
-// Connects to the store at `host`:`port`; the server is started first where `is_server`. Nobody waits for the others here.
-char* hrt_store_connect(const char* host, uint16_t port, bool is_server, uint64_t timeout_ms, Store** out) {
+// Connects to the store at `host`:`port`; the server is started first where `is_server`, on the listening socket `listener` (whose
+// owner it becomes) unless that is negative. Nobody waits for the others here.
+char* hrt_store_connect(const char* host, uint16_t port, bool is_server, int listener, uint64_t timeout_ms,
+                        Store** out) {
   return guarded([&] {
     c10d::TCPStoreOptions options;
     options.port = port;
     options.isServer = is_server;
+    if (listener >= 0) options.masterListenFd = listener;
     options.waitWorkers = false;
     options.timeout = std::chrono::milliseconds(timeout_ms);
     *out = new Store{c10::make_intrusive<c10d::TCPStore>(std::string(host), options)};
@@ -47,6 +50,16 @@ char* hrt_store_add(Store* store, const char* key, int64_t amount, int64_t* out)
 
 char* hrt_store_has(Store* store, const char* key, bool* out) {
   return guarded([&] { *out = store->it->check({key}); });
+}
+
+// Lends the values of several keys to `take`, one after the other, in one round trip; waits for those that are missing.
+char* hrt_store_get_all(Store* store, const char* const* keys, size_t count,
+                        void (*take)(void*, const uint8_t*, size_t), void* taker) {
+  return guarded([&] {
+    for (const auto& value : store->it->multiGet(std::vector<std::string>(keys, keys + count))) {
+      take(taker, value.data(), value.size());
+    }
+  });
 }
 
 // Waits for a key, and lends its value to `take`.

@@ -16,7 +16,7 @@ pub enum Half {
     Fp16,
 }
 
-/// What autocast was before. The same fields stand in `torch-ext/amp.cpp`.
+/// The previous state of autocast. Must match the struct in `shim/amp.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AutocastBefore {
@@ -24,7 +24,7 @@ pub(super) struct AutocastBefore {
     enabled: bool,
 }
 
-/// While it lives, operators of this thread run in 16 bits where libtorch holds that safe.
+/// While it lives, operators of this thread run in 16 bits where libtorch considers that safe.
 #[derive(Debug)]
 #[must_use = "autocast ends when the guard is dropped"]
 pub struct Autocast {
@@ -35,7 +35,7 @@ pub struct Autocast {
 }
 
 impl Autocast {
-    /// Begins it for tensors on a device.
+    /// Enables autocast for tensors on a device.
     pub fn enter(device: Device, half: Half) -> Result<Self> {
         let cuda = match device {
             Device::Cpu => false,
@@ -61,7 +61,7 @@ impl Drop for Autocast {
     }
 }
 
-/// Multiplies every gradient by `factor`; true if one of them is not finite. Waits for the device.
+/// Multiplies every gradient by `factor`; true if one of them is not finite. Synchronizes with the device.
 pub fn unscale_(grads: &TensorList, factor: f64) -> Result<bool> {
     let mut found_inf = false;
     // SAFETY: the list lives through the call, the flag is ours to write.
@@ -69,7 +69,7 @@ pub fn unscale_(grads: &TensorList, factor: f64) -> Result<bool> {
     Ok(found_inf)
 }
 
-/// Whether this processor has instructions for the format. Without them libtorch computes all the same, but
+/// Whether this processor has instructions for the format. Without them libtorch still computes, but
 /// about 40 times slower than with 32 bits.
 pub fn cpu_is_made_for(half: Half) -> Result<bool> {
     let op = Op::find(match half {
@@ -97,7 +97,7 @@ mod tests {
                     let _inner = Autocast::enter(Device::Cpu, Half::Bf16).unwrap();
                     assert_eq!(x.matmul(&x).kind(), Kind::BFloat16);
                 }
-                assert_eq!(x.matmul(&x).kind(), kind, "the outer one goes on");
+                assert_eq!(x.matmul(&x).kind(), kind, "the outer scope is restored");
             }
             assert_eq!(x.matmul(&x).kind(), Kind::Float);
         }

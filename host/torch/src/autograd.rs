@@ -13,37 +13,38 @@ pub fn backward(loss: &Tensor) -> Result<()> {
     unsafe { check(ffi::hrt_backward(loss.as_ptr(), ptr::null(), false)) }
 }
 
-/// As [`backward`], from an output of any shape with the gradient that arrived for it.
+/// As [`backward`], from an output of any shape and its gradient.
 pub fn backward_from(output: &Tensor, grad: &Tensor) -> Result<()> {
     // SAFETY: both live through the call.
     unsafe { check(ffi::hrt_backward(output.as_ptr(), grad.as_ptr(), false)) }
 }
 
-/// Turns anomaly mode on or off, for the process: a backward pass that makes a NaN then fails and names the function.
+/// As [`backward_from`], from several outputs in one pass. A leaf may be one of them: its gradient is added to what the others give it
+/// before both are added to what it has.
+pub fn backward_from_all(outputs: &TensorList, grads: &TensorList) -> Result<()> {
+    // SAFETY: both live through the call; libtorch checks that they have one length.
+    unsafe { check(ffi::hrt_backward_all(outputs.as_raw(), grads.as_raw())) }
+}
+
+/// Turns anomaly mode on or off, for the process: a backward pass that produces a NaN then fails and names the function.
 pub fn set_anomaly_mode(on: bool) -> Result<()> {
     // SAFETY: sets a flag of libtorch.
     unsafe { check(ffi::hrt_anomaly_mode(on)) }
 }
 
-/// Whether anomaly mode is on.
-pub fn is_anomaly_mode() -> bool {
-    // SAFETY: reads a flag of libtorch.
-    unsafe { ffi::hrt_is_anomaly_mode() }
-}
-
-/// The gradient of a leaf, if a backward pass gave it one.
+/// The gradient of a leaf, if a backward pass has set one.
 pub fn grad(leaf: &Tensor) -> Result<Option<Tensor>> {
     let grad = leaf.f_grad()?;
     Ok(grad.defined().then_some(grad))
 }
 
-/// Refills `out` with the gradients that are there, in the order of `params`; `out` keeps its room.
+/// Refills `out` with the existing gradients, in the order of `params`; `out` keeps its capacity.
 pub fn grads_into(params: &TensorList, out: &mut TensorList) -> Result<()> {
     // SAFETY: both live through the call, and `out` is borrowed alone.
     unsafe { check(ffi::hrt_list_grads(params.as_raw(), out.as_raw())) }
 }
 
-/// Sets all gradients to none: their memory is given back, and a parameter that takes no part in the next
+/// Sets all gradients to none: their memory is freed, and a parameter that takes no part in the next
 /// backward pass is not stepped.
 pub fn clear_grads(params: &TensorList) -> Result<()> {
     // SAFETY: the list lives through the call.
@@ -51,7 +52,7 @@ pub fn clear_grads(params: &TensorList) -> Result<()> {
 }
 
 /// Gives each of `parts`, a flat range of one of `wholes` that begins at one of `starts`, its range of the gradient: a view of the
-/// same memory where the gradient lies in a row. A whole without a gradient leaves its part without one.
+/// same memory if the gradient is contiguous. A parameter without a gradient leaves its part without one.
 pub fn slice_grads(wholes: &TensorList, parts: &TensorList, starts: &[i64]) -> Result<()> {
     if wholes.len() != parts.len() || parts.len() != starts.len() {
         return Err(TorchError::new("each part of a tensor needs its whole and its start"));
@@ -60,7 +61,7 @@ pub fn slice_grads(wholes: &TensorList, parts: &TensorList, starts: &[i64]) -> R
     unsafe { check(ffi::hrt_list_slice_grads(wholes.as_raw(), parts.as_raw(), starts.as_ptr())) }
 }
 
-/// Records gradients on this thread, or not, and says how it was. [`GradMode`] puts it back by itself.
+/// Switches gradient recording on this thread, and returns the previous state. [`GradMode`] restores it automatically.
 pub fn set_recording(record: bool) -> bool {
     // SAFETY: sets a thread-local flag and returns the old one.
     unsafe { torch_sys::at_grad_set_enabled(record.into()) != 0 }
@@ -74,7 +75,7 @@ pub struct GradMode {
 }
 
 impl GradMode {
-    /// Records gradients, or not, from here on.
+    /// Switches gradient recording from here on.
     pub fn set(record: bool) -> Self {
         Self { before: set_recording(record) }
     }
@@ -100,6 +101,17 @@ mod tests {
         backward_from(&(&x * 3.0), &Tensor::from_slice(&[1.0_f32, 10.0])).unwrap();
         let found: Vec<f32> = Vec::try_from(grad(&x).unwrap().unwrap()).unwrap();
         assert_eq!(found, [3.0, 30.0]);
+    }
+
+    #[test]
+    fn a_leaf_takes_a_gradient_of_its_own_beside_that_of_an_output() {
+        let x = leaf(&[1.0, 2.0]);
+        let outputs: TensorList = [&(&x * 3.0), &x].into_iter().collect();
+        let grads = [Tensor::from_slice(&[1.0_f32, 10.0]), Tensor::from_slice(&[0.5_f32, 0.25])];
+        backward_from_all(&outputs, &grads.iter().collect()).unwrap();
+        let found: Vec<f32> = Vec::try_from(grad(&x).unwrap().unwrap()).unwrap();
+        assert_eq!(found, [3.5, 30.25]);
+        assert!(backward_from_all(&outputs, &TensorList::default()).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Memory for batches: any thread fills a block, libtorch takes it over, and the pool gets it back when the tensor is gone.
+//! Memory for batches: any thread fills a block, libtorch takes ownership, and the pool gets it back when the tensor is dropped.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,12 +11,12 @@ use super::dlpack::{DEVICE_CPU, RawView};
 use super::error::check;
 use super::{Result, TorchError, ffi};
 
-/// As wide as a cache line: what libtorch aligns its own memory to.
+/// A cache line, libtorch's own alignment.
 #[repr(C, align(64))]
 #[derive(Debug, Clone, Copy)]
 struct Line([u8; 64]);
 
-/// Blocks that wait to be used again.
+/// Blocks that wait to be reused.
 #[derive(Debug)]
 pub struct Pool {
     // Boxed, as libtorch holds on to a block by its address.
@@ -34,14 +34,14 @@ impl Pool {
         Arc::new(Self { free: Mutex::default(), room })
     }
 
-    /// A block with room for `bytes`, an old one if there is one. What is in it is left from before.
+    /// A block with room for `bytes`, reused if possible. Its contents are undefined.
     ///
     /// # Errors
-    /// The system has not so much memory.
+    /// There is not enough memory.
     pub fn take(self: &Arc<Self>, bytes: usize) -> Result<Box<Block>> {
         let lines = bytes.div_ceil(size_of::<Line>()).max(1);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same size again where there is one: inputs and labels share the pool.
+        // Prefers one of the same size: inputs and labels share the pool.
         let place = free.iter().position(|block| block.lines.len() == lines);
         if let Some(place) = place {
             return Ok(free.swap_remove(place));
@@ -56,7 +56,7 @@ impl Pool {
     fn put(&self, block: Box<Block>) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() == self.room && !free.is_empty() {
-            // Of a size that was not asked for lately, perhaps.
+            // Drops one, whose size may no longer be needed.
             free.swap_remove(0);
         }
         if free.len() < self.room {
@@ -65,7 +65,7 @@ impl Pool {
     }
 }
 
-/// Memory of one tensor to be.
+/// Memory of one future tensor.
 #[derive(Debug)]
 pub struct Block {
     lines: Vec<Line>,
@@ -82,7 +82,7 @@ impl Block {
         unsafe { std::slice::from_raw_parts_mut(first, count.min(room)) }
     }
 
-    /// A tensor of this memory; the last one that shares it gives the memory back to the pool, on whatever thread.
+    /// A tensor with this memory; when the last tensor that shares it is dropped, on any thread, the memory returns to the pool.
     pub fn into_tensor<T: Element>(self: Box<Self>, shape: &[i64]) -> Result<Tensor> {
         let count: i64 = shape.iter().product();
         let room = self.lines.len() * size_of::<Line>() / size_of::<T>();

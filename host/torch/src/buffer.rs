@@ -1,4 +1,4 @@
-//! CPU tensors whose memory Rust writes or reads in place: a batch is collated with one allocation, labels are counted
+//! CPU tensors whose memory Rust reads or writes in place: a batch is collated with one allocation, labels are counted
 //! with none.
 
 use std::slice;
@@ -16,7 +16,7 @@ mod sealed {
 
 /// An element that a tensor can be filled with.
 pub trait Element: sealed::Sealed + Copy {
-    /// libtorch's name for it.
+    /// libtorch's dtype.
     const KIND: Kind;
     /// DLPack's: type code and bits.
     const DLPACK: (u8, u8);
@@ -55,7 +55,7 @@ pub fn filled<T: Element>(shape: &[i64], fill: impl FnOnce(&mut [T])) -> Result<
     Ok(tensor)
 }
 
-/// Gives `read` the elements of a tensor, row by row. `None` where they do not lie in a row in the CPU's memory, or are of
+/// Calls `read` with the elements of a tensor, row by row. `None` if they are not contiguous in the CPU's memory, or are of
 /// another type. `read` must not write to the tensor through another handle.
 pub fn with_elements<T: Element, R>(tensor: &Tensor, read: impl FnOnce(&[T]) -> R) -> Option<R> {
     let is_in_a_row = tensor.defined()

@@ -1,4 +1,4 @@
-//! A borrowed look at a tensor's memory in DLPack's terms, and a tensor copied from such a look.
+//! Borrowed DLPack views of a tensor's memory, and tensors copied from such views.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use super::{Result, ffi};
 /// DLPack's number for the CPU.
 pub const DEVICE_CPU: i32 = 1;
 
-/// DLPack's fields as they cross to C++. The same fields stand in `torch-ext/runtime.cpp`.
+/// DLPack's fields as passed to C++. Must match the struct in the shim.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RawView {
@@ -44,7 +44,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Looks at a dense tensor on the CPU or on CUDA.
+    /// Views a dense tensor on the CPU or on CUDA.
     pub fn of(tensor: &'a Tensor) -> Result<Self> {
         let mut raw = EMPTY;
         // SAFETY: the tensor lives through the call; `raw` is written only on success.
@@ -70,7 +70,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Makes a tensor with a copy of the memory that `view` describes.
+/// Creates a tensor with a copy of the memory that `view` describes.
 ///
 /// # Safety
 /// `data`, `shape` and `strides` are valid for what the other fields say until the call returns.

@@ -1,10 +1,10 @@
-//! An error from libtorch, cut down to the lines that say what went wrong.
+//! An error from libtorch, reduced to the lines that say what went wrong.
 
 use std::ffi::{CStr, c_char};
 
 use super::ffi;
 
-/// What libtorch said, without its C++ stack.
+/// libtorch's message, without its C++ stack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{text}", if *is_memory { "" } else { "libtorch: " })]
 pub struct TorchError {
@@ -12,7 +12,7 @@ pub struct TorchError {
     is_memory: bool,
 }
 
-/// What libtorch's allocator says before the number of bytes.
+/// What libtorch's allocator prints before the number of bytes.
 const NO_MEMORY: &str = "can't allocate memory: you tried to allocate ";
 
 /// The message of a collective after this rank has left the others.
@@ -24,6 +24,8 @@ impl TorchError {
         if let Some(bytes) = wanted_memory(message) {
             return Self::out_of_memory(bytes);
         }
+        // A backward pass passes on what a collective in it has said.
+        let message = message.strip_prefix("libtorch: ").unwrap_or(message);
         let text = message
             .lines()
             .take_while(|line| {
@@ -76,7 +78,7 @@ impl From<tch::TchError> for TorchError {
     }
 }
 
-/// Turns what a shim function returned into a `Result`, and frees it.
+/// Converts the return value of a shim function to a `Result`, and frees it.
 ///
 /// # Safety
 /// `message` is null or came from a shim function and was not freed before.
@@ -109,6 +111,12 @@ mod tests {
     fn stack_lines_are_cut_off() {
         let error = TorchError::new("size mismatch\n\nException raised from x at y:1\nframe #0");
         assert_eq!(error.to_string(), "libtorch: size mismatch");
+    }
+
+    #[test]
+    fn what_a_backward_pass_passes_on_is_prefixed_once() {
+        let first = TorchError::new("Timed out");
+        assert_eq!(TorchError::new(&first.to_string()), first);
     }
 
     #[test]

@@ -59,6 +59,13 @@ unsafe extern "C" {
     pub(super) fn hrt_op_free(op: *mut RawOp);
     pub(super) fn hrt_op_arguments(op: *const RawOp) -> usize;
     pub(super) fn hrt_op_returns(op: *const RawOp) -> usize;
+    pub(super) fn hrt_op_effects(
+        op: *const RawOp,
+        written: *mut u64,
+        shared: *mut u64,
+        moves: *mut c_int,
+    );
+    pub(super) fn hrt_tensor_storage(tensor: *const C_tensor) -> usize;
     pub(super) fn hrt_op_schema(op: *const RawOp, out: *mut *mut c_char) -> *mut c_char;
     pub(super) fn hrt_op_call(
         op: *const RawOp,
@@ -184,8 +191,10 @@ unsafe extern "C" {
         grad: *const C_tensor,
         keep_graph: bool,
     ) -> *mut c_char;
+    pub(super) fn hrt_backward_all(outputs: *mut RawList, grads: *mut RawList) -> *mut c_char;
     pub(super) fn hrt_rng_state(cuda: c_int, out: *mut *mut C_tensor) -> *mut c_char;
     pub(super) fn hrt_rng_set_state(cuda: c_int, state: *const C_tensor) -> *mut c_char;
+    pub(super) fn hrt_keep_freed_memory() -> c_int;
     pub(super) fn hrt_set_threads(within_op: c_int, between_ops: c_int) -> *mut c_char;
     pub(super) fn hrt_threads_within_op() -> c_int;
     pub(super) fn hrt_threads_between_ops() -> c_int;
@@ -208,7 +217,6 @@ unsafe extern "C" {
     pub(super) fn hrt_range_begin(name: *const c_char, length: usize) -> *mut RawRange;
     pub(super) fn hrt_range_end(range: *mut RawRange);
     pub(super) fn hrt_anomaly_mode(on: bool) -> *mut c_char;
-    pub(super) fn hrt_is_anomaly_mode() -> bool;
     pub(super) fn hrt_version() -> *const c_char;
     pub(super) fn hrt_cpu_capability(out: *mut *mut c_char) -> *mut c_char;
 }

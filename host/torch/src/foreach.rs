@@ -1,4 +1,4 @@
-//! What is done to every tensor of a list in one crossing. Gradients are never recorded here.
+//! Operations on every tensor of a list in one call. Gradients are never recorded here.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ impl ListOp {
         self.op()?.run(args)
     }
 
-    /// Calls it for the list that it makes.
+    /// Calls it for the list that it returns.
     pub fn list(&self, args: &[Arg<'_>]) -> Result<TensorList> {
         let _no_grad = GradMode::set(false);
         let mut returns = Returns::default();
@@ -48,7 +48,7 @@ impl ListOp {
     }
 }
 
-/// The p-norm over everything in the list, as a 0-dim tensor: no value is read, so nothing waits.
+/// The p-norm over everything in the list, as a 0-dim tensor: no value is read, so this does not synchronize.
 pub fn norm(list: &TensorList, p: f64) -> Result<Tensor> {
     let mut out = ptr::null_mut();
     // SAFETY: the list lives through the call; on success `out` is a new tensor that is ours.
@@ -191,13 +191,13 @@ pub fn sign_(list: &TensorList) -> Result<()> {
     OP.run(&[Arg::list(list)])
 }
 
-/// New tensors with the signs turned.
+/// New tensors with the signs flipped.
 pub fn neg(list: &TensorList) -> Result<TensorList> {
     static OP: ListOp = ListOp::new("aten::_foreach_neg");
     OP.list(&[Arg::list(list)])
 }
 
-/// Cuts every number off at `-limit` and `limit`; NaN stays.
+/// Clamps every element to `-limit..=limit`; NaN stays.
 pub fn clamp_(list: &TensorList, limit: f64) -> Result<()> {
     static LEAST: ListOp = ListOp::new("aten::_foreach_clamp_min_.Scalar");
     static MOST: ListOp = ListOp::new("aten::_foreach_clamp_max_.Scalar");
@@ -205,10 +205,10 @@ pub fn clamp_(list: &TensorList, limit: f64) -> Result<()> {
     MOST.run(&[Arg::list(list), Arg::float(limit)])
 }
 
-/// The 2-norm of each tensor alone, as one 1-dim tensor: no value is read, so nothing waits.
-pub fn norms(list: &TensorList) -> Result<Tensor> {
+/// The p-norm of each tensor alone, as one 1-dim tensor: no value is read, so this does not synchronize.
+pub fn norms(list: &TensorList, p: f64) -> Result<Tensor> {
     static OP: ListOp = ListOp::new("aten::_foreach_norm.Scalar");
-    let norms: Vec<Tensor> = OP.list(&[Arg::list(list)])?.iter().collect();
+    let norms: Vec<Tensor> = OP.list(&[Arg::list(list), Arg::float(p)])?.iter().collect();
     Ok(Tensor::f_stack(&norms, 0)?)
 }
 
@@ -270,7 +270,7 @@ mod tests {
         mul_list_(&x, &factors).unwrap();
         assert_eq!((row(&x, 0), row(&x, 1)), (vec![6.0], vec![9.0, 16.0]));
         let norms: Vec<f32> =
-            Vec::try_from(norms(&list(&[&[3.0, 4.0], &[-2.0]])).unwrap()).unwrap();
+            Vec::try_from(norms(&list(&[&[3.0, 4.0], &[-2.0]]), 2.0).unwrap()).unwrap();
         assert_eq!(norms, [5.0, 2.0]);
     }
 

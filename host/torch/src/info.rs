@@ -1,4 +1,4 @@
-//! What libtorch this is and which instructions of the processor it uses.
+//! The version of libtorch, and the instruction set that it uses.
 
 use std::ffi::CStr;
 use std::ptr;

@@ -1,11 +1,12 @@
-//! Everything libtorch that `tch` does not expose, as safe Rust over the C++ shim in `host/torch/shim/`.
+//! The parts of libtorch that `tch` does not expose, as safe Rust over the C++ shim in `host/torch/shim/`.
 //!
-//! `tch` makes tensors and calls the ordinary operators (use its fallible `f_*` functions only: the others
-//! panic). Here are operators by name, lists of tensors handled in one crossing, fused optimizer steps,
-//! and the state of libtorch as a whole: gradient mode, random numbers, threads.
+//! `tch` creates tensors and calls the ordinary operators (use only its fallible `f_*` functions: the others
+//! panic). This crate adds operators by name, operations on lists of tensors in one call, fused optimizer steps,
+//! and libtorch's global state: gradient mode, random numbers, threads.
 
 #![expect(unsafe_code, reason = "the boundary to libtorch; every block says why it holds")]
 
+pub mod allocator;
 pub mod amp;
 pub mod autograd;
 pub mod block;
@@ -33,10 +34,10 @@ pub mod value;
 pub use error::TorchError;
 pub use ffi::RawList;
 pub use list::TensorList;
-pub use ops::Op;
+pub use ops::{Effects, Op, storage_of};
 pub use value::{Arg, RawValue, Return, Returns};
 
-/// What a call into libtorch gives.
+/// The result of a call into libtorch.
 pub type Result<T> = std::result::Result<T, TorchError>;
 
 /// Makes libtorch's errors short and cheap. Call it before the first tensor; calling it again is harmless.

@@ -1,4 +1,4 @@
-//! A list of tensors that lives in C++, built once and handed to list operators without copying.
+//! A list of tensors that lives in C++, built once and passed to list operators without copying.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl TensorList {
         Self { raw: unsafe { ffi::hrt_list_new(room) } }
     }
 
-    /// Takes over a list that the shim made.
+    /// Takes ownership of a list that the shim created.
     ///
     /// # Safety
     /// `raw` is not null, came from the shim and has no other owner.
@@ -31,13 +31,13 @@ impl TensorList {
         Self { raw }
     }
 
-    /// How many tensors it holds.
+    /// The number of tensors.
     pub fn len(&self) -> usize {
         // SAFETY: `raw` lives as long as `self`.
         unsafe { ffi::hrt_list_len(self.raw) }
     }
 
-    /// Whether it holds none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -48,7 +48,7 @@ impl TensorList {
         unsafe { ffi::hrt_list_push(self.raw, tensor.as_ptr()) };
     }
 
-    /// Drops the handles, keeps the room.
+    /// Drops the handles, keeps the capacity.
     pub fn clear(&mut self) {
         // SAFETY: `raw` lives as long as `self`.
         unsafe { ffi::hrt_list_clear(self.raw) };

@@ -57,10 +57,10 @@ impl MappedFile {
         Ok(Self { file, bytes, range })
     }
 
-    /// Whether all that was read so far was in the file; one look at its length.
+    /// Whether everything read so far was in the file; reads its length once.
     ///
     /// # Errors
-    /// The file has shrunk or could not be read, and some of what was read may be zeros.
+    /// The file was truncated or could not be read, and some of what was read may be zeros.
     pub fn check(&self) -> Result<(), Lost> {
         let from = self.bytes.len() as u64;
         match self.file.metadata() {
@@ -81,16 +81,16 @@ impl Deref for MappedFile {
 
 impl Drop for MappedFile {
     fn drop(&mut self) {
-        // Before the memory goes and somebody else may get it.
+        // Before the memory is released and may be reused.
         self.range.end.store(0, Ordering::Release);
     }
 }
 
-/// Where a mapped file lies in memory. A signal handler reads it, so it is made of atomics and is never freed.
+/// The address range of a mapped file. A signal handler reads it, so it consists of atomics and is never freed.
 #[derive(Debug)]
 struct Range {
     start: usize,
-    // 0 when it is mapped no longer.
+    // 0 once it is unmapped.
     end: AtomicUsize,
     is_lost: AtomicBool,
     next: *const Range,
@@ -116,7 +116,7 @@ impl Range {
         range
     }
 
-    /// The mapped file that an address is in. Safe in a signal handler: no lock, no memory.
+    /// The mapped file that contains an address. Safe in a signal handler: no locks, no allocation.
     fn around(address: usize) -> Option<&'static Self> {
         let mut next = NEWEST.load(Ordering::Acquire).cast_const();
         // SAFETY: null, or a range that was leaked in `enter`.
@@ -155,7 +155,7 @@ fn listen() {
     });
 }
 
-/// Puts zeros where a mapped file has nothing any more. Any other SIGBUS goes to who had it before.
+/// Maps zeros where a mapped file was truncated. Any other SIGBUS goes to the previous handler.
 extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, _context: *mut c_void) {
     // SAFETY: with SA_SIGINFO the system gives a valid `info`, and SIGBUS has an address.
     let address = unsafe { (*info).si_addr() } as usize;
@@ -175,7 +175,10 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, _context: *mut c
     // SAFETY: `BEFORE` was set before this handler was; both calls are allowed in a handler.
     unsafe {
         libc::sigaction(signal, &raw const BEFORE, ptr::null_mut());
-        libc::raise(signal);
+        // A fault happens again at its own address; a signal that somebody sent does not.
+        if (*info).si_code <= 0 {
+            libc::raise(signal);
+        }
     }
 }
 
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_shrinks_gives_zeros_and_is_reported() {
+    fn a_truncated_file_reads_as_zeros_and_is_reported() {
         let (file, mapped) = mapped(100_000);
         let (_other, whole) = self::mapped(100_000);
         file.as_file().set_len(5_000).unwrap();
@@ -208,13 +211,13 @@ mod tests {
         assert_eq!(told, Lost::Shortened { from: 100_000, to: 5_000 });
         assert_eq!(told.to_string(), "it was truncated from 100000 to 5000 bytes while in use");
         assert_eq!((whole[99_999], whole.check()), (7, Ok(())));
-        // Grown again: what was read is wrong all the same.
+        // Grown again: what was read is still wrong.
         file.as_file().set_len(100_000).unwrap();
         assert_eq!(mapped.check(), Err(Lost::Unreadable));
     }
 
     #[test]
-    fn memory_of_a_file_that_is_mapped_no_longer_is_nobodys() {
+    fn memory_of_an_unmapped_file_belongs_to_no_file() {
         let (_file, mapped) = mapped(10);
         let address = mapped.as_ptr() as usize;
         assert!(Range::around(address).is_some());

@@ -16,6 +16,23 @@ pub struct Op {
     raw: NonNull<ffi::RawOp>,
 }
 
+/// What a call of an operator does to its arguments: a bit for each of the first 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// The arguments that it writes to.
+    pub written: u64,
+    /// The arguments that a result may share memory with, those that it writes to included.
+    pub shared: u64,
+    /// Whether it can give a tensor other memory or another shape, as `resize_`, `set_` and `out=` do.
+    pub moves: bool,
+}
+
+/// What a tensor's memory is known by, in this process and while it is in use; 0 if it has none. Views of one tensor have the same.
+pub fn storage_of(tensor: &Tensor) -> usize {
+    // SAFETY: the tensor lives until the call returns.
+    unsafe { ffi::hrt_tensor_storage(tensor.as_ptr()) }
+}
+
 // SAFETY: the shim's object is read only after it was made, and libtorch's dispatcher may be used from
 // any thread.
 unsafe impl Send for Op {}
@@ -34,16 +51,31 @@ impl Op {
             .ok_or_else(|| super::TorchError::new("an operator was found but not handed over"))
     }
 
-    /// How many arguments the schema has, those with defaults included.
+    /// The number of arguments of the schema, including those with defaults.
     pub fn arguments(&self) -> usize {
         // SAFETY: `raw` lives as long as `self`.
         unsafe { ffi::hrt_op_arguments(self.raw.as_ptr()) }
     }
 
-    /// How many results a call gives.
+    /// The number of results of a call.
     pub fn returns(&self) -> usize {
         // SAFETY: `raw` lives as long as `self`.
         unsafe { ffi::hrt_op_returns(self.raw.as_ptr()) }
+    }
+
+    /// What a call does to its arguments, by the schema.
+    pub fn effects(&self) -> Effects {
+        let (mut written, mut shared, mut moves) = (0, 0, 0);
+        // SAFETY: `raw` lives as long as `self`; the shim writes one number to each place.
+        unsafe {
+            ffi::hrt_op_effects(
+                self.raw.as_ptr(),
+                &raw mut written,
+                &raw mut shared,
+                &raw mut moves,
+            );
+        }
+        Effects { written, shared, moves: moves != 0 }
     }
 
     /// The schema in libtorch's own notation.
@@ -56,7 +88,7 @@ impl Op {
         }
     }
 
-    /// Calls the operator. Arguments stand in the schema's order; trailing ones may be left out where the
+    /// Calls the operator. Arguments are in the schema's order; trailing ones may be omitted if the
     /// schema has defaults.
     pub fn call(&self, args: &[Arg<'_>], returns: &mut Returns) -> Result<()> {
         let out = returns.prepare(self.returns());
@@ -67,7 +99,7 @@ impl Op {
         outcome
     }
 
-    /// Calls the operator for its effect and drops what it returns.
+    /// Calls the operator for its effect and drops its results.
     pub fn run(&self, args: &[Arg<'_>]) -> Result<()> {
         self.call_raw(args, &mut [])
     }
@@ -181,6 +213,28 @@ mod tests {
         let square = Op::find("aten::mul.Tensor").unwrap();
         square.tensor(&[Arg::tensor(&x), Arg::tensor(&x)]).unwrap().backward();
         assert_eq!(values(&x.grad()), [6.0]);
+    }
+
+    #[test]
+    fn effects_tell_what_is_written_shared_and_moved() {
+        let of = |name: &str| Op::find(name).unwrap().effects();
+        let effects = |written, shared, moves| Effects { written, shared, moves };
+        assert_eq!(of("aten::add.Tensor"), effects(0, 0, false));
+        assert_eq!(of("aten::add_.Tensor"), effects(1, 1, false));
+        assert_eq!(of("aten::_foreach_add_.List"), effects(1, 1, false));
+        assert_eq!(of("aten::detach"), effects(0, 1, false));
+        assert_eq!(of("aten::add.out"), effects(8, 8, true));
+        for name in ["aten::resize_", "aten::set_.source_Tensor", "aten::unsqueeze_"] {
+            assert!(of(name).moves && of(name).written == 1, "{name}: {:?}", of(name));
+        }
+    }
+
+    #[test]
+    fn a_view_has_the_storage_of_its_tensor_and_a_copy_has_not() {
+        let x = Tensor::from_slice(&[1.0_f32, 2.0]);
+        assert_ne!(storage_of(&x), 0);
+        assert_eq!(storage_of(&x.get(1)), storage_of(&x));
+        assert_ne!(storage_of(&x.copy()), storage_of(&x));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One fused optimizer step over a group of parameters; the state stays in lists that the caller owns.
 //!
-//! A parameter without a gradient is skipped, its state too. Gradients are gathered anew in each step, so
+//! A parameter without a gradient is skipped, its state too. Gradients are gathered again in each step, so
 //! they may be set to none in between.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 use super::error::check;
 use super::{Result, TensorList, TorchError, ffi};
 
-/// The numbers of an Adam step. The same fields stand in `shim/optim.cpp`.
+/// The hyperparameters of an Adam step. Must match the struct in `shim/optim.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct AdamHyper {
@@ -30,7 +30,7 @@ pub struct AdamHyper {
     pub decoupled_decay: bool,
 }
 
-/// The numbers of an SGD step. The same fields stand in `shim/optim.cpp`.
+/// The hyperparameters of an SGD step. Must match the struct in `shim/optim.cpp`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct SgdHyper {
@@ -44,11 +44,11 @@ pub struct SgdHyper {
     pub weight_decay: f64,
     /// Nesterov's momentum.
     pub nesterov: bool,
-    /// Go up, not down.
+    /// Maximize instead of minimize.
     pub maximize: bool,
 }
 
-/// Vectors that a step fills and empties again; keep one per group.
+/// Scratch vectors of a step, reused between steps; keep one per group.
 pub struct Scratch {
     raw: *mut ffi::RawScratch,
 }
@@ -116,8 +116,8 @@ pub fn sgd_step(
     unsafe { check(ffi::hrt_sgd_step(params.as_raw(), buffers.as_raw(), scratch.raw, hyper)) }
 }
 
-/// What takes part in a step that is made of list operators: the parameters that have a gradient, their
-/// gradients and `N` kinds of state. Keep one: it is refilled in each step and keeps its room.
+/// The operands of a step that consists of list operators: the parameters that have a gradient, their
+/// gradients and `N` kinds of state. Keep one: it is refilled in each step and keeps its capacity.
 #[derive(Debug)]
 pub struct Active<const N: usize> {
     /// The parameters.
@@ -136,8 +136,8 @@ impl<const N: usize> Default for Active<N> {
 }
 
 impl<const N: usize> Active<N> {
-    /// Takes in the parameters that have a gradient, with their part of each state list; an empty list is
-    /// one that is not in use. False if no parameter has a gradient.
+    /// Collects the parameters that have a gradient, with their entry of each state list; an empty list is
+    /// not in use. False if no parameter has a gradient.
     pub fn gather(&mut self, params: &TensorList, states: &[TensorList; N]) -> Result<bool> {
         // SAFETY: all three live through the call; the two that are filled are borrowed alone.
         unsafe {
@@ -157,7 +157,7 @@ impl<const N: usize> Active<N> {
         Ok(!self.params.is_empty())
     }
 
-    /// Lets go of all tensors, so that gradients set to none give their memory back.
+    /// Releases all tensors, so that setting gradients to none frees their memory.
     pub fn clear(&mut self) {
         self.params.clear();
         self.grads.clear();

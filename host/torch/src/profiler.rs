@@ -1,4 +1,4 @@
-//! A profile of what libtorch does: operators with their times, and ranges of our own, as a trace.
+//! Profiles of libtorch: operators with their times, and custom ranges, as a trace.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
@@ -8,11 +8,11 @@ use super::error::{TorchError, check};
 use super::{Result, ffi};
 
 thread_local! {
-    // A profile belongs to the thread that trains; so does the question whether there is one.
+    // A profile belongs to the training thread, and so does this flag.
     static ACTIVE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What the calls of one operator cost in a profile.
+/// The cost of one operator in a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpCost {
     /// Its name, such as `aten::addmm`.
@@ -23,7 +23,7 @@ pub struct OpCost {
     pub self_ns: u64,
     /// Nanoseconds in it.
     pub total_ns: u64,
-    /// Floating point operations, where they were estimated.
+    /// Floating point operations, if they were estimated.
     pub flops: u64,
 }
 
@@ -46,17 +46,17 @@ pub fn is_active() -> bool {
 /// Gets ready to record; `flags` are plugin-api's `PROFILE_*`.
 ///
 /// # Errors
-/// A profile is under way, or libtorch refused.
+/// A profile is already being recorded, or libtorch failed.
 pub fn prepare(flags: u32) -> Result<()> {
     refuse_second()?;
     // SAFETY: plain numbers.
     unsafe { check(ffi::hrt_profiler_prepare(flags)) }
 }
 
-/// Records from here on.
+/// Starts recording.
 ///
 /// # Errors
-/// A profile is under way, or libtorch refused.
+/// A profile is already being recorded, or libtorch failed.
 pub fn start(flags: u32) -> Result<()> {
     refuse_second()?;
     // SAFETY: plain numbers.
@@ -65,7 +65,7 @@ pub fn start(flags: u32) -> Result<()> {
     Ok(())
 }
 
-/// Records no longer; gives what each operator cost, the costliest first, and writes the trace where a path is given.
+/// Stops recording; returns the cost of each operator, most expensive first, and writes the trace if a path is given.
 ///
 /// # Errors
 /// Nothing is being recorded, or libtorch could not write.
@@ -110,7 +110,7 @@ unsafe extern "C" fn take(sink: *mut c_void, cost: *const RawCost) {
 pub struct Range(*mut ffi::RawRange);
 
 impl Range {
-    /// Begins a range; it costs next to nothing unless a profile is recorded.
+    /// Begins a range; almost free unless a profile is being recorded.
     pub fn begin(name: &str) -> Self {
         // SAFETY: the name is lent until the call returns, which copies it.
         Self(unsafe { ffi::hrt_range_begin(name.as_ptr().cast(), name.len()) })

@@ -1,4 +1,4 @@
-//! libtorch's default random numbers: seed them, save them, put them back.
+//! libtorch's default random number generators: seeding, saving and restoring.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -14,22 +14,22 @@ pub fn seed(seed: u64) {
     tch::manual_seed(i64::from_ne_bytes(seed.to_ne_bytes()));
 }
 
-/// The whole states of the default generators that a run draws from; opaque bytes of libtorch's.
+/// The complete states of the default generators that a run uses; opaque bytes of libtorch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RngState {
     /// The processor's.
     pub cpu: Vec<u8>,
-    /// That of the device that is computed on; `None` where it is the processor.
+    /// That of the run's device; `None` for the CPU.
     pub cuda: Option<Vec<u8>>,
 }
 
-/// The states as they are, for a run on a device.
+/// The current states, for a run on a device.
 pub fn state(device: Device) -> Result<RngState> {
     let cuda = cuda_index(device).map(generator).transpose()?;
     Ok(RngState { cpu: generator(CPU)?, cuda })
 }
 
-/// Puts states back that [`state`] gave. A device that none was saved of keeps its own.
+/// Restores what [`state`] returned. A device without a saved state keeps its own.
 pub fn set_state(state: &RngState, device: Device) -> Result<()> {
     set_generator(CPU, &state.cpu)?;
     match (cuda_index(device), &state.cuda) {
@@ -65,7 +65,7 @@ fn set_generator(cuda: c_int, state: &[u8]) -> Result<()> {
     unsafe { check(ffi::hrt_rng_set_state(cuda, tensor.as_ptr())) }
 }
 
-/// Held by every test that draws random numbers: the generator is one for all threads.
+/// Held by every test that draws random numbers: all threads share the generator.
 #[doc(hidden)]
 pub static TEST_LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

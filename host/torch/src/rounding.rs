@@ -2,7 +2,7 @@
 //!
 //! Parity with PyTorch is judged in doubles, by [`DOUBLES`]. Floats are held against doubles, and may be off by what their arithmetic
 //! explains: a number of roundings, of numbers of a known size, and where a computation magnifies errors by as much as it is seen to
-//! magnify them in doubles ([`nudges`]). No tolerance comes from what some machine gave.
+//! magnify them in doubles ([`nudges`]). No tolerance is taken from the results of a particular machine.
 
 /// The unit roundoff of a 32-bit float: the relative error of one rounding.
 pub const UNIT: f64 = f32::EPSILON as f64 / 2.0;
@@ -11,13 +11,13 @@ pub const UNIT: f64 = f32::EPSILON as f64 / 2.0;
 /// to sums, to their conditioning and to the order they are taken in, and is still below what any other epsilon, padding or scale makes.
 pub const DOUBLES: f64 = 1e-9;
 
-/// The most that `count` roundings in a row change a number by, relative to it (Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1).
+/// The maximum relative change of a number by `count` successive roundings (Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1).
 pub fn gamma(count: u32) -> f64 {
     let sum = f64::from(count) * UNIT;
     sum / (1.0 - sum)
 }
 
-/// Insists that a float is `wanted` but for so many roundings of numbers that are no larger than `wanted`, or than 1.
+/// Asserts that a float is `wanted` up to this many roundings of numbers no larger than `wanted`, or than 1.
 #[track_caller]
 pub fn assert_near(found: f64, wanted: f64, roundings: u32) {
     let tolerance = gamma(roundings) * wanted.abs().max(1.0);
@@ -43,7 +43,7 @@ pub fn sign(pattern: u32, step: u32, index: u32) -> f64 {
     }
 }
 
-/// In how many ways a computation is nudged, to see what it makes of a rounding.
+/// The number of ways in which a computation is perturbed, to see how it magnifies a rounding.
 pub const PATTERNS: u32 = 8;
 
 /// One rounding of each of `count` numbers, as factors of the numbers: plus or minus [`UNIT`].

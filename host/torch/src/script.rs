@@ -1,4 +1,4 @@
-//! A TorchScript file that was loaded: its tensors by name, its forward pass, its train and eval mode.
+//! A loaded TorchScript file: its tensors by name, its forward pass, its train and eval mode.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -60,8 +60,8 @@ impl Script {
         Ok((named(&names, &params), named(&buffer_names, &buffers)))
     }
 
-    /// An operator that acts otherwise in training, but whose flag is a constant in the graph. That is what
-    /// `torch.jit.trace` leaves: train and eval mode change nothing any more.
+    /// An operator that behaves differently in training, but whose flag is a constant in the graph. That is what
+    /// `torch.jit.trace` leaves: train and eval mode then have no effect.
     pub fn frozen_op(&self) -> Result<Option<String>> {
         let mut text = ptr::null_mut();
         // SAFETY: the module lives through the call; a text that is not null is ours.
@@ -77,7 +77,7 @@ impl Script {
         unsafe { check(ffi::hrt_script_train(self.raw.as_ptr(), on)) }
     }
 
-    /// Calls `forward` with one tensor, for one tensor.
+    /// Calls `forward` with one tensor, which must return one tensor.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let mut out = ptr::null_mut();
         // SAFETY: module and input live through the call; on success `out` is a new tensor that is ours.
@@ -88,7 +88,7 @@ impl Script {
     }
 }
 
-/// A weight that two layers share is one weight; its first name counts.
+/// A weight that two layers share is listed once, under its first name.
 fn named(names: &str, list: &TensorList) -> Named {
     let mut told = HashSet::new();
     let is_new =

@@ -1,11 +1,11 @@
-//! A tensor's sides one by one, where a list of all of them is not worth an allocation; and counts as libtorch takes them.
+//! Single dimensions of a tensor without allocating a list of all of them, and counts as libtorch's `i64`.
 
 use tch::Tensor;
 
-/// How many sides are looked up without one.
+/// The number of dimensions that are read without an allocation.
 const FEW: usize = 8;
 
-/// The length of one side; `None` where there is no such side.
+/// The size of one dimension; `None` if it does not exist.
 pub fn side(tensor: &Tensor, index: usize) -> Option<i64> {
     let count = tensor.dim();
     if count > FEW {
@@ -17,7 +17,7 @@ pub fn side(tensor: &Tensor, index: usize) -> Option<i64> {
     sides[..count].get(index).copied()
 }
 
-/// A count or a place as libtorch takes it.
+/// A count or an index as libtorch's `i64`.
 pub fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

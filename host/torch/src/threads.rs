@@ -1,4 +1,4 @@
-//! How many threads libtorch uses. Sums depend on it, so a run that is to be repeated records it.
+//! The number of threads that libtorch uses. Sums depend on it, so runs record it.
 
 use super::error::check;
 use super::{Result, TorchError, ffi};

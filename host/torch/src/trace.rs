@@ -1,4 +1,4 @@
-//! Tracing: what code does to some tensors, kept as a graph that runs without the code.
+//! Tracing: records the operations of code on some tensors as a graph that runs without the code.
 
 use std::ptr::{self, NonNull};
 
@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::error::check;
 use super::{Result, TensorList, TorchError, ffi};
 
-/// A graph that was traced. It holds no tensor of its own but constants.
+/// A traced graph. It owns no tensors but constants.
 #[derive(Debug)]
 pub struct Graph {
     raw: NonNull<ffi::RawGraph>,
@@ -17,10 +17,10 @@ pub struct Graph {
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// Runs `body` once and keeps what it does as a graph over `first` and `rest`; gives its output, too.
+    /// Runs `body` once and records it as a graph over `first` and `rest`; also returns its output.
     ///
-    /// What `body` reads as plain numbers, shapes above all, is a constant of the graph. A tensor that is
-    /// trained but not among the inputs is refused: a graph would never see it change.
+    /// What `body` reads as plain numbers, such as shapes, becomes a constant of the graph. A tensor that is
+    /// trained but not among the inputs is an error: the graph would never see it change.
     pub fn trace<E: From<TorchError>>(
         first: &Tensor,
         rest: &TensorList,
@@ -36,7 +36,7 @@ impl Graph {
         Ok((graph, output))
     }
 
-    /// Runs the graph on tensors that stand for those of the trace, in their order.
+    /// Runs the graph on tensors in place of those of the trace, in the same order.
     pub fn run(&self, first: &Tensor, rest: &TensorList) -> Result<Tensor> {
         let mut out = ptr::null_mut();
         // SAFETY: all live through the call, and `Graph` is not `Sync`; on success `out` is a new tensor of ours.
@@ -55,7 +55,7 @@ impl Drop for Graph {
     }
 }
 
-/// Recording lasts while it lives, unless [`recorded`] ended it; dropped before that, nothing is kept.
+/// Records while it lives, unless [`recorded`] ended it; if dropped before that, nothing is kept.
 struct Recording;
 
 impl Recording {

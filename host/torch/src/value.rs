@@ -1,4 +1,4 @@
-//! One argument or result of an operator, as it crosses to C++: a plain struct, no allocation.
+//! One argument or result of an operator, as passed to C++: a plain struct, no allocation.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -9,9 +9,9 @@ use tch::Tensor;
 use super::ffi;
 use super::{Result, TensorList, TorchError};
 
-/// What a [`RawValue`] holds. The same numbers stand in `torch-ext/values.h`.
+/// The type of a [`RawValue`]. Must match the constants in the shim's `values.h`.
 pub mod tag {
-    /// Nothing; also an optional argument that is left out.
+    /// Nothing; also an omitted optional argument.
     pub const NONE: i32 = 0;
     /// `pointer` is a tensor.
     pub const TENSOR: i32 = 1;
@@ -33,7 +33,7 @@ pub mod tag {
     pub const FLOATS: i32 = 9;
 }
 
-/// The wire form of an argument or a result.
+/// The C representation of an argument or a result.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RawValue {
@@ -74,7 +74,7 @@ impl RawValue {
 pub struct Arg<'a>(RawValue, PhantomData<&'a ()>);
 
 impl<'a> Arg<'a> {
-    /// An optional argument that is left out.
+    /// An omitted optional argument.
     pub const NONE: Arg<'static> = Arg(RawValue::NONE, PhantomData);
 
     /// A tensor.
@@ -89,12 +89,12 @@ impl<'a> Arg<'a> {
         Self(RawValue { tag: tag::LIST, pointer, ..RawValue::NONE }, PhantomData)
     }
 
-    /// A float; where the schema says `Scalar` it stays a float.
+    /// A float; it stays a float if the schema says `Scalar`.
     pub fn float(real: f64) -> Self {
         Self(RawValue { tag: tag::F64, real, ..RawValue::NONE }, PhantomData)
     }
 
-    /// An int; where the schema says `float` it becomes one.
+    /// An int; it becomes a float if the schema says `float`.
     pub fn int(integer: i64) -> Self {
         Self(RawValue { tag: tag::I64, integer, ..RawValue::NONE }, PhantomData)
     }
@@ -119,7 +119,7 @@ impl<'a> Arg<'a> {
         Self(RawValue::slice(tag::FLOATS, values), PhantomData)
     }
 
-    /// Takes over a value that was filled in elsewhere.
+    /// Takes ownership of a value that was filled in elsewhere.
     ///
     /// # Safety
     /// What the tag says about `pointer` and `length` holds for as long as the argument is used.
@@ -152,7 +152,7 @@ pub struct Returns {
 }
 
 impl Returns {
-    /// How many results the last call gave.
+    /// The number of results of the last call.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -162,7 +162,7 @@ impl Returns {
         self.values.is_empty()
     }
 
-    /// Moves one result out; `Return::None` where there is none (any more).
+    /// Moves one result out; `Return::None` if there is none, or it was moved already.
     pub fn take(&mut self, index: usize) -> Return {
         let Some(slot) = self.values.get_mut(index) else { return Return::None };
         let value = std::mem::replace(slot, RawValue::NONE);
@@ -178,7 +178,7 @@ impl Returns {
         }
     }
 
-    /// Moves one result out that must be a tensor.
+    /// Moves one result out, which must be a tensor.
     pub fn tensor(&mut self, index: usize) -> Result<Tensor> {
         match self.take(index) {
             Return::Tensor(tensor) => Ok(tensor),

@@ -4,6 +4,7 @@
 //! macro makes, and constants that are computed) comes from the crate itself, so the header cannot disagree with it.
 
 mod c_words;
+pub mod layout;
 
 use c_words::CWords;
 use hookrack_plugin_api::Point;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// The entry point, and inline functions that spare a C plugin some lines.
 const SHORTHANDS: &str = include_str!("shorthands.h");
+
+/// What the header ends with.
+const GUARD_END: &str = "\n#endif // HOOKRACK_H";
 
 /// The files of `plugin-api/src/abi` that are Rust's own half of it. All others define the wire.
 const RUST_ONLY: [&str; 3] = ["extension.rs", "mod.rs", "thunks.rs"];
@@ -57,11 +61,30 @@ pub fn header_path() -> PathBuf {
     api_dir().join("include/hookrack.h")
 }
 
+/// Where the layout of every struct is kept.
+pub fn layout_path() -> PathBuf {
+    api_dir().join("abi-layout.txt")
+}
+
 /// The header's text.
 ///
 /// # Errors
 /// A source file is missing or is beyond cbindgen.
 pub fn generate() -> Result<String, HeaderError> {
+    let path = layout_path();
+    let kept = std::fs::read_to_string(&path);
+    let kept = kept.map_err(|source| HeaderError::Read { path, source })?;
+    let header = generate_unchecked()?;
+    // Within the guard, so that they are read once.
+    let (body, end) = header.rsplit_once(GUARD_END).unwrap_or((&header, ""));
+    Ok(format!("{body}{}{GUARD_END}{end}", layout::assertions(&kept)))
+}
+
+/// The header's text without its assertions.
+///
+/// # Errors
+/// As for [`generate`].
+pub fn generate_unchecked() -> Result<String, HeaderError> {
     let api = api_dir();
     let config = cbindgen::Config::from_file(api.join("cbindgen.toml"));
     let mut config = config.map_err(HeaderError::Config)?;

@@ -1,4 +1,4 @@
-//! `cargo run -p hookrack-header-gen`: writes `plugin-api/include/hookrack.h` anew.
+//! `cargo run -p hookrack-header-gen`: regenerates `plugin-api/include/hookrack.h`.
 
 fn main() -> Result<(), hookrack_header_gen::HeaderError> {
     hookrack_header_gen::refresh().map(drop)

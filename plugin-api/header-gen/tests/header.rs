@@ -1,6 +1,7 @@
 //! The checked-in header is the generated one, compiles, and lays every struct out as Rust does.
 
-use hookrack_header_gen::{generate, header_path};
+use hookrack_header_gen::layout::{measuring_program, numbers, structs};
+use hookrack_header_gen::{generate, generate_unchecked, header_path, layout_path};
 use hookrack_plugin_api::abi::{
     ArtifactTable, AutogradTable, CheckpointNameTable, CheckpointTable, ConsoleTable, DLTensor,
     EXTENSIONS, EngineTable, EventTable, ExtensionInfo, FileTable, HistoryTable, HookBase, HrArg,
@@ -97,6 +98,45 @@ fn the_checked_in_header_is_the_generated_one() {
         checked_in == generate().unwrap(),
         "plugin-api/include/hookrack.h is not what src/abi says: run `cargo run -p hookrack-header-gen`"
     );
+}
+
+/// The layout of every struct of the header, as the C compiler has it.
+#[expect(clippy::unwrap_used, reason = "a test that cannot measure has failed")]
+fn measured() -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let header = generate_unchecked().unwrap();
+    let (source, program) = (dir.path().join("measure.c"), dir.path().join("measure"));
+    std::fs::write(dir.path().join("hookrack.h"), &header).unwrap();
+    std::fs::write(&source, measuring_program(&structs(&header))).unwrap();
+    let mut cc = Command::new("cc");
+    let built = cc.args(["-std=c11", "-w", "-o"]).arg(&program).arg(&source).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    String::from_utf8(Command::new(program).output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn no_struct_has_changed_since_it_was_frozen() {
+    let measured = measured();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(layout_path(), &measured).unwrap();
+    }
+    let kept = std::fs::read_to_string(layout_path()).unwrap();
+    assert!(
+        kept == measured,
+        "the layout of the ABI has changed: undo it, or, if a struct was added, refresh plugin-api/abi-layout.txt \
+         with UPDATE_EXPECT=1 and the header; no line that is there may change"
+    );
+}
+
+#[test]
+fn rust_has_the_layout_that_was_frozen() {
+    let kept = numbers(&std::fs::read_to_string(layout_path()).unwrap());
+    for line in layout().lines() {
+        let same = line.strip_prefix("SAME(").and_then(|rest| rest.strip_suffix(");")).unwrap();
+        let (what, number) = same.rsplit_once(", ").unwrap();
+        let found = kept.iter().find(|(kept, _)| kept == what);
+        assert_eq!(found.map(|(_, number)| number.as_str()), Some(number), "{what}");
+    }
 }
 
 #[test]

@@ -27,12 +27,12 @@ pub(crate) fn entries(attrs: &[Attribute], name: &str) -> Result<Vec<Meta>> {
     Ok(all)
 }
 
-/// The text of `key = "text"` among `entries`.
+/// The string of `key = "string"` among `entries`.
 pub(crate) fn text_of(entries: &[Meta], key: &str) -> Option<String> {
     texts_of(entries, key).next()
 }
 
-/// The text of each `key = "text"` among `entries`.
+/// The string of each `key = "string"` among `entries`.
 pub(crate) fn texts_of(entries: &[Meta], key: &str) -> impl Iterator<Item = String> {
     entries.iter().filter_map(move |meta| match meta {
         Meta::NameValue(pair) if pair.path.is_ident(key) => match &pair.value {
@@ -51,7 +51,7 @@ pub(crate) fn expr_of<'a>(entries: &'a [Meta], key: &str) -> Option<&'a Expr> {
     })
 }
 
-/// Whether the bare word `key` stands among `entries`.
+/// Whether the bare word `key` is among `entries`.
 pub(crate) fn has_word(entries: &[Meta], key: &str) -> bool {
     entries.iter().any(|meta| matches!(meta, Meta::Path(path) if path.is_ident(key)))
 }
@@ -69,12 +69,12 @@ pub(crate) fn check_keys(entries: &[Meta], known: &[&str]) -> Result<()> {
     Err(Error::new_spanned(meta, format!("{}expected {expected}", found.unwrap_or_default())))
 }
 
-/// Refuses `key = value` where the value is not a text.
+/// Refuses `key = value` if the value is not a string.
 pub(crate) fn check_texts(entries: &[Meta], keys: &[&str]) -> Result<()> {
     for meta in entries {
         let Some(key) = keys.iter().find(|key| meta.path().is_ident(key)) else { continue };
         if text_of(std::slice::from_ref(meta), key).is_none() {
-            return Err(Error::new_spanned(meta, format!("expected a text: {key} = \"…\"")));
+            return Err(Error::new_spanned(meta, format!("expected a string: {key} = \"…\"")));
         }
     }
     Ok(())

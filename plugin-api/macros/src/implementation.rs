@@ -1,11 +1,11 @@
-//! `#[hook]` and `#[metric]`: the impl block as written, and what it tells about itself.
+//! `#[hook]` and `#[metric]`: the impl block as written, and an impl of `HookInfo` or `MetricInfo` derived from it.
 
 use crate::attributes::{check_keys, check_texts, expr_of, text_of};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Error, Expr, ImplItem, ItemImpl, Meta, Result};
 
-/// Names that points have elsewhere; `Point::ALIASES` of plugin-api has the same, which a test there compares.
+/// Names of points in other frameworks. `Point::ALIASES` of plugin-api has the same list; a test there compares them.
 const ALIASES: [(&str, &str); 9] = [
     ("before_step", "before_train_iter"),
     ("after_step", "after_train_iter"),
@@ -31,7 +31,7 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
     let methods = methods(&item);
     let is_state = |name: &str| matches!(name, "save_state" | "load_state");
     let has_state = methods.iter().any(|(name, _)| name == "save_state");
-    // A method that is compiled only under a condition is a point only under that condition.
+    // A method with `#[cfg(…)]` is a point only if it is compiled.
     let points = methods
         .iter()
         .filter(|(name, _)| !is_state(name))
@@ -80,7 +80,7 @@ pub(crate) fn hook(entries: &[Meta], mut item: ItemImpl) -> Result<TokenStream> 
     })
 }
 
-/// A cadence is a number and a unit. The host reads it again; here the mistake is shown at its place.
+/// Checks that a cadence is a number and a unit. The host checks it again; here the error points at the attribute.
 fn check_every(entries: &[Meta]) -> Result<()> {
     let Some(every) = expr_of(entries, "every") else { return Ok(()) };
     let text = text_of(entries, "every").unwrap_or_default();
@@ -91,12 +91,12 @@ fn check_every(entries: &[Meta]) -> Result<()> {
     Err(Error::new_spanned(every, "expected iterations or epochs, such as \"10it\" or \"2ep\""))
 }
 
-/// As [`check_every`].
+/// Checks the value of `ranks`, for the same reason.
 fn check_ranks(entries: &[Meta]) -> Result<()> {
     let Some(ranks) = expr_of(entries, "ranks") else { return Ok(()) };
     match text_of(entries, "ranks").unwrap_or_default().as_str() {
-        "all" | "main" => Ok(()),
-        _ => Err(Error::new_spanned(ranks, "expected \"all\" or \"main\"")),
+        "all" | "main" | "last_stage" => Ok(()),
+        _ => Err(Error::new_spanned(ranks, "expected \"all\", \"main\" or \"last_stage\"")),
     }
 }
 
@@ -107,10 +107,10 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
     let text = |key| text_of(entries, key).unwrap_or_default();
     let (better, unit, aliases) = (text("better"), text("unit"), text("aliases"));
     if !matches!(better.as_str(), "higher" | "lower" | "") {
-        return Err(Error::new_spanned(&entries[0], "better is \"higher\" or \"lower\""));
+        return Err(Error::new_spanned(&entries[0], "better must be \"higher\" or \"lower\""));
     }
     let ty = &item.self_ty;
-    // A macro in the block may expand to it.
+    // A macro in the block may expand to `save_state`.
     let has_macro = item.items.iter().any(|item| matches!(item, ImplItem::Macro(_)));
     let saves = has_macro || methods(item).iter().any(|(name, _)| name == "save_state");
     let (about, ops, no_fields) = (about(ty), ops(entries)?, no_fields());
@@ -121,7 +121,7 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
             #no_fields
             ::core::assert!(
                 #saves || api::Fields::<#ty>::ANY,
-                "a metric saves what it gathers: mark its fields with #[param(state)], or write save_state"
+                "a metric must save what it accumulates: mark its fields with #[param(state)], or implement save_state"
             );
         };
 
@@ -139,15 +139,15 @@ pub(crate) fn metric(entries: &[Meta], item: &ItemImpl) -> Result<TokenStream> {
     })
 }
 
-/// Has `Fields::<T>` mean "no saved fields" where `T` has none.
+/// Imports the fallback for `Fields::<T>` if `T` has no saved fields.
 fn no_fields() -> TokenStream {
     quote! {
-        #[allow(unused_imports, reason = "a struct with saved fields has answers of its own")]
+        #[allow(unused_imports, reason = "a struct with saved fields has its own implementation")]
         use ::hookrack_plugin_api::__private::{self as api, NoFields as _};
     }
 }
 
-/// `ops = [NORM, "aten::add"]`: operators by their statics or by name.
+/// `ops = [NORM, "aten::add"]`: operators as statics or by name.
 fn ops(entries: &[Meta]) -> Result<TokenStream> {
     let listed = match expr_of(entries, "ops") {
         None => return Ok(TokenStream::new()),
@@ -166,16 +166,16 @@ fn ops(entries: &[Meta]) -> Result<TokenStream> {
     })
 }
 
-/// Doc line and parameters, asked of the settings struct where it describes itself.
+/// Doc line and parameters, from the settings struct if it implements `Describe`.
 fn about(ty: &syn::Type) -> TokenStream {
     quote! {
         fn doc() -> &'static str {
-            #[allow(unused_imports, reason = "which of the two applies is for the compiler to find")]
+            #[allow(unused_imports, reason = "only one of the two applies to a given type")]
             use ::hookrack_plugin_api::__private::{Ask, AskDescribe as _, AskUndescribed as _};
             (&&Ask::<#ty>::new()).doc()
         }
         fn params() -> ::core::option::Option<::std::vec::Vec<::hookrack_plugin_api::Param>> {
-            #[allow(unused_imports, reason = "which of the two applies is for the compiler to find")]
+            #[allow(unused_imports, reason = "only one of the two applies to a given type")]
             use ::hookrack_plugin_api::__private::{Ask, AskDescribe as _, AskUndescribed as _};
             (&&Ask::<#ty>::new()).params()
         }
@@ -192,7 +192,7 @@ fn resolve_aliases(item: &mut ItemImpl) {
     }
 }
 
-/// The methods of the block, each with the conditions under which it is compiled.
+/// The methods of the block, each with its `#[cfg(…)]` attributes.
 fn methods(item: &ItemImpl) -> Vec<(String, Vec<&Attribute>)> {
     let mut methods = Vec::new();
     for member in &item.items {
@@ -204,7 +204,7 @@ fn methods(item: &ItemImpl) -> Vec<(String, Vec<&Attribute>)> {
     methods
 }
 
-/// `NORMAL` names a level, anything else is a number.
+/// A single identifier such as `NORMAL` is a named level; anything else is a number.
 fn level(given: Option<&Expr>) -> TokenStream {
     match given {
         None => quote!(::hookrack_plugin_api::Level::NORMAL),
@@ -226,12 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hook_cannot_say_is_refused_with_what_it_can() {
+    fn an_invalid_attribute_of_a_hook_is_refused_with_the_valid_ones() {
         assert_eq!(
             error(parse_quote!(levle = 3)),
             "unknown key `levle`: expected level, every, ranks, aliases, mutates, reads, writes, ops or on_error"
         );
-        assert_eq!(error(parse_quote!(mutates = params)), "expected a text: mutates = \"…\"");
+        assert_eq!(error(parse_quote!(mutates = params)), "expected a string: mutates = \"…\"");
         assert_eq!(
             error(parse_quote!(ops = "aten::add")),
             "expected a list, such as [NORM, \"aten::add\"]"
@@ -246,6 +246,6 @@ mod tests {
     fn a_metric_is_better_higher_or_lower() {
         let item: ItemImpl = parse_quote!(impl Metric for Share {});
         let error = metric(&[parse_quote!(better = "more")], &item).unwrap_err().to_string();
-        assert_eq!(error, "better is \"higher\" or \"lower\"");
+        assert_eq!(error, "better must be \"higher\" or \"lower\"");
     }
 }

@@ -55,6 +55,7 @@ mod value;
 pub use artifacts::{ARTIFACTS, ArtifactTable};
 pub use autograd::{AUTOGRAD, AutogradTable};
 pub use calls::Host;
+pub(crate) use calls::LogHandle;
 pub use checkpoint_names::{CHECKPOINT_NAMES, CheckpointNameTable};
 pub use checkpoints::{CHECKPOINTS, CheckpointTable};
 pub use console::{CONSOLE, ConsoleTable};

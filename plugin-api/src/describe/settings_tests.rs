@@ -65,7 +65,7 @@ fn refusal<T: serde::de::DeserializeOwned>(fields: &[(&str, Value)]) -> String {
 }
 
 #[test]
-fn a_default_is_what_an_absent_key_gives_and_what_the_description_says() {
+fn the_default_of_a_missing_key_is_the_described_one() {
     let made: Average = from_value(Value::empty()).unwrap();
     let expected = Average {
         momentum: 0.99,

@@ -288,9 +288,9 @@ tensor_methods! {
         add_ = "aten::add_.Tensor", add_scalar_ = "aten::add_.Scalar";
         /// Subtracts another tensor or a number in place.
         sub_ = "aten::sub_.Tensor", sub_scalar_ = "aten::sub_.Scalar";
-        /// Is multiplied by another tensor or a number.
+        /// Multiplies by another tensor or a number in place.
         mul_ = "aten::mul_.Tensor", mul_scalar_ = "aten::mul_.Scalar";
-        /// Is divided by another tensor or a number.
+        /// Divides by another tensor or a number in place.
         div_ = "aten::div_.Tensor", div_scalar_ = "aten::div_.Scalar";
     }
 }

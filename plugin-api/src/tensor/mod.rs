@@ -17,6 +17,17 @@ use crate::view::View;
 ///
 /// Handles of the current batch are valid until the iteration ends, those of parameters and buffers for the whole run. Using an invalid handle is an error, never
 /// undefined behaviour. A tensor returned by an operation belongs to the caller and is freed when the handle is dropped.
+///
+/// A handle belongs to the training thread, as everything that a [`Trainer`](crate::Trainer) returns:
+///
+/// ```compile_fail,E0277
+/// # use hookrack_plugin_api::prelude::*;
+/// fn in_a_thread(loss: Tensor) {
+///     std::thread::spawn(move || loss.item()); // `*const ()` cannot be sent between threads safely
+/// }
+/// ```
+///
+/// Copy the numbers and send those: `let loss = t.loss()?.item()?`.
 pub struct Tensor {
     host: Host,
     id: HrTensor,
@@ -57,10 +68,25 @@ impl Tensor {
 
     /// Borrows the tensor's memory for reading, without a copy, until the current point returns.
     ///
+    /// The borrow is a mutable one, so that no operator can resize the tensor or write to it while its memory is read:
+    ///
+    /// ```compile_fail,E0502
+    /// # use hookrack_plugin_api::prelude::*;
+    /// fn stale(t: &Trainer, x: &mut Tensor) -> Result<f32> {
+    ///     let view = x.view()?;
+    ///     t.op("aten::resize_")?.run(&[Arg::from(&*x), Arg::from([1_000_000].as_slice())])?;
+    ///     Ok(view.elements::<f32>()?[0]) // immutable borrow while `x` is borrowed mutably
+    /// }
+    /// ```
+    ///
+    /// Other handles of the same tensor are the host's concern: until the current point returns, it refuses operators that would resize or replace memory that
+    /// was borrowed.
+    ///
     /// # Errors
     /// The tensor is not on the CPU.
-    pub fn view(&self) -> Result<View<'_>> {
-        View::new(self, self.host.view(self.id, 0)?)
+    pub fn view(&mut self) -> Result<View<'_>> {
+        let raw = self.host.view(self.id, 0)?;
+        View::new(self, raw)
     }
 
     /// The handle, which the caller must release.

@@ -196,7 +196,7 @@ impl FakeTrainer {
         self.world.borrow().advance(|p| {
             (p.outcome, p.failed_point) = (Outcome::Failed.code(), failed_point);
         });
-        // The failure that is told comes first; another one is not the test's subject.
+        // The first failure is returned; later ones are not what the test is about.
         let _ = self.close(P::OnException, Ok(()));
         self.world.borrow_mut().end_iteration();
     }

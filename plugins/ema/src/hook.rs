@@ -42,7 +42,7 @@ macro_rules! averaging_hook {
                 self.average.take_back(t)
             }
 
-            // What was evaluated is what predicts.
+            // Predictions use the evaluated weights.
             fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
                 if self.evaluate { self.average.lend(t) } else { Ok(()) }
             }

@@ -1,4 +1,4 @@
-//! How much of an average stays at an update.
+//! The momentum of an average.
 
 /// The momentum for the next update. With `warmup` it starts low and grows to the one that is set, so that the
 /// average does not lag behind while the model still learns fast.

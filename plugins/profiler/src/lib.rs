@@ -1,5 +1,5 @@
 //! A profile of a few iterations: every operator of libtorch, the autograd engine, and each hook at each point, as a
-//! trace for `chrome://tracing` or Perfetto and as a table of the costliest operators.
+//! trace for `chrome://tracing` or Perfetto and as a table of the most expensive operators.
 //!
 //! ```toml
 //! [[custom_hooks]]

@@ -1,4 +1,4 @@
-//! The costliest operators, as a table.
+//! A table of the most expensive operators.
 
 use hookrack_plugin_api::OpCost;
 use std::fmt::Write as _;

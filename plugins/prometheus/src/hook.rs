@@ -1,4 +1,4 @@
-//! `PrometheusHook`: keeps the page fresh.
+//! `PrometheusHook`: updates the page.
 
 use crate::exposition::Snapshot;
 use crate::server::Server;

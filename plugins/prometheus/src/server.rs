@@ -1,4 +1,4 @@
-//! A page on threads of its own, on the loopback interface: every client has a deadline, and none holds the end.
+//! Serves a page on its own threads, on the loopback interface: every client has a deadline, and none delays the end of the run.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -92,7 +92,7 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
             break;
         }
         threads.retain(|thread| !thread.is_finished());
-        // A client that goes away is its own loss. A system that is out of handles has some again in a while.
+        // A client that disconnects is ignored. If the system is out of handles, retry later.
         match client.and_then(|client| admit(number, client, shared)) {
             Ok(thread) => threads.push(thread),
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
@@ -125,7 +125,7 @@ fn admit(number: u64, client: TcpStream, shared: &Arc<Shared>) -> io::Result<Joi
         let shared = Arc::clone(shared);
         move || {
             let until = Instant::now() + shared.deadline;
-            // A client that is too slow is its own loss.
+            // A client that is too slow is dropped.
             let _ = answer(Timed { stream: &client, until }, &shared.page);
             lock(&shared.clients).remove(&number);
         }
@@ -243,7 +243,7 @@ mod tests {
         assert!(ask(&server, "GET /metrics?x=1 HTTP/1.0\r\n\r\n").ends_with("ok\n"));
     }
 
-    /// Sends a byte of a request now and then, until the server has had enough, or for so many bytes.
+    /// Sends a byte of a request now and then, until the server gives up, or for this many bytes.
     fn dribble(address: SocketAddr, bytes: usize) -> JoinHandle<bool> {
         let mut client = TcpStream::connect(address).unwrap();
         std::thread::spawn(move || {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_dribbles_is_cut_off_at_its_deadline_and_holds_nobody_meanwhile() {
+    fn a_slow_client_is_cut_off_at_its_deadline_and_blocks_no_other() {
         let server = Server::with_deadline(0, Duration::from_millis(200)).unwrap();
         server.publish("ok\n".into());
         let slow = dribble(server.address(), 1000);

@@ -16,7 +16,7 @@ impl Hook for Sam {
     /// The slots hold the whole batch here, however it was cut before: so does the second pass.
     fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
         let norm = t.grads().norm()?.item()?;
-        // A gradient that is not finite leads nowhere; in fp16 the host leaves this step out.
+        // A gradient that is not finite has no direction; in fp16 the host skips this step.
         if norm.is_finite() && norm > 0.0 {
             self.ascend_and_descend(t, norm)?;
         }
@@ -26,7 +26,7 @@ impl Hook for Sam {
 
 impl Sam {
     fn ascend_and_descend(&self, t: &mut Trainer, norm: f64) -> Result<()> {
-        // What is logged is the loss of the weights that training has reached, not of those nearby.
+        // Logs the loss of the current weights, not of the nearby point.
         let (output, loss) = (t.output()?.keep()?, t.loss()?.keep()?);
         let weights = t.params().clone_detached()?;
         let away = t.grads().clone_detached()?;
@@ -34,7 +34,7 @@ impl Sam {
         t.params().add_(&away)?;
         t.grads().zero_()?;
         let passed = t.train_forward().and_then(|()| t.backward());
-        // The very weights, and whatever has become of the pass.
+        // Restores the exact weights, even if the pass failed.
         t.params().copy_(&weights)?;
         passed?;
         t.set_output(&output)?;

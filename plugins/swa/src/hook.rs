@@ -52,7 +52,7 @@ impl SwaHook {
         self.average.take_back(t)
     }
 
-    /// Leaves the average in the run directory. Nobody waits for a pass over the data after a signal or a failure.
+    /// Writes the average to the run directory, without another pass over the data after a signal or a failure.
     fn export(&mut self, t: &mut Trainer) -> Result<()> {
         if matches!(t.outcome(), Some(Outcome::Completed | Outcome::Stopped))
             && t.run_dir().is_some()

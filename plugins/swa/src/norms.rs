@@ -1,4 +1,4 @@
-//! Statistics of batch norms for the averaged weights: gathered anew over the training data, since no epoch has seen them.
+//! Statistics of batch norms for the averaged weights: recomputed over the training data, since no epoch ran with these weights.
 
 use hookrack_plugin_api::prelude::*;
 
@@ -45,7 +45,7 @@ fn momenta(t: &mut Trainer, running: &TensorList, input: &Tensor) -> Result<Vec<
     running.iter().map(part).collect()
 }
 
-/// Gives each batch of the training data, or the first so many, the same weight in the running statistics, as
+/// Gives each batch of the training data, or of its first batches, the same weight in the running statistics, as
 /// `torch.optim.swa_utils.update_bn` does. Says how many batches that were.
 fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
     let running = ending(t, &["running_mean", "running_var"])?;
@@ -99,7 +99,7 @@ impl Norms {
         self.own.take().map_or(Ok(()), |own| t.buffers().copy_(&own))
     }
 
-    /// What was gathered after so many updates of the average; `None` where nothing was.
+    /// The statistics gathered after this many updates of the average; `None` if there are none.
     pub fn gathered(&self, updates: u64) -> Option<&TensorList> {
         (self.updates == updates && updates > 0).then_some(&self.gathered)
     }

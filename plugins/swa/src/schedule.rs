@@ -22,7 +22,7 @@ pub fn rate(from: f64, to: f64, epoch: u64, first: u64, anneal: u64) -> f64 {
     from + (to - from) * part
 }
 
-/// The weight of the next model in an average with equal weights, after so many.
+/// The weight of the next model in an average with equal weights, after this many models.
 #[expect(clippy::cast_precision_loss, reason = "a run has far fewer epochs than 2^53")]
 pub fn weight(updates: u64) -> f64 {
     1.0 / (updates as f64 + 1.0)

@@ -23,7 +23,7 @@ fn the_last_epochs_count_alike_at_the_rate_that_is_held() -> Result<()> {
 }
 
 #[test]
-fn a_resumed_run_goes_on_with_the_average_and_the_rate_before() -> Result<()> {
+fn a_resumed_run_continues_with_the_average_and_the_rate() -> Result<()> {
     let trainer = || {
         let settings = settings! { start = 1.0, lr = 0.5, anneal_epochs = 4, update_norms = false };
         FakeTrainer::new().param("w", [8.0]).grad("w", [1.0]).lr(1.0).hook::<SwaHook>(settings)

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::{Result, ensure};
 use std::ops::AddAssign;
 
-/// The label of a sample that does not count where nothing else is said, as in libtorch's losses.
+/// The default label to ignore, as in libtorch's losses.
 pub const IGNORED: i64 = -100;
 
 /// Rows of scores, one for each label.
@@ -11,7 +11,7 @@ pub const IGNORED: i64 = -100;
 pub struct Rows<'a> {
     /// All scores, row by row.
     pub scores: &'a [f32],
-    /// Scores in a row.
+    /// Scores per row.
     pub classes: usize,
     /// The class of each row.
     pub labels: &'a [i64],
@@ -29,7 +29,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// Hits per sample; NaN where there was no sample.
+    /// Hits per sample; NaN without samples.
     #[expect(clippy::cast_precision_loss, reason = "samples stay far below 2^53")]
     pub fn share(self) -> f64 {
         if self.samples == 0 { f64::NAN } else { self.hits as f64 / self.samples as f64 }
@@ -43,10 +43,10 @@ impl AddAssign for Count {
     }
 }
 
-/// How many scores stand before the label's. Among equal ones the first class stands first, as in `argmax`; NaN
-/// stands before every number, as in `topk`.
+/// The number of scores that rank before the label's. Among equal ones the first class ranks first, as in `argmax`; NaN
+/// ranks before every number, as in `topk`.
 ///
-/// Counting is one pass without memory of its own, where sorting the row would need both. It never stops early: a
+/// Counting takes one pass without memory; sorting would need more of both. It never stops early: a
 /// loop without an exit is what the compiler turns into vector instructions.
 #[expect(
     clippy::neg_cmp_op_on_partial_ord,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn among_equal_scores_the_first_class_stands_first() {
+    fn among_equal_scores_the_first_class_ranks_first() {
         assert_eq!([0, 1, 2].map(|label| hits(&[0.5; 3], label, 2)), [1, 1, 0]);
     }
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nan_score_is_never_a_hit_and_stands_before_numbers() {
+    fn a_nan_score_is_never_a_hit_and_ranks_before_numbers() {
         assert_eq!(hits(&[NAN, 1.0], 0, 2), 0);
         assert_eq!(hits(&[NAN, 1.0], 1, 1), 0);
         assert_eq!(hits(&[1.0, NAN], 0, 1), 0);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_batch_counts_nothing_and_has_no_share() {
+    fn an_empty_batch_counts_nothing() {
         let empty = count(&[], 10, &[], 5).unwrap();
         assert_eq!(empty, Count::default());
         assert!(empty.share().is_nan());
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_is_no_class_is_refused() {
+    fn a_label_that_is_not_a_class_is_refused() {
         for label in [2, -1] {
             let error = count(&[1.0, 0.0], 2, &[label], 1).unwrap_err().to_string();
             assert_eq!(error, format!("label {label} is not one of 2 classes"));

@@ -7,7 +7,7 @@
 //! k = 5
 //! ```
 //!
-//! [`count`] does the counting and knows nothing of tensors; this file brings it the numbers.
+//! [`count`] does the counting on plain slices; this file reads the tensors.
 
 pub mod count;
 
@@ -32,9 +32,9 @@ pub struct TopK {
     #[param(skip)]
     batch: Option<Count>,
 }
-/// The same tensor where its memory can be read as `T`; a copy on the CPU where it cannot (another device, another
+/// The same tensor if its memory can be read as `T`; otherwise a copy on the CPU (another device, another
 /// precision, a transposed view).
-fn readable<T: Element>(t: &Trainer, tensor: Tensor, dtype: &str) -> Result<Tensor> {
+fn readable<T: Element>(t: &Trainer, mut tensor: Tensor, dtype: &str) -> Result<Tensor> {
     if tensor.view().is_ok_and(|view| view.elements::<T>().is_ok()) {
         return Ok(tensor);
     }
@@ -46,8 +46,8 @@ fn readable<T: Element>(t: &Trainer, tensor: Tensor, dtype: &str) -> Result<Tens
 #[metric(better = "higher")]
 impl Metric for TopK {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let output = readable::<f32>(t, t.output()?, "float32")?;
-        let label = readable::<i64>(t, t.label()?, "int64")?;
+        let mut output = readable::<f32>(t, t.output()?, "float32")?;
+        let mut label = readable::<i64>(t, t.label()?, "int64")?;
         let (scores, labels) = (output.view()?, label.view()?);
         let [samples, classes] = *scores.shape() else {
             bail!("expected an output of samples by classes, found shape {:?}", scores.shape());

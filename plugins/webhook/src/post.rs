@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How a post ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It was taken.
+    /// It was accepted.
     Taken,
     /// It was refused for good: trying again would not help.
     Refused(u16),
@@ -19,7 +19,7 @@ pub enum Answer {
 /// Posts a JSON text.
 ///
 /// # Errors
-/// Nobody answered in time, or not in HTTP.
+/// There was no answer in time, or not in HTTP.
 pub fn post(url: &Url, body: &str, timeout: Duration) -> io::Result<Answer> {
     let mut stream = connect(url, timeout)?;
     stream.set_read_timeout(Some(timeout))?;

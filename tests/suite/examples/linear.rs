@@ -45,7 +45,7 @@ impl Linear {
         scores.iter().map(|score| score / scores.iter().sum::<f64>()).collect()
     }
 
-    /// The mean over all samples of what `of` makes of the probability of the right class.
+    /// The mean over all samples of `of` applied to the probability of the true class.
     pub(super) fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         let each = SAMPLES.map(|(features, label)| of(self.probabilities(features)[label]));
         each.iter().sum::<f64>() / 6.0

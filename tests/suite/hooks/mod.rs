@@ -37,7 +37,7 @@ impl Deref for Kept {
     }
 }
 
-/// Trains with one hook and gives the lines that it logged, each without what stands before the hook's name.
+/// Trains with one hook and returns the lines that it logged, each without the prefix before the hook's name.
 fn logged(hook: &str, settings: &str) -> (Kept, Vec<String>) {
     let bench = bench(hook, settings);
     let run = bench.trained("run", &[]);

@@ -275,14 +275,18 @@ const OTHER: &[Row] = &[
     row("NoPipelineSchedule", Types(&["NoPipeline"]), "also `NonPipelineSchedule`"),
     row(
         "PipelineSchedule",
-        NotYet,
-        "pipelines over processes: `num_microbatches`, `tensor_shape`, `scatter_gather_tensors`",
+        Types(&["OneFOneB"]),
+        "`num_microbatches` is `microbatches`; `tensor_shape` is found at startup",
     ),
-    row("InterleavedPipelineSchedule", NotYet, "likewise, `num_model_chunks`"),
+    row(
+        "InterleavedPipelineSchedule",
+        Types(&["Interleaved1F1B"]),
+        "`num_model_chunks` is `chunks`",
+    ),
     row(
         "parallel",
-        NotYet,
-        "tensor and pipeline parallelism; data parallelism needs no setting, only several ranks",
+        Keys(&["parallel.pipeline", "parallel.data"]),
+        "checked against the schedule and the number of ranks; there is no tensor parallelism",
     ),
     row("zero", Keys(&["optimizer.shard"]), "stage 1; parameters and gradients are not sharded"),
     row(

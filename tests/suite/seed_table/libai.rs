@@ -199,8 +199,8 @@ const OTHER: &[Row] = &[
     row("train.seed", Keys(&["train.seed"]), ""),
     row(
         "train.dist",
-        NotYet,
-        "`tensor_parallel_size`, `pipeline_parallel_size`, `custom_pipeline_stage_id`; `data_parallel_size` is the number of ranks",
+        Keys(&["schedule.stages", "schedule.split", "parallel.data"]),
+        "`pipeline_parallel_size`, `custom_pipeline_stage_id`, `data_parallel_size`; there is no tensor parallelism",
     ),
     row("optim.lr, weight_decay", Keys(&["optimizer.lr", "optimizer.weight_decay"]), ""),
     row(

@@ -34,13 +34,13 @@ enum Here {
     As(&'static str),
     /// Keys of the config.
     Keys(&'static [&'static str]),
-    /// Types that stand in a config for it, of whatever kind.
+    /// Equivalent types in a config, of any kind.
     Types(&'static [&'static str]),
     /// Methods of plugin-api.
     Api(&'static [&'static str]),
     /// A command, and an option of it.
     Command(&'static str, &'static str),
-    /// The loop does it; there is no name to give.
+    /// The loop does it; it has no name.
     Always,
     /// Not here yet.
     NotYet,
@@ -117,7 +117,7 @@ fn a_name_that_is_none_would_be_found_out() {
     assert!(is_wrong(Subject::Other, row("x", Here::Types(&["ResNett"]), "")));
 }
 
-/// What other tests try by running it stands in the table, too.
+/// What other tests run is in the table too.
 #[test]
 fn every_hook_and_parameter_that_is_tried_has_a_row() {
     for (seed, hook, settings) in crate::seed_parameters::PARAMETERS {

@@ -57,19 +57,19 @@ impl Names {
             }
         };
         match row.here {
-            Here::Same => insist(self.is_known(subject, row.name), "is no name here".into()),
+            Here::Same => insist(self.is_known(subject, row.name), "is not a name here".into()),
             Here::As(name) => {
-                insist(self.is_known(subject, name), format!("`{name}` is no name here"));
+                insist(self.is_known(subject, name), format!("`{name}` is not a name here"));
                 insist(name != row.name, "is the same name".into());
             }
             Here::Keys(keys) => {
                 for key in keys {
-                    insist(self.is_key(key), format!("`{key}` is no key"));
+                    insist(self.is_key(key), format!("`{key}` is not a key"));
                 }
             }
             Here::Types(types) => {
                 for name in types {
-                    insist(self.is_type(name), format!("`{name}` is no type"));
+                    insist(self.is_type(name), format!("`{name}` is not a type"));
                 }
             }
             Here::Api(calls) => {
@@ -93,7 +93,7 @@ impl Names {
         for (name, ours) in row.params {
             insist(
                 self.is_param(subject, row, name, ours),
-                format!("`{name}` is no parameter here"),
+                format!("`{name}` is not a parameter here"),
             );
         }
         faults

@@ -25,7 +25,7 @@ impl Profile {
     }
 }
 
-/// What a build left behind.
+/// The output of a build.
 #[derive(Debug)]
 pub(crate) struct Built {
     /// `target/debug` or `target/release`.
@@ -41,10 +41,10 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile) -> Result<Built, Ta
     let metadata = Metadata::read(workspace)?;
     report::step("building the workspace");
     let mut command = process::cargo();
-    // Without xtask: it is running, and its features must not mix into the host's.
+    // Without xtask, which is running, and whose features must not affect the host's.
     command.current_dir(workspace.root()).args(["build", "--workspace", "--exclude=xtask"]);
     if profile == Profile::Release {
-        // The tests' features must not either: the fake trainer is not shipped.
+        // Without the tests either: the fake trainer is not shipped.
         command.args(["--release", "--exclude=hookrack-tests"]);
     }
     process::run(&mut command)?;

@@ -15,11 +15,12 @@ struct Outcome {
 
 pub(crate) fn ci(workspace: &Workspace) -> Result<(), TaskError> {
     let mut outcomes = vec![timed("fmt", || cargo(workspace, &["fmt", "--all", "--check"]))];
-    // Nothing below can even be compiled without it.
+    // Nothing below compiles without libtorch.
     libtorch::ensure(workspace, false)?;
     outcomes.push(timed("clippy", || clippy(workspace)));
     outcomes.push(timed("doc", || doc(workspace)));
-    outcomes.push(timed("test", || test::test(workspace, &Test::default())));
+    let every_test = Test { retry: true, ..Test::default() };
+    outcomes.push(timed("test", || test::test(workspace, &every_test)));
     // The unit tests only: the numeric part of the suite takes minutes per setting.
     let unit_tests = Test { cpus: true, lib: true, ..Test::default() };
     outcomes.push(timed("cpus", || test::test(workspace, &unit_tests)));
@@ -43,7 +44,7 @@ fn timed(name: &'static str, check: impl FnOnce() -> Result<(), TaskError>) -> O
     Outcome { name, took: since.elapsed(), result }
 }
 
-/// xtask by itself: its choice must not change the features that the host's dependencies are built with.
+/// xtask is checked separately, so that its features do not change those of the host's dependencies.
 const SELECTIONS: [&[&str]; 2] = [&["--workspace", "--exclude=xtask"], &["--package=xtask"]];
 
 fn clippy(workspace: &Workspace) -> Result<(), TaskError> {
@@ -72,6 +73,12 @@ fn summarize(outcomes: &[Outcome]) -> Result<(), TaskError> {
     report::step("summary");
     for outcome in outcomes {
         report::note(&row(outcome));
+    }
+    // Repeated at the end, where the reader of a long log looks first.
+    for outcome in outcomes {
+        if let Err(TaskError::Tests(tests)) = &outcome.result {
+            tests.details.iter().for_each(|line| report::note(line));
+        }
     }
     let failed: Vec<&str> =
         outcomes.iter().filter(|outcome| outcome.result.is_err()).map(|o| o.name).collect();

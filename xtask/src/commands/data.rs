@@ -16,13 +16,16 @@ use crate::{
     workspace::Workspace,
 };
 
+/// Where Debian's package `dataset-fashion-mnist` has Fashion-MNIST.
+pub(super) const FASHION_MNIST: &str = "/usr/share/datasets/fashion-mnist";
+
 /// A package, and the files in it that are wanted.
 struct Source {
     /// The folder below `data/`.
     folder: &'static str,
-    /// Brings the package into a folder and unpacks it there.
+    /// Downloads the package into a folder and unpacks it there.
     commands: &'static [&'static [&'static str]],
-    /// Where the files lie then.
+    /// The folder of the unpacked files.
     inside: &'static str,
     /// Their names and sha256.
     files: &'static [(&'static str, &'static str)],
@@ -67,7 +70,7 @@ const TEXT: Source = Source {
     files: &[("jargon.txt.gz", "fcaa76e4c2ebdf90c6557524b9430373dc49d1a26462ef30f43c0ace70a25a3a")],
 };
 
-/// Gets a data set, unless it is there.
+/// Downloads a data set, unless it exists.
 pub(super) fn data(workspace: &Workspace, set: DataSet) -> Result<(), TaskError> {
     let source = match set {
         DataSet::Mnist => &MNIST,
@@ -81,7 +84,7 @@ pub(super) fn data(workspace: &Workspace, set: DataSet) -> Result<(), TaskError>
     Ok(())
 }
 
-/// Unpacks in a folder beside, and moves each file once it is known to be the right one.
+/// Unpacks into a temporary folder, and moves each file once its checksum is verified.
 fn fetch(source: &Source, folder: &Path) -> Result<(), TaskError> {
     let unpacked = folder.with_extension("part");
     files::fresh_folder(&unpacked)?;

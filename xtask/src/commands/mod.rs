@@ -4,9 +4,15 @@ mod bench;
 mod build;
 mod ci;
 mod data;
+mod fuzz;
 mod lightning;
 mod mutate;
+mod netns;
+mod parity;
+mod pipeline;
 mod run;
+mod sanitize;
+mod schedules;
 mod soak;
 mod test;
 
@@ -16,7 +22,7 @@ use crate::{cli::Command, dist, error::TaskError, libtorch, report, workspace::W
 
 pub(crate) use build::{Built, Profile, build};
 
-/// Does what was asked for on the command line.
+/// Runs the command of the command line.
 pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
     let workspace = Workspace::locate();
     match command {
@@ -27,14 +33,20 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Test(args) => test::test(&workspace, &args),
         Command::Data(args) => data::data(&workspace, args.set),
         Command::Ci => ci::ci(&workspace),
-        Command::Soak(args) => soak::soak(&workspace, args.kills, args.seed),
+        Command::Schedules(args) => schedules::schedules(&workspace, args.layouts),
+        Command::Soak(args) => soak::soak(&workspace, &args),
         Command::Mutate(args) => mutate::mutate(&workspace, args.count),
+        Command::Fuzz(args) => fuzz::fuzz(&workspace, args.minutes),
+        Command::Sanitize => sanitize::sanitize(&workspace),
+        Command::Parity(args) => parity::parity(&workspace, args.steps),
         Command::Dist(args) => match args.only_try {
             Some(archive) => dist::try_archive(&workspace, &archive),
             None => dist::dist(&workspace, args.out),
         },
-        Command::Lightning(args) => lightning::lightning(&workspace, args.python.as_deref()),
-        Command::Bench(args) => bench::bench(&workspace, &args.args),
+        Command::Lightning(args) => lightning::lightning(&workspace, args.python),
+        Command::Pipeline(args) => pipeline::pipeline(&workspace, args.steps),
+        Command::Netns(args) => netns::netns(&workspace, &args),
+        Command::Bench(args) => bench::bench(&workspace, &args),
     }
 }
 

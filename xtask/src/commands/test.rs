@@ -8,7 +8,7 @@ use crate::{
     error::TaskError,
     process, report,
     testing::{
-        self, Tally,
+        self, Failure, Tally, Transcript, WORKSPACE,
         cpus::{self, CPUS},
     },
     workspace::Workspace,
@@ -20,14 +20,14 @@ pub(crate) fn test(workspace: &Workspace, args: &Test) -> Result<(), TaskError> 
     if args.cpus {
         on_every_cpu(workspace, args, &mut tally);
     } else {
-        add(&mut tally, "workspace", cargo_test(workspace, &WORKSPACE, args));
-        // By itself: its choice must not change the features that the host's dependencies are built with.
-        add(&mut tally, "xtask", cargo_test(workspace, &["--package=xtask"], args));
+        let again = |names: &[String]| cargo_test(workspace, &WORKSPACE, &by_name(names));
+        let again: Option<Again<'_>> = args.retry.then_some(&again);
+        add(&mut tally, "workspace", cargo_test(workspace, &WORKSPACE, args), again);
+        // Separately, so that its features do not change those of the host's dependencies.
+        add(&mut tally, "xtask", cargo_test(workspace, &["--package=xtask"], args), None);
     }
     Ok(tally.summarize()?)
 }
-
-const WORKSPACE: [&str; 2] = ["--workspace", "--exclude=xtask"];
 
 /// xtask computes nothing, and most of the suite compares no numbers that libtorch computes.
 fn on_every_cpu(workspace: &Workspace, args: &Test, tally: &mut Tally) {
@@ -40,12 +40,12 @@ fn on_every_cpu(workspace: &Workspace, args: &Test, tally: &mut Tally) {
         }
         for (part, mut command) in numeric_tests(workspace, args) {
             cpu.apply(&mut command);
-            add(tally, &format!("{name}{part}"), command);
+            add(tally, &format!("{name}{part}"), command, None);
         }
     }
 }
 
-/// The unit tests, then the numeric tests of the suite; or whatever the filters select.
+/// The unit tests, then the numeric tests of the suite; or what the filters select.
 fn numeric_tests(workspace: &Workspace, args: &Test) -> Vec<(&'static str, Command)> {
     if args.lib || !args.filters.is_empty() {
         return vec![("", cargo_test(workspace, &WORKSPACE, args))];
@@ -59,12 +59,44 @@ fn numeric_tests(workspace: &Workspace, args: &Test) -> Vec<(&'static str, Comma
     ]
 }
 
-fn add(tally: &mut Tally, name: &str, mut command: Command) {
+/// The command that runs the named tests again.
+type Again<'a> = &'a dyn Fn(&[String]) -> Command;
+
+fn add(tally: &mut Tally, name: &str, mut command: Command, again: Option<Again<'_>>) {
     report::step(&format!("testing: {name}"));
     match testing::run(&mut command, report::passed_on) {
-        Ok(transcript) => tally.add(name, &transcript),
+        Ok(transcript) => {
+            let flaky = again.map_or(Vec::new(), |again| flaky(&transcript, again));
+            tally.add(name, &transcript, &flaky);
+        }
         Err(error) => tally.add_broken(name, &error),
     }
+}
+
+/// The failures whose tests pass when they are run again, alone.
+fn flaky(run: &Transcript, again: Again<'_>) -> Vec<Failure> {
+    let failures = run.failures();
+    let names: Vec<_> = failures.iter().filter_map(|failure| failure.test.clone()).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    report::step(&format!("running {} again", names.join(", ")));
+    let Ok(second) = testing::run(&mut again(&names), report::passed_on) else {
+        return Vec::new();
+    };
+    let failed_again = second.failures();
+    let same = |one: &Failure, other: &Failure| {
+        one.program == other.program && (one.test == other.test || other.test.is_none())
+    };
+    let passed = |failure: &Failure| {
+        failure.test.is_some() && !failed_again.iter().any(|other| same(failure, other))
+    };
+    failures.into_iter().filter(passed).collect()
+}
+
+/// Selects exactly these tests.
+fn by_name(names: &[String]) -> Test {
+    Test { filters: [&["--exact".to_owned()], names].concat(), ..Test::default() }
 }
 
 fn cargo_test(workspace: &Workspace, which: &[&str], args: &Test) -> Command {

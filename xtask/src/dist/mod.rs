@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: a folder and an archive with all that is needed to run on another machine.
+//! `cargo xtask dist`: a folder and an archive with everything that is needed to run on another machine.
 
 mod notice;
 mod runpath;
@@ -37,7 +37,7 @@ pub(crate) enum DistError {
     Ambiguous { program: PathBuf, found: String, times: usize },
     #[error("the packed program does not start from the packed folder")]
     Smoke { source: process::ProcessError },
-    #[error("a new hook in {language} was built and did not run; the log says:\n{log}")]
+    #[error("a new hook in {language} was built but did not run; the log:\n{log}")]
     Trial { language: &'static str, log: String },
     #[error("the packed program reports `{said}`, expected version {version}")]
     Version { said: String, version: String },
@@ -65,7 +65,7 @@ pub(crate) fn dist(workspace: &Workspace, out: Option<PathBuf>) -> Result<(), Ta
     trial::trial(workspace, &archive)
 }
 
-/// Tries an archive that was packed before.
+/// Tries an existing archive.
 pub(crate) fn try_archive(workspace: &Workspace, archive: &Path) -> Result<(), TaskError> {
     trial::trial(workspace, &trial::absolute(archive)?)
 }
@@ -91,7 +91,7 @@ fn program(built: &Built, folder: &Path) -> Result<(), TaskError> {
     runpath::keep_only_own(&program)
 }
 
-/// Bundled plugins, configs, the header and the papers; what a checkout does not have is left out.
+/// Bundled plugins, configs, the header and the documents; missing ones are skipped.
 fn the_rest(workspace: &Workspace, built: &Built, folder: &Path) -> Result<(), TaskError> {
     let root = workspace.root();
     let plugins = folder.join("plugins");
@@ -115,7 +115,7 @@ fn the_rest(workspace: &Workspace, built: &Built, folder: &Path) -> Result<(), T
     Ok(())
 }
 
-/// Runs the packed program with nothing of this machine's environment.
+/// Runs the packed program with an empty environment.
 fn smoke(folder: &Path, version: &str) -> Result<(), TaskError> {
     let mut command = Command::new(folder.join("bin/hookrack"));
     command.arg("--version").env_clear().current_dir("/");

@@ -1,4 +1,4 @@
-//! `THIRD-PARTY.md` of a release: what it contains that others wrote, and under which licence.
+//! `THIRD-PARTY.md` of a release: third-party code and its licences.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -33,7 +33,8 @@ pub(crate) fn write(workspace: &Workspace, built: &Built, folder: &Path) -> Resu
     Ok(())
 }
 
-/// Cargo's lines `name v1.2.3|MIT|https://…` as rows, each once; the workspace's own packages name a path and go.
+/// Converts cargo's lines `name v1.2.3|MIT|https://…` into rows, without duplicates and without the workspace's own packages, which have
+/// a path.
 fn table(tree: &str) -> String {
     let rows: BTreeSet<String> = tree
         .lines()
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_package_of_others_stands_in_the_table_once() {
+    fn every_third_party_package_is_in_the_table_once() {
         let tree = "hookrack v0.1.0 (/w/host)|MIT OR Apache-2.0|https://h\nb v2.0.0|MIT|https://b\n\
                     a v1.0.0 (proc-macro)|ISC|https://a\nb v2.0.0|MIT|https://b (*)\n";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Where a packed program looks for its libraries: in its own folder, and nowhere on the machine it was built on.
+//! Where a packed program looks for its libraries: beside itself, and not in folders of the build machine.
 
 use std::{fs, path::Path};
 
@@ -8,8 +8,8 @@ use crate::{error::TaskError, files::During as _, process};
 /// The library folder beside the folder of the program.
 pub(crate) const WANTED: &str = "$ORIGIN/../lib";
 
-/// Drops every other folder from the program's runpath. The builder's libtorch would otherwise be found first,
-/// here, and hide that a library was not packed.
+/// Removes every other folder from the program's runpath. The builder's libtorch would otherwise be found first,
+/// on this machine, and hide a library that was not packed.
 pub(crate) fn keep_only_own(program: &Path) -> Result<(), TaskError> {
     let mut command = process::command("readelf");
     let found = of_readelf(&process::output(command.args(["--dynamic", "--wide"]).arg(program))?);
@@ -36,7 +36,7 @@ fn of_readelf(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Writes the wanted runpath over `found`, ended by zeros, as a string in ELF ends; says how often it stood there.
+/// Overwrites `found` with the wanted runpath, padded with zeros; returns the number of occurrences.
 fn replace(bytes: &mut [u8], found: &str) -> usize {
     let old = [found.as_bytes(), b"\0"].concat();
     let mut new = WANTED.as_bytes().to_vec();

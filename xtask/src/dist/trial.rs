@@ -1,4 +1,4 @@
-//! A packed release on its own: a hook in each language, from idea to run, in an empty folder and an empty environment.
+//! Tests a packed release: creates, builds and runs a hook in each language, in an empty folder and an empty environment.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// A language that plugins are written in, what builds one, and where the library is then.
+/// A language of plugins, the command that builds one, and the path of the library.
 struct Language {
     name: &'static str,
     build: &'static [&'static str],
@@ -54,11 +54,11 @@ batch_size = 4
 type = "TrialHook"
 "#;
 
-/// What the hook of the template says in such a run.
+/// What the template's hook logs in this run.
 const SAYS: &str = "TrialHook: iteration 20: loss ";
 
-/// Unpacks the archive somewhere else and makes, builds and runs a hook in each language, with no variable of this machine
-/// but PATH and those that cargo finds its crates by. Says how long each step took.
+/// Unpacks the archive into a temporary folder, and creates, builds and runs a hook in each language. The environment has only PATH and
+/// the variables by which cargo finds its crates. Reports the time of each step.
 pub(super) fn trial(workspace: &Workspace, archive: &Path) -> Result<(), TaskError> {
     let folder = env::temp_dir().join(format!("hookrack-trial-{}", std::process::id()));
     files::fresh_folder(&folder)?;
@@ -95,7 +95,7 @@ fn from_idea_to_run(
     let written =
         timed(bare(program, work).args(["new-plugin", "trial", "--lang", language.name]))?;
     if language.name == "rust" {
-        // The versions that were tested, so that nothing is looked up.
+        // The tested versions, so that cargo does not resolve others.
         let lock = workspace.root().join("Cargo.lock");
         fs::copy(&lock, plugin.join("Cargo.lock")).during("copy", &lock)?;
     }
@@ -114,7 +114,7 @@ fn from_idea_to_run(
     Err(DistError::Trial { language: language.name, log: said }.into())
 }
 
-/// A command in a folder, with next to no environment.
+/// A command in a folder, with a minimal environment.
 fn bare(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().current_dir(folder);
@@ -132,7 +132,7 @@ fn timed(command: &mut Command) -> Result<Duration, TaskError> {
     Ok(start.elapsed())
 }
 
-/// Where the archive that is tried is.
+/// The archive to try.
 pub(super) fn absolute(archive: &Path) -> Result<PathBuf, TaskError> {
     Ok(std::path::absolute(archive).during("resolve", archive)?)
 }

@@ -1,4 +1,4 @@
-//! The user's cache folder: where the made libtorch and half-finished downloads live.
+//! The user's cache folder, for the assembled libtorch and partial downloads.
 
 use std::{
     env,
@@ -20,7 +20,7 @@ pub(crate) struct Cache {
     root: PathBuf,
 }
 
-/// Held while something in the cache is made; let go when dropped, also by a crash.
+/// Held while something in the cache is created; released when dropped, also by a crash.
 #[derive(Debug)]
 pub(crate) struct Guard {
     _file: File,
@@ -38,18 +38,18 @@ impl Cache {
         &self.root
     }
 
-    /// The libtorch made from wheels.
+    /// The libtorch assembled from wheels.
     pub(crate) fn libtorch(&self) -> PathBuf {
         self.root.join(format!("libtorch-{VERSION}-cpu"))
     }
 
-    /// The folder of links to one Python torch; `key` tells those of several Pythons apart.
+    /// The folder of links to a Python torch; `key` distinguishes those of several Pythons.
     pub(crate) fn linked(&self, key: &str) -> PathBuf {
         self.root.join(format!("libtorch-{VERSION}-python-{key}"))
     }
 
-    /// Where a folder is made before it gets its name. Always the same one, so that what a killed setup left
-    /// behind is cleared by the next; the lock keeps two of them apart.
+    /// Where a folder is created before it is renamed. Always the same one, so that what a killed setup left
+    /// behind is removed by the next; the lock excludes concurrent ones.
     pub(crate) fn unfinished(folder: &Path) -> PathBuf {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         folder.with_file_name(format!(".{name}.unfinished"))
@@ -59,14 +59,14 @@ impl Cache {
         self.root.join("downloads")
     }
 
-    /// Waits until no other process makes something here.
+    /// Waits until no other process uses the cache.
     pub(crate) fn lock(&self) -> Result<Guard, FileError> {
         fs::create_dir_all(&self.root).during("create the folder", &self.root)?;
         let path = self.root.join("lock");
         let file = File::create(&path).during("create", &path)?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             report::note(&format!(
-                "another setup works in {}; waiting for it",
+                "another setup is using {}; waiting for it",
                 self.root.display()
             ));
             flock(&file, FlockOperation::LockExclusive)
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_more_particular_variable_wins_and_an_empty_one_counts_as_unset() {
+    fn the_more_specific_variable_takes_precedence_and_an_empty_one_counts_as_unset() {
         let all = [("HOOKRACK_CACHE", "/a"), ("XDG_CACHE_HOME", "/b"), ("HOME", "/c")];
         assert_eq!(chosen(&all), Some("/a".into()));
         assert_eq!(chosen(&all[1..]), Some("/b/hookrack".into()));

@@ -17,14 +17,14 @@ use crate::{
 
 const SCRIPT: &str = include_str!("fetch_wheel.py");
 
-/// What to do about a part file, by its size alone.
+/// What to do about a partial file, by its size.
 #[derive(Debug, PartialEq, Eq)]
 enum Begin {
     Anew,
     GoOn {
         at: u64,
     },
-    /// All bytes are there; only the check is missing.
+    /// Complete, but not yet verified.
     CheckOnly,
     /// Longer than the wheel: not a part of it.
     Discard,
@@ -43,13 +43,13 @@ fn decide(part: Option<u64>, total: u64) -> Begin {
 #[derive(Debug)]
 enum Outcome {
     Complete,
-    /// Nothing came: no index, no link, no access. pip may know a way.
+    /// Nothing was downloaded: no index, no link, no access. pip may succeed.
     Nothing(String),
-    /// Something came and is kept.
+    /// Something was downloaded and is kept.
     BrokenOff(String),
 }
 
-/// The checked wheel's path.
+/// The path of the verified wheel.
 pub(crate) fn fetch(downloads: &Path, wheel: &Wheel) -> Result<PathBuf, LibtorchError> {
     let done = downloads.join(wheel.file);
     if done.is_file() {
@@ -80,13 +80,13 @@ fn receive(downloads: &Path, wheel: &Wheel, part: &Path) -> Result<(), LibtorchE
         Outcome::BrokenOff(reason) => Err(LibtorchError::BrokenOff { file: wheel.file, reason }),
         Outcome::Nothing(reason) => {
             report::warning(&format!("could not read the package index directly: {reason}"));
-            report::note("asking pip for the whole file instead");
+            report::note("downloading the whole file with pip instead");
             with_pip(downloads, wheel, part)
         }
     }
 }
 
-/// `index` stands in for the one pip is configured for.
+/// `index` overrides the one that pip is configured for.
 fn from_index(
     downloads: &Path,
     wheel: &Wheel,
@@ -133,7 +133,7 @@ fn show(child: &mut Child, total: u64) {
     progress.end();
 }
 
-/// pip cannot go on where it stopped, but it knows every kind of index and login.
+/// pip cannot resume a download, but it supports every kind of index and login.
 fn with_pip(downloads: &Path, wheel: &Wheel, part: &Path) -> Result<(), LibtorchError> {
     let folder = downloads.join("pip");
     files::fresh_folder(&folder)?;
@@ -148,7 +148,7 @@ fn with_pip(downloads: &Path, wheel: &Wheel, part: &Path) -> Result<(), Libtorch
 
 fn take_over(folder: &Path, wheel: &Wheel, part: &Path) -> Result<(), FileError> {
     let brought = folder.join(wheel.file);
-    // Under another name it may still be the same file: the check that follows decides.
+    // It may be the same file under another name: the verification decides.
     let brought = match files::sorted_entries(folder)?.as_slice() {
         [only] => only.clone(),
         _ => brought,

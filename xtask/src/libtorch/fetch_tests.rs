@@ -1,4 +1,4 @@
-//! Downloads from a small server on the loopback address that breaks off, ignores ranges or knows no hashes.
+//! Downloads from a small local server that breaks off, ignores ranges or has no hashes.
 
 use std::{
     io::{Read as _, Write as _},
@@ -25,7 +25,7 @@ enum Manner {
 
 struct Server {
     index: String,
-    /// The `Range` header of every request for the file, or "" where there was none.
+    /// The `Range` header of every request for the file, or "" without one.
     ranges: Arc<Mutex<Vec<String>>>,
 }
 
@@ -127,7 +127,7 @@ fn html(hash: Option<&str>) -> String {
     )
 }
 
-/// Fetches from a server, with `there` bytes of the part file present from before.
+/// Fetches from a server, with `there` bytes of an earlier download.
 fn fetched(server: &Server, there: usize) -> (Outcome, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let part = folder.path().join("some_project-1.whl.part");
@@ -161,7 +161,7 @@ fn an_interrupted_download_asks_only_for_the_rest() {
 }
 
 #[test]
-fn a_connection_that_breaks_off_is_taken_up_again_at_once() {
+fn a_broken_connection_is_resumed_at_once() {
     let server = serve(html(Some(wheel().sha256)), "text/html", Manner::BreaksOffOnce(100_000));
     let (outcome, bytes) = fetched(&server, 0);
     assert!(matches!(outcome, Outcome::Complete), "{outcome:?}");

@@ -1,4 +1,4 @@
-//! What makes a folder a libtorch that this workspace can build on.
+//! Whether a folder is a libtorch that this workspace can be built with.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 /// The one version that the bindings (`tch` 0.26) accept.
 pub(crate) const VERSION: &str = "2.13.0";
 
-/// What the compiler and the linker ask for first.
+/// Files that the compiler and the linker need.
 const NEEDED: [&str; 4] =
     ["include/ATen/ATen.h", "lib/libc10.so", "lib/libtorch.so", "lib/libtorch_cpu.so"];
 
@@ -20,7 +20,7 @@ pub(crate) enum FolderFault {
     Incomplete { folder: PathBuf, file: &'static str },
     #[error("{} has no version: neither build-version nor version.py", folder.display())]
     NoVersion { folder: PathBuf },
-    #[error("{} is libtorch {found}, and {VERSION} is needed", folder.display())]
+    #[error("{} is libtorch {found}, but {VERSION} is required", folder.display())]
     WrongVersion { folder: PathBuf, found: String },
 }
 
@@ -41,12 +41,12 @@ pub(crate) fn check(folder: &Path) -> Result<(), FolderFault> {
     }
 }
 
-/// `2.13.0`, also with what was built for (`2.13.0+cpu`).
+/// `2.13.0`, also with a build tag (`2.13.0+cpu`).
 pub(crate) fn is_right(version: &str) -> bool {
     version.split('+').next() == Some(VERSION)
 }
 
-/// The version a libtorch (`build-version`) or a Python torch (`version.py`) says it has.
+/// The version in `build-version` of a libtorch, or in `version.py` of a Python torch.
 pub(crate) fn version_of(folder: &Path) -> Option<String> {
     if let Ok(text) = fs::read_to_string(folder.join("build-version")) {
         return Some(text.trim().to_owned());
@@ -54,7 +54,7 @@ pub(crate) fn version_of(folder: &Path) -> Option<String> {
     python_version(&fs::read_to_string(folder.join("version.py")).ok()?)
 }
 
-/// Reads `__version__ = '2.13.0+cpu'` out of a Python file.
+/// Parses `__version__ = '2.13.0+cpu'` in a Python file.
 fn python_version(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| {
         line.strip_prefix("__version__")?.trim_start().strip_prefix('=').map(str::trim)
@@ -88,7 +88,7 @@ mod tests {
     fn another_version_is_named_beside_the_needed_one() {
         let folder = libtorch("2.12.1+cpu");
         let text = check(folder.path()).unwrap_err().to_string();
-        assert!(text.ends_with("is libtorch 2.12.1+cpu, and 2.13.0 is needed"), "{text}");
+        assert!(text.ends_with("is libtorch 2.12.1+cpu, but 2.13.0 is required"), "{text}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
 
 const SCRIPT: &str = include_str!("find_torch.py");
 
-/// The folder of links to the torch that `python3` would import, if there is one that fits.
+/// The folder of links to the torch that `python3` would import, if it has the right version.
 pub(crate) fn find(root: &Path, cache: &Cache) -> Result<Option<PathBuf>, LibtorchError> {
     let Some(torch) = importable(root) else { return Ok(None) };
     let version = folder::version_of(&torch).unwrap_or_else(|| "of no known version".to_owned());
@@ -48,7 +48,7 @@ fn importable(root: &Path) -> Option<PathBuf> {
     (!folder.is_empty()).then(|| folder.into())
 }
 
-/// Tells the torches of several Pythons apart.
+/// Distinguishes the torches of several Pythons.
 fn key(torch: &Path) -> String {
     hex(&Sha256::digest(torch.as_os_str().as_encoded_bytes()))[..12].to_owned()
 }

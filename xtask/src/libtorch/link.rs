@@ -1,11 +1,11 @@
-//! `.libtorch` at the root of the workspace: a link that is replaced in one step, and only when it must be.
+//! `.libtorch` at the root of the workspace: a link that is replaced atomically, and only if necessary.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::LibtorchError;
 use crate::files::{self, During as _};
 
-/// Points `link` at `target`; true if it pointed elsewhere before.
+/// Points `link` at `target`; returns whether it changed.
 pub(crate) fn point(link: &Path, target: &Path) -> Result<bool, LibtorchError> {
     if fs::symlink_metadata(link).is_ok_and(|found| !found.is_symlink()) {
         return Err(LibtorchError::NotALink { path: link.to_owned() });

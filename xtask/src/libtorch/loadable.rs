@@ -1,11 +1,11 @@
-//! Can the dynamic linker load a library with all that it needs?
+//! Whether the dynamic linker can load a library and its dependencies.
 
 use std::path::Path;
 
 use crate::process;
 
-/// The libraries that `library` needs and that are nowhere to be found. Without `ldd` the answer is none: the
-/// question is then answered by the first program that is run.
+/// The dependencies of `library` that cannot be found. Empty without `ldd`: the
+/// first program that runs will then report them.
 pub(crate) fn unresolved(library: &Path) -> Vec<String> {
     let mut command = process::command("ldd");
     command.arg(library).env_remove("LD_LIBRARY_PATH");

@@ -1,4 +1,4 @@
-//! Makes a CPU libtorch in the cache folder from the pinned wheels.
+//! Assembles a CPU libtorch in the cache folder from the pinned wheels.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
 
 const SCRIPT: &str = include_str!("extract_wheel.py");
 
-/// The finished folder. Nothing stands under its name before it is complete.
+/// The finished folder. It gets its name only when it is complete.
 pub(crate) fn make(cache: &Cache) -> Result<PathBuf, LibtorchError> {
     let folder = cache.libtorch();
     let _guard = cache.lock()?;
@@ -47,7 +47,7 @@ pub(crate) fn make(cache: &Cache) -> Result<PathBuf, LibtorchError> {
     for path in &wheels {
         files::remove(path)?;
     }
-    // Gone if empty; somebody else's files in it are not touched.
+    // Removed if empty; other files in it are not touched.
     drop(fs::remove_dir(&downloads));
     Ok(folder)
 }

@@ -1,4 +1,4 @@
-//! Libtorch for the workspace: finds one, or makes one, and points `.libtorch` at it.
+//! Finds or assembles a libtorch for the workspace, and points `.libtorch` at it.
 
 mod cache;
 mod fetch;
@@ -28,15 +28,15 @@ use folder::{FolderFault, VERSION};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LibtorchError {
     #[error(
-        "libtorch can be made only for Linux on x86_64, and this is {os} on {arch}; set LIBTORCH to a folder with \
+        "libtorch can be downloaded only for Linux on x86_64, but this is {os} on {arch}; set LIBTORCH to a folder with \
          libtorch {VERSION}"
     )]
     Platform { os: &'static str, arch: &'static str },
     #[error(
-        "LIBTORCH names a folder that cannot be used; correct it, or unset it to have one made"
+        "LIBTORCH is set to a folder that cannot be used; correct it, or unset it to download libtorch"
     )]
     Named { source: FolderFault },
-    #[error("LIBTORCH is `{}`, and must be an absolute path: build scripts run in other folders", path.display())]
+    #[error("LIBTORCH is `{}`, but must be an absolute path: build scripts run in other folders", path.display())]
     Relative { path: PathBuf },
     #[error("no cache folder: set HOOKRACK_CACHE (XDG_CACHE_HOME and HOME are not set either)")]
     NoCache,
@@ -47,12 +47,12 @@ pub(crate) enum LibtorchError {
     )]
     NoSpace { folder: PathBuf, free: String, needed: String },
     #[error(
-        "`python3` is not on PATH, and libtorch comes from the Python package index; install it (Debian, Ubuntu: \
+        "`python3` is not on PATH, but libtorch is downloaded from the Python package index; install it (Debian, Ubuntu: \
          `apt install python3 python3-pip`), or set LIBTORCH to a folder with libtorch {VERSION}"
     )]
     NoPython,
     #[error(
-        "`python3` has no pip, and libtorch comes from the Python package index; install it (Debian, Ubuntu: `apt \
+        "`python3` has no pip, but libtorch is downloaded from the Python package index; install it (Debian, Ubuntu: `apt \
          install python3-pip`; elsewhere: `python3 -m ensurepip`)"
     )]
     NoPip { source: ProcessError },
@@ -62,9 +62,9 @@ pub(crate) enum LibtorchError {
     BrokenOff { file: &'static str, reason: String },
     #[error("could not unpack {file}")]
     Extract { file: &'static str, source: ProcessError },
-    #[error("libtorch_cpu.so needs {missing}, which neither the wheels nor this system have")]
+    #[error("libtorch_cpu.so needs {missing}, which are neither in the wheels nor on this system")]
     NotLoadable { missing: String },
-    #[error("{} is not a link, and `cargo xtask setup` has to create one; move it away", path.display())]
+    #[error("{} is not a link, but `cargo xtask setup` must create one there; move it away", path.display())]
     NotALink { path: PathBuf },
     #[error(transparent)]
     Compiler(#[from] compiler::CompilerError),
@@ -78,7 +78,7 @@ pub(crate) enum LibtorchError {
     Verify(#[from] verify::VerifyError),
 }
 
-/// After this, `.libtorch` points at a libtorch that fits. `again` looks even if it already does.
+/// Makes `.libtorch` point at a suitable libtorch. `again` searches even if it already does.
 pub(crate) fn ensure(workspace: &Workspace, again: bool) -> Result<PathBuf, LibtorchError> {
     compiler::require_both()?;
     let link = workspace.libtorch_link();
@@ -95,13 +95,18 @@ pub(crate) fn ensure(workspace: &Workspace, again: bool) -> Result<PathBuf, Libt
     Ok(folder)
 }
 
-/// A good folder that the link already names stays: moving to another one makes cargo build everything again.
+/// The folder for what is downloaded once per machine.
+pub(crate) fn cache_folder() -> Result<PathBuf, LibtorchError> {
+    Ok(Cache::locate()?.root().to_owned())
+}
+
+/// A valid folder that the link already names is kept: changing it would make cargo rebuild everything.
 fn kept(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     folder::check(link).is_ok().then_some(target)
 }
 
-/// The folder in LIBTORCH, if that is a choice of the user's.
+/// The folder in LIBTORCH, if the user set it.
 fn named_by_user(workspace: &Workspace) -> Result<Option<PathBuf>, LibtorchError> {
     let Some(value) = env::var_os("LIBTORCH").filter(|value| !value.is_empty()) else {
         return Ok(None);
@@ -117,7 +122,7 @@ fn named_by_user(workspace: &Workspace) -> Result<Option<PathBuf>, LibtorchError
     Ok(Some(path))
 }
 
-/// Cargo sets LIBTORCH to the link for every program it runs, xtask too: that is nobody's choice.
+/// Cargo sets LIBTORCH to the link for every program it runs, xtask included: the user did not set that.
 fn is_our_link(path: &Path, link: &Path) -> bool {
     let parent = |path: &Path| path.parent().and_then(|folder| folder.canonicalize().ok());
     path == link || (path.file_name() == link.file_name() && parent(path) == parent(link))
@@ -137,7 +142,7 @@ fn found_or_made(root: &Path) -> Result<PathBuf, LibtorchError> {
     if folder::check(&cache.libtorch()).is_ok() {
         return Ok(cache.libtorch());
     }
-    report::note(&format!("none found; making one in {}", cache.root().display()));
+    report::note(&format!("none found; downloading one to {}", cache.root().display()));
     make::make(&cache)
 }
 
@@ -146,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_value_that_cargo_sets_is_not_a_choice_of_the_users() {
+    fn the_value_that_cargo_sets_is_not_the_users_choice() {
         let root = tempfile::tempdir().unwrap();
         let link = root.path().join(".libtorch");
         assert!(is_our_link(&link, &link));

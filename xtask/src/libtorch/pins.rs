@@ -1,4 +1,4 @@
-//! The wheels that a CPU libtorch is made of: exact names, sizes and hashes, and what to keep of each.
+//! The wheels that a CPU libtorch is assembled from: exact names, sizes and hashes, and what to keep of each.
 
 /// One wheel of the Python package index.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub(crate) struct Wheel {
     pub(crate) sha256: &'static str,
     /// (path in the wheel, path in the libtorch folder); a trailing slash means a whole folder.
     pub(crate) keep: &'static [(&'static str, &'static str)],
-    /// How `pip download` is told about the target, whatever Python it runs under.
+    /// Options of `pip download` that select the target, whatever Python it runs under.
     pub(crate) target: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! How far a download is: a bar on a terminal, a line every few seconds elsewhere.
+//! Progress of a download: a bar on a terminal, a line every few seconds elsewhere.
 
 use std::{
     io::IsTerminal as _,
@@ -9,7 +9,7 @@ use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 
 use crate::report;
 
-/// Short enough to show life in a CI log, long enough not to fill it.
+/// Often enough to show activity in a CI log, without filling it.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Progress {
         Self { total, begin: 0, since: now, shown }
     }
 
-    /// A transfer begins at this byte; what was there before does not count for the rate.
+    /// A transfer begins at this byte; earlier bytes do not count for the rate.
     pub(crate) fn begin(&mut self, at: u64) {
         self.begin = at;
         self.since = Instant::now();
@@ -60,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Leaves the last state of the bar standing.
+    /// Leaves the bar in its last state.
     pub(crate) fn end(self) {
         if let Shown::Bar(bar) = self.shown {
             bar.abandon();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn before_anything_came_there_is_no_rate() {
+    fn there_is_no_rate_before_the_first_bytes() {
         let text = line(120_000_000, 520_000_000, 0, Duration::ZERO);
         assert_eq!(text, "120.00 MB of 520.00 MB (23 %)");
     }

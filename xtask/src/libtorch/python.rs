@@ -1,4 +1,4 @@
-//! Python, the one tool every PyTorch user has: is it there, and running the small scripts beside this file.
+//! Finds Python and runs the small scripts beside this file.
 
 use std::{
     ffi::OsStr,
@@ -19,7 +19,7 @@ pub(crate) fn is_there() -> bool {
     on_path(PROGRAM).is_some()
 }
 
-/// Both are needed to make a libtorch; finding out comes before half a gigabyte of download.
+/// Both are needed to assemble a libtorch; checked before half a gigabyte is downloaded.
 pub(crate) fn require_with_pip() -> Result<(), LibtorchError> {
     if !is_there() {
         return Err(LibtorchError::NoPython);
@@ -35,7 +35,7 @@ pub(crate) fn pip(args: &[&str]) -> Command {
 }
 
 /// Starts a script with its stdout and stderr piped. Runs in `folder`, which is also the first place where
-/// Python looks for modules: it must not be one where a stray `pip.py` may lie.
+/// Python looks for modules: it must not contain a stray `pip.py`.
 pub(crate) fn start<A: AsRef<OsStr>>(
     script: &str,
     args: &[A],

@@ -1,4 +1,4 @@
-//! Is there room for what will be downloaded and unpacked?
+//! Whether there is enough disk space for what will be downloaded and unpacked.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use indicatif::DecimalBytes;
 use super::{LibtorchError, pins::Wheel};
 use crate::files::During as _;
 
-/// The wheels, what is unpacked from them, and some air.
+/// The wheels, what is unpacked from them, and some reserve.
 const NEEDED: u64 = 1_600_000_000;
 
-/// Fails if the disk under `folder` is too full. `wheels` that are there in part need only their rest.
+/// Fails if the disk under `folder` is too full. Partially downloaded `wheels` need only their rest.
 pub(crate) fn require(
     folder: &Path,
     downloads: &Path,

@@ -1,4 +1,4 @@
-//! Is a downloaded file the one that was pinned? Size and SHA-256, or it goes.
+//! Verifies the size and SHA-256 of a downloaded file; a wrong one is deleted.
 
 use std::{
     fs::{self, File},
@@ -27,7 +27,7 @@ pub(crate) enum VerifyError {
     File { path: PathBuf, source: FileError },
 }
 
-/// Accepts the file at `path` as `wheel`, or deletes it and says what was expected and what was found.
+/// Accepts the file at `path` as `wheel`, or deletes it and returns an error with the expected and the actual value.
 pub(crate) fn verify(path: &Path, wheel: &Wheel) -> Result<(), VerifyError> {
     let outcome = compare(path, wheel);
     if matches!(outcome, Err(VerifyError::Size { .. } | VerifyError::Hash { .. })) {

@@ -1,4 +1,4 @@
-//! Other CPUs, as far as this one can emulate them: instructions that libtorch is told not to use, and numbers of threads.
+//! Emulates other CPUs: restricts libtorch's instruction sets and number of threads.
 
 use std::{fs, process::Command};
 
@@ -7,11 +7,11 @@ use std::{fs, process::Command};
 pub(crate) struct Cpu {
     /// Names and values.
     pub(crate) variables: &'static [(&'static str, &'static str)],
-    /// The flags of `/proc/cpuinfo` that it needs: ATen does not check, and the program would die of an illegal instruction.
+    /// The flags of `/proc/cpuinfo` that it needs: ATen does not check them, and the program would crash with an illegal instruction.
     needs: &'static [&'static str],
 }
 
-/// ATen's own kernels, oneDNN (convolutions, matrices) and MKL (matrices, QR) each have a variable of their own.
+/// ATen's own kernels, oneDNN (convolutions, matrices) and MKL (matrices, QR) each have their own variable.
 pub(crate) const CPUS: [Cpu; 11] = [
     Cpu { variables: &[], needs: &[] },
     Cpu { variables: &[("ATEN_CPU_CAPABILITY", "default")], needs: &[] },
@@ -39,20 +39,20 @@ pub(crate) const CPUS: [Cpu; 11] = [
 /// The tests of `tests/suite` that compare numbers; a test in `tests/suite/numeric.rs` finds missing ones.
 const NUMERIC: &str = include_str!("../../../tests/suite/numeric.txt");
 
-/// The names of the suite's tests whose numbers a CPU has a part in.
+/// The names of the suite's tests whose numbers depend on the CPU.
 pub(crate) fn numeric_tests() -> impl Iterator<Item = String> {
     NUMERIC.lines().filter(|line| !line.starts_with(['#', '-'])).map(str::to_owned)
 }
 
 impl Cpu {
-    /// As one would type it.
+    /// As on a command line.
     pub(crate) fn name(&self) -> String {
         let typed: Vec<_> =
             self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if typed.is_empty() { "this CPU as it is".to_owned() } else { typed.join(" ") }
+        if typed.is_empty() { "this CPU, unrestricted".to_owned() } else { typed.join(" ") }
     }
 
-    /// Sets a command's environment, whatever variables it inherits.
+    /// Sets a command's environment, overriding inherited variables.
     pub(crate) fn apply(&self, command: &mut Command) {
         for (name, _) in CPUS.iter().flat_map(|cpu| cpu.variables) {
             command.env_remove(name);
@@ -98,7 +98,7 @@ mod tests {
     fn every_setting_is_different() {
         let names: BTreeSet<_> = CPUS.iter().map(Cpu::name).collect();
         assert_eq!(names.len(), CPUS.len());
-        assert!(names.contains("this CPU as it is"));
+        assert!(names.contains("this CPU, unrestricted"));
     }
 
     #[test]

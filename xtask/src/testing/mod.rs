@@ -1,4 +1,4 @@
-//! Test programs: all of them run, whatever one does, and what failed is told at the end.
+//! Runs all test programs, even if one fails, and lists the failures at the end.
 
 pub(crate) mod cpus;
 mod transcript;
@@ -12,23 +12,35 @@ use std::{
 use crate::{
     process::{self, ProcessError},
     report,
+    workspace::Workspace,
 };
-pub(crate) use transcript::Transcript;
+pub(crate) use transcript::{Failure, Transcript};
 
-/// Runs a `cargo test --no-fail-fast`, passes on what it says line by line, and gives what became of its test programs.
+/// All packages except xtask, which is running: selecting single packages may change features and rebuild libtorch's bindings.
+pub(crate) const WORKSPACE: [&str; 2] = ["--workspace", "--exclude=xtask"];
+
+/// The tests of the suite whose names contain `filter`, with what they print.
+pub(crate) fn suite(workspace: &Workspace, filter: &str) -> Command {
+    let mut command = process::cargo();
+    command.current_dir(workspace.root()).arg("test").args(WORKSPACE);
+    command.args(["--test=suite", "--", filter, "--nocapture"]);
+    command
+}
+
+/// Runs `cargo test --no-fail-fast`, forwards its output line by line, and returns the results of its test programs.
 ///
 /// # Errors
-/// It could not be started, or failed without a test to blame: something did not compile.
+/// It could not be started, or failed without a failing test: something did not compile.
 pub(crate) fn run(
     command: &mut Command,
     pass_on: impl Fn(&str),
 ) -> Result<Transcript, ProcessError> {
     let (reader, writer) = io::pipe().map_err(|source| process::not_started(command, source))?;
     let both = writer.try_clone().map_err(|source| process::not_started(command, source))?;
-    // One pipe for both: cargo names a program on one stream, and the program speaks on the other.
+    // One pipe for both: cargo names a program on one stream, and the program writes to the other.
     command.stdout(writer).stderr(both);
     let child = command.spawn();
-    // The command holds the pipe's other end; without it the reader sees the end of what is said.
+    // Dropping the command closes the other end of the pipe, so that the reader reaches its end.
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut child = child.map_err(|source| process::not_started(command, source))?;
     let mut transcript = Transcript::default();
@@ -47,33 +59,42 @@ pub(crate) fn run(
     Ok(transcript)
 }
 
-/// What was said of some runs at the end: one line for each, then one for each failure.
+/// The summary of several runs: one line for each, then each failure with the output of the test.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     rows: Vec<(String, String)>,
     failures: Vec<String>,
+    details: Vec<String>,
     runs: usize,
 }
 
 impl Tally {
-    /// Adds a run, under the name of what it was run with.
-    pub(crate) fn add(&mut self, name: &str, run: &Transcript) {
-        let failures = run.failures();
+    /// Adds a run, named after its settings, and which of its failures passed when they were run again.
+    pub(crate) fn add(&mut self, name: &str, run: &Transcript, flaky: &[Failure]) {
+        let (passed_again, failed): (Vec<_>, Vec<_>) =
+            run.failures().into_iter().partition(|failure| flaky.contains(failure));
         let mut row = format!("{} passed", run.passed());
-        if !failures.is_empty() {
-            let _ = write!(row, ", {} FAILED", failures.len());
+        for (word, failures) in [("FAILED", &failed), ("FLAKY", &passed_again)] {
+            if !failures.is_empty() {
+                let _ = write!(row, ", {} {word}", failures.len());
+            }
+            for failure in failures {
+                self.details.push(format!("{word} {name}: {failure}"));
+                self.details.extend(failure.said.iter().map(|line| format!("  | {line}")));
+            }
         }
         self.row(name, &row);
-        self.failures.extend(failures.into_iter().map(|failure| format!("{name}: {failure}")));
+        self.failures.extend(failed.iter().map(|failure| format!("{name}: {failure}")));
     }
 
-    /// Adds a run that came to nothing.
+    /// Adds a run that could not be completed.
     pub(crate) fn add_broken(&mut self, name: &str, why: &ProcessError) {
         self.row(name, "FAILED");
         self.failures.push(format!("{name}: {why}"));
+        self.details.push(format!("FAILED {name}: {why}"));
     }
 
-    /// Adds what was not run, and why.
+    /// Adds a run that was skipped, and why.
     pub(crate) fn skip(&mut self, name: &str, why: &str) {
         self.rows.push((name.to_owned(), format!("skipped: {why}")));
     }
@@ -87,31 +108,33 @@ impl Tally {
     fn lines(&self) -> Vec<String> {
         let width = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let rows = self.rows.iter().map(|(name, outcome)| format!("{name:<width$}  {outcome}"));
-        rows.chain(self.failures.iter().map(|failure| format!("FAILED {failure}"))).collect()
+        rows.chain(self.details.iter().cloned()).collect()
     }
 
     /// Prints the summary.
     ///
     /// # Errors
     /// Something failed.
-    pub(crate) fn summarize(&self) -> Result<(), TestsFailed> {
+    pub(crate) fn summarize(self) -> Result<(), TestsFailed> {
         report::step("summary of the tests");
         for line in self.lines() {
             report::note(&line);
         }
         match self.failures.len() {
             0 => Ok(()),
-            failed => Err(TestsFailed { failed, runs: self.runs }),
+            failed => Err(TestsFailed { failed, runs: self.runs, details: self.details }),
         }
     }
 }
 
-/// Some tests failed; the summary has said which.
+/// Some tests failed; the summary lists them.
 #[derive(Debug, thiserror::Error)]
 #[error("{failed} {} in {runs} {}; the summary above names each", plural(*failed, "failure"), plural(*runs, "run"))]
 pub(crate) struct TestsFailed {
     failed: usize,
     runs: usize,
+    /// Each failure with the output of the test.
+    pub(crate) details: Vec<String>,
 }
 
 fn plural(count: usize, word: &str) -> String {
@@ -124,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// A package whose first test program fails, whose second dies, and whose third is fine.
+    /// A package whose first test program fails, whose second crashes, and whose third passes.
     fn package() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
@@ -150,33 +173,39 @@ mod tests {
     fn cargo_test(folder: &tempfile::TempDir) -> Command {
         let mut command = process::cargo();
         command.current_dir(folder.path()).args(["test", "--no-fail-fast", "--offline"]);
-        // The target folder of whoever runs these tests is not this package's.
+        // Not the target folder of the workspace under test.
         command.env("CARGO_TARGET_DIR", folder.path().join("target"));
         command
     }
 
     #[test]
-    fn a_failing_and_a_dying_program_hide_no_other_and_all_are_named() {
+    fn all_failures_are_listed_if_one_program_fails_and_another_crashes() {
         let folder = package();
         let mut tally = Tally::default();
-        tally.add("plain", &run(&mut cargo_test(&folder), |_| ()).unwrap());
-        tally.add("with CPU", &run(cargo_test(&folder).env("CPU", "old"), |_| ()).unwrap());
+        tally.add("plain", &run(&mut cargo_test(&folder), |_| ()).unwrap(), &[]);
+        let with_cpu = run(cargo_test(&folder).env("CPU", "old"), |_| ()).unwrap();
+        tally.add("with CPU", &with_cpu, &with_cpu.failures()[1..2]);
         tally.skip("AVX-512", "this CPU has no avx512f");
+        let lines = tally.lines();
+        let (said, lines): (Vec<_>, Vec<_>) =
+            lines.into_iter().partition(|line| line.starts_with("  | "));
         assert_eq!(
-            tally.lines(),
+            lines,
             [
                 "plain     3 passed, 2 FAILED",
-                "with CPU  2 passed, 3 FAILED",
+                "with CPU  2 passed, 2 FAILED, 1 FLAKY",
                 "AVX-512   skipped: this CPU has no avx512f",
                 "FAILED plain: a_fails (tests/a_fails.rs): one",
                 "FAILED plain: b_dies (tests/b_dies.rs): the program ended before its tests did",
                 "FAILED with CPU: a_fails (tests/a_fails.rs): one",
-                "FAILED with CPU: a_fails (tests/a_fails.rs): three",
                 "FAILED with CPU: b_dies (tests/b_dies.rs): the program ended before its tests did",
+                "FLAKY with CPU: a_fails (tests/a_fails.rs): three",
             ]
         );
+        assert!(said[0].contains("panicked at tests/a_fails.rs:2"), "{said:?}");
         let error = tally.summarize().unwrap_err();
-        assert_eq!(error.to_string(), "5 failures in 2 runs; the summary above names each");
+        assert_eq!(error.to_string(), "4 failures in 2 runs; the summary above names each");
+        assert!(error.details.iter().any(|line| line.contains("panicked at")));
     }
 
     #[test]

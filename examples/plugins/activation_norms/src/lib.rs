@@ -1,11 +1,11 @@
-//! `ActivationNorms`: looks into any built-in model, by the names of its layers.
+//! `ActivationNorms`: reads the layer outputs of any built-in model by name.
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts the norm of each layer's output, as `hook/<instance>/<layer>`.
+/// Logs the norm of each layer's output as `hook/<instance>/<layer>`.
 #[derive(Settings)]
 pub struct ActivationNorms {
-    /// Which layers, such as `layer1.*`; all of them unless set.
+    /// Pattern of layer names, such as `layer1.*`. Default: all.
     #[param(default = "*")]
     layers: Layers,
 }

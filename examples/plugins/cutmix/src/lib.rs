@@ -1,13 +1,13 @@
-//! `CutMix`: changes the batch before it is used, whoever runs the model and whatever the loss is.
+//! `CutMix`: changes the batch before it is used, with any model and loss.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "sides")]
 
 use hookrack_plugin_api::prelude::*;
 
-/// Puts a box of another image into each one, and mixes the labels by its share of the area (arXiv 1905.04899).
+/// Pastes a box of another image into each one, and mixes the labels by its share of the area (arXiv 1905.04899).
 #[derive(Settings)]
 pub struct CutMix {
-    /// How many classes there are.
+    /// Number of classes.
     #[param(min = 1)]
     classes: i64,
     /// The share is drawn from Beta(alpha, alpha); 1 is uniform.

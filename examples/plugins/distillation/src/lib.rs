@@ -2,15 +2,15 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Trains towards the softened scores of a teacher beside the configured loss (arXiv 1503.02531).
+/// Adds the divergence from a teacher's softened scores to the configured loss (arXiv 1503.02531).
 #[derive(Settings)]
 pub struct Distillation {
     /// The teacher, a table like `[model]`; `weights` is the path of its weights.
     teacher: SecondModel,
-    /// How much the scores are softened.
+    /// Temperature of the softmax.
     #[param(default = 2.0, min = 0.01)]
     temperature: f64,
-    /// The teacher's share of the loss.
+    /// Weight of the teacher's term in the loss.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     alpha: f64,
 }

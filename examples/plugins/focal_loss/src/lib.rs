@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Trains with the focal loss, in which what is classified well counts little (arXiv 1708.02002).
+/// Trains with the focal loss, which reduces the weight of well classified samples (arXiv 1708.02002).
 #[derive(Settings)]
 pub struct FocalLoss {
-    /// How little; 0 is cross entropy.
+    /// Focusing parameter; 0 is cross entropy.
     #[param(default = 2.0, min = 0.0)]
     gamma: f64,
 }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Takes the mean out of each gradient, for every output of a layer by itself (arXiv 2004.01461).
+/// Subtracts the mean from each gradient, separately for every output of a layer (arXiv 2004.01461).
 #[derive(Settings)]
 pub struct GradientCentralization;
 

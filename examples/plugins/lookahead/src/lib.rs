@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Every 5 steps, or as `every` says, goes a part of the way from where they began to where they led (arXiv 1907.08610).
+/// Every 5 steps, or as `every` says, moves the slow weights toward the fast ones (arXiv 1907.08610).
 #[derive(Settings)]
 pub struct Lookahead {
-    /// Which part of the way.
+    /// Step size of the slow weights.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     alpha: f64,
     #[param(state)]

@@ -1,11 +1,11 @@
-//! `Sam`: a second pass within the iteration, by whoever holds the forward role; with accumulation and in fp16 too.
+//! `Sam`: a second pass within the iteration, through the hook in the forward role; works with accumulation and fp16.
 
 use hookrack_plugin_api::prelude::*;
 
-/// Steps by the gradient at the point within `rho` where the loss is highest (arXiv 2010.01412).
+/// Steps with the gradient at the point within `rho` where the loss is highest (arXiv 2010.01412).
 #[derive(Settings)]
 pub struct Sam {
-    /// How far away that point is; 0 is training as usual, in twice the time.
+    /// Distance of that point; 0 is ordinary training at twice the cost.
     #[param(default = 0.05, min = 0.0)]
     rho: f64,
 }

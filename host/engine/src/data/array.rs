@@ -35,7 +35,7 @@ impl Number {
         !matches!(self, Self::F32 | Self::F64)
     }
 
-    /// The largest whole number that it holds, where it holds none below 0.
+    /// The largest value of an unsigned type that fits into an `i64`; `None` for any other type.
     pub(super) fn unsigned_max(self) -> Option<i64> {
         match self {
             Self::U8 => Some(u8::MAX.into()),
@@ -46,7 +46,7 @@ impl Number {
     }
 }
 
-/// An array whose first side is the sample.
+/// An array whose first dimension is the sample.
 #[derive(Debug, Clone)]
 pub(super) struct Array {
     file: Arc<FileBytes>,
@@ -162,7 +162,7 @@ fn int(number: Number, bytes: &[u8]) -> i64 {
         Number::I16 => i64::from(i16::from_le_bytes(word(bytes))),
         Number::U32 => i64::from(u32::from_le_bytes(word(bytes))),
         Number::I32 => i64::from(i32::from_le_bytes(word(bytes))),
-        // More than that is neither a class nor a token.
+        // A larger number is neither a class nor a token.
         Number::U64 => i64::try_from(u64::from_le_bytes(word(bytes))).unwrap_or(i64::MAX),
         Number::I64 => i64::from_le_bytes(word(bytes)),
         Number::F32 | Number::F64 => 0,

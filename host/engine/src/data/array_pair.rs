@@ -4,7 +4,7 @@ use super::array::{Array, Number};
 use super::{DataSpec, Dataset, SampleBuffer, Target};
 use crate::error::{EngineError, Result};
 
-/// A data set of two arrays with one first side.
+/// A data set of two arrays with the same first dimension.
 #[derive(Debug)]
 pub(super) struct ArrayPair {
     inputs: Array,
@@ -14,7 +14,7 @@ pub(super) struct ArrayPair {
 }
 
 impl ArrayPair {
-    /// Whole numbers in a row are classes; other labels are numbers to be learnt.
+    /// One-dimensional integers are classes; other labels are regression targets.
     pub(super) fn new(
         inputs: Array,
         labels: Array,
@@ -45,7 +45,7 @@ impl ArrayPair {
     }
 }
 
-/// How many classes there are; each label is looked at.
+/// The number of classes. Checks every label.
 fn count(labels: &Array, classes: Option<i64>, ignored: Option<i64>) -> Result<i64> {
     let numbers = (0..labels.len()).map(|index| (index, labels.int(index)));
     let counting = numbers.filter(|(_, label)| Some(*label) != ignored);

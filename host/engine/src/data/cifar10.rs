@@ -40,7 +40,7 @@ impl Component<(), dyn Dataset> for Cifar10Settings {
 #[derive(Debug)]
 pub struct Cifar10 {
     files: Vec<FileBytes>,
-    /// How many samples there are up to the end of each file.
+    /// The number of samples up to the end of each file.
     ends: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Samples side by side: each one is written by its data set into the row of the batch that it will be read from.
+//! Collates samples into batches: the data set writes each sample directly into its row of the batch.
 
 use std::slice::ChunksExactMut;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Batch, Dataset, size};
 use crate::error::{EngineError, Result};
 use hookrack_torch::block::{Block, Pool};
 
-/// Which batch is made, and what its random numbers depend on.
+/// Which batch to make, and what its random numbers depend on.
 pub(super) struct Job {
     /// Its rows, over all ranks.
     pub(super) rows: usize,
@@ -26,7 +26,7 @@ pub(super) struct Job {
     pub(super) number: u64,
 }
 
-/// Random numbers of samples and of batches are not the same ones.
+/// Samples and batches draw from different random streams.
 const OF_SAMPLE: u64 = 1;
 const OF_BATCH: u64 = 2;
 
@@ -113,7 +113,7 @@ pub(super) fn fill<D: Dataset + ?Sized>(
     job: &Job,
     index: impl Fn(usize) -> usize,
 ) -> Result<Filled> {
-    // Rows that are mixed need their counterparts, wherever these are computed.
+    // Mixing a row needs its counterpart, even one that belongs to another rank.
     let needs_all = !job.share.is_whole() && chain.mixes_rows();
     let share = if needs_all { Share::WHOLE } else { job.share };
     let (spec, rows) = (chain.spec(), share.rows(job.rows));
@@ -176,7 +176,7 @@ fn mix(rows: &mut [f32], len: usize, kept: f32) {
     }
 }
 
-/// The samples with these numbers, in this order, as they are, in freshly made tensors.
+/// The samples with these indices, in this order and without transforms, in new tensors.
 pub(super) fn batch<D: Dataset + ?Sized>(dataset: &D, indices: &[usize]) -> Result<Batch> {
     let chain = Chain::none(dataset.spec(), dataset.brightest());
     let job = Job { rows: indices.len(), share: Share::WHOLE, seed: 0, epoch: 0, number: 0 };
@@ -185,7 +185,7 @@ pub(super) fn batch<D: Dataset + ?Sized>(dataset: &D, indices: &[usize]) -> Resu
     Shapes::new(chain.spec(), Device::Cpu).batch(filled)
 }
 
-/// The error for a sample that is not there.
+/// The error for an index out of range.
 fn out_of_range(index: usize, len: usize) -> EngineError {
     EngineError::Data(format!("sample {index} was asked for, but there are {len}"))
 }

@@ -40,7 +40,7 @@ pub struct CsvSettings {
 /// What a label of a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum CsvTarget {
-    /// One of some names.
+    /// A class name.
     Classes,
     /// A number.
     Values,
@@ -156,7 +156,7 @@ fn parse(file: &FileBytes, text: &str, at: usize) -> Result<f32> {
 
 fn classes(file: &FileBytes, labels: &[(String, usize)], settings: &CsvSettings) -> Result<Labels> {
     let (given, ignored) = (&settings.classes, settings.ignore_index);
-    // A class that is written down counts under its own number, whatever its name.
+    // A class that the config lists is never ignored, even if its name is `ignore_index`.
     let is_ignored = |text: &str| {
         ignored.is_some() && text.parse().ok() == ignored && !given.iter().any(|name| name == text)
     };
@@ -182,7 +182,7 @@ fn classes(file: &FileBytes, labels: &[(String, usize)], settings: &CsvSettings)
     Ok(Labels::Classes { numbers, count: size(known.len()), has_ignored })
 }
 
-/// The names in the table, each once; whole numbers by their size.
+/// The distinct names in the table, sorted; integers by value.
 fn distinct<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<String> {
     let names: BTreeSet<&str> = labels.collect();
     let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();

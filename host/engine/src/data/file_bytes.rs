@@ -60,7 +60,7 @@ impl FileBytes {
     /// Whether all that was read was in the file.
     ///
     /// # Errors
-    /// It has shrunk, or cannot be read any more.
+    /// It was truncated, or can no longer be read.
     pub(super) fn check(&self) -> Result<()> {
         let Bytes::Mapped(mapped) = &self.bytes else { return Ok(()) };
         mapped.check().map_err(|lost| {
@@ -90,7 +90,7 @@ pub(super) fn at(path: &Path, offset: usize, why: &str) -> EngineError {
     EngineError::Data(format!("{}, byte {offset}: {why}", path.display()))
 }
 
-/// All of a gzipped file. The checksum at its end is compared, so that no flipped bit goes unseen.
+/// All of a gzipped file. The checksum at its end is verified.
 fn unpack(path: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     let mut decoder = MultiGzDecoder::new(packed);
     let mut bytes = Vec::new();
@@ -139,7 +139,7 @@ pub(super) mod tests {
     #[test]
     fn every_flipped_bit_and_every_cut_of_a_gzip_stream_is_an_error() {
         let whole = gzipped(&(0..=255).collect::<Vec<u8>>());
-        // Time, flags for comments and the system it was made on mean nothing to the bytes.
+        // The timestamp, the comment flags and the operating system in the header do not matter.
         for byte in (10..whole.len()).step_by(7) {
             let mut flipped = whole.clone();
             flipped[byte] ^= 4;

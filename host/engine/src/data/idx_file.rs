@@ -17,11 +17,11 @@ pub(super) struct IdxFile {
     stride: usize,
 }
 
-/// The type number of bytes, the only one that pictures and labels come in.
+/// The type code of bytes, the only one used for images and labels.
 const BYTES: u8 = 8;
 
 impl IdxFile {
-    /// Opens a file and checks that it holds all that its header says, and no more.
+    /// Opens a file and checks that its length is exactly what the header says.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = FileBytes::open(path)?;
         let [zero, nought, kind, dims] = *word(&file, 0)?;

@@ -49,7 +49,7 @@ impl Component<(), dyn Dataset> for IdxImagesSettings {
     }
 }
 
-/// The gzipped file where only that one is there.
+/// The gzipped file, if only that one exists.
 fn plain_or_gzipped(dir: &Path, name: &str) -> PathBuf {
     let (plain, gzipped) = (dir.join(name), dir.join(format!("{name}.gz")));
     if !plain.exists() && gzipped.exists() { gzipped } else { plain }
@@ -65,7 +65,7 @@ pub struct IdxImages {
 }
 
 impl IdxImages {
-    /// Opens both files and checks them against each other, every label included. Labels that are `ignored` may have any
+    /// Opens both files and checks them against each other, every label included. `ignored` labels may have any
     /// number.
     pub fn open(
         images: &Path,
@@ -91,7 +91,7 @@ impl IdxImages {
     }
 }
 
-/// Whether both files have the sides that they should.
+/// Whether both files have the expected dimensions.
 fn check_sides(images: &IdxFile, labels: &IdxFile) -> Result<()> {
     if !matches!(images.sides.len(), 3 | 4) {
         let why =

@@ -1,4 +1,4 @@
-//! The loader: walks an epoch's order in batches, from any batch on, with threads that work ahead if wanted.
+//! The loader: iterates over an epoch in batches, from any batch on, optionally with worker threads that prefetch.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,6 +16,15 @@ use crate::error::{EngineError, Result};
 use crate::memory;
 use hookrack_torch::block::Pool;
 
+/// How ranks divide batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Division {
+    /// Each rank takes rows of every batch.
+    Rows,
+    /// Ranks take whole batches in turn.
+    Batches,
+}
+
 /// How batches are drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoaderSettings {
@@ -23,15 +32,17 @@ pub struct LoaderSettings {
     pub batch_size: usize,
     /// A new random order in each epoch.
     pub shuffle: bool,
-    /// Leave out a last batch that is not full.
+    /// Drop the last batch if it is incomplete.
     pub drop_last: bool,
     /// The run's seed.
     pub seed: u64,
     /// Which rows of each batch this process takes.
     pub share: Share,
-    /// Threads that make batches ahead; with 0 they are made when asked for.
+    /// How ranks divide batches.
+    pub division: Division,
+    /// Threads that prepare batches in advance; with 0 each batch is prepared when it is requested.
     pub workers: usize,
-    /// How many batches are made ahead at most.
+    /// The maximum number of batches prepared in advance.
     pub prefetch: usize,
     /// Whether threads continue with the next epoch while this one ends: for loaders that run through consecutive epochs.
     pub endless: bool,
@@ -40,7 +51,7 @@ pub struct LoaderSettings {
 }
 
 impl LoaderSettings {
-    /// Batches of this size in the data set's order, made when asked for.
+    /// Batches of this size in the data set's order, prepared when requested.
     pub fn new(batch_size: usize) -> Self {
         Self {
             batch_size,
@@ -48,6 +59,7 @@ impl LoaderSettings {
             drop_last: false,
             seed: 0,
             share: Share::WHOLE,
+            division: Division::Rows,
             workers: 0,
             prefetch: 1,
             endless: false,
@@ -63,6 +75,7 @@ pub(super) struct Maker {
     pool: Arc<Pool>,
     batch_size: usize,
     rank: Rank,
+    division: Division,
     // Micro-batches of a batch; a hook may change it.
     parts: AtomicUsize,
     seed: u64,
@@ -94,13 +107,16 @@ impl Maker {
         scratch: &mut Scratch,
     ) -> Result<Filled> {
         let places = self.places(order.count(), number);
-        let job = Job { rows: places.len(), share: self.share(), seed: self.seed, epoch, number };
+        let share = if self.division == Division::Batches { Share::WHOLE } else { self.share() };
+        let is_others = self.division == Division::Batches && !self.rank.takes(number);
+        let rows = if is_others { 0 } else { places.len() };
+        let job = Job { rows, share, seed: self.seed, epoch, number };
         let index = |row| order.at(places.start + row);
         fill(self.dataset.as_ref(), &self.chain, &self.pool, scratch, &job, index)
     }
 }
 
-/// Gives the batches of an epoch one by one.
+/// Returns the batches of an epoch one by one.
 pub struct Loader {
     maker: Arc<Maker>,
     sampler: Sampler,
@@ -111,7 +127,7 @@ pub struct Loader {
     shapes: Shapes,
     scratch: Scratch,
     settings: LoaderSettings,
-    // Started by the first batch that is asked for.
+    // Started by the first request for a batch.
     workers: Option<Workers>,
 }
 
@@ -148,7 +164,7 @@ impl Loader {
         let sampler = Sampler { len: dataset.len(), seed, shuffle };
         let batches = batches(&sampler, settings)?;
         check_memory(chain.spec(), &sampler, settings)?;
-        // What is made ahead, what is in use, and what a hook may keep, input and label each.
+        // Batches prepared in advance, batches in use, and those that a hook may keep; an input and a label each.
         let ahead = settings.prefetch.saturating_add(settings.workers);
         let pool = Pool::new(ahead.saturating_add(2).saturating_mul(2));
         let maker = Arc::new(Maker {
@@ -157,6 +173,7 @@ impl Loader {
             pool,
             batch_size,
             rank: Rank { rank: share.rank, world: share.world },
+            division: settings.division,
             parts: AtomicUsize::new(share.parts),
             seed,
         });
@@ -174,7 +191,7 @@ impl Loader {
         })
     }
 
-    /// Another walk over the same samples, before the first batch of epoch 0, without threads of its own.
+    /// A second loader over the same samples, before the first batch of epoch 0, without threads of its own.
     #[must_use]
     pub fn again(&self) -> Self {
         Self {
@@ -191,7 +208,7 @@ impl Loader {
         }
     }
 
-    /// Ends every epoch after so many batches, where it has more. For a loader that no batch was asked of yet.
+    /// Limits every epoch to this many batches. Must be called before the first batch is requested.
     pub fn shorten(&mut self, batches: u64) {
         self.batches = self.batches.min(batches);
     }
@@ -206,13 +223,21 @@ impl Loader {
         self.maker.share()
     }
 
-    /// Cuts batches into so many micro-batches from the next one on. It matters where ranks share each of them.
+    /// Sets the number of micro-batches from the next batch on, which decides the rows of each rank.
     pub fn set_parts(&mut self, parts: usize) {
         if self.maker.rank != Rank::ONLY && self.share().parts != parts {
-            // What was made ahead was made for another number.
+            // Prefetched batches were split for the previous number.
             self.workers = None;
             self.maker.parts.store(parts, Ordering::Relaxed);
         }
+    }
+
+    /// Batches of an epoch of which this process takes rows.
+    pub fn own_batches(&self) -> u64 {
+        let Rank { rank, world } = self.maker.rank;
+        let (rank, world) = (rank as u64, world as u64);
+        let others = self.batches.saturating_sub(rank);
+        if self.maker.division == Division::Batches { others.div_ceil(world) } else { self.batches }
     }
 
     /// Batches in an epoch; the same in every epoch.
@@ -220,7 +245,7 @@ impl Loader {
         self.batches
     }
 
-    /// Whether so many batches side by side fit into memory; an epoch has no more than it has.
+    /// Whether this many batches, at most an epoch's, fit into memory together.
     pub fn check_group(&self, group: u64) -> Result<()> {
         let (batches, rows) = (group.min(self.batches), self.settings.batch_size);
         let rows = (rows as u128 * u128::from(batches)).min(self.sampler.len as u128);
@@ -238,7 +263,7 @@ impl Loader {
         self.maker.chain.spec()
     }
 
-    /// Goes to batch `position` of an epoch. It costs the same wherever that is: no sample is read, and no order made.
+    /// Seeks to batch `position` of an epoch in constant time: no sample is read and no order is computed.
     pub fn begin(&mut self, epoch: u64, position: u64) {
         (self.epoch, self.next) = (epoch, position);
         self.order = self.sampler.order(epoch);
@@ -247,7 +272,7 @@ impl Loader {
         }
     }
 
-    /// How many batches of this epoch were given or passed over.
+    /// The number of batches of this epoch that were returned or skipped.
     pub fn position(&self) -> u64 {
         self.next
     }
@@ -277,9 +302,13 @@ impl Loader {
     }
 }
 
-/// Whether a batch fits into memory, and those that are made ahead.
+/// Whether a batch and those prepared in advance fit into memory.
 fn check_memory(spec: &DataSpec, sampler: &Sampler, settings: &LoaderSettings) -> Result<()> {
-    let rows = settings.share.rows(settings.batch_size.min(sampler.len));
+    let rows = settings.batch_size.min(sampler.len);
+    let rows = match settings.division {
+        Division::Batches => rows,
+        Division::Rows => settings.share.rows(rows),
+    };
     let batch = spec.bytes().saturating_mul(rows as u128);
     memory::check("batch_size", format!("a batch of {rows} samples"), batch)?;
     let ahead = if settings.workers == 0 { 0 } else { settings.prefetch as u128 };

@@ -37,7 +37,7 @@ pub use csv::{Csv, CsvSettings, CsvTarget};
 pub use digits::{Digits, DigitsSettings};
 pub use idx_images::{IdxImages, IdxImagesSettings};
 pub use image_folder::{ImageFolder, ImageFolderSettings};
-pub use loader::{Loader, LoaderSettings};
+pub use loader::{Division, Loader, LoaderSettings};
 pub use npy::{NpySettings, NpzSettings};
 pub use part::Part;
 pub use prng::Prng;
@@ -56,12 +56,12 @@ use super::error::Result;
 use super::registry::{Built, ComponentKind, Entry};
 use hookrack_torch::shape;
 
-/// Some samples side by side; the first dimension of both tensors is the sample.
+/// A batch of samples; the first dimension of both tensors is the sample.
 #[derive(Debug)]
 pub struct Batch {
     /// What goes into the model.
     pub input: Tensor,
-    /// What should come out.
+    /// The target.
     pub label: Tensor,
 }
 
@@ -88,7 +88,7 @@ impl Batch {
     }
 }
 
-/// A data set. Any sample can be read without those before it, by several threads at once.
+/// A data set with random access, from several threads at once.
 pub trait Dataset: Send + Sync {
     /// Number of samples.
     fn len(&self) -> usize;
@@ -96,39 +96,39 @@ pub trait Dataset: Send + Sync {
     /// What the samples look like.
     fn spec(&self) -> DataSpec;
 
-    /// Writes the sample with this number to its place in a batch: all of its input and all of its label, in the
-    /// shape that [`spec`](Self::spec) says. No libtorch: threads of the loader call it.
+    /// Writes the sample with this index to its place in a batch: all of its input and all of its label, in the
+    /// shape that [`spec`](Self::spec) returns. Must not call libtorch: it runs on the loader's threads.
     fn read(&self, index: usize, sample: &mut SampleBuffer<'_>) -> Result<()>;
 
-    /// Whether all samples that were read so far were really there; asked once after each batch.
+    /// Whether all samples read so far were valid; called once after each batch.
     ///
     /// # Errors
-    /// A file has shrunk since it was opened: what was read of it is not to be used.
+    /// A file was truncated after it was opened: what was read from it must not be used.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Whether labels are among the class numbers that count for nothing. Such samples cannot be mixed with others.
+    /// Whether some labels are ignored by the loss. Such samples cannot be mixed with others.
     fn has_ignored(&self) -> bool {
         false
     }
 
-    /// The byte that becomes 1.0, where inputs are bytes.
+    /// The byte that becomes 1.0, if inputs are bytes.
     fn brightest(&self) -> u8 {
         u8::MAX
     }
 
-    /// What tokens stand for, where there are any.
+    /// The vocabulary, if inputs are tokens.
     fn vocabulary(&self) -> Vocabulary<'_> {
         Vocabulary::Ids
     }
 
-    /// Whether there is no sample.
+    /// Whether it has no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The samples with these numbers, in this order, in freshly made tensors.
+    /// The samples with these indices, in this order, in new tensors.
     fn batch(&self, indices: &[usize]) -> Result<Batch> {
         collate::batch(self, indices)
     }
@@ -153,7 +153,7 @@ pub static DATASETS: &[Entry<(), dyn Dataset>] = &[
     Entry::of::<TokensSettings>(),
 ];
 
-/// A count as libtorch wants it.
+/// A count as libtorch's `i64`.
 fn size(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -95,7 +95,7 @@ pub(super) fn only_name(file: &FileBytes) -> Result<String> {
     }
 }
 
-/// An array of an archive. Its checksum is compared while it is unpacked.
+/// An array of an archive. Its checksum is verified while it is unpacked.
 pub(super) fn member(file: &FileBytes, name: &str) -> Result<Array> {
     let mut archive = archive(file)?;
     let Some(place) = archive.index_for_name(&format!("{name}.npy")) else {

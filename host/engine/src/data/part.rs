@@ -18,7 +18,7 @@ impl std::fmt::Debug for Part {
 }
 
 impl Part {
-    /// Passes over `skip` samples and keeps the `first` of what is left, or all of it.
+    /// Skips `skip` samples and keeps the `first` of the rest, or all of it.
     pub fn of(
         whole: Box<dyn Dataset>,
         skip: usize,

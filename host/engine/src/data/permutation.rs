@@ -1,12 +1,12 @@
-//! An order of `0..len` that needs no memory: the sample at any place is computed from the place.
+//! A permutation of `0..len` that needs no memory: the sample at any position is computed from the position.
 
 use super::prng::{Prng, mixed};
 
 /// Enough rounds that positions are indistinguishable from random ones; see the tests.
 const ROUNDS: usize = 8;
 
-/// A Feistel network over the cells of a square that has room for all samples. Places whose cell is beyond the last
-/// sample walk on until they meet one that is not.
+/// A Feistel network over the cells of a square that has room for all samples. Positions whose cell is beyond the last
+/// sample are mapped again until they reach one that is not.
 #[derive(Debug, Clone)]
 pub(super) struct Permutation {
     len: u64,
@@ -15,7 +15,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// The order that these seeds stand for.
+    /// The permutation for these seeds.
     pub(super) fn new(len: usize, seeds: &[u64]) -> Self {
         let len = len as u64;
         let root = len.isqrt();
@@ -24,7 +24,7 @@ impl Permutation {
         Self { len, side: side.max(1), keys: std::array::from_fn(|_| prng.next_u64()) }
     }
 
-    /// What is at a place; both are below `len`.
+    /// The sample at a position; both are below `len`.
     #[expect(clippy::cast_possible_truncation, reason = "below `len`, which came as a usize")]
     pub(super) fn at(&self, place: usize) -> usize {
         let mut cell = place as u64;

@@ -1,4 +1,4 @@
-//! A small random number generator of our own, so that the order of samples depends on no library.
+//! A small random number generator, so that the order of samples does not depend on a library's version.
 
 /// SplitMix64: one 64-bit state, every state good, a new sequence for every seed.
 #[derive(Debug, Clone)]
@@ -7,7 +7,7 @@ pub struct Prng {
 }
 
 impl Prng {
-    /// A sequence that is fixed by all the numbers given, in their order.
+    /// A generator seeded by all the given numbers, in their order.
     pub fn new(seeds: &[u64]) -> Self {
         let mut prng = Self { state: 0 };
         for seed in seeds {
@@ -22,7 +22,7 @@ impl Prng {
         mixed(self.state)
     }
 
-    /// A number below `bound`, each as likely as the others; 0 for a bound of 0.
+    /// A uniform number below `bound`; 0 for a bound of 0.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the halves of a product; the high one is below `bound`"
@@ -32,7 +32,7 @@ impl Prng {
         loop {
             let product = u128::from(self.next_u64()) * u128::from(bound);
             let (high, low) = ((product >> 64) as u64, product as u64);
-            // Lemire: only the first few products of each run would be too frequent.
+            // Lemire's method: rejects the few products that would bias the result.
             if low >= bound || low >= bound.wrapping_neg() % bound.max(1) {
                 return high as usize;
             }
@@ -54,11 +54,11 @@ impl Prng {
     /// A number of the Beta(`alpha`, `alpha`) distribution, for an `alpha` above 0.
     pub fn beta(&mut self, alpha: f64) -> f64 {
         let (a, b) = (self.gamma(alpha), self.gamma(alpha));
-        // Both may be too small for a float; then it is one end or the other.
+        // Both may underflow to 0; the result is then one end or the other.
         if a + b > 0.0 { a / (a + b) } else { self.unit_f64().round() }
     }
 
-    /// Marsaglia and Tsang's method; below a shape of 1 by way of the shape above.
+    /// Marsaglia and Tsang's method; a shape below 1 is derived from the shape plus 1.
     fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let power = self.unit_f64().powf(1.0 / shape);

@@ -1,11 +1,11 @@
-//! One sample's place in a batch: a data set writes to it, and the transforms are carried out on the way.
+//! One sample's place in a batch: a data set writes to it, and transforms are applied on the way.
 
 use super::transform::{Chain, Scratch};
 
 /// Elements of one row of a batch.
 #[derive(Debug)]
 pub(super) enum Elements<'a> {
-    /// Pixels, features, values, shares of classes.
+    /// Pixels, features, values, class probabilities.
     Floats(&'a mut [f32]),
     /// Classes or tokens.
     Ints(&'a mut [i64]),
@@ -42,7 +42,7 @@ impl SampleBuffer<'_> {
         }
     }
 
-    /// A label: for each token of the input the one that follows it.
+    /// A label: the next token for each token of the input.
     pub fn following(&mut self, tokens: impl IntoIterator<Item = i64>) {
         if let Elements::Ints(row) = &mut self.label {
             row.iter_mut().zip(tokens).for_each(|(place, token)| *place = token);
@@ -53,7 +53,7 @@ impl SampleBuffer<'_> {
     pub fn class(&mut self, class: i64) {
         match &mut self.label {
             Elements::Ints(row) => row.fill(class),
-            // Shares: all of it belongs to one class, until samples are mixed.
+            // Probabilities: one class has all of it, until samples are mixed.
             Elements::Floats(row) => {
                 row.fill(0.0);
                 if let Some(place) = usize::try_from(class).ok().and_then(|at| row.get_mut(at)) {

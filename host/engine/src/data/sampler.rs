@@ -1,4 +1,4 @@
-//! The order in which samples are drawn: a function of seed and epoch, and of nothing else.
+//! The order in which samples are drawn: a function of seed and epoch alone.
 
 use super::permutation::Permutation;
 
@@ -9,12 +9,12 @@ pub struct Sampler {
     pub len: usize,
     /// The run's seed.
     pub seed: u64,
-    /// A new random order in each epoch; else the data set's own.
+    /// A new random order in each epoch; otherwise the data set's own.
     pub shuffle: bool,
 }
 
 impl Sampler {
-    /// The order of an epoch. Nothing is computed before a place is asked for.
+    /// The order of an epoch. Positions are computed on demand.
     pub fn order(&self, epoch: u64) -> Order {
         let permutation = self.shuffle.then(|| Permutation::new(self.len, &[self.seed, epoch]));
         Order { permutation, len: self.len }
@@ -34,7 +34,7 @@ impl Order {
         self.len
     }
 
-    /// The sample at a place below `count`, at the same cost wherever that is.
+    /// The sample at a position below `count`, in constant time.
     pub fn at(&self, place: usize) -> usize {
         self.permutation.as_ref().map_or(place, |permutation| permutation.at(place))
     }

@@ -15,6 +15,11 @@ pub struct Rank {
 impl Rank {
     /// One process alone.
     pub const ONLY: Self = Self { rank: 0, world: 1 };
+
+    /// Whether it takes batch `number` where ranks take batches in turn.
+    pub fn takes(self, number: u64) -> bool {
+        number % self.world.max(1) as u64 == self.rank as u64
+    }
 }
 
 /// Which rows of a batch this process takes: its share of each micro-batch, so that a micro-batch over all ranks is that of one
@@ -30,10 +35,10 @@ pub struct Share {
 }
 
 impl Share {
-    /// One process takes everything.
+    /// A single process that takes everything.
     pub const WHOLE: Self = Self { rank: 0, world: 1, parts: 1 };
 
-    /// Whether one process takes everything.
+    /// Whether a single process takes everything.
     pub fn is_whole(self) -> bool {
         self.world <= 1
     }

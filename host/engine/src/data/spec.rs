@@ -14,17 +14,17 @@ pub struct DataSpec {
 pub enum Target {
     /// One of this many class numbers.
     Classes(i64),
-    /// A share of each of this many classes: what class numbers become when samples are mixed.
+    /// A probability for each of this many classes: what class indices become when samples are mixed.
     Shares(i64),
     /// Numbers of this shape.
     Values(Vec<i64>),
-    /// For each token of the input the one that follows it, out of a vocabulary of this many. The input is a row of
-    /// such tokens, too: both are int64 of the same shape.
+    /// The next token for each token of the input, out of a vocabulary of this size. The input is a row of
+    /// such tokens too: both are int64 of the same shape.
     Tokens(i64),
 }
 
 impl DataSpec {
-    /// How many numbers a model should give per sample, or per token.
+    /// The number of outputs that a model should have per sample, or per token.
     pub fn outputs(&self) -> Option<i64> {
         match &self.target {
             Target::Classes(count) | Target::Shares(count) | Target::Tokens(count) => Some(*count),
@@ -32,7 +32,7 @@ impl DataSpec {
         }
     }
 
-    /// Whether an input is a row of token numbers; else it is floats.
+    /// Whether an input is a row of token ids; otherwise it is floats.
     pub fn has_tokens(&self) -> bool {
         matches!(self.target, Target::Tokens(_))
     }
@@ -54,12 +54,12 @@ impl DataSpec {
         input as u128 * width(self.has_tokens()) + label as u128 * width(self.has_int_labels())
     }
 
-    /// Whether labels are whole numbers; else they are floats.
+    /// Whether labels are integers; otherwise they are floats.
     pub(super) fn has_int_labels(&self) -> bool {
         matches!(self.target, Target::Classes(_) | Target::Tokens(_))
     }
 
-    /// Why samples that look like this cannot stand beside those of training.
+    /// Why samples of this kind do not match those of training.
     pub fn unlike(&self, train: &Self) -> Option<String> {
         if self.input != train.input {
             return Some(format!(
@@ -93,7 +93,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// How many numbers a shape has; more than can be counted are as many as can be.
+/// The number of elements of a shape, saturating.
 pub(super) fn elements(shape: &[i64]) -> usize {
     let sides = shape.iter().map(|side| usize::try_from(*side).unwrap_or(0));
     sides.fold(1, usize::saturating_mul)

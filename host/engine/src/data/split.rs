@@ -1,4 +1,4 @@
-//! Which part of its own samples a data set gives, where it comes as one piece.
+//! Which part of its samples a data set returns, if it comes in one piece.
 
 use hookrack_plugin_api::prelude::Settings;
 

@@ -32,7 +32,7 @@ pub struct SyntheticSettings {
     pub in_memory: bool,
 }
 
-/// The most sides that one input may have.
+/// The maximum number of dimensions of an input.
 const MOST_SIDES: usize = 7;
 
 impl Component<(), dyn Dataset> for SyntheticSettings {
@@ -67,7 +67,7 @@ impl Component<(), dyn Dataset> for SyntheticSettings {
 pub struct Synthetic {
     settings: SyntheticSettings,
     input_len: usize,
-    // All samples, where they are kept.
+    // All samples, if they are kept.
     kept: Option<Vec<Sample>>,
 }
 
@@ -98,7 +98,7 @@ impl Synthetic {
         Sample { input, class, values }
     }
 
-    /// Draws a sample anew: its class, then its input number by number.
+    /// Draws a sample again: its class, then its input, element by element.
     fn draw(&self, index: usize) -> (i64, impl Iterator<Item = f32>) {
         let mut prng = Prng::new(&[self.settings.seed, index as u64]);
         let classes = usize::try_from(self.settings.classes).unwrap_or(1);
@@ -106,14 +106,14 @@ impl Synthetic {
         (class, (0..self.input_len).map(move |_| prng.unit_f32()))
     }
 
-    /// Something that a linear layer can learn.
+    /// A target that a linear layer can learn.
     #[expect(clippy::cast_precision_loss, reason = "an input has far fewer numbers than 2^23")]
     fn means(&self, input: &[f32], label: &mut [f32]) {
         let values = label.len();
         label.fill(0.0);
         for (i, number) in input.iter().enumerate().filter(|_| values > 0) {
             let place = i % values;
-            // How many inputs share this place.
+            // How many inputs contribute to this element.
             let sharing = (self.input_len - place).div_ceil(values);
             label[place] += number / sharing as f32;
         }

@@ -1,4 +1,4 @@
-//! `Text`: a text file as rows of tokens, each with the one that follows it.
+//! `Text`: a text file as rows of tokens, each labelled with the next token.
 
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// Opens the file and finds the rows of the part that is wanted.
+    /// Opens the file and finds the rows of the requested part.
     pub fn open(settings: &TextSettings) -> Result<Self> {
         let file = FileBytes::open(&settings.path)?;
         let (tokens, vocabulary) = match settings.unit {
@@ -115,7 +115,7 @@ fn utf8(file: &FileBytes) -> Result<&str> {
     })
 }
 
-/// In the order of their code points, each once.
+/// Distinct characters in the order of their code points.
 fn distinct(text: &str) -> Vec<char> {
     text.chars().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! `Tokens`: token ids that NumPy saved, as rows of tokens, each with the one that follows it.
+//! `Tokens`: token ids saved by NumPy as rows of tokens, each labelled with the next token.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ impl Component<(), dyn Dataset> for TokensSettings {
 pub struct Tokens {
     ids: Array,
     vocab: i64,
-    // Of how many ids a text is, and the first one of this part.
+    // The number of ids in a text, and the first id of this part.
     text: usize,
     first_text: usize,
     texts: usize,
@@ -57,7 +57,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Opens the file, looks at every id and finds the rows of the part that is wanted.
+    /// Opens the file, checks every id and finds the rows of the requested part.
     pub fn open(settings: &TokensSettings) -> Result<Self> {
         let file = FileBytes::open(&settings.path)?;
         let ids = match (npy::is_archive(&file), &settings.array) {
@@ -95,7 +95,7 @@ impl Tokens {
     }
 }
 
-/// How many tokens there are; each id is looked at, unless its type says that it cannot be wrong.
+/// The vocabulary size. Checks every id, unless its type cannot hold an invalid one.
 fn vocabulary(ids: &Array, wanted: Option<i64>) -> Result<i64> {
     if let (Some(wanted), Some(largest)) = (wanted, ids.number.unsigned_max())
         && wanted > largest

@@ -1,4 +1,4 @@
-//! What tokens stand for, and texts as tokens.
+//! What tokens stand for, and conversion of texts to tokens and back.
 
 /// What tokens stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,12 +7,12 @@ pub enum Vocabulary<'a> {
     Bytes,
     /// Characters, by their numbers.
     Chars(&'a [char]),
-    /// Something that only the tokenizer knows.
+    /// Ids of an external tokenizer.
     Ids,
 }
 
 impl Vocabulary<'_> {
-    /// The tokens of a text; where only a tokenizer knows them, the text is numbers.
+    /// The tokens of a text; for an external tokenizer, the text is a list of ids.
     ///
     /// # Errors
     /// The text is empty, or contains something that is not a token.
@@ -30,7 +30,7 @@ impl Vocabulary<'_> {
         Ok(tokens)
     }
 
-    /// The text of tokens, as bytes: a row may end within a character.
+    /// The text of tokens, as bytes: a row may end in the middle of a character.
     pub fn decode(self, tokens: &[i64]) -> Vec<u8> {
         match self {
             Self::Bytes => tokens.iter().filter_map(|token| u8::try_from(*token).ok()).collect(),

@@ -1,4 +1,4 @@
-//! Windows over a row of tokens: so many tokens, and for each the one that follows it.
+//! Windows over a row of tokens, each token with the next one as its label.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Cuts a part of a row. Unless `stride` says otherwise no token comes twice.
+    /// Splits a part of a row into windows. By default they do not overlap.
     ///
     /// # Errors
     /// The part is too short for one window.
@@ -24,7 +24,7 @@ impl Windows {
         context: usize,
         stride: Option<usize>,
     ) -> Result<Self, String> {
-        // The last token of a window has a label, too.
+        // The last token of a window needs a label too.
         let Some(spare) = context.checked_add(1).and_then(|all| part.len().checked_sub(all)) else {
             return Err(format!(
                 "{} tokens in this part of the text are too few for a row of context = {context} and the token after it",
@@ -35,19 +35,19 @@ impl Windows {
         Ok(Self { start: part.start, count: spare / stride + 1, context, stride })
     }
 
-    /// How many there are.
+    /// The number of windows.
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
-    /// The places of a window's tokens, and of those that follow them.
+    /// The positions of a window's tokens, and of their labels.
     pub(super) fn at(&self, index: usize) -> (Range<usize>, Range<usize>) {
         let start = self.start + index * self.stride;
         (start..start + self.context, start + 1..start + 1 + self.context)
     }
 }
 
-/// The places of one part of `len` tokens, or rows of tokens; what is held out is the end.
+/// The positions of one part of `len` tokens, or rows of tokens; the end is held out.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! Threads that make batches ahead: at most so many, handed out in order, and gone with the loader.
+//! Threads that prepare batches in advance: a bounded number, returned in order. They end with the loader.
 //!
 //! Batches are numbered through all epochs, so that workers do not wait at the end of one.
 
@@ -25,26 +25,26 @@ pub(super) struct Workers {
 /// What the threads and the loader share.
 struct Shared {
     state: Mutex<State>,
-    /// There is something to make.
+    /// Signals that there is work.
     work: Condvar,
-    /// Something was made.
+    /// Signals that a batch is ready.
     made: Condvar,
 }
 
 struct State {
-    /// Grows when the position jumps: batches made for the old one are discarded.
+    /// Incremented by a seek: batches prepared before it are discarded.
     round: u64,
-    /// The next batch that a thread makes, the next one that is handed out, and the first one that is not needed.
+    /// The next batch to prepare, the next one to return, and the first one that is not needed.
     to_make: u64,
     to_give: u64,
     end: u64,
-    /// Batch `n` waits at place `n % prefetch`.
+    /// Batch `n` waits at index `n % prefetch`.
     ready: Vec<Option<Result<Filled>>>,
     is_over: bool,
 }
 
 impl State {
-    /// The next batch to make, unless enough were made ahead.
+    /// The next batch to prepare, unless the prefetch limit is reached.
     fn task(&mut self) -> Option<Task> {
         let ahead = self.to_make - self.to_give;
         if self.to_make >= self.end || ahead >= self.ready.len() as u64 {
@@ -55,7 +55,7 @@ impl State {
         Some(task)
     }
 
-    /// Whether threads that sleep should be woken. Not for each batch: a wake is a system call.
+    /// Whether to wake sleeping threads. Not for each batch: waking is a system call.
     fn is_half_empty(&self) -> bool {
         self.to_make - self.to_give <= self.ready.len() as u64 / 2
     }
@@ -78,7 +78,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a task; `None` when it is over.
+    /// Waits for a task; `None` when the loader is dropped.
     fn next_task(&self) -> Option<Task> {
         let mut state = self.lock();
         loop {
@@ -135,7 +135,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Goes to a batch of an epoch. What was made ahead is thrown away, unless it is what comes next.
+    /// Seeks to a batch of an epoch. Prefetched batches are discarded, unless they are the next ones.
     pub(super) fn begin(&self, epoch: u64, position: u64) {
         let mut state = self.shared.lock();
         let first = epoch.saturating_mul(self.batches);
@@ -149,7 +149,7 @@ impl Workers {
         self.shared.work.notify_all();
     }
 
-    /// Waits for the next batch. The caller asks for no more than there are.
+    /// Waits for the next batch. The caller must not request more than there are.
     pub(super) fn next(&self) -> Result<Filled> {
         let mut state = self.shared.lock();
         loop {
@@ -178,7 +178,7 @@ impl Drop for Workers {
     }
 }
 
-/// What a thread does all its life. It calls no libtorch: it fills memory.
+/// The body of a thread. It fills memory and never calls libtorch.
 fn serve(shared: &Shared, maker: &Maker, sampler: &Sampler, batches: u64) {
     let mut scratch = maker.scratch();
     while let Some(task) = shared.next_task() {

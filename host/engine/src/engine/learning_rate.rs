@@ -7,8 +7,8 @@ use crate::optimizer::Group;
 use crate::registry::Build as _;
 
 impl Engine {
-    /// Goes to the next step of the learning rate schedule. One that counts iterations waits when the optimizer's
-    /// step was left out: it counts steps that were made.
+    /// Advances the learning rate schedule by one step. One that counts iterations does not advance when the optimizer's
+    /// step was skipped: it counts steps that were made.
     pub fn lr_step(&mut self) {
         if self.is_step_skipped() && !self.lr_by_epoch() {
             return;
@@ -16,12 +16,12 @@ impl Engine {
         self.set_lr_position(self.lr_position + 1);
     }
 
-    /// How many steps the learning rate schedule has made.
+    /// The number of steps of the learning rate schedule so far.
     pub fn lr_position(&self) -> u64 {
         self.lr_position
     }
 
-    /// Puts the learning rate schedule at a step, as a resumed run does.
+    /// Sets the step of the learning rate schedule, as on resume.
     pub fn set_lr_position(&mut self, position: u64) {
         self.lr_position = position;
         let momentum = self.lr_schedule.momentum(position);
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// The learning rate schedule, to have it remember.
+    /// The learning rate schedule, to restore its state.
     pub(crate) fn lr_schedule_mut(&mut self) -> &mut dyn LrSchedule {
         self.lr_schedule.as_mut()
     }
@@ -43,8 +43,8 @@ impl Engine {
         self.lr_schedule.as_ref()
     }
 
-    /// Tells the learning rate schedule the value, put at iteration `iter`, of the scalar that it watches, and sets
-    /// the rates by it. A value that it was told already is passed over.
+    /// Passes the value logged at iteration `iter` of the monitored scalar to the learning rate schedule, and sets
+    /// the rates accordingly. A value that it has already received is ignored.
     pub fn observe(&mut self, value: f64, iter: u64) {
         if self.told_at != Some(iter) {
             self.told_at = Some(iter);
@@ -53,12 +53,12 @@ impl Engine {
         }
     }
 
-    /// What the schedule says at the current position for a group that began at `base`.
+    /// The scheduled rate at the current step for a group whose base rate is `base`.
     pub fn scheduled_lr(&self, base: f64) -> f64 {
         self.lr_schedule.lr(base, self.lr_position)
     }
 
-    /// Whether the learning rate schedule steps by epoch; else by iteration.
+    /// Whether the learning rate schedule steps by epoch; otherwise by iteration.
     pub fn lr_by_epoch(&self) -> bool {
         self.lr_schedule.by_epoch()
     }
@@ -66,7 +66,7 @@ impl Engine {
     /// Makes the learning rate schedule step by epoch or by iteration, overriding its settings.
     ///
     /// # Errors
-    /// It has begun already, it is not one that a config names, or its parts count otherwise.
+    /// It has already made a step, it does not come from a config, or its parts count differently.
     pub fn count_lr_by_epoch(&mut self, by_epoch: bool) -> Result<()> {
         if self.lr_by_epoch() == by_epoch {
             return Ok(());
@@ -79,8 +79,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The learning rate of the largest parameter group, which stands for the run's: that with the most parameters, the
-    /// first of several. Where each has one, the rate that most of them start from.
+    /// The learning rate of the largest parameter group, which is reported as the run's: the one with the most parameters, the
+    /// first among equals. If each group has one parameter, the rate that most of them start from.
     pub fn lr(&self) -> f64 {
         let groups = self.optimizer.groups();
         let alike = |group: &Group| {
@@ -88,12 +88,12 @@ impl Engine {
             groups.iter().filter(|other| other.base_lr.to_bits() == base).count()
         };
         let size = |group: &Group| (group.size(), if group.size() > 1 { 0 } else { alike(group) });
-        // The last of equals is the one that is found, and the first is wanted.
+        // `max_by_key` returns the last of equals, and the first is wanted.
         let largest = groups.iter().rev().max_by_key(|group| size(group));
         largest.map_or(0.0, |group| group.lr)
     }
 
-    /// How many parameter groups there are.
+    /// The number of parameter groups.
     pub fn group_count(&self) -> usize {
         self.optimizer.groups().len()
     }
@@ -104,7 +104,7 @@ impl Engine {
         found.ok_or(EngineError::NoGroup { group, count: self.group_count() })
     }
 
-    /// A parameter group, to change it. A schedule sets learning rate and momentum anew in its next step.
+    /// A parameter group, to change it. A schedule overwrites learning rate and momentum in its next step.
     pub fn group_mut(&mut self, group: usize) -> Result<&mut Group> {
         let count = self.group_count();
         let found = self.optimizer.groups_mut().get_mut(group);

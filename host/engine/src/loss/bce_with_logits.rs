@@ -1,4 +1,4 @@
-//! `BCEWithLogits`: yes or no for each output, several of which may be yes.
+//! `BCEWithLogits`: binary classification of each output independently.
 
 use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};

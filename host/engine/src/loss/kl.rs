@@ -1,4 +1,4 @@
-//! `KL`: the divergence of a distribution from the one wanted.
+//! `KL`: the divergence of the predicted distribution from the target.
 
 use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};

@@ -1,4 +1,4 @@
-//! What losses ask of labels: classes or numbers, and a shape that is never stretched.
+//! What losses require of labels: classes or numbers, and a shape that is never broadcast.
 
 use tch::Tensor;
 
@@ -16,7 +16,7 @@ pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str>
     }
 }
 
-/// The same where a share of each class will do, too.
+/// The same for losses that also accept class probabilities.
 pub(super) fn classes_or_shares(data: &DataSpec) -> std::result::Result<i64, &'static str> {
     match data.target {
         Target::Shares(count) => Ok(count),
@@ -35,7 +35,7 @@ pub(super) fn values(data: &DataSpec) -> std::result::Result<&[i64], &'static st
     }
 }
 
-/// Scores of tokens, [batch, token, vocabulary], as libtorch wants those of classes: one row each. Others stay as they are.
+/// Scores of tokens, [batch, token, vocabulary], as libtorch expects those of classes: one row each. Others stay as they are.
 pub(super) fn by_row(output: &Tensor, label: &Tensor) -> Result<(Tensor, Tensor)> {
     if output.dim() == 3 && label.dim() == 2 && output.size()[..2] == label.size() {
         return Ok((output.f_flatten(0, 1)?, label.f_flatten(0, 1)?));
@@ -43,7 +43,7 @@ pub(super) fn by_row(output: &Tensor, label: &Tensor) -> Result<(Tensor, Tensor)
     Ok((output.shallow_clone(), label.shallow_clone()))
 }
 
-/// libtorch would stretch [n] against [n, 1] to [n, n], silently.
+/// libtorch would silently broadcast [n] against [n, 1] to [n, n].
 pub(super) fn same_shape(what: &'static str, output: &Tensor, label: &Tensor) -> Result<()> {
     if output.size() == label.size() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Losses: how far an output is from its label, as one number to go down.
+//! Losses: how far an output is from its label, as one number to minimize.
 
 mod bce_with_logits;
 mod cross_entropy;
@@ -35,8 +35,8 @@ pub trait Criterion: Send {
     /// The loss of an output against its label.
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor>;
 
-    /// What the mean is taken over, where rows do not count alike: how many labels count, or what they weigh
-    /// together. Reads the labels, so it waits for the device where they are not on the CPU. `None` where each row
+    /// The denominator of the mean if rows have different weights: the number of labels that count, or their total
+    /// weight. Reads the labels, which synchronizes with the device if they are not on the CPU. `None` if each row
     /// counts as one.
     fn counted(&self, _label: &Tensor) -> Result<Option<f64>> {
         Ok(None)

@@ -74,7 +74,7 @@ impl Criterion for Sum {
         sum.ok_or(EngineError::NoTensor { name: "loss" })
     }
 
-    /// Only if all terms count alike; otherwise their weights differ.
+    /// Only if all terms agree; otherwise their weights differ.
     fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
         let mut counts = Vec::with_capacity(self.terms.len());
         for term in &self.terms {

@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use crate::error::Result;
 use hookrack_torch::buffer::with_elements;
 
-/// The weights, in doubles on the CPU; `None` for all alike. They must be positive or zero, and `count` of them.
+/// The weights, in doubles on the CPU; `None` for equal weights. There must be `count` of them, none negative.
 pub(super) fn weights(numbers: &[f64], count: i64) -> std::result::Result<Option<Tensor>, String> {
     if numbers.is_empty() {
         return Ok(None);
@@ -19,7 +19,7 @@ pub(super) fn weights(numbers: &[f64], count: i64) -> std::result::Result<Option
     Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
 }
 
-/// Weights of classes: not all of them 0, as nothing would count then, and the loss be NaN.
+/// Weights of classes: not all of them 0, which would make the loss NaN.
 pub(super) fn class_weights(
     numbers: &[f64],
     count: i64,
@@ -30,14 +30,14 @@ pub(super) fn class_weights(
     weights(numbers, count)
 }
 
-/// The weights as the output's device and precision want them; a copy of a few numbers per call.
+/// The weights on the output's device and in its dtype; copies a few numbers per call.
 pub(super) fn beside(weights: Option<&Tensor>, output: &Tensor) -> Result<Option<Tensor>> {
     let like = |weights: &Tensor| weights.f_to_device(output.device())?.f_to_kind(output.kind());
     Ok(weights.map(like).transpose()?)
 }
 
-/// What the labels that are not `ignored` weigh together, each as its class; how many there are, without weights.
-/// `None` where labels are shares of classes: libtorch then takes the mean over the rows, whatever classes weigh.
+/// The total weight of the labels that are not `ignored`, or their number if there are no weights.
+/// `None` if labels are class probabilities: libtorch then averages over the rows, whatever the class weights.
 pub(super) fn counted(
     label: &Tensor,
     ignored: i64,
@@ -60,7 +60,7 @@ pub(super) fn counted(
     Ok(Some(weights.f_sum(Kind::Double)?.f_double_value(&[])?))
 }
 
-/// How many labels are not `ignored`. Every step asks, so it makes no tensor.
+/// The number of labels that are not `ignored`. Called in every step, so it creates no tensor.
 #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer labels than 2^53")]
 fn count_but(labels: &[i64], ignored: i64) -> f64 {
     labels.iter().filter(|label| **label != ignored).count() as f64

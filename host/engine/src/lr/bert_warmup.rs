@@ -1,4 +1,4 @@
-//! `BertWarmupLinearLR`: BERT's schedules by the share of the run that is behind; iMIX's formulas.
+//! `BertWarmupLinearLR`: BERT's schedules over the completed fraction of the run; iMIX's formulas.
 
 use hookrack_plugin_api::prelude::Settings;
 

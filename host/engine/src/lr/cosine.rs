@@ -1,4 +1,4 @@
-//! Curves that are made of half cosines.
+//! Cosine curves.
 
 use hookrack_plugin_api::prelude::Settings;
 
@@ -24,7 +24,7 @@ pub(super) struct CosineOver {
     t_max: Option<u64>,
 }
 
-/// Half a cosine to a share of the rate: LiBai's.
+/// Half a cosine to a fraction of the rate: LiBai's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct CosineToShare {
     /// Final learning rate as a fraction of the rate.
@@ -32,7 +32,7 @@ pub(super) struct CosineToShare {
     alpha: f64,
 }
 
-/// So many waves of a cosine: Hugging Face's.
+/// Several waves of a cosine: Hugging Face's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct CosineWaves {
     /// Waves until the end of the run; half a wave ends at 0.
@@ -40,7 +40,7 @@ pub(super) struct CosineWaves {
     num_cycles: f64,
 }
 
-/// So many half cosines down, each from the top: Hugging Face's.
+/// Several half cosines down, each from the top: Hugging Face's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct HardRestarts {
     /// Number of falls until the end of the run.
@@ -158,7 +158,7 @@ impl Curve for FlatThenCosine {
     }
 }
 
-/// A share of the steps, rounded down; never more than all.
+/// A fraction of the steps, rounded down; at most all of them.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,12 +1,12 @@
-//! What a schedule is made of: a curve, the part of the run that it is for, and the rate that follows.
+//! The parts of a schedule: a curve, the part of the run that it covers, and the resulting rate.
 
 use hookrack_plugin_api::Describe;
 use serde::de::DeserializeOwned;
 
-/// The rate at a step, from the optimizer's own rate and the step's number.
+/// The rate at a step, given the optimizer's own rate and the step.
 pub(super) type Rate = Box<dyn Fn(f64, u64) -> f64 + Send>;
 
-/// The part of a run that a curve is for.
+/// The part of a run that a curve covers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     /// Steps of the whole run.

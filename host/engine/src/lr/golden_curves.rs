@@ -16,9 +16,9 @@ struct Golden {
     settings: Vec<(String, Value)>,
     base: f64,
     rates: Vec<f64>,
-    /// Beside the rates, where the schedule moves the momentum.
+    /// The momenta, if the schedule changes them.
     momenta: Option<Vec<f64>>,
-    /// What a schedule that follows a metric is told before each rate.
+    /// The metric that the schedule receives before each rate.
     told: Option<Vec<f64>>,
 }
 
@@ -92,7 +92,7 @@ impl Golden {
         assert!(near, "{}, step {step}: momentum {found:?}, not {wanted:?}", self.file);
     }
 
-    /// Whether it says by itself what a step is.
+    /// Whether the schedule itself defines what a step is.
     fn has_steps_of_its_own(&self) -> bool {
         self.name == "ConstantLR" || self.told.is_some()
     }

@@ -1,4 +1,4 @@
-//! Learning rate schedules: from a step's number to the rate.
+//! Learning rate schedules: from a step to its rate.
 
 mod bert_warmup;
 mod constant;
@@ -32,7 +32,7 @@ use super::registry::{Built, ComponentKind};
 pub struct Horizon {
     /// Iterations of the whole run.
     pub iters: u64,
-    /// Epochs of the whole run, the last one begun counted whole.
+    /// Epochs of the whole run, including a last one that is cut short.
     pub epochs: u64,
 }
 
@@ -43,34 +43,34 @@ impl Horizon {
     }
 }
 
-/// A schedule. A pure function of the step, so that a resumed run needs nothing but the step's number; only one that
-/// follows a metric has something to remember.
+/// A schedule. A pure function of the step, so that a resumed run needs only the step; only a schedule that
+/// monitors a metric has state.
 pub trait LrSchedule: Send {
-    /// The rate for step `step`, which begins at 0, of a group whose own rate is `base`.
+    /// The rate at `step`, counted from 0, of a group whose own rate is `base`.
     fn lr(&self, base: f64, step: u64) -> f64;
 
-    /// Whether a step is an epoch; else it is an iteration.
+    /// Whether a step is an epoch; otherwise it is an iteration.
     fn by_epoch(&self) -> bool;
 
-    /// The momentum for a step, or Adam's first beta, where the schedule moves it too.
+    /// The momentum at a step, or Adam's first beta, if the schedule changes it too.
     fn momentum(&self, _step: u64) -> Option<f64> {
         None
     }
 
-    /// The scalar whose value it wants to be told at the end of each epoch, such as `val/Loss`.
+    /// The scalar that it monitors at the end of each epoch, such as `val/Loss`.
     fn watched(&self) -> Option<&str> {
         None
     }
 
-    /// Takes the value that the scalar has at a step.
+    /// Receives the value of the scalar at a step.
     fn observe(&mut self, _value: f64, _step: u64) {}
 
-    /// What it remembers of the values.
+    /// Its state.
     fn memory(&self) -> Value {
         Value::empty()
     }
 
-    /// Takes up what [`memory`](Self::memory) gave; what is not there stays as it is.
+    /// Restores what [`memory`](Self::memory) returned; missing keys keep their values.
     fn recall(&mut self, _memory: &Value) {}
 }
 

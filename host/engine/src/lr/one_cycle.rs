@@ -85,7 +85,7 @@ impl LrSchedule for OneCycle {
 }
 
 impl OneCycleLr {
-    /// What goes from its first value to its top and to its last, at a step.
+    /// A value at a step, on its way from the first value to the top and to the last one.
     fn at(&self, step: u64, total: f64, [first, top, last]: [f64; 3]) -> f64 {
         let step = real(step);
         let peak = self.pct_start * total - 1.0;
@@ -100,7 +100,7 @@ impl OneCycleLr {
         }
     }
 
-    /// Where between two rates a step is that lies between two others.
+    /// Interpolates between two rates at a step between two others.
     fn way(&self, from: f64, to: f64, (step, begin, end): (f64, f64, f64)) -> f64 {
         let done = if end > begin { ((step - begin) / (end - begin)).min(1.0) } else { 1.0 };
         match self.anneal_strategy {

@@ -4,7 +4,7 @@ use super::{Horizon, LR_SCHEDULES, LrSchedule};
 use crate::registry::{Build as _, Choice};
 use crate::tree::Tree;
 
-/// Builds a part that has `steps` steps of its own, which are counted as the whole counts them.
+/// Builds a part of `steps` steps, with the same kind of step as the whole schedule.
 pub(super) fn build(part: Tree, by_epoch: bool, steps: u64) -> Result<Box<dyn LrSchedule>, String> {
     let choice = Choice::from_table("schedule", part.0)?;
     let horizon = Horizon { iters: steps, epochs: steps };

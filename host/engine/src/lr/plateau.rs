@@ -1,4 +1,4 @@
-//! `ReduceLROnPlateau`: lower the rate when a metric stops getting better; PyTorch's rule.
+//! `ReduceLROnPlateau`: reduces the rate when a metric stops improving; PyTorch's rule.
 
 use hookrack_plugin_api::prelude::Settings;
 use hookrack_plugin_api::{Better, Value};
@@ -81,9 +81,9 @@ struct Plateau {
     best: Option<f64>,
     /// Epochs since.
     bad: u64,
-    /// Epochs of rest that are left.
+    /// Remaining epochs of the cooldown.
     cooling: u64,
-    /// How often the rate was lowered.
+    /// The number of reductions.
     reductions: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Curves that are a power of what is left of the run.
+//! Polynomial curves: a power of the remaining fraction of the run.
 
 use hookrack_plugin_api::prelude::Settings;
 
 use super::curve::{Curve, Rate, Span};
 use super::shape::{polynomial, real, share};
 
-/// Over the steps of the run that are left: `ColossalAI`'s.
+/// Over the remaining steps of the run: `ColossalAI`'s.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Polynomial {
     /// Learning rate at the end.
@@ -30,7 +30,7 @@ pub(super) struct PolynomialOver {
     total_iters: Option<u64>,
 }
 
-/// Over the steps of the run that are left: Hugging Face's.
+/// Over the remaining steps of the run: Hugging Face's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct PolynomialTo {
     /// Learning rate at the end.
@@ -58,7 +58,7 @@ pub(super) struct PolynomialCycle {
     cycle: bool,
 }
 
-/// The share that is behind, where the whole grows by multiples and step 0 counts as 1.
+/// The completed fraction, where the length grows by multiples and step 0 counts as 1.
 fn share_of_multiples(step: u64, total: u64) -> f64 {
     let (step, total) = (step.max(1), total.max(1));
     real(step) / (real(total) * real(step.div_ceil(total)))

@@ -93,7 +93,7 @@ impl Component<Horizon, dyn LrSchedule> for MultiStepScheduler {
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         let stairs = Stairs::of(&self.same, *horizon).map_err(Self::refuse)?;
         let rise = stairs.rise.steps;
-        // Shares of a run of a few steps may fall together; steps that are written down may not.
+        // Fractions of a short run may round to the same step; explicit steps must differ.
         let written = self.same.warmup_ratio.is_none();
         match stairs.lr_steps.first() {
             Some(&first) if written && rise > 0 && rise >= first => Err(Self::refuse(format!(

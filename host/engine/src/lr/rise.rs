@@ -47,7 +47,7 @@ pub(super) enum Divisor {
 }
 
 impl Divisor {
-    /// Of a rise of so many steps.
+    /// The divisor for a warm-up of this many steps.
     pub(super) fn of(self, steps: u64) -> u64 {
         steps + u64::from(self == Self::Next)
     }

@@ -1,4 +1,4 @@
-//! A row of the table of schedules: a warm-up, a curve, and what a step is.
+//! A row of the table of schedules: a warm-up, a curve, and the kind of step.
 
 use hookrack_plugin_api::prelude::Settings;
 use hookrack_plugin_api::{Describe, Param, Value};
@@ -51,7 +51,7 @@ fn build<R: Rise, C: Curve>(
     Ok(rule(steps.by_epoch, rate))
 }
 
-/// A schedule that is a function of the step and nothing else.
+/// A schedule that is a pure function of the step.
 struct Rule {
     by_epoch: bool,
     rate: Rate,

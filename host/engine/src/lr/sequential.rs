@@ -46,7 +46,7 @@ impl Component<Horizon, dyn LrSchedule> for Sequential {
     }
 }
 
-/// The schedules in a row, with the step at which each begins.
+/// The schedules in order, with the step at which each begins.
 struct Segment {
     by_epoch: bool,
     milestones: Vec<u64>,
@@ -55,7 +55,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Whose turn it is at a step, and which of its own steps that is.
+    /// The schedule that is active at a step, and its own step.
     fn turn(&self, step: u64) -> (usize, u64) {
         let index = reached(&self.milestones, step);
         (index, step - self.begins[index])
@@ -98,7 +98,7 @@ impl LrSchedule for Segment {
     }
 }
 
-/// Whether there is a milestone between any two schedules, each later than the one before.
+/// Whether there is a milestone between any two schedules, in ascending order.
 fn check(schedules: usize, milestones: &[f64]) -> std::result::Result<(), String> {
     if schedules != milestones.len() + 1 {
         return Err(format!(

@@ -10,7 +10,7 @@ pub(super) fn real(steps: u64) -> f64 {
     steps as f64
 }
 
-/// How much of `total` is behind at `step`: 0 at the first step, 1 from `total` on.
+/// The completed fraction of `total` at `step`: 0 at the first step, 1 from `total` on.
 pub(super) fn share(step: u64, total: u64) -> f64 {
     let total = total.max(1);
     real(step.min(total)) / real(total)
@@ -26,17 +26,17 @@ pub(super) fn cosine(from: f64, to: f64, share: f64) -> f64 {
     to + (from - to) * (1.0 + (PI * share).cos()) / 2.0
 }
 
-/// A power of what is left.
+/// A power of the remaining fraction.
 pub(super) fn polynomial(from: f64, to: f64, power: f64, share: f64) -> f64 {
     (from - to) * (1.0 - share).powf(power) + to
 }
 
-/// `base` times `gamma`, so many times.
+/// `base` times `gamma` to a power.
 pub(super) fn decayed(base: f64, gamma: f64, times: u64) -> f64 {
     base * gamma.powf(real(times))
 }
 
-/// How many milestones are reached at `step`. They are in order.
+/// The number of milestones reached at `step`. They must be sorted.
 pub(super) fn reached(milestones: &[u64], step: u64) -> usize {
     milestones.partition_point(|&milestone| milestone <= step)
 }
@@ -46,7 +46,7 @@ pub(super) fn stairs(base: f64, gamma: f64, milestones: &[u64], step: u64) -> f6
     decayed(base, gamma, reached(milestones, step) as u64)
 }
 
-/// The steps of a run that are written in `key`, shares of it among them, or which of them is out of order.
+/// The steps given by `key`, as numbers or fractions of the run, or which of them is out of order.
 pub(super) fn in_order(key: &str, written: &[f64], total: u64) -> Result<Vec<u64>, String> {
     let milestones = span::milestones(key, written, total)?;
     match milestones.windows(2).find(|pair| pair[0] > pair[1]) {

@@ -1,8 +1,8 @@
-//! Lengths and places in a run, as steps or as shares of it.
+//! Lengths and positions in a run, as steps or as fractions of it.
 
 use super::shape::real;
 
-/// How many steps a rise has: so many, or a share of the run, rounded up as LiBai and Hugging Face do.
+/// The number of warm-up steps: given as such, or as a fraction of the run, rounded up as in LiBai and Hugging Face.
 pub(super) fn rise(key: &str, steps: u64, ratio: Option<f64>, total: u64) -> Result<u64, String> {
     match ratio {
         None => Ok(steps),
@@ -13,8 +13,8 @@ pub(super) fn rise(key: &str, steps: u64, ratio: Option<f64>, total: u64) -> Res
     }
 }
 
-/// Steps of the run. Numbers below 1 are shares of it, rounded down as LiBai does; all others are steps themselves. A
-/// list has one kind.
+/// Steps of the run. Numbers below 1 are fractions of it, rounded down as in LiBai; all others are steps. A
+/// list must not mix the two.
 pub(super) fn milestones(key: &str, written: &[f64], total: u64) -> Result<Vec<u64>, String> {
     let is_share = |number: f64| number > 0.0 && number < 1.0;
     let step = |number: f64| match number {
@@ -31,7 +31,7 @@ pub(super) fn milestones(key: &str, written: &[f64], total: u64) -> Result<Vec<u
     steps
 }
 
-/// A number of steps. What rounding errors alone keep from being whole, 0.07 of 100 for one, is whole.
+/// A number of steps. One that is an integer but for rounding errors, such as 0.07 of 100, is taken as that integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

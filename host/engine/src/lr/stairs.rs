@@ -74,7 +74,7 @@ pub(super) struct Products {
 }
 
 impl Curve for MultiStep {
-    /// Those before the curve's own step 0 do nothing.
+    /// Milestones before the curve's own step 0 have no effect.
     fn rate(self, span: Span) -> Result<Rate, String> {
         let milestones = in_order("milestones", &self.milestones, span.total)?;
         let own = milestones.iter().filter_map(|step| step.checked_sub(span.start));

@@ -1,4 +1,4 @@
-//! `Warmup`: a rise before, or over, any other schedule.
+//! `Warmup`: a warm-up before, or over, any other schedule.
 
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Settings;
@@ -72,7 +72,7 @@ impl WarmedUp {
     }
 }
 
-/// A schedule with a rise before or over it.
+/// A schedule with a warm-up before or over it.
 struct Warmed {
     inner: Box<dyn LrSchedule>,
     /// Steps of the rise.
@@ -115,7 +115,7 @@ impl LrSchedule for Warmed {
         self.inner.watched()
     }
 
-    /// What a metric does during the rise says nothing about the schedule.
+    /// The metric is not monitored during the warm-up.
     fn observe(&mut self, value: f64, step: u64) {
         if step >= self.steps {
             self.inner.observe(value, self.own(step));

@@ -5,7 +5,7 @@ use tch::{Device, Kind, Tensor};
 use crate::error::Result;
 use hookrack_torch::autograd::GradMode;
 
-/// A way to fill a tensor. One seed gives the values that `torch.nn.init` gives.
+/// A way to fill a tensor. With the same seed the values are those of `torch.nn.init`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Draw {
     /// All 0.
@@ -38,10 +38,10 @@ impl Draw {
     }
 }
 
-/// Where PyTorch cuts a normal distribution, whatever the deviation is.
+/// Where PyTorch truncates a normal distribution, whatever its standard deviation.
 const CUT: f64 = 2.0;
 
-/// Draws the whole tensor again until every value had its turn within the cut, as PyTorch does.
+/// Redraws values beyond the bounds until there are none; each round draws a whole tensor, as PyTorch does.
 fn truncated(values: &mut Tensor, std: f64) -> Result<Tensor> {
     let mut values = values.f_normal_(0.0, std)?;
     loop {

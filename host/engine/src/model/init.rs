@@ -43,7 +43,7 @@ pub enum InitType {
     Orthogonal,
 }
 
-/// Which side of a weight counts.
+/// Which fan of a weight is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub enum Fan {
     /// Numbers that flow into one output.
@@ -52,7 +52,7 @@ pub enum Fan {
     Out,
 }
 
-/// How many numbers meet at one place of a weight.
+/// The fans of a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fans {
     /// Numbers that flow into one output.
@@ -62,7 +62,7 @@ pub struct Fans {
 }
 
 impl Init {
-    /// Refuses a number that the chosen distribution does not have.
+    /// Rejects a parameter that the chosen distribution does not have.
     pub fn check(&self) -> Result<(), String> {
         use InitType::{
             Default, KaimingNormal, KaimingUniform, Normal, Orthogonal, TruncNormal, XavierNormal,
@@ -84,7 +84,7 @@ impl Init {
         }
     }
 
-    /// How a weight is drawn; `None` where the model's own way stays.
+    /// How a weight is drawn; `None` for the model's own initialization.
     pub fn draw(&self, fans: Fans) -> Option<Draw> {
         let (std, one) = (self.std.unwrap_or(0.02), self.gain.unwrap_or(1.0));
         let kaiming = || {

@@ -1,5 +1,7 @@
 //! `LeNet`: convolutions with pooling, then linear layers.
 
+use std::ops::Range;
+
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
@@ -44,7 +46,7 @@ pub struct LeNetSettings {
     pub init: Init,
 }
 
-/// What a pooling keeps of its squares.
+/// Kind of pooling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub enum Pool {
     /// The largest value.
@@ -62,15 +64,23 @@ impl Component<ModelContext, dyn Model> for LeNetSettings {
         let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
         let (kernels, features) = self.kernels(image).map_err(Self::refuse)?;
-        let mut builder = ParamBuilder::new(context.device, self.init.clone());
+        let mut builder = ParamBuilder::of(context, &self.init);
         let convs = kernels.into_iter().enumerate();
         let convs = convs
-            .map(|(i, kernel)| Conv2d::new(&mut builder, &format!("conv{}", i + 1), kernel))
+            .map(|(i, kernel)| {
+                let path = format!("conv{}", i + 1);
+                builder.unit(&path);
+                Conv2d::new(&mut builder, &path, kernel)
+            })
             .collect::<Result<_>>()?;
         let widths: Vec<i64> = [&[features], self.hidden.as_slice(), &[outputs]].concat();
         let linears = widths.windows(2).enumerate();
         let linears = linears
-            .map(|(i, pair)| Linear::new(&mut builder, &format!("fc{}", i + 1), pair[0], pair[1]))
+            .map(|(i, pair)| {
+                let path = format!("fc{}", i + 1);
+                builder.unit(&path);
+                Linear::new(&mut builder, &path, pair[0], pair[1])
+            })
             .collect::<Result<_>>()?;
         Ok(Box::new(LeNet {
             convs,
@@ -84,7 +94,7 @@ impl Component<ModelContext, dyn Model> for LeNetSettings {
 }
 
 impl LeNetSettings {
-    /// The convolutions, and how many numbers come out of the last pooling.
+    /// The convolutions, and the number of features after the last pooling.
     fn kernels(&self, image: [i64; 3]) -> std::result::Result<(Vec<Kernel>, i64), String> {
         let [mut inputs, mut rows, mut columns] = image;
         let mut kernels = Vec::with_capacity(self.channels.len());
@@ -121,23 +131,36 @@ struct LeNet {
     info: ModelInfo,
 }
 
+impl LeNet {
+    fn convolved(&self, conv: &Conv2d, x: &Tensor) -> Result<Tensor> {
+        let x = self.activation.apply(&conv.forward(x)?)?;
+        Ok(match self.pool {
+            Pool::Max => x.f_max_pool2d([2; 2], [2; 2], [0; 2], [1; 2], false)?,
+            Pool::Avg => x.f_avg_pool2d([2; 2], [2; 2], [0; 2], false, true, None)?,
+        })
+    }
+
+    fn linear(&self, index: usize, x: &Tensor, mode: Mode) -> Result<Tensor> {
+        let x = if index == 0 { x.f_flatten(1, -1)? } else { self.activation.apply(x)? };
+        self.linears[index].forward(&dropped(x, self.dropout, mode)?)
+    }
+}
+
 impl Model for LeNet {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        check_batch("model `LeNet`", input, &self.info.input_shape)?;
-        let mut x = input.shallow_clone();
-        for conv in &self.convs {
-            x = self.activation.apply(&conv.forward(&x)?)?;
-            x = match self.pool {
-                Pool::Max => x.f_max_pool2d([2; 2], [2; 2], [0; 2], [1; 2], false)?,
-                Pool::Avg => x.f_avg_pool2d([2; 2], [2; 2], [0; 2], false, true, None)?,
-            };
+        self.forward_units(0..self.info.units.len(), input, mode)
+    }
+
+    fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        if units.start == 0 {
+            check_batch("model `LeNet`", input, &self.info.input_shape)?;
         }
-        x = x.f_flatten(1, -1)?;
-        for (i, linear) in self.linears.iter().enumerate() {
-            if i > 0 {
-                x = self.activation.apply(&x)?;
-            }
-            x = linear.forward(&dropped(x, self.dropout, mode)?)?;
+        let mut x = input.shallow_clone();
+        for unit in units {
+            x = match unit.checked_sub(self.convs.len()) {
+                None => self.convolved(&self.convs[unit], &x)?,
+                Some(linear) => self.linear(linear, &x, mode)?,
+            };
         }
         Ok(x)
     }
@@ -159,7 +182,7 @@ mod tests {
 
     fn lenet(settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
         let data = DataSpec { input: vec![1, 28, 28], target: Target::Classes(10) };
-        let context = ModelContext { data, device: Device::Cpu };
+        let context = ModelContext::new(data, Device::Cpu);
         Choice::new("LeNet", settings).build(MODELS, &context)
     }
 

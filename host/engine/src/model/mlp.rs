@@ -1,5 +1,7 @@
 //! `MLP`: linear layers with an activation and dropout between them.
 
+use std::ops::Range;
+
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
@@ -51,7 +53,7 @@ impl Component<ModelContext, dyn Model> for MlpSettings {
         }
         let outputs = context.outputs(self.outputs).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
-        let builder = ParamBuilder::new(context.device, self.init.clone());
+        let builder = ParamBuilder::of(context, &self.init);
         Ok(Box::new(Mlp::new(&self, inputs, outputs, builder)?))
     }
 }
@@ -77,7 +79,11 @@ impl Mlp {
         widths.push(outputs);
         let pairs = widths.windows(2).enumerate();
         let layers = pairs
-            .map(|(i, pair)| Linear::new(&mut builder, &format!("layers.{i}"), pair[0], pair[1]))
+            .map(|(i, pair)| {
+                let path = format!("layers.{i}");
+                builder.unit(&path);
+                Linear::new(&mut builder, &path, pair[0], pair[1])
+            })
             .collect::<Result<_>>()?;
         Ok(Self {
             layers,
@@ -90,22 +96,17 @@ impl Mlp {
 
 impl Model for Mlp {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        let mut x = match input.dim() {
-            0 | 1 => return Err(self.wrong_shape(input)),
-            2 => input.shallow_clone(),
-            _ => input.f_flatten(1, -1)?,
-        };
-        if shape::side(&x, 1) != Some(self.info.input_shape[0]) {
-            return Err(self.wrong_shape(input));
-        }
-        let last = self.layers.len() - 1;
-        for (i, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(&x)?;
-            if i == last {
-                break;
+        self.forward_units(0..self.layers.len(), input, mode)
+    }
+
+    fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let mut x = if units.start == 0 { self.flat(input)? } else { input.shallow_clone() };
+        for unit in units {
+            x = self.layers[unit].forward(&x)?;
+            if unit + 1 < self.layers.len() {
+                x = self.activation.apply(&x)?;
+                x = dropped(x, self.dropout, mode)?;
             }
-            x = self.activation.apply(&x)?;
-            x = dropped(x, self.dropout, mode)?;
         }
         Ok(x)
     }
@@ -116,6 +117,19 @@ impl Model for Mlp {
 }
 
 impl Mlp {
+    /// A batch with each sample flattened to one row.
+    fn flat(&self, input: &Tensor) -> Result<Tensor> {
+        let x = match input.dim() {
+            0 | 1 => return Err(self.wrong_shape(input)),
+            2 => input.shallow_clone(),
+            _ => input.f_flatten(1, -1)?,
+        };
+        if shape::side(&x, 1) != Some(self.info.input_shape[0]) {
+            return Err(self.wrong_shape(input));
+        }
+        Ok(x)
+    }
+
     fn wrong_shape(&self, input: &Tensor) -> EngineError {
         EngineError::Shape {
             what: "model `MLP`",
@@ -136,7 +150,7 @@ mod tests {
 
     fn context() -> ModelContext {
         let data = DataSpec { input: vec![1, 2, 3], target: Target::Classes(4) };
-        ModelContext { data, device: Device::Cpu }
+        ModelContext::new(data, Device::Cpu)
     }
 
     fn mlp(settings: &[(&str, hookrack_plugin_api::Value)]) -> Result<Box<dyn Model>> {

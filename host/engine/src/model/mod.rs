@@ -7,12 +7,16 @@ pub mod layer;
 mod layer_output;
 mod lenet;
 mod mlp;
+mod norm_ranks;
 mod param_builder;
 mod rehearsal;
 mod resnet;
 mod sequential;
 mod torch_script;
 mod traced;
+mod unit;
+
+use std::ops::Range;
 
 use tch::{Device, Kind, Tensor};
 
@@ -22,12 +26,14 @@ pub use init::{Fan, Fans, Init, InitType};
 pub use layer_output::LayerOutput;
 pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
+pub use norm_ranks::NormRanks;
 pub use param_builder::{ModelInfo, ParamBuilder};
 pub use resnet::ResNetSettings;
 pub use sequential::LAYERS;
 pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
 pub use traced::Traced;
+pub use unit::{Made, Shared, Unit};
 
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
@@ -35,12 +41,12 @@ use super::named_tensor::NamedTensor;
 use super::registry::{Built, ComponentKind, Entry};
 use hookrack_torch::shape;
 
-/// Whether the model learns or is asked.
+/// Whether the model is training or evaluating.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Dropout drops, running statistics move, gradients are recorded.
+    /// Dropout is active, running statistics are updated, gradients are recorded.
     Train,
-    /// Neither.
+    /// None of these.
     Eval,
 }
 
@@ -51,16 +57,23 @@ pub struct ModelContext {
     pub data: DataSpec,
     /// Where the tensors live.
     pub device: Device,
+    /// Which of its units are made.
+    pub made: Made,
 }
 
 impl ModelContext {
-    /// How many numbers the model should give, as set or else as the data set says.
+    /// For the whole of a model.
+    pub fn new(data: DataSpec, device: Device) -> Self {
+        Self { data, device, made: Made::All }
+    }
+
+    /// The number of outputs: as configured, or as the data set needs.
     fn outputs(&self, set: Option<i64>) -> std::result::Result<i64, &'static str> {
         set.or(self.data.outputs())
             .ok_or("the data set does not define the number of outputs: set outputs")
     }
 
-    /// Channels, rows and columns of the images, or what the samples are instead.
+    /// Channels, rows and columns of the images, or an error that says what the samples are.
     fn image(&self) -> std::result::Result<[i64; 3], String> {
         <[i64; 3]>::try_from(self.data.input.as_slice()).map_err(|_| {
             let found = &self.data.input;
@@ -69,30 +82,38 @@ impl ModelContext {
     }
 }
 
-/// A model. Its initial values come from libtorch's random numbers, which the host seeds before.
+/// A model. Its initial values come from libtorch's random numbers, which the host seeds before it is built.
 pub trait Model: Send {
     /// The output for a batch; the first dimension of both is the sample.
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
 
+    /// The output of some of its units, one after the other. `input` is the output of the unit before them, or the model's.
+    ///
+    /// # Errors
+    /// The model cannot be split: [`ModelInfo::units`] is empty.
+    fn forward_units(&self, _units: Range<usize>, _input: &Tensor, _mode: Mode) -> Result<Tensor> {
+        Err(EngineError::NoUnits)
+    }
+
     /// Its tensors, and the shapes of samples.
     fn info(&self) -> &ModelInfo;
 
-    /// What the optimizer changes, in a fixed order.
+    /// The parameters, which the optimizer changes, in a fixed order.
     fn params(&self) -> &[NamedTensor] {
         &self.info().params
     }
 
-    /// What the model itself changes, such as running means.
+    /// The buffers, which the model itself changes, such as running means.
     fn buffers(&self) -> &[NamedTensor] {
         &self.info().buffers
     }
 
-    /// The shape of one sample that it takes.
+    /// The shape of one input sample.
     fn input_shape(&self) -> &[i64] {
         &self.info().input_shape
     }
 
-    /// The shape of one sample that it gives.
+    /// The shape of one output sample.
     fn output_shape(&self) -> &[i64] {
         &self.info().output_shape
     }
@@ -117,7 +138,7 @@ pub static MODELS: &[Entry<ModelContext, dyn Model>] = &[
     Entry::of::<TorchScriptSettings>(),
 ];
 
-/// Refuses a batch whose samples have another shape than the model was built for.
+/// Rejects a batch whose samples do not have the shape that the model was built for.
 fn check_batch(what: &'static str, input: &Tensor, sample: &[i64]) -> Result<()> {
     let same = |(index, side): (usize, &i64)| shape::side(input, index + 1) == Some(*side);
     if input.dim() == sample.len() + 1 && sample.iter().enumerate().all(same) {
@@ -140,7 +161,7 @@ fn check_tokens(what: &'static str, input: &Tensor, longest: i64) -> Result<i64>
     }
 }
 
-/// The input with dropout in training; the same handle where nothing is dropped.
+/// The input with dropout in training; the same handle if nothing is dropped.
 fn dropped(x: Tensor, share: f64, mode: Mode) -> Result<Tensor> {
     if share > 0.0 && mode == Mode::Train { Ok(x.f_dropout(share, true)?) } else { Ok(x) }
 }

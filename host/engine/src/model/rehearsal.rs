@@ -1,6 +1,6 @@
 //! A rehearsal: both modes of a model once on made-up samples, before any training.
 //!
-//! It finds what only running finds, and leaves no trace: random numbers and buffers are as before.
+//! It finds errors that only running finds, and has no side effects: random numbers and buffers are restored.
 
 use tch::{Kind, Tensor};
 
@@ -14,7 +14,7 @@ use hookrack_torch::{foreach, rng};
 /// As many as a norm over the batch needs.
 const ROWS: i64 = 2;
 
-/// Runs a model on samples that look like the data, all zeros, in train and in eval mode; gives the last output's shape.
+/// Runs a model on zeros in the shape of the data, in train and in eval mode; returns the last output's shape.
 pub(super) fn rehearse(model: &dyn Model, context: &ModelContext) -> Result<Vec<i64>> {
     let random = rng::state(context.device)?;
     let buffers = tensor_list(model.buffers());
@@ -41,7 +41,7 @@ pub(super) fn input_shape(context: &ModelContext) -> Vec<i64> {
     std::iter::once(ROWS).chain(context.data.input.iter().copied()).collect()
 }
 
-/// The shape that the data ask of an output: for each sample a score per class, the same for each token, or numbers.
+/// The shape of an output that the data need: a score per class for each sample or token, or numbers.
 pub(super) fn wanted_output(context: &ModelContext) -> Vec<i64> {
     let data = &context.data;
     let of_sample = match &data.target {

@@ -105,12 +105,12 @@ fn build(case: &Case) -> Box<dyn Model> {
     let target = if case.takes_tokens() { Target::Tokens } else { Target::Classes };
     let data = DataSpec { input: case.input.clone(), target: target(case.classes) };
     let choice = Choice { name: case.r#type.clone(), settings: case.settings.0.clone() };
-    choice.build(MODELS, &ModelContext { data, device: Device::Cpu }).unwrap()
+    choice.build(MODELS, &ModelContext::new(data, Device::Cpu)).unwrap()
 }
 
 fn model(name: &str, input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
     let data = DataSpec { input: input.to_vec(), target: Target::Classes(10) };
-    let context = ModelContext { data, device: Device::Cpu };
+    let context = ModelContext::new(data, Device::Cpu);
     Choice::new(name, settings).build(MODELS, &context)
 }
 

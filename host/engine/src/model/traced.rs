@@ -11,7 +11,7 @@ use crate::named_tensor::tensor_list;
 use hookrack_torch::trace::Graph;
 use hookrack_torch::{TensorList, shape};
 
-/// Data whose shapes never repeat would fill the memory with graphs; what comes after so many runs eagerly.
+/// The maximum number of graphs: data whose shapes never repeat would fill the memory; further shapes run eagerly.
 const MOST_GRAPHS: usize = 64;
 
 /// A model that runs as graphs. Its parameters and buffers stay the model's own: they are inputs of each graph.
@@ -49,7 +49,7 @@ impl Traced {
         Ok(traced)
     }
 
-    /// The first pass over a shape is the model's own, recorded: it counts as any other.
+    /// The first pass with a shape runs the model itself while it is traced: its output is used like any other.
     fn trace(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut graphs = self.graphs.borrow_mut();
         if graphs.len() >= MOST_GRAPHS {

@@ -7,14 +7,14 @@ use crate::data::Rank;
 /// A rank's share of the parameters that are stepped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Whose share, of how many.
+    /// The rank whose share this is.
     pub rank: Rank,
-    /// Whether a tensor stays on one rank: for a step that looks at all of it, as the norms of LAMB do.
+    /// Whether a tensor stays on one rank: for a step that needs all of it, such as LAMB's norms.
     pub by_tensor: bool,
 }
 
-/// Where a tensor may be cut: at multiples of a length that every vector unit divides. A kernel then treats each number as it
-/// does in the whole tensor, in a vector or one by one at its end, and the step has the same bits.
+/// Tensors are cut at multiples of this length, which every vector width divides. A kernel then treats each element as it
+/// does in the whole tensor, in a vector or in the scalar tail, and the step has the same bits.
 const UNIT: usize = 64;
 
 /// A tensor to divide.
@@ -22,15 +22,15 @@ const UNIT: usize = 64;
 pub(super) struct Extent {
     /// Elements.
     pub size: usize,
-    /// Whether a flat range of it is a range of memory.
+    /// Whether a flat range of it is contiguous in memory.
     pub is_flat: bool,
 }
 
 impl Cut {
-    /// One process keeps everything.
+    /// A single process that keeps everything.
     pub(super) const WHOLE: Self = Self { rank: Rank::ONLY, by_tensor: false };
 
-    /// The share of `rank` in each tensor; `None` where it has none. An empty tensor belongs to the first rank.
+    /// The share of `rank` in each tensor; `None` if it has none. An empty tensor belongs to the first rank.
     pub(super) fn shares(self, tensors: &[Extent], rank: usize) -> Vec<Option<Range<usize>>> {
         if self.by_tensor {
             return by_tensor(tensors, self.rank.world, rank);
@@ -50,20 +50,20 @@ impl Cut {
 }
 
 impl Extent {
-    /// The place in this tensor, which begins at `offset`, where a cut at `bound` of all elements is made.
+    /// The index in this tensor, which begins at `offset`, of a cut at `bound` of all elements.
     fn at(self, bound: usize, offset: usize) -> usize {
         let unit = if self.is_flat { UNIT } else { self.size.max(1) };
         bound.saturating_sub(offset).next_multiple_of(unit).min(self.size)
     }
 }
 
-/// `total * rank / world`, whatever the size of the product.
+/// `total * rank / world` without overflow.
 fn scaled(total: usize, rank: usize, world: usize) -> usize {
     let product = total as u128 * rank as u128 / world.max(1) as u128;
     usize::try_from(product).unwrap_or(usize::MAX)
 }
 
-/// The largest tensor first, each to the rank that has the least so far.
+/// The largest tensor first, each to the rank with the fewest elements so far.
 fn by_tensor(tensors: &[Extent], world: usize, rank: usize) -> Vec<Option<Range<usize>>> {
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(tensors[index].size));

@@ -30,7 +30,7 @@ pub(super) struct AdamKnobs {
 }
 
 impl AdamKnobs {
-    /// The kernel's numbers; `decoupled_decay` takes the decay off the weights and not through the gradient.
+    /// The kernel's numbers; `decoupled_decay` applies the decay to the weights and not to the gradient.
     pub(super) fn hyper(
         self,
         weight_decay: f64,

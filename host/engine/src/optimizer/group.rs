@@ -9,10 +9,10 @@ use crate::named_tensor::NamedTensor;
 use crate::piece::Piece;
 use hookrack_torch::TensorList;
 
-/// Parameters stepped alike.
+/// Parameters with common settings.
 #[derive(Debug)]
 pub struct Group {
-    /// What the group is called in logs.
+    /// Its name in logs.
     pub name: String,
     /// The rate that schedules start from.
     pub base_lr: f64,
@@ -24,16 +24,16 @@ pub struct Group {
     pub momentum: Option<f64>,
     /// The parameters.
     pub params: Vec<NamedTensor>,
-    // The same as a list for list operators.
+    // The same, as a list for list operators.
     list: TensorList,
-    // What this process steps of them.
+    // The parts of them that this process steps.
     owned: Owned,
     // Frozen from the start: they have no state.
     waiting: Vec<NamedTensor>,
 }
 
 impl Group {
-    /// A group of parameters, divided among ranks; those that are frozen wait.
+    /// A group of parameters, divided among ranks; frozen ones are set aside.
     pub(super) fn new(
         name: String,
         (lr, weight_decay, momentum): (f64, f64, Option<f64>),
@@ -55,7 +55,7 @@ impl Group {
         Ok(group)
     }
 
-    /// How many parameters belong to it, frozen or not.
+    /// The number of its parameters, frozen or not.
     pub fn size(&self) -> usize {
         self.params.len() + self.waiting.len()
     }
@@ -70,22 +70,22 @@ impl Group {
         &self.list
     }
 
-    /// What this process steps of the parameters, and keeps state for.
+    /// The parts of the parameters that this process steps and keeps state for.
     pub(super) fn own(&self) -> &[Piece] {
         self.owned.pieces()
     }
 
-    /// The same as a list for list operators.
+    /// The same, as a list for list operators.
     pub(super) fn own_list(&self) -> &TensorList {
         self.owned.list()
     }
 
-    /// The memory that each rank steps, as bytes; empty where this process steps everything.
+    /// The memory that each rank steps, as bytes; empty if this process steps everything.
     pub(crate) fn by_rank(&self) -> &[Vec<Tensor>] {
         self.owned.by_rank()
     }
 
-    /// Runs a step, in which what this process steps has its gradients.
+    /// Runs a step in which the parts that this process steps have their gradients.
     pub(super) fn with_grads(&self, step: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
         self.owned.lend_grads()?;
         let stepped = step(self);
@@ -93,7 +93,7 @@ impl Group {
         stepped
     }
 
-    /// Takes in what waits and can be trained now, after the others; gives what this process steps of it, for its state to be made.
+    /// Adds parameters that are no longer frozen, after the others; returns the parts that this process steps, which need state.
     pub(super) fn admit(&mut self) -> Result<&[Piece]> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let (trained, waiting): (Vec<_>, _) =

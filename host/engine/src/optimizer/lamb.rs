@@ -1,4 +1,4 @@
-//! `LAMB`: Adam whose step is as long as the weights of each tensor say, by list operators.
+//! `LAMB`: Adam with steps scaled by the norm of each tensor, by list operators.
 
 use hookrack_plugin_api::prelude::Settings;
 
@@ -61,7 +61,8 @@ impl ListRule<3> for Lamb {
         if group.weight_decay > 0.0 {
             foreach::add_(&updates, &now.params, group.weight_decay)?;
         }
-        let (weights, lengths) = (foreach::norms(&now.params)?, foreach::norms(&updates)?);
+        let (weights, lengths) =
+            (foreach::norms(&now.params, 2.0)?, foreach::norms(&updates, 2.0)?);
         trust::scale(&updates, &weights, &lengths, &weights.f_div(&lengths)?)?;
         Ok(foreach::add_(&now.params, &updates, -group.lr)?)
     }
@@ -87,8 +88,8 @@ impl Lamb {
     }
 }
 
-/// What each moment lacks for having started at zero; of the second one, the root. Reads the counters, so
-/// it waits for the device where they are not on the CPU.
+/// The bias correction of each moment; of the second one, its square root. Reads the counters, so
+/// it synchronizes with the device if they are not on the CPU.
 fn corrections(steps: &TensorList, [beta1, beta2]: [f64; 2]) -> Result<[Vec<f64>; 2]> {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for step in steps.iter() {

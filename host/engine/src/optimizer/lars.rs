@@ -1,4 +1,4 @@
-//! `LARS`: momentum whose step is as long as the weights of each tensor say, by list operators.
+//! `LARS`: SGD with momentum and steps scaled by the norm of each tensor, by list operators.
 
 use hookrack_plugin_api::prelude::Settings;
 
@@ -40,7 +40,7 @@ impl Component<ParamSet, dyn Optimizer> for LarsSettings {
 }
 
 impl LarsSettings {
-    /// Without a momentum there are no buffers, and none can be scheduled.
+    /// Without momentum there are no buffers, so it cannot be scheduled.
     fn kept_momentum(&self) -> Option<f64> {
         (self.momentum > 0.0).then_some(self.momentum)
     }
@@ -56,7 +56,8 @@ impl ListRule<1> for LarsSettings {
 
     fn step(&self, group: &Group, now: &Active<1>) -> Result<()> {
         let [buffers] = &now.states;
-        let (weights, lengths) = (foreach::norms(&now.params)?, foreach::norms(&now.grads)?);
+        let (weights, lengths) =
+            (foreach::norms(&now.params, 2.0)?, foreach::norms(&now.grads, 2.0)?);
         let bottom =
             lengths.f_add(&weights.f_mul_scalar(group.weight_decay)?)?.f_add_scalar(self.eps)?;
         let ratios = weights.f_mul_scalar(self.trust_coefficient)?.f_div(&bottom)?;

@@ -1,4 +1,4 @@
-//! Optimizers: how gradients change parameters. Their state is ours, so that a resumed run is exact.
+//! Optimizers: how gradients change parameters. They own their state, so that a resumed run is exact.
 
 mod adagrad;
 mod adam;
@@ -52,15 +52,15 @@ pub trait Optimizer: Send {
     /// The same, to change learning rates, weight decays and momenta between steps.
     fn groups_mut(&mut self) -> &mut [Group];
 
-    /// Takes in the parameters that were frozen so far and can be trained now, with fresh state.
+    /// Adds parameters that are no longer frozen, with new state.
     fn admit(&mut self) -> Result<()>;
 
     /// The state that this process saves, named `<param>.<what>`; handles to the live tensors. Of a sharded optimizer, the states of
     /// all ranks together are that of one.
     fn state(&self) -> Vec<Piece>;
 
-    /// Puts back what [`state`](Self::state) gave, on however many ranks: takes what this process needs. Nothing changes unless all
-    /// of it fits.
+    /// Restores what [`state`](Self::state) returned on any number of ranks, as far as this process needs it. Nothing changes unless all
+    /// of it matches.
     fn load_state(&mut self, state: &dyn SavedTensors) -> Result<()>;
 }
 

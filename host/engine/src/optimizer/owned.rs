@@ -1,4 +1,4 @@
-//! What a process steps of the parameters of a group: all of them, or its share of each.
+//! The parts of a group's parameters that a process steps: all of them, or its share of each.
 
 use tch::Tensor;
 
@@ -16,17 +16,17 @@ pub(super) struct Owned {
     cut: Cut,
     pieces: Vec<Piece>,
     list: TensorList,
-    // Of the pieces that are a part of a parameter: the parameter, the piece, and where it begins. Before a step the piece gets its
+    // For each piece that is a part of a parameter: the parameter, the piece, and where it begins. Before a step the piece gets its
     // part of the gradient.
     wholes: TensorList,
     parts: TensorList,
     starts: Vec<i64>,
-    // The memory that each rank steps, as bytes; empty where one process has everything.
+    // The memory that each rank steps, as bytes; empty if one process has everything.
     by_rank: Vec<Vec<Tensor>>,
 }
 
 impl Owned {
-    /// Nothing yet.
+    /// No parameters yet.
     pub(super) fn new(cut: Cut) -> Self {
         let ranks = if cut.rank.world > 1 { cut.rank.world } else { 0 };
         let by_rank = (0..ranks).map(|_| Vec::new()).collect();
@@ -35,7 +35,7 @@ impl Owned {
         Self { cut, pieces, list, wholes, parts, starts: Vec::new(), by_rank }
     }
 
-    /// Divides further parameters among the ranks; gives this one's pieces of them.
+    /// Divides further parameters among the ranks; returns this rank's pieces of them.
     pub(super) fn take_in(&mut self, params: &[NamedTensor]) -> Result<&[Piece]> {
         let _no_grad = GradMode::set(false);
         let known = self.pieces.len();
@@ -90,12 +90,12 @@ impl Owned {
         &self.list
     }
 
-    /// The memory that each rank steps, as bytes; empty where this process has everything.
+    /// The memory that each rank steps, as bytes; empty if this process has everything.
     pub(super) fn by_rank(&self) -> &[Vec<Tensor>] {
         &self.by_rank
     }
 
-    /// Gives each part its range of the parameter's gradient. Copies nothing.
+    /// Sets the gradient of each part to its range of the parameter's gradient, without a copy.
     pub(super) fn lend_grads(&self) -> Result<()> {
         if self.starts.is_empty() {
             return Ok(());
@@ -103,7 +103,7 @@ impl Owned {
         Ok(autograd::slice_grads(&self.wholes, &self.parts, &self.starts)?)
     }
 
-    /// Takes the gradients from the parts again, so that those set to none give their memory back.
+    /// Removes the gradients of the parts, so that setting those of the parameters to none frees the memory.
     pub(super) fn return_grads(&self) -> Result<()> {
         Ok(autograd::clear_grads(&self.parts)?)
     }
@@ -115,7 +115,7 @@ fn elements(tensor: &Tensor, range: &std::ops::Range<usize>) -> Result<Tensor> {
     Ok(flat.f_narrow(0, number(range.start), number(range.len()))?)
 }
 
-/// The same as bytes. A tensor that does not lie in a row is sent whole, in the order of its memory.
+/// The same as bytes. A tensor that is not contiguous is sent whole, in memory order.
 fn as_bytes(tensor: &Tensor, range: &std::ops::Range<usize>) -> Result<Tensor> {
     let elements = if tensor.is_contiguous() {
         elements(tensor, range)?
@@ -140,7 +140,7 @@ mod tests {
 
     const WORLD: usize = 3;
 
-    /// Tensors that are cut, that are too short for it, a number, one without any, and one that does not lie in a row.
+    /// Tensors that are cut, too short to be cut, a scalar, an empty one, and one that is not contiguous.
     fn params() -> Vec<NamedTensor> {
         let shapes: [&[i64]; 6] = [&[37, 29], &[200], &[], &[5], &[0, 4], &[16, 9]];
         let param = |(index, shape): (usize, &&[i64])| {
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The state of one process, loaded by as many ranks as it was not saved by, is the same again.
+    /// The state of one process, loaded by another number of ranks, is the same again.
     fn loads_into_shares(name: &str, settings: &[(&str, Value)], whole: &dyn Optimizer) {
         let saved = whole.state();
         let load = |rank| {

@@ -7,14 +7,14 @@ use crate::error::{EngineError, Result};
 use crate::name_pattern::NamePattern;
 use crate::named_tensor::NamedTensor;
 
-/// What the parameters that a pattern matches have of their own.
+/// The settings of the parameters that a pattern matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupRule {
-    /// Whose names.
+    /// The pattern of their names.
     pub pattern: NamePattern,
-    /// Their learning rate as a part of the optimizer's.
+    /// The factor on the optimizer's learning rate.
     pub lr_scale: f64,
-    /// Their weight decay, where it is not the optimizer's.
+    /// Their weight decay, if it is not the optimizer's.
     pub weight_decay: Option<f64>,
 }
 
@@ -23,8 +23,8 @@ pub struct GroupRule {
 pub struct GroupRules {
     /// In order.
     pub rules: Vec<GroupRule>,
-    /// Leave parameters of at most one dimension without weight decay (biases, and the scales of norms), unless
-    /// their rule says one.
+    /// No weight decay for parameters of at most one dimension (biases, and the scales of norms), unless
+    /// their rule sets one.
     pub no_decay_on_norm_and_bias: bool,
 }
 
@@ -42,7 +42,12 @@ impl ParamSet {
         Self { params: params.to_vec(), rules: GroupRules::default(), cut: Cut::WHOLE }
     }
 
-    /// Parameters in groups. A rule that nothing is left for is an error.
+    /// The parameters of one stage of a model, in groups: a rule may be about those of another stage.
+    pub fn of_stage(params: &[NamedTensor], rules: GroupRules) -> Self {
+        Self { params: params.to_vec(), rules, cut: Cut::WHOLE }
+    }
+
+    /// Parameters in groups. A rule without any remaining match is an error.
     pub fn new(params: &[NamedTensor], rules: GroupRules) -> Result<Self> {
         let set = Self { params: params.to_vec(), rules, cut: Cut::WHOLE };
         for (index, rule) in set.rules.rules.iter().enumerate() {
@@ -65,7 +70,7 @@ impl ParamSet {
         self
     }
 
-    /// The same, divided by whole tensors: for an optimizer whose step looks at all numbers of a tensor.
+    /// The same, divided by whole tensors: for an optimizer whose step needs whole tensors.
     #[must_use]
     pub fn by_tensor(&self) -> Self {
         Self { cut: Cut { by_tensor: true, ..self.cut }, ..self.clone() }
@@ -76,7 +81,7 @@ impl ParamSet {
     }
 
     /// The groups, in the order of the rules, of an optimizer with this learning rate, weight decay and momentum.
-    /// Parameters that are frozen wait in theirs.
+    /// Frozen parameters are set aside in theirs.
     ///
     /// # Errors
     /// A parameter cannot be divided.
@@ -99,7 +104,7 @@ impl ParamSet {
         kinds.map(group).collect()
     }
 
-    /// The rule that a parameter falls under, and whether the switch takes its weight decay away.
+    /// The rule that matches a parameter, and whether the switch disables its weight decay.
     fn kind_of(&self, param: &NamedTensor) -> (Option<usize>, bool) {
         let rule = self.rule_of(param);
         let has_own = rule.is_some_and(|index| self.rules.rules[index].weight_decay.is_some());

@@ -80,12 +80,12 @@ impl ListRule<3> for RmsPropSettings {
 }
 
 impl RmsPropSettings {
-    /// Without a momentum there are no buffers, and none can be scheduled.
+    /// Without momentum there are no buffers, so it cannot be scheduled.
     fn kept_momentum(&self) -> Option<f64> {
         (self.momentum > 0.0).then_some(self.momentum)
     }
 
-    /// The gradients turned around and with weight decay, where either is asked for.
+    /// The gradients, negated and with weight decay, if configured.
     fn changed_grads(&self, group: &Group, now: &Active<3>) -> Result<Option<TensorList>> {
         let turned = if self.maximize { Some(foreach::neg(&now.grads)?) } else { None };
         if group.weight_decay == 0.0 {

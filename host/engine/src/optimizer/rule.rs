@@ -1,4 +1,4 @@
-//! What every optimizer shares: groups, state, and a rule that steps one group.
+//! What all optimizers share: groups, state, and a rule that steps one group.
 
 use std::collections::HashSet;
 
@@ -61,14 +61,14 @@ pub(super) struct ByRule<R, const N: usize> {
 }
 
 impl<R: ListRule<N>, const N: usize> ByRule<Listed<R, N>, N> {
-    /// An optimizer of list operators, with fresh state.
+    /// An optimizer of list operators, with new state.
     pub(super) fn of_lists(rule: R, groups: Vec<Group>) -> Result<Self> {
         Self::new(Listed { rule, active: Active::default() }, groups)
     }
 }
 
 impl<R: Rule<N>, const N: usize> ByRule<R, N> {
-    /// Starts with fresh state.
+    /// Starts with new state.
     pub(super) fn new(rule: R, groups: Vec<Group>) -> Result<Self> {
         let states = groups.iter().map(|group| fresh_states(&rule, group.own()));
         let states = states.collect::<Result<_>>()?;
@@ -132,7 +132,7 @@ impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
 }
 
 impl<R: Rule<N>, const N: usize> ByRule<R, N> {
-    /// Every state tensor of this process, with its kind, how it starts and what it is for; parameter by parameter.
+    /// Every state tensor of this process with its kind, initial value and parameter; parameter by parameter.
     fn live(&self) -> impl Iterator<Item = (&'static str, Start, &Piece, Tensor)> {
         let kinds = self.rule.kinds();
         self.groups.iter().zip(&self.states).flat_map(move |(group, states)| {
@@ -144,12 +144,12 @@ impl<R: Rule<N>, const N: usize> ByRule<R, N> {
         })
     }
 
-    /// An error unless the saved state has all that this process needs, in its shape, and nothing that no process knows.
+    /// An error unless the saved state has everything that this process needs, in its shape, and no unknown names.
     fn check(&self, saved: &dyn SavedTensors) -> Result<()> {
         let mut problems = Problems::default();
         for (kind, start, of, tensor) in self.live() {
             let wanted = start.piece(kind, of, tensor);
-            // A parameter without a saved buffer starts anew: it had not been stepped.
+            // A parameter without a saved buffer had not been stepped: it starts with new state.
             if start != Start::Late || saved.shape(&wanted.name).is_some() {
                 let shape = if start == Start::Late { of.shape() } else { wanted.shape() };
                 problems.compare(saved, &wanted.name, &shape);

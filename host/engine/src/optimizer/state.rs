@@ -10,9 +10,9 @@ use hookrack_torch::autograd::GradMode;
 /// How one kind of state starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Start {
-    /// Shaped and laid out as what is stepped of the parameter, every number this.
+    /// Shaped like the stepped part of the parameter, filled with this value.
     At(f64),
-    /// One number for each parameter: its steps so far.
+    /// A scalar: the number of steps so far.
     Counter,
     /// Undefined until the parameter's first step.
     Late,
@@ -20,7 +20,7 @@ pub(super) enum Start {
     Unused,
 }
 
-/// A list with the first state of each piece that is stepped.
+/// The initial state of each piece that is stepped.
 pub(super) fn fresh(pieces: &[Piece], start: Start) -> Result<TensorList> {
     let _no_grad = GradMode::set(false);
     let mut list = TensorList::default();
@@ -39,20 +39,20 @@ pub(super) fn fresh(pieces: &[Piece], start: Start) -> Result<TensorList> {
 }
 
 impl Start {
-    /// The state of this kind for a piece that is stepped, in a tensor that [`fresh`] has made.
+    /// The state of this kind for a piece that is stepped, in a tensor created by [`fresh`].
     pub(super) fn piece(self, kind: &str, of: &Piece, tensor: Tensor) -> Piece {
         let part = if self == Self::Counter { None } else { of.part.clone() };
         Piece { name: name(&of.name, kind), tensor, part }
     }
 
-    /// Whether another rank saves this state of a piece. A counter is the same on every rank that has a part of the parameter; the
-    /// one that has its beginning saves it.
+    /// Whether another rank saves this state of a piece. A counter is the same on every rank with a part of the parameter; the
+    /// rank with the first part saves it.
     pub(super) fn is_saved_elsewhere(self, of: &Piece) -> bool {
         self == Self::Counter && of.range().start > 0
     }
 }
 
-/// What the state of a parameter is called.
+/// The name of a parameter's state.
 pub(super) fn name(param: &str, kind: &str) -> String {
     format!("{param}.{kind}")
 }

@@ -1,4 +1,4 @@
-//! Every optimizer against PyTorch's golden parameters, and what all of them promise about state and groups.
+//! Every optimizer against PyTorch's golden parameters, and the guarantees of all of them about state and groups.
 
 use std::collections::BTreeMap;
 
@@ -281,7 +281,7 @@ fn wrong_betas_are_reported() {
     }
 }
 
-/// A run in which the bias is frozen for its first steps, against one in which it never was.
+/// A run in which the bias is frozen for the first steps, against one in which it never was.
 #[test]
 fn a_parameter_admitted_late_steps_like_one_that_starts_then() {
     for entry in OPTIMIZERS {

@@ -1,12 +1,12 @@
-//! The trust ratio of LAMB and LARS: how long a step a tensor can take.
+//! The trust ratio of LAMB and LARS: the scale of a tensor's step.
 
 use tch::Tensor;
 
 use crate::error::Result;
 use hookrack_torch::{TensorList, foreach};
 
-/// Multiplies each update by its ratio, or leaves it where one of the two norms is zero: weights that start at
-/// zero could never leave it otherwise. Reads no value, so nothing waits.
+/// Multiplies each update by its ratio, or leaves it if one of the two norms is zero: weights that start at
+/// zero could never leave it otherwise. Reads no values, so it does not synchronize.
 pub(super) fn scale(
     updates: &TensorList,
     weight_norms: &Tensor,

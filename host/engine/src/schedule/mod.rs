@@ -1,13 +1,37 @@
-//! Schedules: how a batch is cut into micro-batches, and in which order they run.
+//! Schedules: how a batch is split into micro-batches, and in which order they run.
+//!
+//! A schedule is a [`Table`]: the actions of every stage of the model, forward and backward passes with the sends and receives between
+//! them. It is made before anything runs, and [`check`] proves that it can be run. The loop walks the actions of its own stage.
+//! One process with the whole model is the table with one stage.
 
+mod action;
+mod check;
+mod gpipe;
+mod interleaved;
+mod layout;
 mod no_pipeline;
+mod one_f_one_b;
+mod pipeline_size;
+mod simulate;
+mod split_rule;
+mod table;
 
+pub use action::{Action, Message, Part, Payload};
+pub use check::{Checked, ScheduleError, check};
+pub use gpipe::GPipe;
+pub use interleaved::Interleaved1F1B;
+pub use layout::Layout;
 pub use no_pipeline::NoPipeline;
+pub use one_f_one_b::OneFOneB;
+pub use pipeline_size::PipelineSize;
+pub use simulate::{Durations, Span, Timeline, simulate};
+pub use split_rule::Split;
+pub use table::{Order, Table, actions};
 
 use super::data::{Rank, Share};
 use super::registry::{Built, ComponentKind, Entry};
 
-/// A run of rows of a batch that goes through the model at once.
+/// Consecutive rows of a batch that run through the model together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MicroBatch {
     /// The first row.
@@ -26,14 +50,55 @@ pub struct ScheduleContext {
     pub accumulation: usize,
 }
 
+impl ScheduleContext {
+    /// A pipeline has micro-batches of its own.
+    fn refuse_accumulation(self, schedule: Schedule) -> Result<Box<Schedule>, String> {
+        match self.accumulation {
+            1 => Ok(Box::new(schedule)),
+            parts => Err(format!(
+                "train.accumulation = {parts}, but a pipeline splits each batch into microbatches: remove train.accumulation"
+            )),
+        }
+    }
+}
+
 /// How an iteration runs through a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Schedule {
     /// Micro-batches of each batch.
     parts: usize,
+    order: Order,
+    stages: u32,
+    chunks: u32,
+    split: Split,
 }
 
 impl Schedule {
+    fn pipeline(order: Order, size: PipelineSize, chunks: u32, split: Split) -> Self {
+        let PipelineSize { stages, microbatches } = size;
+        Self { parts: microbatches as usize, order, stages, chunks, split }
+    }
+
+    /// Its stages; 1 without a pipeline.
+    pub fn stages(&self) -> u32 {
+        self.stages
+    }
+
+    /// How layers are divided among them.
+    pub fn split_rule(&self) -> &Split {
+        &self.split
+    }
+
+    /// The order of its passes.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Its sizes, for a number of micro-batches in an iteration.
+    pub fn layout(&self, micros: u32, tied: bool) -> Layout {
+        Layout { stages: self.stages, micros, chunks: self.chunks, tied }
+    }
+
     /// Micro-batches of each batch.
     pub fn parts(&self) -> usize {
         self.parts
@@ -60,50 +125,12 @@ impl Built for Schedule {
 }
 
 /// Every schedule that a config can name.
-pub static SCHEDULES: &[Entry<ScheduleContext, Schedule>] = &[Entry::of::<NoPipeline>()];
+pub static SCHEDULES: &[Entry<ScheduleContext, Schedule>] = &[
+    Entry::of::<NoPipeline>(),
+    Entry::of::<GPipe>(),
+    Entry::of::<OneFOneB>(),
+    Entry::of::<Interleaved1F1B>(),
+];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn split(accumulation: usize, rows: i64) -> Vec<MicroBatch> {
-        let mut out = Vec::new();
-        Schedule { parts: accumulation }.split(0, rows, Rank::ONLY, &mut out);
-        out
-    }
-
-    #[test]
-    fn one_part_is_the_whole_batch() {
-        assert_eq!(split(1, 7), [MicroBatch { start: 0, rows: 7, weight: 1.0 }]);
-    }
-
-    #[test]
-    fn uneven_parts_cover_every_row_once_and_weigh_one_together() {
-        let parts = split(3, 8);
-        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
-        assert_eq!(rows, [(0, 3), (3, 3), (6, 2)]);
-        assert!((parts.iter().map(|part| part.weight).sum::<f64>() - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_second_batch_follows_the_first() {
-        let mut parts = split(2, 5);
-        Schedule { parts: 2 }.split(5, 3, Rank::ONLY, &mut parts);
-        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows)).collect();
-        assert_eq!(rows, [(0, 3), (3, 2), (5, 2), (7, 1)]);
-    }
-
-    #[test]
-    fn a_rank_has_its_rows_of_every_part() {
-        let mut parts = Vec::new();
-        let end = Schedule { parts: 2 }.split(0, 8, Rank { rank: 1, world: 2 }, &mut parts);
-        let rows: Vec<_> = parts.iter().map(|part| (part.start, part.rows, part.weight)).collect();
-        assert_eq!((rows, end), (vec![(0, 2, 0.25), (2, 2, 0.25)], 4));
-    }
-
-    #[test]
-    fn a_short_batch_has_fewer_parts() {
-        assert_eq!(split(4, 2).len(), 2);
-        assert!(split(4, 0).is_empty());
-    }
-}
+mod tests;

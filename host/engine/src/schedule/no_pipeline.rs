@@ -2,7 +2,8 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::{Schedule, ScheduleContext};
+use super::table::Order;
+use super::{PipelineSize, Schedule, ScheduleContext, Split};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -17,6 +18,13 @@ impl Component<ScheduleContext, Schedule> for NoPipeline {
         if context.accumulation == 0 {
             return Err(Self::refuse("accumulation = 0: must be at least 1"));
         }
-        Ok(Box::new(Schedule { parts: context.accumulation }))
+        let microbatches = u32::try_from(context.accumulation).unwrap_or(u32::MAX);
+        let size = PipelineSize { stages: 1, microbatches };
+        Ok(Box::new(Schedule::pipeline(Self::ORDER, size, 1, Split::Params)))
     }
+}
+
+impl NoPipeline {
+    /// The order of its passes.
+    pub const ORDER: Order = Order { warm_up: |_layout, _stage| 0 };
 }

@@ -1,4 +1,4 @@
-//! `[model]`, `[loss]`, `[optimizer]`, `[lr_scheduler]`, `[schedule]`: one thing each, by `type`.
+//! `[model]`, `[loss]`, `[optimizer]`, `[lr_scheduler]`, `[schedule]`: one component each, by `type`.
 
 use super::Resolver;
 use crate::config::check::Scope;

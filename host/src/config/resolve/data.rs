@@ -1,4 +1,4 @@
-//! `[data.train]` and its siblings: a data set each, and how it is drawn from.
+//! `[data.train]` and its siblings: a data set each, and how it is loaded.
 
 use super::Resolver;
 use crate::config::catalog::Kind;
@@ -12,7 +12,7 @@ use hookrack_plugin_api::Choice;
 use hookrack_plugin_api::name;
 
 impl Resolver<'_> {
-    /// Comes after `[train]`, whose batch size is the default here.
+    /// Must be resolved after `[train]`, whose batch size is the default here.
     pub(super) fn data(&mut self) -> Option<DataSection> {
         let section = self.section("data")?;
         let known: Vec<_> = fixed::SPLITS.into_iter().chain([fixed::TESTS]).collect();
@@ -76,7 +76,7 @@ impl Resolver<'_> {
         Some(split)
     }
 
-    /// The chain of transforms; each is checked and completed where it stands.
+    /// The chain of transforms; each is checked, and its defaults are filled in.
     fn transforms(&mut self, scope: &Scope, reserved: &mut Table) -> Option<Vec<Choice>> {
         let entry = reserved.entries.iter_mut().find(|entry| entry.key == fixed::TRANSFORMS)?;
         let Item::List(nodes) = &mut entry.node.item else { return None };

@@ -1,4 +1,4 @@
-//! What every `type =` has in common: finding who provides it, and checking its settings.
+//! What all tables with a `type =` share: finding the provider, and checking the settings.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::config::read::shorten;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
 
-/// The setting of ignored labels: of the loss, and of everything that reads the same labels.
+/// The setting for ignored labels: of the loss, and of everything that reads the same labels.
 const IGNORE_INDEX: &str = "ignore_index";
 
-/// The label that a resolved loss ignores. Of a sum it is the one that its terms write, if they agree.
+/// The label that a resolved loss ignores. For a sum it is that of its terms, if they agree.
 pub(super) fn ignored_label(loss: &Value) -> Option<i64> {
     if let Some(Value::Int(label)) = loss.field(IGNORE_INDEX) {
         return Some(*label);
@@ -62,7 +62,7 @@ impl Typed<'_> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Checks a table that has a `type`. `fallback` is the type of one that may leave it out.
+    /// Checks a table that has a `type`. `fallback` is the default type.
     pub(super) fn typed(
         &mut self,
         node: &Node,
@@ -78,11 +78,12 @@ impl<'a> Resolver<'a> {
         let entry = self.provider(type_node.as_str()?, &type_node.origin, table, kind, scope)?;
         let scope = scope.of_type(&entry.name);
         let mut reserved = fixed::reserved_params(kind);
-        // Older than the key of every hook: one that has a parameter of this name keeps it.
+        // A hook with a parameter of this name, older than the common key, keeps it.
         reserved.retain(|param| {
-            param.name != fixed::RANKS || entry.params.iter().all(|own| own.name != fixed::RANKS)
+            let name = param.name.as_str();
+            !fixed::LATER.contains(&name) || entry.params.iter().all(|own| own.name != name)
         });
-        // Beside `every` it is one key too many, and refused as an unknown one.
+        // Together with `every` it is rejected as an unknown key.
         if entry.has_cadence() && table.node("every").is_none() {
             reserved.push(fixed::interval());
         }
@@ -103,8 +104,8 @@ impl<'a> Resolver<'a> {
         Some(Typed { entry, type_node, reserved, settings })
     }
 
-    /// Labels that count for nothing in the loss count for nothing in metrics, and are not wrong in data: where such a
-    /// type has an `ignore_index` and the config says none, it is the loss's.
+    /// Labels that the loss ignores are ignored by metrics and are valid in data: if such a
+    /// type has an `ignore_index` that the config does not set, it is the loss's.
     fn fill_ignored(&self, kind: Kind, params: &[Param], written: &Table, settings: &mut Table) {
         let Some(ignored) = self.ignored else { return };
         let param = params.iter().find(|param| param.name == IGNORE_INDEX);
@@ -202,7 +203,7 @@ impl<'a> Resolver<'a> {
             (Some(entry), _) | (None, [entry]) => Ok(entry),
             (None, []) => Err(self.unknown_type(name, at, kind)),
             (None, several) => {
-                // What a folder of `search` has is for those who have it nowhere before.
+                // Folders of `search` are used only for what no earlier folder has.
                 let first = several.iter().map(|entry| entry.rank).min().unwrap_or(0);
                 let several: Vec<_> = several.iter().filter(|entry| entry.rank == first).collect();
                 if let [entry] = several.as_slice() {
@@ -233,7 +234,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The library of an entry as the resolved config says it.
+    /// The library of an entry, as written in the resolved config.
     pub(super) fn library_node(entry: &CatalogEntry, written: Option<&Node>) -> Option<Node> {
         let path = entry.source.library()?.display().to_string();
         Some(Node::str(path, written.map_or(Origin::Default, |node| node.origin.clone())))

@@ -1,12 +1,13 @@
 //! `[default_hooks]` and `[[custom_hooks]]`: which hooks run, in what order, under what policy.
 
 use super::Resolver;
-use super::policy::{on_error, ranks, reserved_again};
+use super::policy::{on_error, ranks, reserved_again, time_limit};
 use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
 use crate::config::entries::HookEntry;
 use crate::config::error::ConfigError;
+use crate::config::fixed::{MAX_MS, ON_SLOW, RANKS};
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
@@ -26,13 +27,13 @@ impl Resolved {
     }
 }
 
-/// What an entry falls back on.
+/// The defaults of an entry.
 struct Fallback<'a> {
     type_name: Option<&'a str>,
     level: Option<i64>,
 }
 
-/// The facts of a hook whose provider states none.
+/// The defaults of a hook whose provider declares none.
 const PLAIN: HookFacts = HookFacts {
     default_level: 30,
     default_on_error: OnError::Abort,
@@ -88,7 +89,7 @@ impl Resolver<'_> {
             self.checker.wrong_type(node, &path, "a table, or false to remove the hook".into());
             return None;
         }
-        // The level belongs to the place in the order, so it stays when the type is replaced.
+        // The level belongs to the position in the order, so it stays when the type is replaced.
         let fallback = Fallback { type_name: Some(&default.type_name), level: Some(default.level) };
         self.hook(node, &Scope::section(&path), &fallback)
     }
@@ -125,23 +126,30 @@ impl Resolver<'_> {
             every: every.as_ref()?.0,
             ranks: OnRanks::from_name(ranks.as_str()?)?,
             phases: phases.as_ref()?.0,
+            time_limit: time_limit(&typed.reserved),
             settings: typed.settings.to_value(),
             is_default: false,
             origin: node.origin.clone(),
         };
+        let limit = [MAX_MS, ON_SLOW].map(|key| typed.reserved.node(key).cloned());
         typed.reserved = reserved_again(
             &typed,
             [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
             every?.1,
         );
         if hook.ranks != facts.default_ranks {
-            typed.reserved.push_node(crate::config::fixed::RANKS, ranks);
+            typed.reserved.push_node(RANKS, ranks);
+        }
+        for (key, node) in [MAX_MS, ON_SLOW].into_iter().zip(limit) {
+            if let Some(node) = node {
+                typed.reserved.push_node(key, node);
+            }
         }
         let roles = typed.entry.roles.clone();
         Some(Resolved { hook, table: typed.into_table(), roles })
     }
 
-    /// Whether the host computes the configured loss in training: no hook takes the role over.
+    /// Whether the host computes the configured loss in training: no hook takes over the role.
     pub(super) fn computes_loss(&self, hooks: &[HookEntry]) -> bool {
         let others = hooks.iter().filter(|hook| !hook.is_default || hook.library.is_some());
         let roles = others.filter_map(|hook| self.entry_of(hook)).flat_map(|entry| &entry.roles);
@@ -169,7 +177,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A built-in default hook yields its roles; any other two providers are one too many.
+    /// A built-in default hook yields its roles; two other providers of a role are an error.
     fn one_provider_per_role(&mut self, hooks: &[Resolved]) {
         let claims: Vec<_> = hooks.iter().filter(|one| !one.yields()).collect();
         for (index, second) in claims.iter().enumerate() {
@@ -191,7 +199,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The table of a default hook that is kept; `false` removes it, `true` and silence keep it as it is.
+/// The table of a default hook that is kept; `false` removes it, `true` and a missing key keep it as it is.
 fn enabled(written: Option<&Node>) -> Option<Node> {
     match written {
         Some(Node { item: Item::Bool(false), .. }) => None,

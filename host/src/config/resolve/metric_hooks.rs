@@ -1,7 +1,7 @@
 //! Entries of `[[custom_hooks]]` that stand for a metric (`AccuracyHook`, or `MetricHook` with `metric = "…"`), and those
 //! that bring one with them (`LossHook`).
 //!
-//! A metric is called in the place of a hook anyway, before the hooks that read it; the resolved config lists such an
+//! Metrics are called like hooks, before the hooks that read them; the resolved config lists such an
 //! entry under `[[metrics]]`.
 
 use super::Resolver;

@@ -36,7 +36,7 @@ impl Resolver<'_> {
         metrics
     }
 
-    /// The metrics that hooks bring with them, unless the config has one of that name already, as a resolved one has.
+    /// The metrics that hooks bring with them, unless the config already has one of that name, as a resolved config does.
     fn companions(&mut self, metrics: &mut Vec<MetricEntry>, nodes: &mut Vec<Node>) {
         for (index, node) in self.hook_nodes().iter().enumerate() {
             let Some(metric) = self.companion(node) else { continue };
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         Some((metric, typed.into_table()))
     }
 
-    /// A list of tables of the resolved config; an empty one is not written.
+    /// A list of tables of the resolved config; an empty one is omitted.
     pub(super) fn push_list(&mut self, key: &str, nodes: Vec<Node>) {
         if let Some(origin) = nodes.first().map(|node| node.origin.clone()) {
             self.tree.push_node(key, Node { item: Item::List(nodes), origin });

@@ -1,4 +1,4 @@
-//! Typed to meant: checks a whole file against the catalogue and completes it.
+//! Resolves a config: checks a whole file against the catalogue and fills in defaults.
 //!
 //! Every part reports its own mistakes and continues, so that one run shows them all.
 
@@ -22,7 +22,9 @@ use super::fixed;
 use super::locate::Folders;
 use super::origin::Origin;
 use super::resolved::ResolvedConfig;
-use super::sections::{DistributedSection, PluginsSection, RunSection, WeightsSection};
+use super::sections::{
+    DistributedSection, ParallelSection, PluginsSection, RunSection, WeightsSection,
+};
 use super::tree::{Node, Table};
 use hookrack_plugin_api::from_value;
 use hookrack_plugin_api::name::nearest;
@@ -55,7 +57,7 @@ struct Resolver<'a> {
     ignored: Option<i64>,
 }
 
-/// A section of the file that is a table, or an empty one where it is absent.
+/// A section of the file that is a table; an empty one if it is absent.
 struct Section<'a> {
     table: &'a Table,
     at: &'a Origin,
@@ -88,6 +90,7 @@ impl<'a> Resolver<'a> {
         let schedule = self.component(&fixed::SCHEDULE);
         let train = self.train();
         let distributed = self.distributed();
+        let parallel = self.parallel();
         let data = self.data();
         let plugins = self.plugins();
         let hooks = self.hooks();
@@ -114,6 +117,7 @@ impl<'a> Resolver<'a> {
             schedule: schedule?,
             train,
             distributed: distributed?,
+            parallel: parallel?,
             plugins: plugins?,
             hooks,
             metrics,
@@ -152,12 +156,12 @@ impl<'a> Resolver<'a> {
         self.checker.table(section.table, section.at, &params, &Scope::section(key))
     }
 
-    /// The struct of a complete section. What its description let through and the struct does not take is an error at
+    /// The struct of a checked section. What the description allows and the struct rejects is an error at
     /// the section.
     fn read<T: DeserializeOwned>(&mut self, key: &str, table: &Table, at: &Origin) -> Option<T> {
         match from_value(table.to_value()) {
             Ok(section) => Some(section),
-            // A key that is missing by now was refused before.
+            // A missing key has already been reported.
             Err(_) if !self.checker.errors.is_empty() => None,
             Err(why) => {
                 let (at, key, why) = (at.clone(), key.to_owned(), why.to_string());
@@ -178,6 +182,14 @@ impl<'a> Resolver<'a> {
         let run = self.read("run", &table, section.at);
         self.tree.push("run", section.at.clone(), Node::table(table, section.at.clone()));
         run
+    }
+
+    fn parallel(&mut self) -> Option<ParallelSection> {
+        let section = self.section("parallel")?;
+        let table = self.fixed("parallel", &section);
+        let parallel = self.read("parallel", &table, section.at);
+        self.tree.push_node("parallel", Node::table(table, section.at.clone()));
+        parallel
     }
 
     fn distributed(&mut self) -> Option<DistributedSection> {

@@ -1,4 +1,4 @@
-//! The scalars of the run: each has one source, and a setting that names one names one that will be put.
+//! The scalars of the run: each has one source, and a setting that names one must name one that will be logged.
 
 use super::Resolver;
 use crate::config::catalog::{CatalogEntry, Kind};
@@ -11,7 +11,7 @@ use crate::config::tree::Node;
 use hookrack_plugin_api::{Arithmetic, Phase};
 
 impl Resolver<'_> {
-    /// The scalars that the run will put.
+    /// The scalars that the run will log.
     pub(super) fn scalars(
         &self,
         hooks: &[HookEntry],
@@ -34,8 +34,8 @@ impl Resolver<'_> {
         scalars
     }
 
-    /// Reports each metric that would log a scalar which a hook or another metric logs: one of the two values would be lost. Names that
-    /// are there twice are reported before.
+    /// Reports each metric that would log the same scalar as a hook or another metric: one of the two values would be lost. Duplicate
+    /// names have already been reported.
     pub(super) fn unique_scalars(&mut self, hooks: &[HookEntry], metrics: &[MetricEntry]) {
         if !self.checker.errors.is_empty() {
             return;
@@ -67,7 +67,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What the catalogue has of a hook that was resolved.
+    /// The catalogue's entry of a resolved hook.
     pub(super) fn entry_of(&self, hook: &HookEntry) -> Option<&CatalogEntry> {
         let library = hook.library.as_deref();
         self.catalog
@@ -75,8 +75,8 @@ impl Resolver<'_> {
             .find(|entry| entry.name == hook.type_name && entry.source.library() == library)
     }
 
-    /// Reports each setting that names a scalar which nothing will put. What else is wrong may be the reason for that, so
-    /// it comes first.
+    /// Reports each setting that names a scalar that nothing will log. Another error may be the reason, so
+    /// other errors come first.
     pub(super) fn monitors(&mut self, scalars: &Scalars) {
         let monitors = std::mem::take(&mut self.checker.monitors);
         if !self.checker.errors.is_empty() {

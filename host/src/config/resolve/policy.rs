@@ -8,15 +8,15 @@ use super::entry::Typed;
 use crate::config::cadence::{CadenceFault, Every, PHASE_NAMES, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::{Scope, brief};
-use crate::config::entries::{HookEntry, MetricEntry};
+use crate::config::entries::{HookEntry, MetricEntry, OnSlow, TimeLimit};
 use crate::config::error::ConfigError;
-use crate::config::fixed::{INTERVAL, RANKS};
+use crate::config::fixed::{INTERVAL, MAX_MS, ON_SLOW, RANKS};
 use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
 
 impl Resolver<'_> {
-    /// The instance name, which is the type unless it is written.
+    /// The instance name; by default the type.
     pub(super) fn name_node(&mut self, typed: &Typed<'_>) -> Node {
         let Some(node) = typed.reserved.node("name") else {
             return Node::str(typed.written_type(), Origin::Default);
@@ -29,7 +29,7 @@ impl Resolver<'_> {
         node.clone()
     }
 
-    /// Reports each hook and metric whose name an earlier one has: a checkpoint keeps the states of both by name.
+    /// Reports duplicate names of hooks and metrics: a checkpoint saves their states by name.
     pub(super) fn unique_names(&mut self, hooks: &[HookEntry], metrics: &[MetricEntry]) {
         let hooks =
             hooks.iter().map(|hook| (Kind::Hook, &hook.name, &hook.origin, hook.is_default));
@@ -148,7 +148,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The hook's own cadence, with the count that `interval` gives it.
+/// The hook's own cadence, with the count of `interval`.
 fn cadence_of_hook(interval: Option<&Node>, default: Every) -> (Every, Option<Node>) {
     let count = interval.and_then(|node| match node.item {
         Item::Int(count) => Some((u64::try_from(count).ok()?, node.origin.clone())),
@@ -166,16 +166,28 @@ fn phases_node(phases: Phases, origin: &Origin) -> Node {
     Node { item: Item::List(names.collect()), origin: origin.clone() }
 }
 
-/// The error policy, which is the default unless it is written.
+/// The error policy, or the default.
 pub(super) fn on_error(reserved: &Table, default: OnError) -> Node {
     let written = reserved.node("on_error").cloned();
     written.unwrap_or_else(|| Node::str(default.name(), Origin::Default))
 }
 
-/// The ranks that a hook runs on, which are its own unless they are written.
+/// The ranks that a hook runs on; by default those that the hook declares.
 pub(super) fn ranks(reserved: &Table, default: OnRanks) -> Node {
     let written = reserved.node(RANKS).cloned();
     written.unwrap_or_else(|| Node::str(default.name(), Origin::Default))
+}
+
+/// The time that a call may take, where the config says it.
+pub(super) fn time_limit(reserved: &Table) -> Option<TimeLimit> {
+    let max_ms = match reserved.node(MAX_MS)?.item {
+        Item::Float(max_ms) => max_ms,
+        #[expect(clippy::cast_precision_loss, reason = "far fewer milliseconds than 2^53")]
+        Item::Int(max_ms) => max_ms as f64,
+        _ => return None,
+    };
+    let on_slow = reserved.node(ON_SLOW).and_then(Node::as_str).and_then(OnSlow::from_name);
+    Some(TimeLimit { max_ms, on_slow: on_slow.unwrap_or_default() })
 }
 
 /// The reserved keys of a complete entry, in the order of their description.

@@ -46,7 +46,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The only default that is read off the machine. It is part of the resolved config, because the
+/// The only default that depends on the machine. It is part of the resolved config, because the
 /// last bits of a sum depend on it.
 fn fill_threads(table: &mut Table) {
     if table.node("threads").is_some() {

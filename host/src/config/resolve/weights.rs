@@ -1,4 +1,4 @@
-//! `[weights]`, or `train.load_from` for short: values that training starts from.
+//! `[weights]`, or `train.load_from` for short: weights that training starts from.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::config::sections::WeightsSection;
 use crate::config::tree::Node;
 
 impl Resolver<'_> {
-    /// The section, if there is one; nothing at all where it is wrong.
+    /// The section, if it exists and is valid.
     #[expect(clippy::option_option, reason = "absent is fine, wrong is not")]
     pub(super) fn weights(&mut self) -> Option<Option<WeightsSection>> {
         if self.file.root.node("weights").is_none() {
@@ -22,7 +22,7 @@ impl Resolver<'_> {
 }
 
 impl WeightsSection {
-    /// What `train.load_from` is short for: all of the weights of a file, as they are.
+    /// The section that `train.load_from` is short for.
     pub(super) fn all_of(path: PathBuf) -> Self {
         Self { path, strict: true, rename: Vec::new(), ignore: Vec::new() }
     }

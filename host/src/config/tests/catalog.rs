@@ -1,4 +1,4 @@
-//! A small catalogue with the names and shapes of the real one.
+//! A small catalogue with the names and parameters of the real one.
 
 use std::path::PathBuf;
 

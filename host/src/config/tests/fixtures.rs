@@ -1,5 +1,5 @@
 //! Runs the configs of `tests/fixtures`: each bad one has its message beside it, each good one the
-//! config it resolves to. `UPDATE_EXPECT=1` writes what is expected anew.
+//! config it resolves to. `UPDATE_EXPECT=1` rewrites the expected files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(super) fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(folder)
 }
 
-/// The config files right in a folder; what is deeper are the bases.
+/// The config files directly in a folder; subfolders contain bases.
 pub(super) fn cases(folder: &Path) -> Vec<PathBuf> {
     let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
     let mut cases: Vec<_> =

@@ -190,7 +190,7 @@ fn a_loss_hook_brings_its_metric_once() {
     }
     assert!(!loss.phases.contains(Phase::Pred));
     assert!(config.hooks.iter().any(|hook| hook.type_name == "LossHook"));
-    // One that is there already stays as it is, and two hooks bring one.
+    // An existing one stays as it is, and two hooks bring one.
     let own = "[[metrics]]\ntype = 'Loss'\nphase = 'val'\n";
     let config = resolve(&format!("{own}{hook}{hook}name = 'second'")).unwrap();
     assert_eq!(config.metrics.len(), 1);

@@ -1,9 +1,9 @@
-//! Loss over learning rate: smoothed, judged, and the place where it falls fastest.
+//! Loss over learning rate: smoothing, divergence, and the rate at which the loss falls fastest.
 
-/// How much of the smoothed loss stays at each step.
+/// The smoothing factor.
 const SMOOTHING: f64 = 0.9;
 
-/// Points to ignore at either end: the first ones are noise, the last ones the beginning of the end.
+/// Points to ignore at either end: the first ones are noise, the last ones begin to diverge.
 const SKIPPED: usize = 3;
 
 /// Loss over learning rate.
@@ -19,7 +19,7 @@ pub(super) struct Curve {
 pub(super) struct Point {
     /// The rate.
     pub(super) lr: f64,
-    /// The loss as it was.
+    /// The raw loss.
     pub(super) loss: f64,
     /// The loss, smoothed.
     pub(super) smooth: f64,

@@ -37,7 +37,7 @@ enum Growth {
     /// By the same factor each time.
     #[default]
     Exponential,
-    /// By the same sum each time.
+    /// By the same amount each time.
     Linear,
 }
 

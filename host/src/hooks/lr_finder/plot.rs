@@ -1,4 +1,4 @@
-//! The curve of a learning rate test as an SVG that needs nothing else.
+//! The curve of a learning rate test as a self-contained SVG.
 
 use super::curve::{Curve, Point};
 use hookrack_chart::{Axis, Chart, Line, Scale, range};

@@ -30,6 +30,18 @@ pub enum Source {
     Library(Arc<Path>),
 }
 
+impl Source {
+    /// The file name of the library, or "built in".
+    pub fn file_name(&self) -> String {
+        match self {
+            Self::BuiltIn => "built in".to_owned(),
+            Self::Library(path) => {
+                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+            }
+        }
+    }
+}
+
 /// A kind of hook: what to call, and what it says about itself.
 #[derive(Clone)]
 pub struct HookType {

@@ -6,9 +6,14 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::Duration;
 
 /// What the kernel allows as the name of a file in memory, without the `memfd:` before it.
 const LONGEST_NAME: usize = 249;
+
+/// How often, and after which pause, a busy file is sealed again: for five seconds.
+const TRIES: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A file in memory with these bytes, which can neither grow, shrink nor be written to. `/proc/PID/maps` shows it as
 /// `/memfd:NAME`.
@@ -24,8 +29,20 @@ pub(super) fn copy(name: &OsStr, bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(fd);
     file.write_all(bytes)?;
     let all = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
-    fcntl_add_seals(&file, all)?;
+    seal(&file, all)?;
     Ok(file)
+}
+
+/// The kernel refuses to seal a file while it holds one of its pages for a moment, as it does on a busy machine.
+fn seal(file: &File, seals: SealFlags) -> io::Result<()> {
+    let mut tries = TRIES;
+    loop {
+        tries -= 1;
+        match fcntl_add_seals(file, seals) {
+            Err(Errno::BUSY) if tries > 0 => std::thread::sleep(PAUSE),
+            done => return Ok(done?),
+        }
+    }
 }
 
 #[cfg(test)]

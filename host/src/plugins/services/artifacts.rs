@@ -1,10 +1,12 @@
 //! Files that hooks write to the run directory.
 
 use super::service::{lent, service};
-use crate::run::{atomic, is_inside, is_own, safetensors_file};
+use crate::context::Context;
+use crate::run::{hook_file, safetensors_file};
 use hookrack_plugin_api::abi::{ArtifactTable, HrHeader, HrStatus, HrStr, HrTensor};
 use std::ffi::c_void;
 use std::path::Path;
+use tch::Tensor;
 
 /// The host's artifact table.
 pub(super) static TABLE: ArtifactTable =
@@ -26,17 +28,11 @@ unsafe extern "C" fn save_tensors(
     tensors: *const HrTensor,
     count: usize,
 ) -> HrStatus {
-    service!(host, text(file), |context| {
-        let run_dir = context.run_dir.as_ref().ok_or("this run has no directory")?;
-        if !is_inside(Path::new(file.as_ref())) || !file.ends_with(".safetensors") {
-            return Err(format!(
-                "`{file}`: give a name inside the run directory that ends in .safetensors"
-            )
-            .into());
+    service!(host, text(file), |context, endpoint| {
+        if !file.ends_with(".safetensors") {
+            return Err(format!("`{file}`: the name must end in .safetensors").into());
         }
-        if is_own(Path::new(file.as_ref())) {
-            return Err(format!("`{file}` is written by the run itself: give another name").into());
-        }
+        let path = hook_file(context.run_dir.as_deref(), &file)?;
         // SAFETY: the caller lends `count` names and handles until this returns.
         let (names, tensors) = unsafe { (lent(names, count), lent(tensors, count)) };
         let mut saved = Vec::with_capacity(count);
@@ -45,8 +41,24 @@ unsafe extern "C" fn save_tensors(
             let name = unsafe { name.to_lossy() }.into_owned();
             saved.push((name, context.tensor(*tensor)?));
         }
-        let path = run_dir.join(file.as_ref());
-        atomic::create_folder(path.parent().unwrap_or(run_dir))?;
+        warn_of_missing_stages(context, &endpoint.name, &file, &saved);
         Ok(safetensors_file::write(&path, &saved)?)
     })
+}
+
+/// Warns if a file has the parameters of one stage of a pipeline. The other ranks do not take part in the call, so those of the other
+/// stages cannot be gathered here.
+fn warn_of_missing_stages(context: &Context, hook: &str, file: &str, saved: &[(String, Tensor)]) {
+    let engine = context.engine.borrow();
+    let Some(stage) = engine.stage() else { return };
+    let is_saved = |param: &str| saved.iter().any(|(name, _)| name == param);
+    let has_own = engine.params().iter().any(|param| is_saved(&param.name));
+    if has_own && !engine.param_names().iter().all(|name| is_saved(name)) {
+        tracing::warn!(
+            "{hook}: {file} has only the parameters of stage {} of {}; `hookrack export RUN` writes those of all stages from a \
+             checkpoint (`--what ema` for averaged weights)",
+            stage.number,
+            stage.layout.stages
+        );
+    }
 }

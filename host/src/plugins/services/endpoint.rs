@@ -1,14 +1,19 @@
 //! Where an instance's calls arrive.
 
+use super::breadcrumb;
+use super::log_limit::LogLimit;
 use super::service::{Answer, Refusal};
-use crate::context::Context;
+use crate::context::{Context, RunParts};
+use crate::position::{self, HookNumber};
 use crate::torch::autograd;
 use hookrack_plugin_api::abi::{HrStatus, HrStr};
 use hookrack_plugin_api::{Point, panics};
 use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Once;
 
 thread_local! {
     static CALLING: Cell<Option<&'static Endpoint>> = const { Cell::new(None) };
@@ -25,20 +30,53 @@ pub(in crate::plugins) enum Call {
     Point(Point),
 }
 
+impl Call {
+    fn point(self) -> Option<Point> {
+        match self {
+            Self::Point(point) => Some(point),
+            Self::None | Self::Life => None,
+        }
+    }
+}
+
+/// Who calls: an instance, as its config and its manifest describe it.
+pub(in crate::plugins) struct Caller<'a> {
+    /// The instance's name.
+    pub(in crate::plugins) name: &'a str,
+    /// The file name of its library, or "built in".
+    pub(in crate::plugins) source: &'a str,
+    /// What its manifest declares that it changes.
+    pub(in crate::plugins) mutates: RunParts,
+    /// Whether it is a metric, which never changes anything.
+    pub(in crate::plugins) is_metric: bool,
+}
+
+/// The rule for calls that no call to a hook has led to.
+const OUTSIDE: &str = "the host serves plugins on the training thread, while one of their hooks is being called: other threads \
+                       may only log, and must leave tensors alone";
+
 /// Where an instance's calls arrive.
 pub(in crate::plugins) struct Endpoint {
     /// The instance's name.
     pub(super) name: String,
-    /// Whether its manifest says that it mutates.
-    pub(super) may_write: bool,
+    /// What its manifest declares that it changes.
+    pub(super) mutates: RunParts,
+    /// Whether it is a metric.
+    pub(super) is_metric: bool,
+    // By which other threads know it.
+    number: HookNumber,
     // Whether the other ranks do not have this instance.
-    on_main_only: Cell<bool>,
+    on_some_ranks: Cell<bool>,
     // The call to the instance that is under way.
     call: Cell<Call>,
     // Where each scope that it has entered begins, and all of them as they stand before a name: `head/first/`.
     scopes: RefCell<(Vec<usize>, String)>,
     // Whether gradients were recorded before the call under way changed that; `None` where it has not.
     recorded: Cell<Option<bool>>,
+    // The memory that the call under way has borrowed.
+    views: RefCell<HashSet<usize>>,
+    // How much it logs.
+    pub(super) log_limit: LogLimit,
     // Gone once the instance is: a call after that is refused.
     context: RefCell<Option<Rc<Context>>>,
     // What the plugin said about its failure.
@@ -49,19 +87,20 @@ pub(in crate::plugins) struct Endpoint {
 
 impl Endpoint {
     /// An endpoint for an instance. It lives as long as the process, because a plugin may keep its handle.
-    pub(in crate::plugins) fn open(
-        name: &str,
-        may_write: bool,
-        context: &Rc<Context>,
-    ) -> &'static Self {
-        Box::leak(Box::new(Self::new(name, may_write, Some(context.clone()))))
+    pub(in crate::plugins) fn open(caller: &Caller<'_>, context: &Rc<Context>) -> &'static Self {
+        Box::leak(Box::new(Self::new(caller, Some(context.clone()))))
     }
 
-    fn new(name: &str, may_write: bool, context: Option<Rc<Context>>) -> Self {
+    fn new(caller: &Caller<'_>, context: Option<Rc<Context>>) -> Self {
+        let Caller { name, source, mutates, is_metric } = *caller;
         Self {
             name: name.to_owned(),
-            may_write,
-            on_main_only: Cell::new(false),
+            mutates,
+            is_metric,
+            number: position::number(name, source),
+            views: RefCell::default(),
+            log_limit: LogLimit::default(),
+            on_some_ranks: Cell::new(false),
             call: Cell::new(Call::None),
             scopes: RefCell::default(),
             recorded: Cell::new(None),
@@ -84,12 +123,20 @@ impl Endpoint {
     /// call is forgotten.
     #[inline]
     pub(in crate::plugins) fn during<T>(&'static self, call: Call, body: impl FnOnce() -> T) -> T {
-        let before = (CALLING.replace(Some(self)), self.call.replace(call));
+        let calling = CALLING.replace(Some(self));
+        let outer = self.call.replace(call);
+        // A metric is called at a point, and its object within that call.
+        let place = position::enter(self.number, call.point().or(outer.point()));
+        breadcrumb::clear();
         self.error.borrow_mut().clear();
         self.refusal.borrow_mut().clear();
         let result = body();
-        CALLING.set(before.0);
-        self.call.set(before.1);
+        position::leave(place);
+        CALLING.set(calling);
+        self.call.set(outer);
+        if outer == Call::None && !self.views.borrow().is_empty() {
+            self.views.borrow_mut().clear();
+        }
         if let Some(recorded) = self.recorded.take() {
             autograd::set_recording(recorded);
         }
@@ -107,21 +154,28 @@ impl Endpoint {
     }
 
     /// Whether the other ranks do not have this instance.
-    pub(super) fn is_on_main_only(&self) -> bool {
-        self.on_main_only.get()
+    pub(super) fn is_on_some_ranks(&self) -> bool {
+        self.on_some_ranks.get()
     }
 
     /// Notes that the other ranks do not have this instance.
-    pub(in crate::plugins) fn stay_on_main(&self) {
-        self.on_main_only.set(true);
+    pub(in crate::plugins) fn stay_on_some_ranks(&self) {
+        self.on_some_ranks.set(true);
     }
 
     /// The point that the instance is being called at.
     pub(super) fn point(&self) -> Option<Point> {
-        match self.call.get() {
-            Call::Point(point) => Some(point),
-            Call::None | Call::Life => None,
-        }
+        self.call.get().point()
+    }
+
+    /// Notes that the call under way has borrowed memory.
+    pub(super) fn note_view(&self, storage: usize) {
+        self.views.borrow_mut().insert(storage);
+    }
+
+    /// Whether the call under way has borrowed this memory.
+    pub(super) fn has_viewed(&self, storage: usize) -> bool {
+        self.views.borrow().contains(&storage)
     }
 
     /// Sets whether gradients are recorded until the current call returns, and returns the previous mode.
@@ -187,6 +241,9 @@ impl Endpoint {
 
     /// The host's words about the last refused call.
     pub(in crate::plugins) fn refusal(&self) -> HrStr {
+        if Self::calling().is_none() {
+            return HrStr::new(OUTSIDE);
+        }
         HrStr::new(&self.refusal.borrow())
     }
 
@@ -208,6 +265,9 @@ impl Endpoint {
         &self,
         body: impl FnOnce() -> Result<HrStatus, String>,
     ) -> HrStatus {
+        if Self::calling().is_none() {
+            return self.refuse_outside();
+        }
         match catch_unwind(AssertUnwindSafe(body)) {
             Ok(Ok(status)) => status,
             Ok(Err(why)) => self.refuse(why),
@@ -229,6 +289,14 @@ impl Endpoint {
         }
     }
 
+    /// Refuses a call from another thread, without touching anything that the training thread may be using.
+    #[cold]
+    fn refuse_outside(&self) -> HrStatus {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| tracing::warn!("hook `{}`: a call was refused: {OUTSIDE}", self.name));
+        HrStatus::ERROR
+    }
+
     fn refuse(&self, why: String) -> HrStatus {
         *self.refusal.borrow_mut() = why;
         HrStatus::ERROR
@@ -240,7 +308,8 @@ mod tests {
     use super::*;
 
     fn endpoint(name: &str) -> &'static Endpoint {
-        Box::leak(Box::new(Endpoint::new(name, false, None)))
+        let caller = Caller { name, source: "built in", mutates: RunParts::NONE, is_metric: false };
+        Box::leak(Box::new(Endpoint::new(&caller, None)))
     }
 
     #[test]
@@ -263,6 +332,29 @@ mod tests {
         assert!(endpoint.take_error().starts_with("no such tensor"));
         endpoint.during(Call::Life, || {});
         assert_eq!(endpoint.take_error(), "it gave no reason");
+    }
+
+    #[test]
+    fn a_call_outside_of_a_call_to_a_hook_is_refused_with_the_rule() {
+        let endpoint = endpoint("hook");
+        assert_eq!(endpoint.guard(|| Ok(HrStatus::OK)), HrStatus::ERROR);
+        // SAFETY: the text is static.
+        assert_eq!(unsafe { endpoint.refusal().to_lossy() }, OUTSIDE);
+        endpoint.during(Call::Life, || {
+            assert_eq!(endpoint.guard(|| Ok(HrStatus::OK)), HrStatus::OK);
+        });
+    }
+
+    #[test]
+    fn borrowed_memory_is_forgotten_when_the_outermost_call_returns() {
+        let endpoint = endpoint("hook");
+        endpoint.during(Call::Point(Point::AfterTrainIter), || {
+            endpoint.note_view(7);
+            endpoint.during(Call::Life, || {});
+            assert!(endpoint.has_viewed(7) && !endpoint.has_viewed(8));
+            assert!(endpoint.check_moves("aten::resize_", RunParts::NONE, 7).is_err());
+        });
+        assert!(!endpoint.has_viewed(7));
     }
 
     #[test]

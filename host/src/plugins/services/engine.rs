@@ -1,8 +1,9 @@
 //! What roles ask of the engine.
 
 use super::endpoint::Endpoint;
+use super::ranks::check_all_ranks;
 use super::service::{Refusal, service};
-use crate::context::Context;
+use crate::context::{Context, RunParts};
 use hookrack_plugin_api::Phase;
 use hookrack_plugin_api::abi::{EngineTable, HrHeader, HrStatus, HrTensor};
 use std::ffi::c_void;
@@ -33,6 +34,10 @@ fn check_pass(context: &Context, endpoint: &Endpoint, function: &str) -> Result<
 unsafe extern "C" fn forward(host: *mut c_void) -> HrStatus {
     service!(host, |context, endpoint| {
         check_pass(context, endpoint, "forward")?;
+        endpoint.check_engine("forward()", RunParts::OUTPUT)?;
+        if context.phase() == Phase::Train && context.engine.borrow().syncs_norms() {
+            check_all_ranks(context, endpoint, "a forward pass with distributed.sync_batch_norm")?;
+        }
         Ok(context.forward()?)
     })
 }
@@ -47,20 +52,29 @@ unsafe extern "C" fn model(host: *mut c_void, input: HrTensor, out: *mut HrTenso
 unsafe extern "C" fn criterion(host: *mut c_void) -> HrStatus {
     service!(host, |context, endpoint| {
         check_pass(context, endpoint, "criterion")?;
+        endpoint.check_engine("criterion()", RunParts::LOSS)?;
         Ok(context.criterion()?)
     })
 }
 
 unsafe extern "C" fn backward(host: *mut c_void) -> HrStatus {
-    service!(host, |context| Ok(context.backward()?))
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("backward()", RunParts::GRADS)?;
+        check_all_ranks(context, endpoint, "a backward pass")?;
+        Ok(context.backward()?)
+    })
 }
 
 unsafe extern "C" fn optimizer_step(host: *mut c_void) -> HrStatus {
-    service!(host, |context| Ok(context.optimizer_step()?))
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("optimizer_step()", RunParts::PARAMS)?;
+        Ok(context.optimizer_step()?)
+    })
 }
 
 unsafe extern "C" fn lr_step(host: *mut c_void) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("lr_step()", RunParts::LR)?;
         context.lr_step();
         Ok(())
     })
@@ -77,7 +91,8 @@ unsafe extern "C" fn lr(host: *mut c_void, group: usize, out: *mut f64) -> HrSta
 }
 
 unsafe extern "C" fn set_lr(host: *mut c_void, group: usize, lr: f64) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("set_lr()", RunParts::LR)?;
         let mut engine = context.engine.borrow_mut();
         engine.group_mut(group)?.lr = lr;
         let shown = engine.lr();

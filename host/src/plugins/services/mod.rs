@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod autograd;
+mod breadcrumb;
 mod checkpoint_names;
 mod checkpoints;
 mod console;
@@ -15,6 +16,7 @@ mod events;
 mod files;
 mod history;
 mod layers;
+mod log_limit;
 mod loss;
 mod lr;
 mod media;
@@ -30,11 +32,14 @@ mod ranks;
 mod record;
 mod roles;
 mod rows;
+mod rules;
 mod service;
 mod states;
 mod step;
 mod tensors;
 mod trainer;
 
-pub(super) use endpoint::{Call, Endpoint};
+pub(super) use breadcrumb::last as last_service;
+pub(super) use endpoint::{Call, Caller, Endpoint};
 pub(super) use trainer::handle_for;
+pub use trainer::hide_extensions;

@@ -1,9 +1,10 @@
 //! Any operator of libtorch for plugins: handles become tensors, the call is libtorch's own.
 
+use super::endpoint::Endpoint;
 use super::rows::Places;
 use super::service::{lent, lent_mut, service};
-use crate::context::{Arena, Context, Lease};
-use crate::torch::{self, Arg, Op, Return, Returns};
+use crate::context::{Arena, Context, Lease, RunParts};
+use crate::torch::{self, Arg, Effects, Op, Return, Returns, storage_of};
 use hookrack_plugin_api::abi::{
     ARG_BOOL, ARG_FLOAT, ARG_FLOATS, ARG_INT, ARG_INTS, ARG_NONE, ARG_TENSOR, ARG_TENSORS,
     ARG_TEXT, HrArg, HrOp, HrStatus, HrStr, HrTensor,
@@ -27,6 +28,7 @@ struct FoundOp {
     name: String,
     // It goes through rows of tensors place by place, so a place can be left out.
     is_foreach: bool,
+    effects: Effects,
 }
 
 static FOUND: RwLock<Option<Found>> = RwLock::new(None);
@@ -55,7 +57,9 @@ pub(super) unsafe extern "C" fn find(host: *mut c_void, name: HrStr, out: *mut H
             return Ok(*op);
         }
         let is_foreach = name.starts_with("aten::_foreach_");
-        found.ops.push(FoundOp { op: Op::find(&name)?, name: name.to_string(), is_foreach });
+        let op = Op::find(&name)?;
+        let (name_kept, effects) = (name.to_string(), op.effects());
+        found.ops.push(FoundOp { op, name: name_kept, is_foreach, effects });
         let op = HrOp(found.ops.len() as u64);
         found.names.insert(name.into_owned(), op);
         Ok(op)
@@ -71,24 +75,25 @@ pub(super) unsafe extern "C" fn call(
     capacity: usize,
     count: *mut usize,
 ) -> HrStatus {
-    service!(host, out(count), |context| {
+    service!(host, out(count), |context, endpoint| {
         // SAFETY: the caller lends `arg_count` arguments and `capacity` places until this returns.
         let (args, results) = unsafe { (lent(args, arg_count), lent_mut(results, capacity)) };
-        Ok(SCRATCH.with_borrow_mut(|scratch| scratch.call(context, op, args, results))?)
+        Ok(SCRATCH
+            .with_borrow_mut(|scratch| scratch.call((context, endpoint), op, args, results))?)
     })
 }
 
 impl Scratch {
     fn call(
         &mut self,
-        context: &Context,
+        (context, endpoint): (&Context, &Endpoint),
         op: HrOp,
         args: &[HrArg],
         results: &mut [HrArg],
     ) -> Result<usize, String> {
         let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(op.0).ok().and_then(|number| number.checked_sub(1));
-        let FoundOp { op, name, is_foreach } = index
+        let FoundOp { op, name, is_foreach, effects } = index
             .and_then(|index| found.as_ref()?.ops.get(index))
             .ok_or("no such operator was found")?;
         self.places.clear();
@@ -99,14 +104,18 @@ impl Scratch {
                 return Ok(self.give_nothing(op.returns(), results));
             }
         }
-        {
+        let part = {
             let arena = context.arena.borrow();
             self.lay_out(args, &arena)?;
+            // SAFETY: as above.
+            unsafe { check_writes(endpoint, &arena, name, *effects, args) }?;
             let called = op.call(&self.args, &mut self.returns);
             self.args.clear();
             called.map_err(|error| refused(name, args, &arena, &error.to_string()))?;
-        }
-        let given = self.give(&mut context.arena.borrow_mut(), results);
+            // SAFETY: as above.
+            unsafe { shared_part(&arena, *effects, args) }
+        };
+        let given = self.give(&mut context.arena.borrow_mut(), part, results);
         // What the caller has no place for is dropped now, not at the next call.
         self.returns.clear();
         given
@@ -197,21 +206,29 @@ impl Scratch {
         count
     }
 
-    /// Hands the results over; tensors get handles that the caller owns.
-    fn give(&mut self, arena: &mut Arena, results: &mut [HrArg]) -> Result<usize, String> {
+    /// Hands the results over; tensors get handles that the caller owns, and belong to what they share memory with.
+    fn give(
+        &mut self,
+        arena: &mut Arena,
+        part: RunParts,
+        results: &mut [HrArg],
+    ) -> Result<usize, String> {
         self.handles.clear();
         let count = self.returns.len().min(results.len());
         let mut lists = 0;
         for (index, result) in results.iter_mut().enumerate().take(count) {
             *result = match self.returns.take(index) {
                 Return::None => HrArg::NONE,
-                Return::Tensor(tensor) => tensor_result(arena.insert(tensor, Lease::Owned)),
+                Return::Tensor(tensor) => {
+                    tensor_result(arena.insert_part(tensor, Lease::Owned, part))
+                }
                 Return::F64(number) => HrArg { kind: ARG_FLOAT, float_: number, ..HrArg::NONE },
                 Return::I64(number) => HrArg { kind: ARG_INT, int: number, ..HrArg::NONE },
                 Return::Bool(truth) => HrArg { kind: ARG_BOOL, int: truth.into(), ..HrArg::NONE },
                 Return::List(list) => {
                     lists += 1;
-                    let mut given = list.iter().map(|tensor| arena.insert(tensor, Lease::Owned));
+                    let mut given =
+                        list.iter().map(|tensor| arena.insert_part(tensor, Lease::Owned, part));
                     if self.places.thin(self.places.len()) {
                         let places = (0..self.places.len()).map(|place| self.places.has(place));
                         let handle = |has| if has { given.next() } else { None };
@@ -236,6 +253,64 @@ impl Scratch {
         }
         Ok(count)
     }
+}
+
+/// The tensors of the arguments whose bit is set.
+///
+/// # Safety
+/// The caller lends every row until the last of them was read.
+unsafe fn tensors_of(args: &[HrArg], bits: u64) -> impl Iterator<Item = HrTensor> {
+    let chosen = args.iter().take(64).enumerate().filter(move |(at, _)| bits >> at & 1 == 1);
+    chosen.flat_map(|(_, arg)| {
+        #[expect(clippy::cast_sign_loss, reason = "a handle is 64 bits, whatever they are called")]
+        let one = (arg.kind == ARG_TENSOR).then_some(HrTensor(arg.int as u64));
+        let row = if arg.kind == ARG_TENSORS { arg.len } else { 0 };
+        // SAFETY: by the contract.
+        let row = (0..row).map(|at| unsafe { arg.ptr.cast::<HrTensor>().add(at).read() });
+        one.into_iter().chain(row).filter(|handle| *handle != HrTensor::NONE)
+    })
+}
+
+/// Refuses an operator that writes to a part of the run that the hook does not declare, gives the run's tensors other memory, or moves memory
+/// that the hook has borrowed.
+///
+/// # Safety
+/// The caller lends every row until this returns.
+unsafe fn check_writes(
+    endpoint: &Endpoint,
+    arena: &Arena,
+    name: &str,
+    effects: Effects,
+    args: &[HrArg],
+) -> Result<(), String> {
+    if effects.written == 0 {
+        return Ok(());
+    }
+    // SAFETY: by the contract.
+    for handle in unsafe { tensors_of(args, effects.written) } {
+        let (part, tensor) = (
+            arena.part(handle).map_err(|e| e.to_string())?,
+            arena.tensor(handle).map_err(|e| e.to_string())?,
+        );
+        endpoint.check_declared(part, || format!("`{name}`"))?;
+        if effects.moves {
+            endpoint.check_moves(name, part, storage_of(tensor))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the results of an operator belong to: that of the arguments that they may share memory with.
+///
+/// # Safety
+/// The caller lends every row until this returns.
+unsafe fn shared_part(arena: &Arena, effects: Effects, args: &[HrArg]) -> RunParts {
+    if effects.shared == 0 {
+        return RunParts::NONE;
+    }
+    // SAFETY: by the contract.
+    let shared = unsafe { tensors_of(args, effects.shared) };
+    shared.fold(RunParts::NONE, |all, handle| all | arena.part(handle).unwrap_or(RunParts::NONE))
 }
 
 /// What libtorch says, with the operator and the shapes that it was about.

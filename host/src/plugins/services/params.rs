@@ -1,6 +1,7 @@
 //! Which parameters are trained, and what their groups are stepped with.
 
 use super::service::service;
+use crate::context::RunParts;
 use crate::engine::EngineError;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, ParamTable};
 use std::ffi::c_void;
@@ -34,7 +35,8 @@ unsafe extern "C" fn set_trainable(
     trainable: u32,
     out: *mut usize,
 ) -> HrStatus {
-    service!(host, text(pattern), out(out), |context| {
+    service!(host, text(pattern), out(out), |context, endpoint| {
+        endpoint.check_engine("set_trainable()", RunParts::PARAMS)?;
         Ok(context.engine.borrow_mut().set_trainable(&pattern, trainable != 0)?)
     })
 }
@@ -55,7 +57,8 @@ unsafe extern "C" fn base_lr(host: *mut c_void, group: usize, out: *mut f64) -> 
 }
 
 unsafe extern "C" fn set_base_lr(host: *mut c_void, group: usize, value: f64) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("set_group_base_lr()", RunParts::LR)?;
         context.engine.borrow_mut().group_mut(group)?.base_lr = value;
         Ok(())
     })
@@ -66,7 +69,8 @@ unsafe extern "C" fn momentum(host: *mut c_void, group: usize, out: *mut f64) ->
 }
 
 unsafe extern "C" fn set_momentum(host: *mut c_void, group: usize, value: f64) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("set_group_momentum()", RunParts::MOMENTUM | RunParts::LR)?;
         let mut engine = context.engine.borrow_mut();
         let momentum = engine.group_mut(group)?.momentum.as_mut();
         *momentum.ok_or(EngineError::NoMomentum)? = value;
@@ -79,7 +83,8 @@ unsafe extern "C" fn weight_decay(host: *mut c_void, group: usize, out: *mut f64
 }
 
 unsafe extern "C" fn set_weight_decay(host: *mut c_void, group: usize, value: f64) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("set_group_weight_decay()", RunParts::PARAMS | RunParts::LR)?;
         context.engine.borrow_mut().group_mut(group)?.weight_decay = value;
         Ok(())
     })

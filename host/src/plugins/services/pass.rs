@@ -1,5 +1,6 @@
 //! A hook's own pass over data, for plugins.
 
+use super::ranks::check_all_ranks;
 use super::service::service;
 use crate::engine::Mode;
 use hookrack_plugin_api::Phase;
@@ -38,7 +39,10 @@ unsafe extern "C" fn forward(
     output: *mut HrTensor,
 ) -> HrStatus {
     let mode = if training == 0 { Mode::Eval } else { Mode::Train };
-    service!(host, out(output), |context| {
+    service!(host, out(output), |context, endpoint| {
+        if mode == Mode::Train && context.engine.borrow().syncs_norms() {
+            check_all_ranks(context, endpoint, "a training pass with distributed.sync_batch_norm")?;
+        }
         let result = context.engine.borrow().infer(&context.tensor(input)?, mode)?;
         Ok(context.hand_over(result))
     })

@@ -1,7 +1,7 @@
 //! Profiles for plugins.
 
 use super::service::service;
-use crate::run::{is_inside, is_own};
+use crate::run::{atomic, hook_file};
 use crate::torch::profiler::{self, OpCost};
 use hookrack_plugin_api::abi::{HrHeader, HrOpCost, HrStatus, HrStr, ProfilerTable};
 use std::cell::RefCell;
@@ -29,7 +29,7 @@ unsafe extern "C" fn stop(host: *mut c_void, file: HrStr) -> HrStatus {
     service!(host, text(file), |context| {
         let path = match file.as_ref() {
             "" => Ok(None),
-            file => place(context.run_dir.as_deref(), file).map(Some),
+            file => trace_file(context.run_dir.as_deref(), file).map(Some),
         };
         // The profile ends whatever the name is.
         LAST.set(profiler::stop(path.as_ref().ok().and_then(Option::as_deref))?);
@@ -37,24 +37,17 @@ unsafe extern "C" fn stop(host: *mut c_void, file: HrStr) -> HrStatus {
     })
 }
 
-/// Where a trace goes; its folder is made.
-fn place(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
-    let run_dir = run_dir.ok_or("this run has no directory for a trace")?;
-    let given = Path::new(file);
-    if !(is_inside(given) || given.is_absolute()) || given.extension() != Some("json".as_ref()) {
-        return Err(format!(
-            "`{file}`: give a name inside the run directory or an absolute path, ending in .json"
-        ));
+/// The path of a trace, which may be outside the run directory; creates its folder.
+fn trace_file(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
+    let path = Path::new(file);
+    if path.extension() != Some("json".as_ref()) {
+        return Err(format!("`{file}`: the name of a trace must end in .json"));
     }
-    if is_own(given) {
-        return Err(format!("`{file}` is written by the run itself: give another name"));
+    if run_dir.is_none() || path.is_relative() {
+        return hook_file(run_dir, file);
     }
-    let path = run_dir.join(given);
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    }
-    Ok(path)
+    atomic::create_folder(path.parent().unwrap_or(path)).map_err(|error| error.to_string())?;
+    Ok(path.to_owned())
 }
 
 unsafe extern "C" fn op_at(host: *mut c_void, index: usize, out: *mut HrOpCost) -> HrStatus {

@@ -6,6 +6,7 @@ use crate::context::{Context, Lease};
 use crate::torch::TorchError;
 use crate::torch::autograd::GradMode;
 use crate::torch::dist::{Group, Reduction};
+use crate::world::{HookCall, NotMet};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable,
@@ -27,26 +28,47 @@ pub(super) static TABLE: RankTable = RankTable {
 fn together(
     endpoint: &Endpoint,
     context: &Context,
+    collective: &str,
     act: impl FnOnce(&Group) -> Result<(), TorchError>,
 ) -> Result<(), Refusal> {
     let Some(world) = context.world.get() else { return Ok(()) };
+    check_all_ranks(context, endpoint, "a collective")?;
     check_place(endpoint)?;
+    let call = HookCall {
+        hook: endpoint.name().to_owned(),
+        point: endpoint.point().map_or(u32::MAX, Point::code),
+        iter: context.progress.get().iter,
+    };
+    let failed = |error: TorchError| {
+        let of_peers = error.is_of_peers();
+        Refusal::from(if of_peers { world.name_failure(&error) } else { error.to_string() })
+    };
+    world.meet_in(&call, collective).map_err(|why| match why {
+        NotMet::Peer(error) => failed(error),
+        NotMet::Apart(why) => why.into(),
+    })?;
     let _mode = GradMode::set(false);
-    let done = world.for_hooks(act);
-    done.map_err(|error| {
-        let text = if error.is_of_peers() { world.name_failure(&error) } else { error.to_string() };
-        text.into()
-    })
+    world.for_hooks(act).map_err(failed)
+}
+
+/// Refuses what waits for the other ranks to a hook that they do not have.
+pub(super) fn check_all_ranks(
+    context: &Context,
+    endpoint: &Endpoint,
+    what: &str,
+) -> Result<(), Refusal> {
+    if context.world.get().is_none() || !endpoint.is_on_some_ranks() {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} in a hook that does not run on all ranks: the others would not arrive; give the hook ranks = \"all\""
+    )
+    .into())
 }
 
 /// Refuses where another rank may never arrive.
 fn check_place(endpoint: &Endpoint) -> Result<(), Refusal> {
     use Point as P;
-    if endpoint.is_on_main_only() {
-        return Err("a collective in a hook that runs on the main rank only: the other ranks would not arrive; give the hook \
-                    ranks = \"all\""
-            .into());
-    }
     match endpoint.point() {
         Some(
             point @ (P::BeforeEvalIter
@@ -90,7 +112,7 @@ unsafe extern "C" fn all_reduce_numbers(
         let reduction = reduction(code)?;
         // SAFETY: the caller lends so many numbers until this returns, and reads them afterwards.
         let numbers = unsafe { lent_mut(numbers, count) };
-        together(endpoint, context, |group| {
+        together(endpoint, context, "all_reduce_numbers", |group| {
             let tensor = Tensor::f_from_slice(numbers)?;
             group.all_reduce(&tensor, reduction)?;
             Ok(tensor.f_copy_data(numbers, count)?)
@@ -101,7 +123,7 @@ unsafe extern "C" fn all_reduce_numbers(
 unsafe extern "C" fn all_reduce(host: *mut c_void, tensor: HrTensor, code: u32) -> HrStatus {
     service!(host, |context, endpoint| {
         let (reduction, tensor) = (reduction(code)?, tensor_of(context, tensor)?);
-        together(endpoint, context, |group| group.all_reduce(&tensor, reduction))
+        together(endpoint, context, "all_reduce", |group| group.all_reduce(&tensor, reduction))
     })
 }
 
@@ -112,7 +134,7 @@ unsafe extern "C" fn broadcast(host: *mut c_void, tensor: HrTensor, root: u32) -
             return Err(format!("rank {root} does not exist: the run has {world}").into());
         }
         let tensor = tensor_of(context, tensor)?;
-        together(endpoint, context, |group| group.broadcast(&tensor, root as usize))
+        together(endpoint, context, "broadcast", |group| group.broadcast(&tensor, root as usize))
     })
 }
 
@@ -124,7 +146,7 @@ unsafe extern "C" fn all_gather(
     service!(host, out(out), |context, endpoint| {
         let tensor = tensor_of(context, tensor)?;
         let mut gathered = None;
-        together(endpoint, context, |group| {
+        together(endpoint, context, "all_gather", |group| {
             gathered = Some(group.all_gather(&tensor)?);
             Ok(())
         })?;
@@ -137,5 +159,5 @@ unsafe extern "C" fn all_gather(
 }
 
 unsafe extern "C" fn barrier(host: *mut c_void) -> HrStatus {
-    service!(host, |context, endpoint| together(endpoint, context, Group::barrier))
+    service!(host, |context, endpoint| together(endpoint, context, "barrier", Group::barrier))
 }

@@ -45,6 +45,8 @@ macro_rules! service {
         $host:ident, $(text($($text:ident),+),)? $(out($out:expr),)? $(found($found:expr),)?
         |$context:pat_param $(, $endpoint:ident)?| $body:expr
     ) => {{
+        fn this_service() {}
+        $crate::plugins::services::breadcrumb::at(|| ::std::any::type_name_of_val(&this_service));
         // SAFETY: a plugin passes the pointer of its own handle.
         let endpoint = unsafe { $crate::plugins::services::Endpoint::of($host) };
         $($(

@@ -2,7 +2,8 @@
 
 use super::ops;
 use super::service::{lent, service};
-use crate::torch::dlpack;
+use crate::context::{Context, Lease, RunParts};
+use crate::torch::{dlpack, storage_of};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
@@ -32,8 +33,25 @@ unsafe extern "C" fn slot(host: *mut c_void, slot: u32, out: *mut HrTensor) -> H
         if slot == SLOT_GRAD_NORM {
             context.grad_norm()?;
         }
+        if slot == SLOT_OUTPUT || slot == SLOT_LOSS {
+            on_this_stage(context, slot)?;
+        }
         Ok(context.current.borrow_mut().handle(slot, &mut context.arena.borrow_mut()))
     })
+}
+
+/// An error if another stage of a pipeline has the output or the loss.
+fn on_this_stage(context: &Context, slot: u32) -> Result<(), String> {
+    let is_absent = context.current.borrow().tensor(slot).is_none();
+    if !(is_absent && context.is_elsewhere()) {
+        return Ok(());
+    }
+    let what = if slot == SLOT_OUTPUT { "output" } else { "loss" };
+    let engine = context.engine.borrow();
+    let stage = engine.stage().map_or(0, |stage| stage.number);
+    Err(format!(
+        "the {what} is on the last stage of the pipeline, and this rank has stage {stage}: set ranks = \"last_stage\" for this hook"
+    ))
 }
 
 unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) -> HrStatus {
@@ -41,8 +59,15 @@ unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) ->
         let point = endpoint.point();
         let tensor = context.tensor(tensor)?;
         match slot {
-            SLOT_INPUT => context.change_batch(slot, tensor, before_iter(point, "input")?)?,
-            SLOT_LABEL => context.change_batch(slot, tensor, before_iter(point, "label")?)?,
+            SLOT_INPUT | SLOT_LABEL => {
+                let (what, part) = match slot {
+                    SLOT_INPUT => ("input", RunParts::INPUT),
+                    _ => ("label", RunParts::LABEL),
+                };
+                before_iter(point, what)?;
+                endpoint.check_declared(part, || format!("set_{what}()"))?;
+                context.change_batch(slot, tensor, what)?;
+            }
             SLOT_OUTPUT | SLOT_LOSS => {
                 in_role(point, if slot == SLOT_OUTPUT { "output" } else { "loss" })?;
                 context.current.borrow_mut().set(slot, Some(tensor));
@@ -67,8 +92,8 @@ fn in_role(point: Option<Point>, what: &str) -> Result<(), String> {
     ))
 }
 
-/// Refuses to change the batch unless it is about to be used, and gives the name of what is changed.
-fn before_iter(point: Option<Point>, what: &str) -> Result<&str, String> {
+/// Refuses to change the batch unless it is about to be used.
+fn before_iter(point: Option<Point>, what: &str) -> Result<(), String> {
     use Point as P;
     match point {
         Some(
@@ -78,7 +103,7 @@ fn before_iter(point: Option<Point>, what: &str) -> Result<&str, String> {
             | P::BeforeValIter
             | P::BeforeTestIter
             | P::BeforePredIter,
-        ) => Ok(what),
+        ) => Ok(()),
         point => {
             let here = here(point);
             Err(format!(
@@ -121,7 +146,11 @@ unsafe extern "C" fn name(host: *mut c_void, list: u32, index: usize, out: *mut 
 }
 
 unsafe extern "C" fn keep(host: *mut c_void, tensor: HrTensor, out: *mut HrTensor) -> HrStatus {
-    service!(host, out(out), |context| Ok(context.hand_over(context.tensor(tensor)?)))
+    service!(host, out(out), |context| {
+        let mut arena = context.arena.borrow_mut();
+        let (part, tensor) = (arena.part(tensor)?, arena.tensor(tensor)?.shallow_clone());
+        Ok(arena.insert_part(tensor, Lease::Owned, part))
+    })
 }
 
 unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTensor, count: usize) {
@@ -155,14 +184,13 @@ unsafe extern "C" fn view(
     out: *mut DLTensor,
 ) -> HrStatus {
     service!(host, out(out), |context, endpoint| {
-        if flags & VIEW_WRITE != 0 && !endpoint.may_write {
-            return Err(
-                "the hook asked to write, but its manifest does not declare that it mutates anything"
-                    .into(),
-            );
-        }
         let arena = context.arena.borrow();
-        let raw = dlpack::View::of(arena.tensor(tensor)?)?.raw();
+        if flags & VIEW_WRITE != 0 {
+            endpoint.check_declared(arena.part(tensor)?, || "a writable view".to_owned())?;
+        }
+        let tensor = arena.tensor(tensor)?;
+        endpoint.note_view(storage_of(tensor));
+        let raw = dlpack::View::of(tensor)?.raw();
         Ok(DLTensor {
             data: raw.data,
             device: DLDevice { device_type: raw.device_type, device_id: raw.device_id },

@@ -1,6 +1,7 @@
 //! The handle itself: log, errors, requests, extensions.
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Caller, Endpoint};
+use super::log_limit::{Line, MOST};
 use super::service::service;
 use super::{
     artifacts, autograd, checkpoint_names, checkpoints, console, engine, events, files, history,
@@ -15,15 +16,15 @@ use hookrack_plugin_api::abi::{
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::level_filters::LevelFilter;
 
 /// Creates the endpoint of an instance and the handle that points to it.
 pub(in crate::plugins) fn handle_for(
-    name: &str,
-    may_write: bool,
+    caller: &Caller<'_>,
     context: &Rc<Context>,
 ) -> (&'static Endpoint, &'static TrainerHandle) {
-    let endpoint = Endpoint::open(name, may_write, context);
+    let endpoint = Endpoint::open(caller, context);
     // The progress outlives the handle: it is kept alive for the process, as the handle is.
     let progress = context.progress.wire();
     std::mem::forget(Rc::clone(&context.progress));
@@ -45,6 +46,17 @@ pub(in crate::plugins) fn handle_for(
         failure,
     };
     (endpoint, Box::leak(Box::new(handle)))
+}
+
+/// The filter that lets a level through.
+fn level_filter(level: u32) -> LevelFilter {
+    match level {
+        LOG_ERROR => LevelFilter::ERROR,
+        LOG_WARN => LevelFilter::WARN,
+        LOG_INFO => LevelFilter::INFO,
+        LOG_DEBUG => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    }
 }
 
 /// The most detailed log level in use, at a fixed address.
@@ -94,7 +106,18 @@ fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
     .into_iter()
 }
 
+/// Whether plugins find no extension, as in the first host of all.
+static HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Hides all extensions from plugins, for the rest of the process: for tests of plugins with an old host.
+pub fn hide_extensions() {
+    HIDDEN.store(true, Ordering::Relaxed);
+}
+
 unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {
+    if HIDDEN.load(Ordering::Relaxed) {
+        return std::ptr::null();
+    }
     // SAFETY: the caller lends the id until this returns.
     let id = unsafe { id.to_lossy() };
     extensions().find(|(offered, _)| *offered == id).map_or(std::ptr::null(), |(_, table)| table)
@@ -105,7 +128,19 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
     let (endpoint, target, message) =
         unsafe { (Endpoint::of(host), target.to_lossy(), message.to_lossy()) };
     // A library has one way to log for all its hooks; on the training thread, the one being called is speaking.
-    let hook = Endpoint::calling().unwrap_or(endpoint).name.as_str();
+    let speaker = Endpoint::calling().unwrap_or(endpoint);
+    let hook = speaker.name.as_str();
+    let counts = LevelFilter::current() >= level_filter(level);
+    match if counts { speaker.log_limit.count() } else { Line::Logged } {
+        Line::Logged => {}
+        Line::LeftOut => return,
+        Line::FirstLeftOut => {
+            tracing::warn!(
+                "{hook} logs more than {MOST} lines a second: further ones of this second are left out"
+            );
+            return;
+        }
+    }
     let write = || match level {
         LOG_ERROR => tracing::error!(target: "plugin", "{hook}: {message}"),
         LOG_WARN => tracing::warn!(target: "plugin", "{hook}: {message}"),

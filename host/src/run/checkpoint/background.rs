@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 type Outcome = (Result<PathBuf, RunDirError>, Buffers);
 
-/// What this rank adds to a checkpoint that several write, on its way to the disk.
+/// This rank's part of a checkpoint that several ranks write, while it is being written.
 struct Part {
     thread: JoinHandle<(Result<Written, RunDirError>, Buffers)>,
     draft: Arc<Draft>,
@@ -27,9 +27,9 @@ pub struct Background {
     in_flight: Option<JoinHandle<Outcome>>,
     part: Option<Part>,
     spare: Buffers,
-    // The memory of the next snapshot, on its way.
+    // The memory of the next snapshot, while it is being allocated.
     reserve: Option<JoinHandle<Buffers>>,
-    // How many tensors hooks kept when it was last asked for.
+    // The number of tensors that hooks kept when it was last requested.
     kept: Option<usize>,
 }
 
@@ -50,11 +50,11 @@ impl Background {
         self.kept = Some(kept);
         let there = self.buffers();
         let thread = std::thread::Builder::new().name("checkpoint-memory".to_owned());
-        // Without one, the next snapshot gets its memory itself.
+        // Without a thread, the next snapshot allocates its own memory.
         self.reserve = thread.spawn(move || there.grown(&sizes)).ok();
     }
 
-    /// The memory of the last snapshot that was written, with what was reserved.
+    /// The memory of the last snapshot that was written, and what was reserved.
     pub fn buffers(&mut self) -> Buffers {
         if let Some(reserved) = self.reserve.take().and_then(|thread| thread.join().ok()) {
             self.spare = reserved;
@@ -62,11 +62,11 @@ impl Background {
         std::mem::take(&mut self.spare)
     }
 
-    /// Begins to write a snapshot; `rules` say which checkpoints stay after it, `files` what must be on the disk before
-    /// it. [`Self::wait`] has been called: there is never more than one on its way.
+    /// Starts writing a snapshot; `rules` decide which checkpoints are kept afterwards, `files` are synced before
+    /// it. [`Self::wait`] must have been called: at most one is written at a time.
     ///
     /// # Errors
-    /// The system has no thread for it.
+    /// No thread could be started.
     pub fn begin(
         &mut self,
         folder: &Path,
@@ -77,7 +77,7 @@ impl Background {
         self.wait()?;
         let to = folder.to_owned();
         let work = move || {
-            // Save first, then mark the best and let go of what nobody wants.
+            // Save first, then update `best` and remove what no hook keeps.
             let written = files
                 .iter()
                 .try_for_each(|(path, file)| sync(path, file))
@@ -90,11 +90,11 @@ impl Background {
         Ok(())
     }
 
-    /// Begins to write what this rank adds to a checkpoint that several write; `files` must be on the disk before it.
+    /// Starts writing this rank's part of a checkpoint that several ranks write; `files` are synced before it.
     /// [`finish_part`](Self::finish_part) follows.
     ///
     /// # Errors
-    /// The system has no thread for it.
+    /// No thread could be started.
     pub fn begin_part(
         &mut self,
         draft: Draft,
@@ -114,22 +114,22 @@ impl Background {
         Ok(())
     }
 
-    /// Whether this rank has added something to a checkpoint that is not in its place yet.
+    /// Whether this rank has written, or is writing, a part of a checkpoint that is not in place yet.
     pub fn has_part(&self) -> bool {
         self.part.is_some()
     }
 
-    /// Whether that is still on its way to the disk.
+    /// Whether that part is still being written.
     pub fn is_writing_part(&self) -> bool {
         self.part.as_ref().is_some_and(|part| !part.thread.is_finished())
     }
 
-    /// Waits until what this rank adds is on the disk. `agree` then learns what the ranks have written, all of them or an error; with
-    /// that this rank puts the checkpoint in its place in the background, if it has begun it. A draft that is not completed is
+    /// Waits until this rank's part is on disk. `agree` then collects what all ranks have written, or an error; with
+    /// that the rank that created the draft puts the checkpoint in place in the background. A draft that is not completed is
     /// removed.
     ///
     /// # Errors
-    /// This rank's part could not be written, or another one's.
+    /// This rank's part, or that of another one, could not be written.
     pub fn finish_part<E: From<RunDirError>>(
         &mut self,
         rules: Vec<Rule>,
@@ -141,7 +141,7 @@ impl Background {
         let all = match written {
             Ok(written) => agree(Ok(written))?,
             Err(error) => {
-                // The others hear of it; the first error is the one to tell.
+                // The other ranks are told; the first error is returned.
                 drop(agree(Err(&error)));
                 return Err(error.into());
             }
@@ -152,7 +152,7 @@ impl Background {
         }
     }
 
-    /// Gives a checkpoint that is on the disk its place, in the background.
+    /// Puts a checkpoint that is on disk in place, in the background.
     fn place(
         &mut self,
         draft: Draft,
@@ -173,10 +173,10 @@ impl Background {
         Ok(())
     }
 
-    /// Gives up what this rank adds to a checkpoint: another rank is gone.
+    /// Discards this rank's part of a checkpoint, because another rank has failed.
     pub fn abandon_part(&mut self) {
         if let Some(Part { thread, draft, .. }) = self.part.take() {
-            // Not before the thread is done with it; then the draft is removed.
+            // The draft can be removed only when the thread has finished.
             let _ = thread.join();
             tracing::debug!("{} is not completed", draft.folder().display());
         }
@@ -193,7 +193,7 @@ impl Background {
         }
     }
 
-    /// Waits until nothing is on its way.
+    /// Waits until nothing is being written.
     ///
     /// # Errors
     /// The checkpoint could not be written. The previous one is intact.
@@ -207,7 +207,7 @@ impl Background {
     }
 }
 
-/// Puts a file on the disk, and its name too.
+/// Syncs a file and its folder.
 fn sync(path: &Path, file: &File) -> Result<(), RunDirError> {
     file.sync_all().map_err(RunDirError::io("sync", path))?;
     path.parent().map_or(Ok(()), atomic::sync_folder)

@@ -1,4 +1,4 @@
-//! What a checkpoint keeps.
+//! The contents of a checkpoint.
 
 use super::Stored;
 use crate::engine::SavedState;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// Everything that a checkpoint keeps. Its large tensors are on the disk until they are asked for.
+/// Everything in a checkpoint. Large tensors stay on disk until they are requested.
 #[derive(Debug, Default)]
 pub struct Checkpoint<T = Stored> {
     /// Parameters and buffers.
     pub model: T,
     /// The optimizer's tensors.
     pub optimizer: T,
-    /// What the engine keeps beside them.
+    /// The engine's other state.
     pub engine: SavedState,
     /// The states of hooks and metrics by instance name.
     pub hooks: BTreeMap<String, SavedState>,
-    /// The state of libtorch's random numbers; of several ranks, that of rank 0.
+    /// The state of libtorch's random number generator; on several ranks, that of rank 0.
     pub rng: RngState,
     /// The states of the other ranks, from rank 1 on.
     pub rank_rng: Vec<RngState>,
@@ -30,33 +30,33 @@ pub struct Checkpoint<T = Stored> {
     pub facts: Facts,
 }
 
-/// What belongs to the whole run in a checkpoint that is to be written, without its large tensors: those are
+/// The part of a checkpoint to write that belongs to the whole run, without its large tensors: those are
 /// [`Portion`](super::Portion)s.
 pub type Captured = Checkpoint<()>;
 
 /// The human-readable part of a checkpoint: `state.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
-    /// How far the run was.
+    /// The position of the run.
     pub position: Position,
     /// The hooks that requested a checkpoint after a validation that was cut short.
     pub savers: Vec<String>,
     /// The hooks and metrics whose state could not be saved.
     #[serde(default)]
     pub without: Vec<String>,
-    /// What each metric has reached.
+    /// The latest and best value of each metric.
     pub metrics: Vec<SavedMetric>,
     /// The scalars; their values are among the tensors.
     pub events: Vec<SavedSeries>,
     /// Values shared between hooks.
     pub shared: Map<String, Json>,
-    /// Where each writer stood.
+    /// The mark of each writer.
     pub writers: Map<String, Json>,
-    /// What made it.
+    /// What created it.
     pub provenance: Provenance,
 }
 
-/// How far a run was.
+/// The position of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Epochs begun.
@@ -65,7 +65,7 @@ pub struct Position {
     pub iter: u64,
     /// Iterations done in the epoch.
     pub inner_iter: u64,
-    /// Batches of the training data drawn in the epoch; where a checkpoint does not say, one for each iteration.
+    /// Batches of the training data drawn in the epoch; in older checkpoints, one for each iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<u64>,
     /// Training samples consumed.
@@ -101,7 +101,7 @@ impl Position {
     }
 }
 
-/// What made a checkpoint: program, machine, config, plugins.
+/// What created a checkpoint: program, machine, config, plugins.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Provenance {
     /// The host's version.
@@ -112,11 +112,11 @@ pub struct Provenance {
     pub threads: u64,
     /// This process among `world`.
     pub rank: u32,
-    /// How many processes train together.
+    /// The number of processes that train together.
     pub world: u32,
     /// The resolved config, as TOML.
     pub config: String,
-    /// The files that the data come from.
+    /// The data files.
     #[serde(default)]
     pub data: DataFiles,
     /// The libraries in use: path, sha256, name, version.

@@ -40,7 +40,7 @@ pub fn newest_valid(folder: &Path) -> Result<Option<Newest>, RunDirError> {
     first.map_or(Ok(None), Err)
 }
 
-/// What the newest checkpoint of a folder knows beside its tensors; `None` where none can be read.
+/// The newest checkpoint of a folder without its tensors; `None` if none can be read.
 pub fn newest_facts(folder: &Path) -> Option<Facts> {
     candidates(folder).ok()?.iter().find_map(|path| read_facts(path).ok())
 }
@@ -56,7 +56,7 @@ pub fn open(path: &Path) -> Result<(PathBuf, Checkpoint), RunDirError> {
     Ok((path, checkpoint))
 }
 
-/// Where the checkpoint is that `path` means, as for [`open`]; nothing of it is read.
+/// The path of the checkpoint that [`open`] would read, without reading it.
 ///
 /// # Errors
 /// There is none.
@@ -80,10 +80,10 @@ pub fn locate(path: &Path) -> Result<PathBuf, RunDirError> {
     Err(missing())
 }
 
-/// The longest file that may be `latest` or `best`.
+/// The maximum size of `latest` and `best`.
 const MOST_BYTES: u64 = 64;
 
-/// The path of the checkpoint whose name is all that a file holds, as `latest` and `best` do; whether it is there is another matter.
+/// The path of the checkpoint that a file such as `latest` or `best` names; it need not exist.
 pub fn named_in(file: &Path) -> Option<PathBuf> {
     fs::metadata(file).ok().filter(|found| found.is_file() && found.len() <= MOST_BYTES)?;
     let text = fs::read_to_string(file).ok()?;
@@ -91,12 +91,12 @@ pub fn named_in(file: &Path) -> Option<PathBuf> {
     iter_of(name).map(|_| file.with_file_name(name))
 }
 
-/// Which checkpoint of a run is wanted.
+/// Selects a checkpoint of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The epoch that it was taken in; `None` for any.
+    /// Its epoch; `None` for any.
     pub epoch: Option<u64>,
-    /// What one of its second names ends with; empty for any.
+    /// The suffix of one of its second names; empty for any.
     pub suffix: String,
 }
 
@@ -118,7 +118,7 @@ impl std::fmt::Display for Wanted {
     }
 }
 
-/// The newest checkpoint that is wanted, in a run directory or in its checkpoint folder.
+/// The newest checkpoint that matches, in a run directory or in its checkpoint folder.
 ///
 /// # Errors
 /// There is none, or it is damaged.
@@ -134,7 +134,7 @@ pub fn choose(path: &Path, wanted: &Wanted) -> Result<Checkpoint, RunDirError> {
     Err(RunDirError::NoCheckpoint { path: path.join(format!("({wanted})")) })
 }
 
-/// The checkpoints of a folder, newest first, from the one on that `latest` names.
+/// The checkpoints of a folder, newest first, starting with the one that `latest` names.
 fn candidates(folder: &Path) -> Result<Vec<PathBuf>, RunDirError> {
     let mut iters: Vec<u64> = match fs::read_dir(folder) {
         Ok(entries) => entries
@@ -152,28 +152,28 @@ fn candidates(folder: &Path) -> Result<Vec<PathBuf>, RunDirError> {
     };
     iters.sort_unstable_by(|a, b| b.cmp(a));
     iters.dedup();
-    // One that is not there says nothing: it is as good as damaged.
+    // A missing checkpoint is treated as a damaged one.
     let latest = latest(folder).filter(|latest| iters.contains(latest));
     iters.retain(|iter| latest.is_none_or(|latest| *iter <= latest));
     let path = |iter| {
         let path = folder.join(name_of(iter));
-        // A process that could not exchange two checkpoints in one step was killed between two, or is there now.
+        // A process on a file system without atomic exchange was killed while it replaced a checkpoint, or is doing so now.
         if path.exists() { path } else { aside(&path) }
     };
     Ok(iters.into_iter().map(path).collect())
 }
 
-/// What a checkpoint is called while one of the same iteration takes its place, where the system cannot exchange them.
+/// Suffix of a checkpoint that is being replaced by one of the same iteration, on file systems without atomic exchange.
 const ASIDE: &str = ".old";
 
-/// Where a checkpoint steps aside to.
+/// Where a checkpoint is moved while it is replaced.
 pub(super) fn aside(checkpoint: &Path) -> PathBuf {
     let mut name = checkpoint.file_name().unwrap_or_default().to_owned();
     name.push(ASIDE);
     checkpoint.with_file_name(name)
 }
 
-/// The checkpoints of a folder that have stepped aside.
+/// The checkpoints of a folder that were moved aside.
 pub(super) fn stepped_aside(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_one = |entry: &fs::DirEntry| {

@@ -6,25 +6,25 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The form of checkpoints that one process writes, and that every host reads.
+/// The format of checkpoints written by one process, which every host reads.
 const FORMAT: u32 = 1;
 
-/// The form of those that several ranks write, with tensors in several files.
+/// The format of checkpoints written by several ranks, with tensors in several files.
 const FORMAT_OF_RANKS: u32 = 2;
 
-/// What belongs to a checkpoint.
+/// The manifest of a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     format: u32,
-    /// What it is, without opening anything else.
+    /// Its summary, so that no other file needs to be opened.
     pub about: About,
     files: BTreeMap<String, File>,
     // Over all of the above.
     sha256: String,
 }
 
-/// What a checkpoint is: all that decides which ones are kept.
+/// The summary of a checkpoint: everything that retention depends on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
@@ -38,7 +38,7 @@ pub struct About {
     pub metrics: BTreeMap<String, f64>,
 }
 
-/// What a file must be.
+/// The expected size and checksum of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -62,10 +62,10 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     })
 }
 
-/// A checksum of a tensor's type, shape and numbers.
+/// A checksum of a tensor's dtype, shape and elements.
 ///
 /// # Errors
-/// Its numbers cannot be read.
+/// Its elements cannot be read.
 pub fn fingerprint(tensor: &tch::Tensor) -> Result<String, RunDirError> {
     let wrong = |why| RunDirError::Tensor { doing: "read", name: "it".to_owned(), why };
     let bytes = crate::run::safetensors_file::bytes_of(tensor).map_err(wrong)?;
@@ -87,7 +87,7 @@ impl Manifest {
         sha256(&unsigned.to_bytes())
     }
 
-    /// As a file.
+    /// The bytes of the manifest file.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');
@@ -115,7 +115,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Reads a file of the checkpoint; only as the manifest has it.
+    /// Reads a file of the checkpoint; an error unless it matches the manifest.
     pub(super) fn read_file(&self, checkpoint: &Path, name: &str) -> Result<Vec<u8>, RunDirError> {
         let path = checkpoint.join(name);
         let bytes = std::fs::read(&path).map_err(RunDirError::io("read", &path))?;
@@ -124,7 +124,7 @@ impl Manifest {
         Ok(bytes)
     }
 
-    /// An error unless a file has as many bytes as the manifest says.
+    /// An error unless a file has the size in the manifest.
     pub(super) fn check_size(
         &self,
         path: &Path,
@@ -139,7 +139,7 @@ impl Manifest {
         Err(RunDirError::damaged(path, why))
     }
 
-    /// An error unless a file is as the manifest says. Reads all of it.
+    /// An error unless a file matches the manifest. Reads the whole file.
     pub(super) fn check_sum(
         &self,
         path: &Path,

@@ -1,8 +1,8 @@
 //! Checkpoints: a directory that exists completely or not at all, with a manifest of its files.
 //!
-//! `contents` is what is kept, `snapshot` its copy in memory, `write` and `read` the way to the disk and back, `find`
-//! which one to resume from, `names` second names, `background` the thread that writes them. Where several ranks write one,
-//! each has a `portion` of it, and they put it in place `together`; `stored` reads tensors from however many files.
+//! `contents` is what is saved, `snapshot` its copy in memory, `write` and `read` are for files, `find` decides
+//! which one to resume from, `names` are second names, `background` is the thread that writes. If several ranks write one,
+//! each has a `portion` of it, and they put it in place `together`; `stored` reads tensors from any number of files.
 
 mod background;
 mod contents;

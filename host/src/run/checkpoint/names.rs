@@ -1,6 +1,6 @@
-//! Second names of checkpoints: links beside `iter_0000020`, which stays the name that everything else goes by.
+//! Second names of checkpoints: links beside `iter_0000020`, the name that everything else uses.
 //!
-//! A pattern with `{iter}` or `{epoch}` names each checkpoint; one without moves on to the best, or to the newest.
+//! A pattern with `{iter}` or `{epoch}` names each checkpoint; one without them names the best, or the newest.
 
 use super::manifest::About;
 use super::retention::Rule;
@@ -34,7 +34,7 @@ fn rendered(pattern: &str, about: &About) -> String {
     pattern.replace("{iter}", &iter).replace("{epoch}", &about.epoch.to_string())
 }
 
-/// The names that are due once the last of `all` is in its place, and the iteration that each one means.
+/// The names that are due once the last of `all` is in place, and the iteration that each one refers to.
 pub(super) fn wanted(rules: &[Rule], all: &[About]) -> Vec<(String, u64)> {
     rules.iter().filter_map(|rule| due(rule, all)).collect()
 }
@@ -55,7 +55,7 @@ fn due(rule: &Rule, all: &[About]) -> Option<(String, u64)> {
     Some((rule.name.clone(), iter?))
 }
 
-/// Creates the names. Failing to create one, for want of links or because a file is in the way, is only a warning.
+/// Creates the names. A name that cannot be created, because links are not supported or a file exists, is only a warning.
 pub(super) fn give(folder: &Path, names: &[(String, u64)]) {
     for (name, iter) in names {
         let (path, temporary) = (folder.join(name), atomic::temporary_beside(&folder.join(name)));
@@ -80,18 +80,18 @@ pub(super) fn sweep(folder: &Path) {
         let path = entry.path();
         let is_ours = meant(&path).is_some();
         if is_ours && !path.exists() {
-            // What cannot be removed leads nowhere, and nobody follows it.
+            // A link that cannot be removed is dangling, which is harmless.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// The checkpoint that a second name stands for.
+/// The checkpoint that a second name refers to.
 fn meant(link: &Path) -> Option<u64> {
     iter_of(fs::read_link(link).ok()?.to_str()?)
 }
 
-/// Whether a checkpoint has a second name that ends so.
+/// Whether a checkpoint has a second name with this suffix.
 pub(super) fn has(checkpoint: &Path, suffix: &str) -> bool {
     let Some(iter) = checkpoint.file_name().and_then(|name| iter_of(name.to_str()?)) else {
         return false;

@@ -1,4 +1,4 @@
-//! What a rank writes of a checkpoint that several write together.
+//! The part of a checkpoint that one of several ranks writes.
 
 use super::{HOOKS, MODEL, OPTIMIZER};
 use crate::engine::Piece;
@@ -15,7 +15,7 @@ pub enum Contents {
     Hooks,
 }
 
-/// The tensors that one rank owns, whole or in flat ranges, among `of` portions which have each element once. They become one file.
+/// The tensors that one rank owns, whole or in flat ranges; the `of` portions together have each element once. Written as one file.
 #[derive(Debug)]
 pub struct Portion {
     /// What they are.
@@ -29,7 +29,7 @@ pub struct Portion {
 }
 
 impl Contents {
-    /// The file that has all of them.
+    /// The file name if one file has all of them.
     pub(super) fn file(self) -> &'static str {
         match self {
             Self::Model => MODEL,
@@ -42,12 +42,12 @@ impl Contents {
         self.file().trim_end_matches(END)
     }
 
-    /// Whether a file has them, all or a portion.
+    /// Whether a file contains them, all or a portion.
     pub(super) fn is_in(self, file: &str) -> bool {
         file == self.file() || self.portion(file).is_some()
     }
 
-    /// Which portion a file is, counted from 1, of how many.
+    /// The number of a file's portion, from 1, and of all portions.
     pub(super) fn portion(self, file: &str) -> Option<(usize, usize)> {
         let numbers = file.strip_prefix(self.stem())?.strip_prefix('-')?.strip_suffix(END)?;
         let (number, of) = numbers.split_once("-of-")?;
@@ -69,7 +69,7 @@ impl Portion {
         self.tensors.iter().map(|piece| (piece.tensor.numel() * width(piece)) as u64).sum()
     }
 
-    /// Its file: `model.safetensors`, or `model-00001-of-00002.safetensors` as Hugging Face calls the first of two.
+    /// Its file: `model.safetensors`, or `model-00001-of-00002.safetensors`, in the naming scheme of Hugging Face.
     pub(super) fn file(&self) -> String {
         if self.of <= 1 {
             return self.contents.file().to_owned();

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 use tch::Tensor;
 
-/// Reads a checkpoint. Large tensors are verified, and read where they are asked for.
+/// Reads a checkpoint. Large tensors are verified now, and read when they are requested.
 ///
 /// # Errors
 /// A file is missing or damaged.
@@ -20,7 +20,7 @@ pub fn read(path: &Path) -> Result<Checkpoint, RunDirError> {
     read_with(path, Trust::Nothing)
 }
 
-/// Reads a checkpoint that another rank has verified: of large tensors only what is asked for.
+/// Reads a checkpoint that another rank has verified; of large tensors only what is requested.
 ///
 /// # Errors
 /// A file is missing or damaged.
@@ -28,7 +28,7 @@ pub fn read_verified(path: &Path) -> Result<Checkpoint, RunDirError> {
     read_with(path, Trust::LargeFiles)
 }
 
-/// What is taken for what the manifest says without reading it.
+/// Which files are not verified against the manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trust {
     Nothing,
@@ -63,7 +63,7 @@ fn read_with(path: &Path, trust: Trust) -> Result<Checkpoint, RunDirError> {
     Ok(checkpoint)
 }
 
-/// The tensors of one kind, in all files that the manifest lists of it.
+/// The tensors of one kind, from all files of the manifest that contain them.
 fn stored(
     path: &Path,
     manifest: &Manifest,
@@ -89,7 +89,7 @@ fn stored(
     Stored::of(path, files)
 }
 
-/// Reads what a checkpoint knows beside its tensors.
+/// Reads a checkpoint without its tensors.
 ///
 /// # Errors
 /// Its manifest or `state.json` is missing or damaged.
@@ -156,7 +156,7 @@ fn sample(row: &[f64]) -> Sample {
     Sample { iter: row[0] as u64, samples: row[1] as u64, value: row[2] }
 }
 
-/// Refuses a checkpoint under the name of another iteration, put there by mistake.
+/// Rejects a checkpoint whose folder has the name of another iteration.
 fn check_name(path: &Path, checkpoint: &Checkpoint) -> Result<(), RunDirError> {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(iter_of);
     let iter = checkpoint.facts.position.iter;

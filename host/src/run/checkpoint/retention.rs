@@ -1,4 +1,4 @@
-//! Which checkpoints stay: decided from what each one is, without a disk.
+//! Decides which checkpoints are kept, from their summaries alone.
 
 use super::manifest::About;
 use std::collections::BTreeSet;
@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 pub struct Rule {
     /// The hook.
     pub who: String,
-    /// So many of the newest; `None` for all.
+    /// The number of the newest to keep; `None` for all.
     pub last: Option<u64>,
     /// Keep those of every n-th epoch; 0 for none.
     pub every_epochs: u64,
     /// Keep those of every n-th iteration; 0 for none.
     pub every_iters: u64,
-    /// Those with the best values of a metric.
+    /// Keep those with the best values of a metric.
     pub best: Option<Best>,
     /// The pattern of a second name for them; empty for none.
     pub name: String,
@@ -31,10 +31,10 @@ pub struct Best {
     pub top: u64,
 }
 
-/// What is to be done.
+/// The decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Actions {
-    /// The iterations whose checkpoints go.
+    /// The iterations whose checkpoints are removed.
     pub delete: Vec<u64>,
     /// The iteration that `best` names, by the first rule that has a metric.
     pub best: Option<u64>,
@@ -45,7 +45,7 @@ fn count(number: u64) -> usize {
 }
 
 impl Best {
-    /// The iterations of the best, best first; of equals the older one. What has no such value is never among them.
+    /// The iterations of the best, best first; among equals the older one first. Checkpoints without the metric are not included.
     pub(super) fn of<'a>(&self, all: impl Iterator<Item = &'a About>) -> Vec<u64> {
         let mut ranked: Vec<(f64, u64)> =
             all.filter_map(|about| Some((*about.metrics.get(&self.metric)?, about.iter))).collect();
@@ -58,7 +58,7 @@ impl Best {
 }
 
 impl Rule {
-    /// Whether nothing may go.
+    /// Whether every checkpoint is kept.
     fn keeps_all(&self) -> bool {
         self.last.is_none()
     }
@@ -78,7 +78,7 @@ impl Rule {
     }
 }
 
-/// Decides about all checkpoints of a run, oldest first. The newest is what a resume would use: it always stays.
+/// Decides about all checkpoints of a run, oldest first. The newest is always kept: a resume needs it.
 pub fn decide(rules: &[Rule], all: &[About]) -> Actions {
     let best = rules.iter().find_map(|rule| rule.best.as_ref());
     let best = best.and_then(|best| best.of(all.iter()).first().copied());
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn the_one_that_a_resume_would_use_always_stays() {
         let mut all = saved(&[0.9, 0.1], "a");
-        // What an early end left was asked for by nobody; it goes when a newer one is there.
+        // A checkpoint of an early end was requested by no hook; it is removed once there is a newer one.
         all[1].asked_by.clear();
         assert_eq!(decide(&[rule("a", 1)], &all).delete, Vec::<u64>::new());
         all.extend(saved(&[0.0, 0.0, 0.3], "a").into_iter().skip(2));

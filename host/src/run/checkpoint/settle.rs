@@ -1,4 +1,4 @@
-//! Applies the retention rules: writes `best`, gives second names, removes checkpoints that no hook keeps.
+//! Applies the retention rules: writes `best`, creates second names, removes checkpoints that no hook keeps.
 
 use super::manifest::{About, Manifest};
 use super::names;
@@ -8,8 +8,8 @@ use crate::run::{RunDirError, atomic};
 use std::fs;
 use std::path::Path;
 
-/// Applies the rules once the checkpoint of iteration `newest` is in its place. Later ones belong to a future that was
-/// given up, and damaged ones to nobody: neither is touched.
+/// Applies the rules once the checkpoint of iteration `newest` is in place. Later checkpoints belong to an abandoned
+/// continuation of the run: neither they nor damaged ones are touched.
 pub(super) fn settle(folder: &Path, newest: u64, rules: &[Rule]) -> Result<(), RunDirError> {
     if rules.is_empty() {
         return Ok(());
@@ -34,7 +34,7 @@ fn abouts(folder: &Path, newest: u64) -> Result<Vec<About>, RunDirError> {
     Ok(iters.into_iter().filter_map(about).collect())
 }
 
-/// Removes a checkpoint. It loses its name first: no half of one is ever found under it.
+/// Removes a checkpoint. It is renamed first, so that its name never refers to a partial one.
 fn remove(folder: &Path, iter: u64) -> Result<(), RunDirError> {
     let path = folder.join(name_of(iter));
     let aside = atomic::temporary_beside(&path);

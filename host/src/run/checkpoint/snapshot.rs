@@ -1,4 +1,4 @@
-//! A checkpoint in memory, laid out as its files: what the training step waits for, and nothing more.
+//! A checkpoint in memory, laid out as its files: the only part of a save that training waits for.
 
 use super::manifest::About;
 use super::{Captured, Contents, HOOKS, Portion, RUN, STATE};
@@ -14,7 +14,7 @@ use tch::{Kind, Tensor};
 pub struct Snapshot {
     pub(super) about: About,
     pub(super) files: Vec<(String, Vec<u8>)>,
-    // The model's tensors that are in a file of several, and their bytes together.
+    // The model's tensors in this file if there are several, and their total size.
     pub(super) index: BTreeMap<String, String>,
     pub(super) index_bytes: u64,
 }
@@ -24,13 +24,13 @@ pub struct Snapshot {
 pub struct Buffers(Vec<Vec<u8>>);
 
 impl Buffers {
-    /// Memory of these sizes at least, each page of it in use: the system hands it out when it is first written to, page
-    /// by page, which takes longer than the copy that it is for.
+    /// Memory of at least these sizes, with each page touched: the system maps memory when it is first written to, page
+    /// by page, which takes longer than the copy itself.
     pub(super) fn grown(self, sizes: &[usize]) -> Self {
         let mut all = self.0;
         all.resize(all.len().max(sizes.len()), Vec::new());
         for (buffer, size) in all.iter_mut().zip(sizes).filter(|(b, size)| b.capacity() < **size) {
-            // Never both at a time.
+            // Frees the old memory first, so that both are never held at once.
             *buffer = Vec::new();
             *buffer = safetensors_file::fresh(*size).unwrap_or_default();
         }
@@ -44,12 +44,12 @@ impl Buffers {
 }
 
 impl Snapshot {
-    /// Copies everything that this process writes of a checkpoint: the tensors that it owns, and what belongs to the whole run, which
-    /// the process that puts the checkpoint in place writes, with the names of the hooks that asked for it. One pass over each
+    /// Copies everything that this process writes: the tensors that it owns, and the part that belongs to the whole run, which
+    /// one process writes, with the names of the hooks that requested it. One pass over each
     /// tensor's memory.
     ///
     /// # Errors
-    /// A tensor has no place in a file.
+    /// A tensor cannot be stored in a file.
     pub fn take(
         portions: &[Portion],
         run: Option<(&Captured, Vec<String>)>,
@@ -81,7 +81,7 @@ impl Snapshot {
         Ok(Self { about: about(checkpoint, asked_by), files, index, index_bytes })
     }
 
-    /// Its memory, for the next one.
+    /// Its memory, to be reused.
     pub fn into_buffers(self) -> Buffers {
         Buffers(
             self.files

@@ -1,4 +1,4 @@
-//! The tensors of a checkpoint on the disk: any flat range of one is read from whatever files have it, and nothing else is.
+//! The tensors of a checkpoint on disk: reads any flat range of one from the files that contain it, and nothing else.
 
 use crate::engine::{Part, SavedTensors};
 use crate::run::RunDirError;
@@ -16,7 +16,7 @@ use tch::{Kind, Tensor};
 /// Bytes before the header of a file: its length.
 const HEADER_LENGTH: usize = 8;
 
-/// Tensors by name, each whole in one file or in flat ranges over several. The files are mapped: what is not asked for is not read.
+/// Tensors by name, each whole in one file or in flat ranges in several. The files are memory-mapped: only what is requested is read.
 #[derive(Debug, Default)]
 pub struct Stored {
     tensors: BTreeMap<String, Entry>,
@@ -58,12 +58,12 @@ impl Mapped {
         Ok(Self { path, bytes })
     }
 
-    /// Its bytes. [`check`](Self::check) says afterwards whether they were there.
+    /// Its bytes. Call [`check`](Self::check) afterwards: the file may have been truncated.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether all that was read so far was in the file.
+    /// An error if the file was truncated while it was read.
     pub(super) fn check(&self) -> Result<(), RunDirError> {
         self.bytes.check().map_err(|lost| RunDirError::damaged(&self.path, lost.to_string()))
     }
@@ -73,7 +73,7 @@ impl Stored {
     /// The tensors of these files of `folder`.
     ///
     /// # Errors
-    /// A file is not one of safetensors, or a range of a tensor is in none of them, or in two.
+    /// A file is not a safetensors file, or a range of a tensor is in none of them, or in two.
     pub(super) fn of(folder: &Path, files: Vec<Mapped>) -> Result<Self, RunDirError> {
         let mut tensors = BTreeMap::new();
         for file in files {
@@ -94,7 +94,7 @@ impl Stored {
     /// A tensor, in memory of its own.
     ///
     /// # Errors
-    /// It is not there, or its file can no longer be read.
+    /// It does not exist, or its file can no longer be read.
     pub fn tensor(&self, name: &str) -> Result<Tensor, RunDirError> {
         let wrong = |why| RunDirError::Tensor { doing: "read", name: name.to_owned(), why };
         let entry = self.tensors.get(name).ok_or_else(|| wrong("it is not there".to_owned()))?;
@@ -130,7 +130,7 @@ impl Entry {
         self.ranges.last().map_or(0, |placed| placed.range.end)
     }
 
-    /// The elements of a range, put together from the files that have some of them.
+    /// The elements of a range, assembled from the files that contain them.
     fn read(&self, wanted: Range<usize>) -> Result<Tensor, String> {
         let width = self.kind.elt_size_in_bytes();
         let mut parts = Vec::new();
@@ -157,10 +157,10 @@ impl Entry {
     }
 }
 
-/// Enters the tensors of a file.
+/// Adds the tensors of a file.
 fn enter(tensors: &mut BTreeMap<String, Entry>, file: &Rc<Mapped>) -> Result<(), RunDirError> {
     let damaged = |why: String| RunDirError::damaged(&file.path, why);
-    // Checks that every tensor is in the file, with as many bytes as its type and shape need.
+    // Checks that every tensor is within the file, with the size that its dtype and shape need.
     let (header, metadata) =
         SafeTensors::read_metadata(file.bytes()).map_err(|error| damaged(error.to_string()))?;
     for (name, info) in metadata.tensors() {
@@ -185,7 +185,7 @@ fn enter(tensors: &mut BTreeMap<String, Entry>, file: &Rc<Mapped>) -> Result<(),
     file.check()
 }
 
-/// The range that a tensor of a file is, by what the metadata say of it; all of it where they say nothing.
+/// The range of a tensor in a file, from the metadata; the whole tensor without metadata.
 fn part_of(info: &TensorInfo, said: Option<&str>) -> Option<Part> {
     let count = info.shape.iter().product::<usize>();
     let whole =
@@ -195,7 +195,7 @@ fn part_of(info: &TensorInfo, said: Option<&str>) -> Option<Part> {
     is_sound.then_some(part)
 }
 
-/// An error unless the ranges of a tensor, which are in order, have every element once.
+/// An error unless the sorted ranges of a tensor contain every element exactly once.
 fn check_whole(folder: &Path, name: &str, entry: &Entry) -> Result<(), RunDirError> {
     let count = entry.shape.iter().product::<i64>();
     let mut next = 0;

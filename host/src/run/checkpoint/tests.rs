@@ -98,7 +98,7 @@ fn a_checkpoint_of_the_same_iteration_is_replaced_and_nothing_else_is_left() {
 }
 
 #[test]
-fn a_snapshot_uses_the_memory_of_the_one_before() {
+fn a_snapshot_reuses_the_memory_of_the_previous_one() {
     let first = snapshot(1, &[], Buffers::default());
     let place = |snapshot: &Snapshot| snapshot.files[0].1.as_ptr();
     let before = place(&first);
@@ -143,7 +143,7 @@ fn more_memory_is_reserved_when_hooks_come_to_keep_far_more() {
 
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Ways to damage a file. Each gives what is left of it; nothing to remove it.
+/// Ways to damage a file. Each returns the remaining bytes; `None` removes the file.
 const DAMAGES: [(&str, Damage); 4] = [
     ("cut", |bytes| Some(bytes[..bytes.len() - 1].to_vec())),
     ("emptied", |_| Some(Vec::new())),
@@ -252,7 +252,7 @@ fn an_older_checkpoint_that_was_chosen_hides_the_later_ones() {
 }
 
 #[test]
-fn a_write_that_fails_is_reported_and_leaves_the_one_before() {
+fn a_write_that_fails_is_reported_and_leaves_the_previous_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = write_one(folder.path(), 5);
     let mut background = Background::default();
@@ -339,7 +339,7 @@ fn ranks_write_one_checkpoint_together_and_it_is_there_when_all_have() {
 }
 
 #[test]
-fn a_draft_that_is_given_up_leaves_nothing() {
+fn a_discarded_draft_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let draft = Draft::new(folder.path(), 10).unwrap();
     let snapshot = Snapshot::take(&portions_of(0), None, Buffers::default()).unwrap();

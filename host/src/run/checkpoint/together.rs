@@ -1,4 +1,4 @@
-//! A checkpoint in the making, to which several ranks add their files. It takes its place when all of them are on the disk.
+//! A draft of a checkpoint to which several ranks add their files. It is put in place when all of them are on disk.
 
 use super::manifest::{About, File, Manifest};
 use super::snapshot::Snapshot;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A temporary folder beside the checkpoint's place. What is dropped before it is put in place is removed.
+/// A temporary folder beside the checkpoint's path. A draft that is dropped before it is put in place is removed.
 #[derive(Debug)]
 pub struct Draft {
     temporary: PathBuf,
-    // Where it goes; `None` for a rank that only adds to it.
+    // Its final path; `None` for a rank that only adds files.
     place: Option<PathBuf>,
 }
 
@@ -23,13 +23,13 @@ pub struct Draft {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Written {
     files: BTreeMap<String, File>,
-    // The model's tensors that are in a file of several, and their bytes together.
+    // The model's tensors in this file if there are several, and their total size.
     index: BTreeMap<String, String>,
     index_bytes: u64,
 }
 
 impl Draft {
-    /// Begins the checkpoint of an iteration below `folder`.
+    /// Creates the draft of an iteration's checkpoint below `folder`.
     ///
     /// # Errors
     /// The folder could not be created.
@@ -44,12 +44,12 @@ impl Draft {
         Ok(Self { temporary, place: Some(place) })
     }
 
-    /// One that another rank has begun.
+    /// A draft that another rank has created.
     pub fn of_another(temporary: PathBuf) -> Self {
         Self { temporary, place: None }
     }
 
-    /// Whether this process has begun it, and so puts it in its place.
+    /// Whether this process has created it, and so puts it in place.
     pub(super) fn is_own(&self) -> bool {
         self.place.is_some()
     }
@@ -59,7 +59,7 @@ impl Draft {
         &self.temporary
     }
 
-    /// Writes files and waits until they are on the disk.
+    /// Writes and syncs files.
     ///
     /// # Errors
     /// One could not be written.
@@ -72,10 +72,10 @@ impl Draft {
         Ok(Written { files, index: snapshot.index.clone(), index_bytes: snapshot.index_bytes })
     }
 
-    /// Gives the checkpoint its manifest and its place, and points `latest` at it. What was there before stays until then.
+    /// Writes the manifest, puts the checkpoint in place and points `latest` at it. The previous one stays until then.
     ///
     /// # Errors
-    /// A file could not be written, or the folder not be renamed.
+    /// A file could not be written, or the folder could not be renamed.
     pub fn put_in_place(
         mut self,
         about: &About,
@@ -112,7 +112,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if self.place.is_some() {
-            // What is left of this try is of no use to anybody, and what cannot be removed is in nobody's way.
+            // A folder that cannot be removed is harmless: the next start cleans it up.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }

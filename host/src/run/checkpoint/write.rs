@@ -1,4 +1,4 @@
-//! Puts a snapshot on the disk: a temporary sibling, synced, renamed; `latest` after that.
+//! Writes a snapshot to disk: a temporary sibling, synced, renamed; then `latest`.
 
 use super::find::{aside, stepped_aside};
 use super::name_of;
@@ -10,10 +10,10 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Writes a checkpoint below `folder` and points `latest` at it. What was there before stays until it is whole.
+/// Writes a checkpoint below `folder` and points `latest` at it. The previous one stays until the new one is complete.
 ///
 /// # Errors
-/// A file could not be written. No part of this checkpoint stays.
+/// A file could not be written. No partial checkpoint is left.
 pub fn write(folder: &Path, snapshot: &Snapshot) -> Result<PathBuf, RunDirError> {
     let draft = Draft::new(folder, snapshot.about.iter)?;
     let written = draft.add(snapshot)?;
@@ -37,7 +37,7 @@ pub fn recover(folder: &Path) -> Result<(), RunDirError> {
     for old in stepped_aside(folder) {
         let path = old.with_extension("");
         if path.exists() {
-            // The new one is in its place; what cannot be removed is in nobody's way.
+            // The new one is in place; an old one that cannot be removed is harmless.
             let _ = fs::remove_dir_all(&old);
         } else {
             tracing::warn!("{} was being replaced when its run ended: keeping it", path.display());
@@ -55,20 +55,20 @@ fn clean(folder: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with('.') && name.ends_with(".tmp") {
-            // What cannot be removed is in nobody's way.
+            // A file that cannot be removed is harmless.
             let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
         }
     }
 }
 
-/// A file of a folder that is itself not there yet: it needs no name of its own to be whole.
+/// A file in a temporary folder: the folder is renamed as a whole, so the file needs no temporary name.
 pub(super) fn put(path: &Path, bytes: &[u8]) -> Result<(), RunDirError> {
     let mut file = File::create(path).map_err(RunDirError::io("create", path))?;
     file.write_all(bytes).map_err(RunDirError::io("write", path))?;
     file.sync_all().map_err(RunDirError::io("sync", path))
 }
 
-/// Replaces a folder of the same iteration by a finished one atomically: there is always one.
+/// Atomically replaces a folder of the same iteration: there is always a complete one.
 pub(super) fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> {
     if !path.exists() {
         return atomic::rename(temporary, path);
@@ -77,14 +77,14 @@ pub(super) fn replace(temporary: &Path, path: &Path) -> Result<(), RunDirError> 
         path.parent().map_or(Ok(()), atomic::sync_folder)?;
         return fs::remove_dir_all(temporary).map_err(RunDirError::io("remove", temporary));
     }
-    // A file system that cannot exchange: the old one steps aside first, and is found there by who looks for it.
+    // Without atomic exchange the old one is moved aside first, where readers look for it too.
     let old = aside(path);
     if old.exists() {
         fs::remove_dir_all(&old).map_err(RunDirError::io("remove", &old))?;
     }
     atomic::rename(path, &old)?;
     if let Err(error) = atomic::rename(temporary, path) {
-        // The first error is the one to tell; the old one is found under either name.
+        // The first error is returned; the old one is found under either name.
         let _ = atomic::rename(&old, path);
         return Err(error);
     }

@@ -4,11 +4,11 @@ use super::messages::{Metadata, PluginData, Summary, Value};
 use prost::{Message, Oneof};
 use std::collections::BTreeMap;
 
-/// Where the hparams plugin looks.
+/// The tag that the hparams plugin reads.
 const START: &str = "_hparams_/session_start_info";
 const END: &str = "_hparams_/session_end_info";
 
-/// What the hparams plugin reads, as in its `plugin_data.proto`.
+/// The messages of the hparams plugin, as in its `plugin_data.proto`.
 #[derive(Clone, PartialEq, Message)]
 struct Data {
     #[prost(oneof = "Session", tags = "3, 4")]

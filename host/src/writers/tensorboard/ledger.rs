@@ -1,17 +1,17 @@
-//! Which event files of a folder are this run's: outside its directory other runs may write beside it, and a resumed run
-//! cuts back its own files only.
+//! Which event files of a folder belong to this run: outside the run directory other runs may write to the same folder, and a resumed run
+//! must truncate only its own files.
 
 use crate::run::{RunDirError, atomic, is_inside};
 use std::path::{Path, PathBuf};
 
-/// The file of the run directory that lists event files elsewhere, a path a line.
+/// The file in the run directory that lists event files elsewhere, one path per line.
 const NAME: &str = "event_files.txt";
 
 /// The list of a run's event files.
 pub(super) enum Ledger {
-    /// The folder is the run's own, and so is every file in it.
+    /// The folder belongs to the run, with every file in it.
     Folder,
-    /// The files that are listed in this one.
+    /// The files listed in this one.
     File(PathBuf),
 }
 
@@ -35,7 +35,7 @@ impl Ledger {
         atomic::write(list, text.as_bytes())
     }
 
-    /// Takes a file off the list; a list without any goes too.
+    /// Removes a file from the list, and an empty list.
     ///
     /// # Errors
     /// The list could not be written.
@@ -50,7 +50,7 @@ impl Ledger {
         atomic::write(list, left.as_bytes())
     }
 
-    /// Those of some files that are this run's.
+    /// Those of the given files that belong to this run.
     ///
     /// # Errors
     /// The list could not be read.
@@ -67,7 +67,7 @@ impl Ledger {
     }
 }
 
-/// The path without `..`, so that two ways to one file are one name.
+/// The path without `..`, so that a file has one name.
 fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -98,7 +98,7 @@ mod tests {
         ledger.add(&run.join("../../shared/mine")).unwrap();
         let both = || vec![mine.clone(), other.clone()];
         assert_eq!(ledger.own(both()).unwrap(), both()[..1]);
-        // One that was of no use is off the list again.
+        // An unused file is removed from the list.
         ledger.add(&other).unwrap();
         assert_eq!(ledger.own(both()).unwrap(), both());
         ledger.remove(&other).unwrap();
@@ -106,7 +106,7 @@ mod tests {
         // Another run has listed nothing.
         let others = Ledger::of(&shared, Some(&root.path().join("runs/two")));
         assert!(others.own(both()).unwrap().is_empty());
-        // A folder of the run's own is listed nowhere.
+        // Files in the run directory are not listed.
         let own = Ledger::of(&run.join("tb"), Some(&run));
         assert_eq!(own.own(both()).unwrap().len(), 2);
         assert_eq!(std::fs::read_dir(&run).unwrap().count(), 1, "the list");

@@ -28,7 +28,7 @@ pub(super) enum What {
     SessionLog(SessionLog),
 }
 
-/// A session began or ended. A beginning at a step has readers forget what they had from there on.
+/// A session began or ended. A start at a step makes readers discard later events.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SessionLog {
     #[prost(enumeration = "SessionStatus", tag = "1")]
@@ -105,7 +105,7 @@ pub(super) struct Histogram {
     pub bucket: Vec<f64>,
 }
 
-/// A row of texts, which is the only tensor written here.
+/// A list of strings, the only tensor written here.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Tensor {
     /// 7 for texts.

@@ -37,7 +37,7 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// A new event file: named by time, machine and process, as TensorBoard expects, with a number where that is taken.
+/// A new event file: named by time, machine and process, as TensorBoard expects, with a number if the name is taken.
 fn create(folder: &Path) -> Result<(PathBuf, File), RunDirError> {
     atomic::create_folder(folder)?;
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -59,7 +59,7 @@ fn create(folder: &Path) -> Result<(PathBuf, File), RunDirError> {
 pub(super) fn open(folder: &Path, facts: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
     let (path, file) = create(folder)?;
     let ledger = Ledger::of(folder, facts.run_dir.as_deref());
-    // Before anything is in it: what is not in the ledger belongs to somebody else.
+    // Before anything is written: a file that is not in the ledger belongs to another run.
     ledger.add(&path)?;
     let records = RecordFile::new(&path, file)?;
     let mut writer = TensorBoard { folder: folder.to_owned(), records, ledger, step: 0 };
@@ -111,7 +111,7 @@ fn text(tag: &str, text: &str) -> Value {
     Value { tag: tag.to_owned(), metadata, shown: Some(Shown::Tensor(tensor)) }
 }
 
-/// A picture as PNG; `None` where its size does not fit its pixels.
+/// A picture as PNG; `None` if its size does not match its pixels.
 fn picture(image: &Image) -> Option<messages::Image> {
     let colours = match image.channels {
         1 => ExtendedColorType::L8,
@@ -182,7 +182,7 @@ impl Writer for TensorBoard {
         let path = self.records.path();
         self.ledger.remove(path)?;
         std::fs::remove_file(path).map_err(RunDirError::io("remove", path))?;
-        // Only one that it has made itself is empty now.
+        // Only a file that this writer created can be empty now.
         let _ = std::fs::remove_dir(&self.folder);
         Ok(())
     }
@@ -191,7 +191,7 @@ impl Writer for TensorBoard {
         "tensorboard"
     }
 
-    /// The last step, and how long each file of the folder is.
+    /// The last step, and the size of each file of the folder.
     fn mark(&mut self) -> Result<Json, RunDirError> {
         self.records.settle()?;
         let mut lengths = Map::new();
@@ -221,13 +221,13 @@ impl Writer for TensorBoard {
     }
 }
 
-/// Cuts a file back to a length that it once had.
+/// Truncates a file to an earlier length.
 fn shorten(path: &Path, length: u64) -> Result<(), RunDirError> {
     let failed = || RunDirError::io("shorten", path);
     let file = OpenOptions::new().write(true).open(path).map_err(failed())?;
     let now = file.metadata().map_err(failed())?.len();
     file.set_len(now.min(length)).map_err(failed())?;
-    // The next checkpoint counts on it, and nobody else will have it open then.
+    // Synced here because the next checkpoint relies on it, and the file is not open then.
     file.sync_all().map_err(failed())
 }
 
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_taken_up_again_has_each_step_once_and_says_where_it_went_on() {
+    fn a_resumed_run_has_each_step_once_and_says_where_it_resumed() {
         let folder = tempfile::tempdir().unwrap();
         let (mut events, facts) = (EventStorage::default(), RunFacts::default());
         let mut writer = open(folder.path(), &facts).unwrap();

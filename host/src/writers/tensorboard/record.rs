@@ -1,6 +1,6 @@
 //! The framing of event files: each message between its length and a checksum.
 
-/// A checksum of a checksum is a weak one: TensorFlow's format turns it and adds a number.
+/// TensorFlow's format masks checksums, because the checksum of data that contains its own checksum is weak.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -38,6 +38,7 @@ unsafe extern "C" {
         host: *const c_char,
         port: u16,
         is_server: bool,
+        listener: c_int,
         timeout_ms: u64,
         out: *mut *mut RawStore,
     ) -> *mut c_char;
@@ -65,6 +66,13 @@ unsafe extern "C" {
         key: *const c_char,
         out: *mut bool,
     ) -> *mut c_char;
+    pub(super) fn hrt_store_get_all(
+        store: *mut RawStore,
+        keys: *const *const c_char,
+        count: usize,
+        take: Take,
+        taker: *mut c_void,
+    ) -> *mut c_char;
     pub(super) fn hrt_store_get(
         store: *mut RawStore,
         key: *const c_char,
@@ -79,6 +87,7 @@ unsafe extern "C" {
         world: c_int,
         name: *const c_char,
         host: *const c_char,
+        is_interface: bool,
         nccl: bool,
         timeout_ms: u64,
         out: *mut *mut RawGroup,
@@ -91,7 +100,26 @@ unsafe extern "C" {
         out: *mut *mut RawWork,
     ) -> *mut c_char;
     pub(super) fn hrt_work_wait(work: *mut RawWork) -> *mut c_char;
+    pub(super) fn hrt_work_wait_for(
+        work: *mut RawWork,
+        timeout_ms: u64,
+        done: *mut bool,
+    ) -> *mut c_char;
     pub(super) fn hrt_work_free(work: *mut RawWork);
+    pub(super) fn hrt_send_start(
+        group: *mut RawGroup,
+        tensor: *const C_tensor,
+        peer: c_int,
+        tag: c_int,
+        out: *mut *mut RawWork,
+    ) -> *mut c_char;
+    pub(super) fn hrt_recv_start(
+        group: *mut RawGroup,
+        tensor: *const C_tensor,
+        peer: c_int,
+        tag: c_int,
+        out: *mut *mut RawWork,
+    ) -> *mut c_char;
     pub(super) fn hrt_broadcast(
         group: *mut RawGroup,
         tensor: *const C_tensor,
@@ -102,7 +130,19 @@ unsafe extern "C" {
         out: *const C_tensor,
         tensor: *const C_tensor,
     ) -> *mut c_char;
+    pub(super) fn hrt_sync_batch_norm(
+        group: *mut RawGroup,
+        input: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        running_mean: *const C_tensor,
+        running_var: *const C_tensor,
+        momentum: f64,
+        eps: f64,
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
     pub(super) fn hrt_barrier(group: *mut RawGroup) -> *mut c_char;
+    pub(super) fn hrt_log_quietly() -> *mut c_char;
     pub(super) fn hrt_flight_record(take: Take, taker: *mut c_void) -> *mut c_char;
 
     pub(super) fn hrt_bucket_bytes(

@@ -2,10 +2,12 @@
 
 use std::ffi::c_int;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tch::{Kind, Tensor};
 
+use super::activity::{Activity, Collective};
 use super::store::{Store, millis};
 use super::{c_string, ffi, take_bytes};
 use crate::error::check;
@@ -20,7 +22,33 @@ pub enum Backend {
     Nccl,
 }
 
-/// How the tensors of all ranks become one.
+/// How other ranks reach this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Network {
+    /// By the address of this machine's own name.
+    Default,
+    /// By this address of the machine.
+    Host(String),
+    /// By the address of this network interface.
+    Interface(String),
+}
+
+/// This process as a member of groups.
+#[derive(Debug)]
+pub struct Member {
+    /// Its rank.
+    pub rank: usize,
+    /// The number of processes.
+    pub world: usize,
+    /// How others reach it.
+    pub network: Network,
+    /// How long a collective may take.
+    pub timeout: Duration,
+    /// Where its collectives are recorded.
+    pub activity: Arc<Activity>,
+}
+
+/// How the tensors of all ranks are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {
     /// Their sum.
@@ -38,47 +66,65 @@ pub struct Group {
     raw: NonNull<ffi::RawGroup>,
     rank: usize,
     world: usize,
+    name: &'static str,
+    activity: Arc<Activity>,
 }
 
 // SAFETY: owned alone; libtorch's process groups are not bound to a thread.
 unsafe impl Send for Group {}
 
 impl Group {
-    /// Joins the group of this name. All ranks meet in the store; `host` is the address by which others reach this one
-    /// (empty: that of the machine's own name).
+    /// Joins the group of this name. All ranks meet in the store.
     ///
     /// # Errors
-    /// Not all ranks come within the timeout, or the address is not one of this machine.
+    /// Not all ranks join within the timeout, or the address is not one of this machine.
     pub fn join(
         store: &Store,
-        (rank, world): (usize, usize),
-        name: &str,
-        host: &str,
+        member: &Member,
+        name: &'static str,
         backend: Backend,
-        timeout: Duration,
     ) -> Result<Self> {
         let below = store.below(name)?;
-        let (name, host) = (c_string(name)?, c_string(host)?);
+        let Member { rank, world, network, timeout, activity } = member;
+        let (host, is_interface) = match network {
+            Network::Default => ("", false),
+            Network::Host(host) => (host.as_str(), false),
+            Network::Interface(name) => (name.as_str(), true),
+        };
+        let (c_name, host) = (c_string(name)?, c_string(host)?);
         let mut raw = ptr::null_mut();
         // SAFETY: store and texts live through the call; `raw` is written on success.
         unsafe {
             check(ffi::hrt_group_new(
                 below.as_raw(),
-                number(rank)?,
-                number(world)?,
-                name.as_ptr(),
+                number(*rank)?,
+                number(*world)?,
+                c_name.as_ptr(),
                 host.as_ptr(),
+                is_interface,
                 backend == Backend::Nccl,
-                millis(timeout),
+                millis(*timeout),
                 &raw mut raw,
             ))?;
         }
         let raw = NonNull::new(raw)
             .ok_or_else(|| TorchError::new("a group was made but not handed over"))?;
-        Ok(Self { raw, rank, world })
+        Ok(Self { raw, rank: *rank, world: *world, name, activity: Arc::clone(activity) })
     }
 
-    /// The number of this process.
+    /// Records that this process is in a collective of the group while `run` runs.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn during<T, E>(
+        &self,
+        collective: &'static str,
+        run: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.activity.during(Collective { name: collective, group: self.name }, run)
+    }
+
+    /// The rank of this process.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -92,7 +138,7 @@ impl Group {
     /// [`Pending::wait`].
     ///
     /// # Errors
-    /// The group has failed before.
+    /// The group has already failed.
     pub fn all_reduce_start(&self, tensor: &Tensor, reduction: Reduction) -> Result<Pending> {
         let op = match reduction {
             Reduction::Sum => 0,
@@ -110,9 +156,37 @@ impl Group {
     /// Replaces `tensor` by the reduction over all ranks.
     ///
     /// # Errors
-    /// A rank is gone, or does not come within the timeout.
+    /// Another rank has failed, or does not join within the timeout.
     pub fn all_reduce(&self, tensor: &Tensor, reduction: Reduction) -> Result<()> {
-        self.all_reduce_start(tensor, reduction)?.wait()
+        self.during("all_reduce", || self.all_reduce_start(tensor, reduction)?.wait())
+    }
+
+    /// Sends `tensor`, which lies in a row, to a rank in the background; the work holds it until it is sent. Messages of one tag arrive
+    /// in the order in which they are sent, those of different tags in any.
+    ///
+    /// # Errors
+    /// The group has failed before.
+    pub fn send_start(&self, tensor: &Tensor, to: usize, tag: u8) -> Result<Pending> {
+        let (group, to, mut raw) = (self.raw.as_ptr(), number(to)?, ptr::null_mut());
+        // SAFETY: group and tensor live through the call; libtorch holds the tensor until the work is done.
+        unsafe {
+            check(ffi::hrt_send_start(group, tensor.as_ptr(), to, tag.into(), &raw mut raw))?;
+        }
+        Ok(Pending { raw: NonNull::new(raw) })
+    }
+
+    /// Fills `tensor`, which lies in a row, with what a rank sends, in the background: it must not be touched before
+    /// [`Pending::wait`].
+    ///
+    /// # Errors
+    /// The group has failed before.
+    pub fn recv_start(&self, tensor: &Tensor, from: usize, tag: u8) -> Result<Pending> {
+        let (group, from, mut raw) = (self.raw.as_ptr(), number(from)?, ptr::null_mut());
+        // SAFETY: group and tensor live through the call; libtorch holds the tensor until the work is done.
+        unsafe {
+            check(ffi::hrt_recv_start(group, tensor.as_ptr(), from, tag.into(), &raw mut raw))?;
+        }
+        Ok(Pending { raw: NonNull::new(raw) })
     }
 
     /// Replaces `tensor` by that of rank `root`.
@@ -120,8 +194,11 @@ impl Group {
     /// # Errors
     /// As [`all_reduce`](Self::all_reduce).
     pub fn broadcast(&self, tensor: &Tensor, root: usize) -> Result<()> {
+        let (group, root) = (self.raw.as_ptr(), number(root)?);
         // SAFETY: group and tensor live through the call, which waits.
-        unsafe { check(ffi::hrt_broadcast(self.raw.as_ptr(), tensor.as_ptr(), number(root)?)) }
+        self.during("broadcast", || unsafe {
+            check(ffi::hrt_broadcast(group, tensor.as_ptr(), root))
+        })
     }
 
     /// The tensors of all ranks, which have the same shape, stacked in a new first dimension in the order of ranks.
@@ -139,14 +216,16 @@ impl Group {
         Ok(out.f_view(shape.as_slice())?)
     }
 
-    /// Fills `all` with the tensors of all ranks, one after the other. Both lie in a row; `all` has room for as many as there are
-    /// ranks.
+    /// Fills `all` with the tensors of all ranks in rank order. Both must be contiguous, and `all` must have room for one tensor per
+    /// rank.
     ///
     /// # Errors
     /// As [`all_reduce`](Self::all_reduce).
     pub fn all_gather_into(&self, all: &Tensor, own: &Tensor) -> Result<()> {
         // SAFETY: group and tensors live through the call, which waits.
-        unsafe { check(ffi::hrt_all_gather(self.raw.as_ptr(), all.as_ptr(), own.as_ptr())) }
+        self.during("all_gather", || unsafe {
+            check(ffi::hrt_all_gather(self.raw.as_ptr(), all.as_ptr(), own.as_ptr()))
+        })
     }
 
     /// The bytes of every rank, in the order of ranks; they may differ in length.
@@ -174,7 +253,7 @@ impl Group {
     /// As [`all_reduce`](Self::all_reduce).
     pub fn barrier(&self) -> Result<()> {
         // SAFETY: the group lives through the call.
-        unsafe { check(ffi::hrt_barrier(self.raw.as_ptr())) }
+        self.during("barrier", || unsafe { check(ffi::hrt_barrier(self.raw.as_ptr())) })
     }
 
     pub(super) fn as_raw(&self) -> *mut ffi::RawGroup {
@@ -200,10 +279,22 @@ impl Pending {
     /// Waits until it is done.
     ///
     /// # Errors
-    /// A rank is gone, or does not come within the timeout.
+    /// Another rank has failed, or does not join within the timeout.
     pub fn wait(mut self) -> Result<()> {
         // SAFETY: not waited for before: it is taken out.
         self.raw.take().map_or(Ok(()), |raw| unsafe { check(ffi::hrt_work_wait(raw.as_ptr())) })
+    }
+
+    /// Waits until it is done or the time is up; returns whether it is done.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_for(&self, time: Duration) -> Result<bool> {
+        let Some(raw) = self.raw else { return Ok(true) };
+        let mut done = false;
+        // SAFETY: the work is held; `done` is written on success.
+        unsafe { check(ffi::hrt_work_wait_for(raw.as_ptr(), millis(time), &raw mut done))? };
+        Ok(done)
     }
 }
 
@@ -216,7 +307,7 @@ impl Drop for Pending {
     }
 }
 
-/// The last collectives of this process and how far each came, as JSON: libtorch's flight recorder.
+/// The last collectives of this process and their states, as JSON: libtorch's flight recorder.
 ///
 /// # Errors
 /// libtorch has none.

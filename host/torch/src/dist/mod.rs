@@ -1,17 +1,28 @@
-//! Several processes: libtorch's own c10d. A [`Store`] for notes, a [`Group`] for collectives, a [`Reducer`] for gradients.
+//! Several processes: libtorch's c10d. A [`Store`] for keys and values, a [`Group`] for collectives, a [`Reducer`] for gradients.
 
+mod activity;
 mod ffi;
 mod group;
+mod norm;
 mod reducer;
 mod store;
 
-pub use group::{Backend, Group, Pending, Reduction, flight_record};
+pub use activity::{Activity, Collective};
+pub use group::{Backend, Group, Member, Network, Pending, Reduction, flight_record};
+pub use norm::BatchNormState;
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
-pub use store::{Address, Store};
+pub use store::{Address, Server, Store};
 
 use std::ffi::{CString, c_void};
 
 use crate::{Result, TorchError};
+
+/// Suppresses the log lines that libtorch writes to standard error, unless `TORCH_CPP_LOG_LEVEL` is set: the same is in
+/// the errors.
+pub fn log_quietly() {
+    // SAFETY: it only sets libtorch's level. A failure is harmless.
+    let _ = unsafe { crate::error::check(ffi::hrt_log_quietly()) };
+}
 
 fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| TorchError::new(&format!("{text:?} holds a zero byte")))

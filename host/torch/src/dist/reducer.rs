@@ -20,7 +20,7 @@ pub struct BucketSizes {
 }
 
 impl Default for BucketSizes {
-    /// PyTorch's.
+    /// PyTorch's defaults.
     fn default() -> Self {
         Self { first: 1 << 20, cap: 25 << 20 }
     }
@@ -31,7 +31,7 @@ impl Default for BucketSizes {
 pub struct ReducerOptions {
     /// Sizes of the buckets.
     pub buckets: BucketSizes,
-    /// Look for parameters that a loss does not depend on before each backward pass, and send zeros for them.
+    /// Find parameters that the loss does not depend on before each backward pass, and send zeros for them.
     pub find_unused: bool,
     /// Send half-precision numbers.
     pub half: bool,
@@ -48,10 +48,10 @@ pub struct Reducer {
 unsafe impl Send for Reducer {}
 
 impl Reducer {
-    /// A reducer of these parameters, which all record gradients. It holds the group.
+    /// A reducer of these parameters, which must all require gradients. It keeps the group alive.
     ///
     /// # Errors
-    /// Ranks differ in their parameters, or one is gone.
+    /// Ranks differ in their parameters, or one has failed.
     pub fn new(params: &[(&str, &Tensor)], group: &Group, options: ReducerOptions) -> Result<Self> {
         let names =
             params.iter().map(|(name, _)| c_string(name)).collect::<Result<Vec<CString>>>()?;
@@ -82,13 +82,13 @@ impl Reducer {
     /// Call it before a forward pass whose gradients will be reduced.
     ///
     /// # Errors
-    /// A rank is gone, or the last reduction did not finish.
+    /// Another rank has failed, or the last reduction did not finish.
     pub fn before_forward(&self) -> Result<()> {
         // SAFETY: owned alone.
         unsafe { check(ffi::hrt_reducer_forward(self.raw.as_ptr())) }
     }
 
-    /// Call it before a backward pass whose gradients are to be summed over all ranks; without it they only add up here.
+    /// Call it before a backward pass whose gradients are to be summed over all ranks; without it they only accumulate locally.
     ///
     /// # Errors
     /// The last reduction did not finish.
@@ -97,7 +97,7 @@ impl Reducer {
         unsafe { check(ffi::hrt_reducer_backward(self.raw.as_ptr(), loss.as_ptr())) }
     }
 
-    /// The number of the first parameter that the last backward pass gave no gradient.
+    /// The index of the first parameter without a gradient from the last backward pass.
     pub fn first_unused(&self) -> Option<usize> {
         // SAFETY: the list lives through the call.
         let index = unsafe { ffi::hrt_first_without_grad(self.params.as_raw()) };

@@ -1,27 +1,31 @@
-//! Two ranks are two threads here: libtorch does not mind.
+//! Two ranks as two threads, which libtorch supports.
 
 use super::*;
 use crate::TensorList;
 use crate::autograd;
+use crate::rounding;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 use tch::{Device, Kind, Tensor};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs `body` on two ranks, and returns what each gave.
+/// Runs `body` on two ranks, and returns both results.
 fn on_two_ranks<T: Send>(body: impl Fn(Store, Group) -> T + Sync) -> [T; 2] {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let rank = |rank: usize| {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let rank = |rank: usize, server| {
         let address = Address { host: "127.0.0.1", port };
-        let store = Store::connect(address, rank == 0, TIMEOUT).unwrap();
-        let group =
-            Group::join(&store, (rank, 2), "test", "127.0.0.1", Backend::Gloo, TIMEOUT).unwrap();
+        let store = Store::connect(address, server, TIMEOUT).unwrap();
+        let network = Network::Host("127.0.0.1".to_owned());
+        let member = Member { rank, world: 2, network, timeout: TIMEOUT, activity: Arc::default() };
+        let group = Group::join(&store, &member, "test", Backend::Gloo).unwrap();
         body(store, group)
     };
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| rank(1));
-        [rank(0), second.join().unwrap()]
+        let second = scope.spawn(|| rank(1, Server::Other));
+        [rank(0, Server::Socket(listener.into())), second.join().unwrap()]
     })
 }
 
@@ -41,14 +45,16 @@ fn the_store_carries_bytes_from_rank_to_rank() {
             .unwrap();
         assert_eq!(store.get("nobody set this").unwrap(), None);
         let other = store.wait_for(&format!("name/{}", 1 - group.rank()), TIMEOUT).unwrap();
+        let all = store.get_all(&["name/0".to_owned(), "name/1".to_owned()]).unwrap();
         group.barrier().unwrap();
-        other
+        (other, all)
     });
-    assert_eq!(got, [vec![7, 1, 0], vec![7, 0, 0]]);
+    let all = vec![vec![7, 0, 0], vec![7, 1, 0]];
+    assert_eq!(got, [(vec![7, 1, 0], all.clone()), (vec![7, 0, 0], all)]);
 }
 
 #[test]
-fn a_key_that_nobody_sets_is_an_error_after_the_timeout() {
+fn a_key_that_is_never_set_is_an_error_after_the_timeout() {
     on_two_ranks(|store, group| {
         assert!(store.wait_for("missing", Duration::from_millis(50)).is_err());
         group.barrier().unwrap();
@@ -163,4 +169,77 @@ fn a_rank_that_left_fails_the_collective_of_the_other() {
         group.all_reduce(&Tensor::from_slice(&[1.0]), Reduction::Sum).is_err()
     });
     assert_eq!(failed, [true, true]);
+}
+
+/// A batch of seven rows, of which rank 0 has four: what each rank gets, and the gradients of a sum that weighs every number
+/// differently.
+struct Normed {
+    output: Tensor,
+    grads: [Tensor; 3],
+    running: [Tensor; 2],
+}
+
+fn normed(group: Option<&Group>) -> Normed {
+    let shape = [7, 3, 2, 2];
+    let numbers = |scale: f64| {
+        let count = Tensor::arange(84, (Kind::Double, Device::Cpu));
+        ((count * scale).sin() * 3.0 + 1.0).view(shape)
+    };
+    let (start, rows) = match group.map(Group::rank) {
+        None => (0, 7),
+        Some(0) => (0, 4),
+        Some(_) => (4, 3),
+    };
+    let input = numbers(1.7).narrow(0, start, rows).copy().set_requires_grad(true);
+    let factors = numbers(0.3).narrow(0, start, rows);
+    let weight = Tensor::from_slice(&[1.5, -0.5, 2.0]).set_requires_grad(true);
+    let bias = Tensor::from_slice(&[0.1, 0.2, 0.3]).set_requires_grad(true);
+    let running = [Tensor::zeros([3], (Kind::Double, Device::Cpu)), Tensor::from_slice(&[1.0; 3])];
+    let (momentum, eps) = (0.1, 1e-5);
+    let mut output = match group {
+        None => input.batch_norm(
+            Some(&weight),
+            Some(&bias),
+            Some(&running[0]),
+            Some(&running[1]),
+            true,
+            momentum,
+            eps,
+            false,
+        ),
+        Some(group) => {
+            let [running_mean, running_var] = &running;
+            let (weight, bias) = (&weight, &bias);
+            let state = BatchNormState { weight, bias, running_mean, running_var, momentum, eps };
+            group.batch_norm(&input, &state).unwrap()
+        }
+    };
+    let normed = output.detach().copy();
+    // Changed in place, as a model does.
+    let loss = (&output.relu_() * factors).sum(Kind::Double);
+    autograd::backward(&loss).unwrap();
+    let grads = [&input, &weight, &bias].map(Tensor::grad);
+    Normed { output: normed, grads, running }
+}
+
+#[test]
+fn a_batch_norm_over_two_ranks_is_that_of_one_process_with_all_rows() {
+    let whole = normed(None);
+    let [first, second] = on_two_ranks(|_, group| normed(Some(&group)));
+    let both = |of: fn(&Normed) -> &Tensor| Tensor::cat(&[of(&first), of(&second)], 0);
+    let near = |found: &Tensor, wanted: &Tensor| {
+        for (found, wanted) in numbers(found).into_iter().zip(numbers(wanted)) {
+            assert!((found - wanted).abs() < rounding::DOUBLES, "{found} {wanted}");
+        }
+    };
+    near(&both(|it| &it.output), &whole.output);
+    near(&both(|it| &it.grads[0]), &whole.grads[0]);
+    for index in [1, 2] {
+        // The reducer adds them up.
+        near(&(&first.grads[index] + &second.grads[index]), &whole.grads[index]);
+    }
+    for index in [0, 1] {
+        near(&first.running[index], &whole.running[index]);
+        assert_eq!(first.running[index], second.running[index], "the same bits on all ranks");
+    }
 }

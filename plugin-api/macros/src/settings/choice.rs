@@ -1,4 +1,4 @@
-//! An enum of plain names: one of several words.
+//! A fieldless enum as the type of a setting: one of several strings.
 
 use super::{Dialect, no_serde, serde_attrs};
 use crate::attributes::{check_keys, entries, text_of, texts_of};
@@ -14,7 +14,7 @@ pub(super) fn derive(
     if let Some(variant) = data.variants.iter().find(|v| !matches!(v.fields, Fields::Unit)) {
         return Err(Error::new_spanned(
             variant,
-            "a settings enum has plain names only; use serde::Deserialize",
+            "a settings enum must have only variants without fields; or derive serde::Deserialize",
         ));
     }
     let name = &input.ident;
@@ -62,7 +62,7 @@ pub(super) fn derive(
     })
 }
 
-/// A variant's name in a config, and what its twin says to serde.
+/// A variant's name in a config, and the serde attributes of its twin.
 fn written(
     variant: &Variant,
     rename_all: Option<&str>,
@@ -82,7 +82,7 @@ fn written(
     Ok((name.clone(), quote!(#[serde(rename = #name #(, alias = #aliases)*)])))
 }
 
-/// A variant's name in the case that `rename_all` asks for.
+/// A variant's name in the case of `rename_all`.
 fn cased(name: &str, rename_all: Option<&str>) -> String {
     let words = |separator: char| {
         let mut out = String::new();

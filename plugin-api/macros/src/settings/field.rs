@@ -1,4 +1,4 @@
-//! One field of a settings struct: what is written about it, and the code that follows from it.
+//! One field of a settings struct: its attributes, and the code generated from them.
 
 use super::{Dialect, no_serde, refuse_undescribed};
 use crate::attributes::{check_keys, doc_line, entries, expr_of, has_word, text_of, texts_of};
@@ -7,7 +7,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::{Error, Expr, ExprLit, Field, Ident, Lit, LitStr, Meta, Path, Result, Type};
 
-/// All that `#[param(…)]` may say.
+/// The keys of `#[param(…)]`.
 const KEYS: [&str; 10] =
     ["default", "min", "max", "name", "alias", "check", "monitor", "skip", "state", "flatten"];
 
@@ -16,19 +16,19 @@ const KEYS: [&str; 10] =
 pub(super) enum Place {
     /// A key of the config.
     Key,
-    /// Nowhere: the hook keeps it for itself.
+    /// Nowhere: an internal field of the hook.
     Skipped,
     /// Its own fields are keys of the same table.
     Flattened,
 }
 
-/// What a key is when it is left out.
+/// The value of a key that is missing in the config.
 enum Default {
-    /// It must be written, or its type may be absent.
+    /// None: the key is required, unless its type is an `Option`.
     Missing,
     /// The value of an expression.
     Value(TokenStream),
-    /// What a function of the author's gives; as it is written, and its path.
+    /// The result of the author's function: its path as written, and parsed.
     Function(String, Path),
 }
 
@@ -37,7 +37,7 @@ pub(super) struct FieldSpec<'a> {
     pub(super) ident: &'a Ident,
     pub(super) place: Place,
     ty: &'a Type,
-    /// A checkpoint keeps it.
+    /// Saved in checkpoints.
     pub(super) is_state: bool,
     pub(super) key: String,
     aliases: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) struct FieldSpec<'a> {
     max: Option<Expr>,
     check: Option<Expr>,
     is_monitor: bool,
-    /// What the twin's field says to serde, but for the default.
+    /// The serde attributes of the twin's field, except the default.
     serde: Vec<Meta>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> FieldSpec<'a> {
         } else {
             Place::Key
         };
-        // `r#type` is `type`, for serde as for people.
+        // `r#type` is the key `type`, as in serde.
         let key = text_of(&serde, "rename").unwrap_or_else(|| ident.unraw().to_string());
         Ok(Self {
             ident,
@@ -96,7 +96,7 @@ impl<'a> FieldSpec<'a> {
         })
     }
 
-    /// The twin's field, with what it says to serde.
+    /// The twin's field, with its serde attributes.
     pub(super) fn twin(&self) -> TokenStream {
         let Self { ident, ty, serde, .. } = self;
         let default = match &self.default {
@@ -113,7 +113,7 @@ impl<'a> FieldSpec<'a> {
         format_ident!("default_{}", self.ident.unraw())
     }
 
-    /// The function that gives the field's default, where an expression does.
+    /// The function that returns the field's default, if the default is an expression.
     pub(super) fn default_fn(&self) -> Option<TokenStream> {
         let (name, ty) = (self.default_name(), self.ty);
         match &self.default {
@@ -179,7 +179,7 @@ impl<'a> FieldSpec<'a> {
         }
     }
 
-    /// What is written, or what the type itself holds.
+    /// The limit in the attribute, or that of the type.
     fn bound(&self, written: Option<&Expr>, end: usize) -> TokenStream {
         let (ty, end) = (self.ty, syn::Index::from(end));
         written.map_or(
@@ -207,7 +207,7 @@ impl<'a> FieldSpec<'a> {
     }
 }
 
-/// What `#[param(…)]` of `#[derive(Settings)]` may not say.
+/// Checks the `#[param(…)]` of a field of `#[derive(Settings)]`.
 fn check_param(param: &[Meta]) -> Result<()> {
     check_keys(param, &KEYS)?;
     for meta in param {
@@ -232,7 +232,9 @@ fn check_param(param: &[Meta]) -> Result<()> {
             let why = match place {
                 "skip" => "a skipped field is not a setting: it starts as `Default::default()`",
                 "state" => "a saved field is not a setting: it starts as `Default::default()`",
-                _ => "a flattened field has no key of its own: say this on its fields",
+                _ => {
+                    "a flattened field has no key of its own: set this on the fields of its struct"
+                }
             };
             return Err(Error::new_spanned(other, why));
         }
@@ -240,7 +242,7 @@ fn check_param(param: &[Meta]) -> Result<()> {
     Ok(())
 }
 
-/// The same in serde's words, which the twin is derived with.
+/// The equivalent serde attributes, for the twin.
 fn serde_of_param(param: &[Meta]) -> Vec<Meta> {
     let mut serde = Vec::new();
     for meta in param {
@@ -260,15 +262,18 @@ fn serde_of_param(param: &[Meta]) -> Vec<Meta> {
     serde
 }
 
-/// What `#[param(default = …)]`, a bare `#[param(default)]` or serde's `default` says. A table of settings that is left
-/// out has the defaults of those settings, as an empty one has.
+/// The default of a field: `#[param(default = …)]`, a bare `#[param(default)]`, or serde's `default`. A missing table of settings
+/// has the same defaults as an empty one.
 fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], place: Place) -> Result<Default> {
     let own = expr_of(param, "default");
     let is_bare = has_word(param, "default");
     let function = text_of(serde, "default");
     if (own.is_some() || is_bare) && (function.is_some() || has_word(serde, "default")) {
         let at = param.iter().find(|meta| meta.path().is_ident("default"));
-        return Err(Error::new_spanned(at, "serde gives this field a default already"));
+        return Err(Error::new_spanned(
+            at,
+            "this field already has a default by `#[serde(default)]`",
+        ));
     }
     Ok(match (own, function) {
         (Some(value), _) => Default::Value(default_value(ty, value)),
@@ -279,7 +284,7 @@ fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], place: Place) -> Result
         (None, None) if place == Place::Key && (is_bare || has_word(serde, "default")) => {
             Default::Value(quote!((&&api::Ask::<#ty>::new()).usual()))
         }
-        // Serde's own default, of a field that is not described.
+        // Serde's default of a skipped or flattened field.
         (None, None) if has_word(serde, "default") => {
             Default::Value(quote!(::core::default::Default::default()))
         }
@@ -287,7 +292,7 @@ fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], place: Place) -> Result
     })
 }
 
-/// An expression of the field's type: a text and a list of texts need not be made a `String` and a `Vec` by hand.
+/// An expression of the field's type; string literals and lists are converted to `String` and `Vec`.
 fn default_value(ty: &Type, value: &Expr) -> TokenStream {
     let text = |value: &Expr| match value {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),

@@ -1,5 +1,5 @@
-//! `#[derive(Settings)]` and `#[derive(Deserialize)]`: serde's derive on a twin of the struct, and a description of the
-//! fields.
+//! `#[derive(Settings)]` and `#[derive(Deserialize)]`: serde's derive on a hidden copy of the struct (`Twin`), and a description
+//! of the fields for the manifest.
 
 mod choice;
 mod field;
@@ -13,12 +13,12 @@ use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Result};
 
-/// Which of the two derives is at work.
+/// Which of the two derives is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// `#[derive(Settings)]`: everything is said in `#[param(…)]`, and unknown keys are refused.
+    /// `#[derive(Settings)]`: only `#[param(…)]` attributes; unknown keys are refused.
     Settings,
-    /// `#[derive(Deserialize)]`: serde's attributes, and `#[param(…)]` beside them.
+    /// `#[derive(Deserialize)]`: serde's attributes in addition to `#[param(…)]`.
     Deserialize,
 }
 
@@ -49,19 +49,19 @@ fn serde_attrs(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attrs.iter().filter(|attr| attr.path().is_ident("serde"))
 }
 
-/// `#[derive(Settings)]` has one attribute for everything.
+/// Refuses `#[serde(…)]` in `#[derive(Settings)]`, which has `#[param(…)]` for everything.
 fn no_serde(attrs: &[Attribute]) -> Result<()> {
     match serde_attrs(attrs).next() {
         None => Ok(()),
         Some(attr) => Err(Error::new_spanned(
             attr,
             "`#[derive(Settings)]` takes `#[param(…)]` instead: default, name, alias, skip, flatten; unknown keys are \
-             refused without being told",
+             always refused",
         )),
     }
 }
 
-/// Attributes that change which keys serde accepts in ways that the description does not follow.
+/// Refuses attributes that change which keys serde accepts without changing the description.
 fn refuse_undescribed(attrs: &[Attribute], keys: &[&str]) -> Result<()> {
     let found = entries(attrs, "serde")?
         .into_iter()
@@ -70,7 +70,7 @@ fn refuse_undescribed(attrs: &[Attribute], keys: &[&str]) -> Result<()> {
         None => Ok(()),
         Some(meta) => Err(Error::new_spanned(
             meta,
-            "the parameter description cannot follow this; write it on each field, or derive serde::Deserialize",
+            "the description of the parameters does not support this attribute; set it on each field, or derive serde::Deserialize",
         )),
     }
 }
@@ -97,7 +97,7 @@ fn derive_struct(
     Ok(quote! {
         const _: () = {
             use ::hookrack_plugin_api::__private as api;
-            #[allow(unused_imports, reason = "a struct needs them only where it has such fields")]
+            #[allow(unused_imports, reason = "used only by structs with such fields")]
             use api::{AskAnything as _, AskDefault as _, AskNested as _, AskOption as _, AskSetting as _, Describe as _, Setting as _};
 
             #[derive(api::serde::Deserialize)]
@@ -145,7 +145,7 @@ fn derive_struct(
     })
 }
 
-/// What a checkpoint keeps, where there is such a field.
+/// The implementation of `SavedFields`, if a field has `#[param(state)]`.
 fn saved_fields(name: &syn::Ident, specs: &[FieldSpec<'_>]) -> TokenStream {
     let saved: Vec<_> = specs.iter().filter(|spec| spec.is_state).collect();
     if saved.is_empty() {
@@ -167,7 +167,7 @@ fn saved_fields(name: &syn::Ident, specs: &[FieldSpec<'_>]) -> TokenStream {
     }
 }
 
-/// What the twin says to serde as a whole. Serde cannot refuse unknown keys beside a flattened field; the host does, by
+/// The serde attributes of the twin itself. Serde cannot refuse unknown keys if a field is flattened; the host does, using
 /// the description.
 fn container_attrs(input: &DeriveInput, specs: &[FieldSpec<'_>], dialect: Dialect) -> TokenStream {
     let is_flat = specs.iter().any(|spec| spec.place == Place::Flattened);

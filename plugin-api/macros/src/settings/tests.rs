@@ -1,4 +1,4 @@
-//! What the compiler tells an author whose settings cannot be.
+//! Compile errors of invalid settings.
 
 use super::{Dialect, derive};
 use syn::{DeriveInput, parse_quote};
@@ -9,7 +9,7 @@ fn error(input: &DeriveInput) -> String {
 }
 
 #[test]
-fn an_unknown_word_in_param_is_named_with_those_that_there_are() {
+fn an_unknown_key_in_param_is_named_with_the_known_ones() {
     assert_eq!(
         error(&parse_quote!(
             struct Hook {
@@ -31,7 +31,7 @@ fn an_unknown_word_in_param_is_named_with_those_that_there_are() {
 }
 
 #[test]
-fn a_serde_attribute_is_answered_with_what_stands_for_it() {
+fn a_serde_attribute_is_refused_with_its_replacement() {
     for input in [
         parse_quote!(
             #[serde(deny_unknown_fields)]
@@ -79,7 +79,7 @@ fn a_skipped_or_flattened_field_takes_nothing_else() {
                 steps: Steps,
             }
         )),
-        "a flattened field has no key of its own: say this on its fields"
+        "a flattened field has no key of its own: set this on the fields of its struct"
     );
 }
 
@@ -166,6 +166,6 @@ fn what_cannot_be_settings_is_refused_with_the_reason() {
                 Min(u64),
             }
         ))
-        .starts_with("a settings enum has plain")
+        .starts_with("a settings enum must have only variants without fields")
     );
 }

@@ -31,12 +31,20 @@ use super::{
 };
 use crate::error::{Error, Result};
 use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 /// The host as one hook instance sees it. The handle behind it outlives the instance.
+///
+/// It is bound to the training thread, and so is all that is made with it: neither `Send` nor `Sync`. Only log messages may be
+/// sent from any thread.
 #[derive(Clone, Copy)]
-pub struct Host(&'static Link);
+pub struct Host(&'static Link, PhantomData<*const ()>);
+
+/// The part of a host that any thread may use: its log.
+#[derive(Clone, Copy)]
+pub(crate) struct LogHandle(&'static TrainerHandle);
 
 /// A handle, and the extensions that were looked up through it.
 struct Link {
@@ -54,6 +62,21 @@ unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
 
+impl LogHandle {
+    /// Whether messages of this level are logged.
+    #[inline]
+    pub(crate) fn enabled(self, level: u32) -> bool {
+        // SAFETY: the host keeps the number at one address; a torn read is not possible for 32 aligned bits.
+        level <= unsafe { self.0.log_level.read_volatile() }
+    }
+
+    /// Hands a line to the host's log.
+    pub(crate) fn write(self, level: u32, target: &str, message: &str) {
+        // SAFETY: both texts are lent until the call returns; the host takes lines from any thread.
+        unsafe { (self.0.log)(self.0.host, level, HrStr::new(target), HrStr::new(message)) }
+    }
+}
+
 type Slot<T> = unsafe extern "C" fn(*mut c_void, u32, *mut T) -> HrStatus;
 
 impl Host {
@@ -66,7 +89,7 @@ impl Host {
         // SAFETY: the caller vouches for the handle; instances are the only ones that keep a `Host`.
         let handle = unsafe { &*handle };
         let extensions = [const { OnceLock::new() }; EXTENSIONS.len()];
-        Self(Box::leak(Box::new(Link { handle, extensions })))
+        Self(Box::leak(Box::new(Link { handle, extensions })), PhantomData)
     }
 
     pub(super) fn raw(self) -> *mut c_void {
@@ -139,17 +162,9 @@ impl Host {
         }
     }
 
-    /// Whether messages of this level are logged.
-    #[inline]
-    pub fn log_enabled(self, level: u32) -> bool {
-        // SAFETY: the host keeps the number at one address; a torn read is not possible for 32 aligned bits.
-        level <= unsafe { self.0.handle.log_level.read_volatile() }
-    }
-
-    /// Hands a line to the host's log.
-    pub fn log(self, level: u32, target: &str, message: &str) {
-        // SAFETY: both texts are lent until the call returns.
-        unsafe { (self.0.handle.log)(self.raw(), level, HrStr::new(target), HrStr::new(message)) }
+    /// The log, for any thread.
+    pub(crate) fn log(self) -> LogHandle {
+        LogHandle(self.0.handle)
     }
 
     /// Says why the status about to be returned is not OK.

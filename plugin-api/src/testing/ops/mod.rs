@@ -1,7 +1,7 @@
 //! The operators of the fake trainer, by libtorch's names.
 //!
 //! An operator is written once, as a function that gives new tensors. In place (`add_`) its result goes into the first
-//! argument; over lists (`_foreach_add_`) it is called for each place, and absent ones are passed over.
+//! argument; over lists (`_foreach_add_`) it is called for each entry, and absent ones are skipped.
 
 mod elementwise;
 mod losses;

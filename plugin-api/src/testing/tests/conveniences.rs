@@ -46,7 +46,7 @@ fn keeper() -> FakeTrainer {
 }
 
 #[test]
-fn fields_that_are_state_are_saved_and_come_back_and_others_begin_anew() {
+fn state_fields_are_saved_and_restored_and_others_start_over() {
     let mut t = keeper();
     t.fit(1, 2).unwrap();
     let saved = t.checkpoint().unwrap().clone();

@@ -60,7 +60,7 @@ fn rest(loader: &mut Loader) -> Vec<Vec<i64>> {
 }
 
 #[test]
-fn starting_anywhere_gives_the_tail() {
+fn starting_anywhere_returns_the_rest() {
     let mut loader = loader(23, 4, false).unwrap();
     loader.begin(6, 0);
     let all = rest(&mut loader);
@@ -121,7 +121,7 @@ fn an_endless_loader_makes_the_next_epoch_while_this_one_ends() {
     let settings = LoaderSettings { workers: 2, prefetch: 3, endless: true, ..settings(4, false) };
     let mut ahead = Loader::new(Arc::clone(&data) as Arc<dyn Dataset>, &settings).unwrap();
     rest(&mut ahead);
-    // Two batches of the next epoch at least, more than half of what may be made ahead; nobody has begun it.
+    // At least two batches of the next epoch, more than half of the prefetch limit, before that epoch is begun.
     let deadline = Instant::now() + Duration::from_secs(30);
     while data.reads.load(Ordering::Relaxed) < 40 + 8 {
         assert!(Instant::now() < deadline, "the threads wait for the next epoch to begin");
@@ -132,7 +132,7 @@ fn an_endless_loader_makes_the_next_epoch_while_this_one_ends() {
         alone.begin(epoch, 0);
         assert_eq!(rest(&mut ahead), rest(&mut alone));
     }
-    // Nothing was made twice: four epochs, and what was made ahead after them.
+    // Nothing was made twice: four epochs, and what was prefetched after them.
     assert!(data.reads.load(Ordering::Relaxed) <= 4 * 40 + 12);
 }
 
@@ -169,7 +169,7 @@ fn a_loader_that_is_dropped_leaves_no_thread() {
 
 #[test]
 fn a_start_in_the_middle_reads_no_sample_before_it_and_makes_no_list() {
-    // So many that whatever looked at each of them, or kept a number for each, would not come to an end.
+    // So many that anything that iterated over them, or stored a number for each, would never finish.
     let data = count(1 << 50);
     let mut loader =
         Loader::new(Arc::clone(&data) as Arc<dyn Dataset>, &settings(64, false)).unwrap();
@@ -187,7 +187,7 @@ fn what_no_machine_has_room_for_is_refused_at_its_setting() {
     assert_eq!(refused(settings(1 << 59, false)), "batch_size");
     let ahead = LoaderSettings { workers: 1, prefetch: 1 << 60, ..settings(1, false) };
     assert_eq!(refused(ahead.clone()), "prefetch");
-    // Without threads nothing is made ahead.
+    // Without threads nothing is prefetched.
     let loader = Loader::new(count(1 << 60), &LoaderSettings { workers: 0, ..ahead }).unwrap();
     assert!(loader.check_group(8).is_ok());
     let group = loader.check_group(u64::MAX);

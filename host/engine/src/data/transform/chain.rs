@@ -1,4 +1,4 @@
-//! A chain of transforms: built for a data set, planned for each sample, carried out in one go.
+//! A chain of transforms: built for a data set, planned for each sample, applied in one pass.
 
 use super::image::Frame;
 use super::plan::{Paint, Plan};
@@ -14,11 +14,11 @@ pub struct Chain {
     transforms: Vec<Box<dyn Transform>>,
     spec: DataSpec,
     frame: Frame,
-    /// What the source's values become, by channel.
+    /// The mapping of the source's values, by channel.
     tones: Vec<Tone>,
     /// Tones that change nothing.
     as_is: Vec<Tone>,
-    /// By transform and channel: what the transforms after it do to a value.
+    /// By transform and channel: what the later transforms do to a value.
     after: Vec<Vec<Scale>>,
 }
 
@@ -41,7 +41,7 @@ pub struct Scratch {
 }
 
 impl Chain {
-    /// Builds the chain for samples that look like `spec`. An error comes with the number of the transform.
+    /// Builds the chain for samples that look like `spec`. An error carries the index of the transform.
     pub fn build(
         choices: &[Choice],
         spec: &DataSpec,
@@ -96,7 +96,7 @@ impl Chain {
         }
     }
 
-    /// Makes the batch's values of a data set's.
+    /// Converts a data set's values to those of the batch.
     pub(in crate::data) fn render(
         &self,
         source: &[impl Source],
@@ -137,7 +137,7 @@ impl Chain {
         self.mixes(&mut Prng::new(&[0])).next().is_some()
     }
 
-    /// The shares that each sample keeps in the mixes of a batch, in order.
+    /// The weight of each sample in the mixes of a batch, in order.
     pub(in crate::data) fn mixes<'a>(
         &'a self,
         random: &'a mut Prng,
@@ -146,7 +146,7 @@ impl Chain {
     }
 }
 
-/// What all of them together do to the values of each channel.
+/// The combined mapping of the values of each channel.
 fn scales(transforms: &[Box<dyn Transform>], frame: Frame) -> Vec<Scale> {
     let of = |channel| {
         let scales = transforms.iter().map(|transform| transform.scale(channel));

@@ -1,4 +1,4 @@
-//! `Cutout`: a square of every picture is painted over.
+//! `Cutout`: masks out a square of every image.
 
 use hookrack_plugin_api::prelude::Settings;
 

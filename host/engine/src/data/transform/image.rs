@@ -1,6 +1,6 @@
-//! What transforms ask of a sample's shape: channels, height, width.
+//! A sample's shape as an image: channels, height, width.
 
-/// A sample's shape as a picture.
+/// A sample's shape as an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) channels: usize,
@@ -19,7 +19,7 @@ impl Frame {
         }
     }
 
-    /// Any shape: a row of features has a channel for each, anything else that is not a picture has one for all.
+    /// Any shape: a row of features has one channel per feature; anything else that is not an image has a single channel.
     pub(super) fn of(shape: &[i64]) -> Self {
         let image = Self::of_image(shape);
         image.unwrap_or_else(|| {
@@ -37,7 +37,7 @@ impl Frame {
     }
 }
 
-/// The shape of a picture, or why there is none.
+/// The shape as an image, or why it is not one.
 pub(super) fn frame(shape: &[i64]) -> Result<Frame, String> {
     Frame::of_image(shape).ok_or_else(|| {
         format!("samples have shape {shape:?}: expected images, [channels, height, width]")

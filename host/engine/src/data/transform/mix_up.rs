@@ -1,4 +1,4 @@
-//! `MixUp`: samples of a batch are blended in pairs, and so are their classes.
+//! `MixUp`: blends the samples of a batch in pairs, and their labels.
 
 use hookrack_plugin_api::prelude::Settings;
 

@@ -1,7 +1,7 @@
 //! Transforms: what is done to samples on their way into a batch, chosen by `type =` in a split's `transforms`.
 //!
-//! A transform reads no pixel. It says how values are scaled, the same for all samples, and plans for one sample where
-//! its pixels come from. The whole chain is then carried out in one walk over the image, from the data set's
+//! A transform reads no pixels. It defines how values are scaled, the same for all samples, and plans for each sample where
+//! its pixels come from. The whole chain is then applied in one pass over the image, from the data set's
 //! bytes to the batch.
 
 mod chain;
@@ -35,14 +35,14 @@ pub use to_float::ToFloat;
 use super::{DataSpec, Prng};
 use crate::registry::{Built, ComponentKind, Entry};
 
-/// One step of a chain. It is built for samples as those before it leave them.
+/// One step of a chain, built for the output of the previous step.
 pub trait Transform: Send + Sync {
     /// What samples look like afterwards.
     fn spec(&self, before: DataSpec) -> DataSpec {
         before
     }
 
-    /// What becomes of the values of a channel, in every sample.
+    /// The mapping of the values of a channel, in every sample.
     fn scale(&self, _channel: usize) -> Scale {
         Scale::NONE
     }
@@ -50,8 +50,8 @@ pub trait Transform: Send + Sync {
     /// What it does to one sample. The random numbers depend on the run's seed, the epoch and the sample alone.
     fn plan(&self, _random: &mut Prng, _plan: &mut Plan) {}
 
-    /// The share that each sample keeps when a batch is mixed with itself in reverse order. The random numbers depend on
-    /// the run's seed, the epoch and the place of the batch in it.
+    /// The weight of each sample when a batch is mixed with itself in reverse order. The random numbers depend on
+    /// the run's seed, the epoch and the batch's position in it.
     fn mix(&self, _random: &mut Prng) -> Option<f32> {
         None
     }

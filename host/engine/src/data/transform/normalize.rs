@@ -1,4 +1,4 @@
-//! `Normalize`: the mean goes to 0 and the deviation to 1, channel by channel.
+//! `Normalize`: subtracts the mean and divides by the standard deviation, channel by channel.
 
 use hookrack_plugin_api::prelude::Settings;
 

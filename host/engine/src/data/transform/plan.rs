@@ -1,4 +1,4 @@
-//! What is to be done to one sample, as passes over the picture: most chains are a single one.
+//! What is done to one sample, as passes over the image: most chains need only one.
 
 use super::image::Frame;
 
@@ -14,14 +14,14 @@ pub(super) struct Erased {
     pub(super) paint: Paint,
 }
 
-/// A value as the transform of this number gave it; those after it scale it like any other.
+/// A value as the transform with this index set it; later transforms scale it like any other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Paint {
     pub(super) value: f64,
     pub(super) transform: usize,
 }
 
-/// Along one axis, place `p` of the result comes from `sign * p + start`.
+/// Along one axis, position `p` of the result comes from `sign * p + start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     pub(super) sign: isize,
@@ -46,26 +46,26 @@ impl Axis {
 pub(super) enum Way {
     /// Moved and mirrored by whole pixels.
     Shift { x: Axis, y: Axis },
-    /// Turned about the middle.
+    /// Rotated about the center.
     Turn { sin: f32, cos: f32 },
 }
 
-/// One walk over the picture.
+/// One pass over the image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pass {
     pub(super) from: Frame,
     pub(super) to: Frame,
     pub(super) way: Way,
-    /// What is outside of the picture.
+    /// The value outside of the image.
     pub(super) outside: Option<Paint>,
 }
 
-/// What is to be done to one sample. It is used again for the next: nothing is allocated.
+/// What is done to one sample. Reused for the next one: nothing is allocated.
 #[derive(Debug)]
 pub struct Plan {
     pub(super) passes: Vec<Pass>,
     pub(super) erased: Vec<Erased>,
-    /// The transform that plans at the moment.
+    /// The transform that is planning.
     pub(super) transform: usize,
     frame: Frame,
 }
@@ -75,19 +75,19 @@ impl Plan {
         Self { passes: Vec::new(), erased: Vec::new(), transform: 0, frame }
     }
 
-    /// Nothing is to be done to a picture of this size.
+    /// An empty plan for an image of this size.
     pub(super) fn clear(&mut self, frame: Frame) {
         self.passes.clear();
         self.erased.clear();
         self.frame = frame;
     }
 
-    /// Height and width at this place of the chain.
+    /// Height and width at this step of the chain.
     pub fn size(&self) -> (usize, usize) {
         (self.frame.height, self.frame.width)
     }
 
-    /// Takes a window of the picture; what of it lies outside has value `outside`.
+    /// Crops a window of the image; parts outside of the image have the value `outside`.
     pub fn crop(&mut self, top: isize, left: isize, (height, width): (usize, usize), outside: f64) {
         let paint = self.paint(outside);
         let is_taken = |pass: &Pass| pass.outside.is_some();
@@ -117,7 +117,7 @@ impl Plan {
         }
     }
 
-    /// Turns the picture about its middle, counter-clockwise; what comes from outside has value `outside`.
+    /// Rotates the image about its center, counter-clockwise; pixels from outside have the value `outside`.
     #[expect(clippy::cast_possible_truncation, reason = "places in a picture are f32")]
     pub fn turn(&mut self, degrees: f64, outside: f64) {
         let (sin, cos) = degrees.to_radians().sin_cos();
@@ -127,7 +127,7 @@ impl Plan {
         pass.outside = Some(paint);
     }
 
-    /// Paints a rectangle over; what of it lies outside is cut off.
+    /// Paints over a rectangle, clipped to the image.
     pub fn erase(
         &mut self,
         (top, left): (isize, isize),
@@ -153,7 +153,7 @@ impl Plan {
         Paint { value, transform: self.transform }
     }
 
-    /// The last pass, or a new one where that one cannot take more: pixels were painted over, it turns, or `is_full`.
+    /// The last pass, or a new one if that one is complete: it paints, it rotates, or `is_full`.
     fn open(&mut self, is_full: impl Fn(&Pass) -> bool) -> &mut Pass {
         let erased = |pass: usize| self.erased.iter().any(|erased| erased.pass == pass);
         let is_open = self.passes.last().is_some_and(|pass| {

@@ -1,4 +1,4 @@
-//! `RandomCrop`: a window of the picture at a random place.
+//! `RandomCrop`: a window of the image at a random position.
 
 use hookrack_plugin_api::prelude::Settings;
 

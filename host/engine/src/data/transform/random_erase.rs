@@ -1,4 +1,4 @@
-//! `RandomErase`: a rectangle of random size and place is painted over in some pictures.
+//! `RandomErase`: erases a rectangle of random size and position in some images.
 
 use hookrack_plugin_api::prelude::Settings;
 
@@ -25,7 +25,7 @@ pub struct RandomErase {
     pub fill: f64,
 }
 
-/// How often a rectangle is drawn anew because it does not fit, as PyTorch does.
+/// How often a rectangle that does not fit is drawn again, as in PyTorch.
 const TRIES: usize = 10;
 
 impl Component<DataSpec, dyn Transform> for RandomErase {
@@ -59,7 +59,7 @@ impl Transform for RandomErase {
         let (height, width) = plan.size();
         for _ in 0..TRIES {
             let area = within(random, &self.scale, |share| share) * (height * width) as f64;
-            // As likely to be wide as to be high.
+            // Wide and tall rectangles are equally likely.
             let ratio = within(random, &self.ratio, f64::ln).exp();
             let h = (area * ratio).sqrt().round() as usize;
             let w = (area / ratio).sqrt().round() as usize;

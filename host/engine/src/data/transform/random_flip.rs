@@ -1,4 +1,4 @@
-//! `RandomFlip`: some pictures are mirrored.
+//! `RandomFlip`: mirrors some images.
 
 use hookrack_plugin_api::prelude::Settings;
 

@@ -1,17 +1,17 @@
-//! Carries a plan out: from a data set's bytes or numbers to the batch's floats.
+//! Applies a plan: from a data set's bytes or numbers to the batch's floats.
 
 use super::image::Frame;
 use super::plan::{Axis, Erased, Paint, Pass, Plan, Way};
 use super::scale::{Source, Tone};
 
-/// How values come out: the tones of the source, and what becomes of paint.
+/// How values are mapped: those of the source, and those painted by transforms.
 pub(super) struct Palette<'a> {
     pub(super) tones: &'a [Tone],
-    /// The value of some paint in a channel.
+    /// The painted value in a channel.
     pub(super) paint: &'a dyn Fn(Paint, usize) -> f32,
 }
 
-/// Room for what lies between two passes.
+/// Memory for the result between two passes.
 #[derive(Debug, Default)]
 pub(super) struct Between {
     a: Vec<f32>,
@@ -34,7 +34,7 @@ pub(super) fn render<S: Source>(
     let Some((last, middle)) = rest.split_last() else {
         return walk(first, 0, plan, source, palette, out);
     };
-    // What was rendered once has its final values: the passes after the first take them as they are.
+    // The first pass maps values to their final ones; later passes copy them.
     let again = Palette { tones: as_is, paint: palette.paint };
     let Between { a, b } = between;
     walk(first, 0, plan, source, palette, room(a, first.to));
@@ -63,7 +63,7 @@ fn line<S: Source>(from: &[S], to: &mut [f32], tone: &Tone) {
     }
 }
 
-/// One pass, and what is painted over after it.
+/// One pass, then its painting.
 fn walk<S: Source>(
     pass: &Pass,
     number: usize,
@@ -96,7 +96,7 @@ fn shift<S: Source>(
     out: &mut [f32],
 ) {
     let (height, width) = (pass.from.height, pass.from.width);
-    // The places of a row that come from within the picture: the same in every row.
+    // The positions of a row that come from within the image: the same in every row.
     let (left, right) = within(x, width, pass.to.width);
     for (row, out) in out.chunks_mut(pass.to.width.max(1)).enumerate() {
         let from = y.sign * row.cast_signed() + y.start;
@@ -119,7 +119,7 @@ fn shift<S: Source>(
     }
 }
 
-/// The places `left..right` of a line of `to` that come from a line of `len`.
+/// The positions `left..right` of a line of `to` that come from a line of `len`.
 fn within(axis: Axis, len: usize, to: usize) -> (usize, usize) {
     let (len, to) = (len.cast_signed(), to.cast_signed());
     let (left, right) = if axis.sign > 0 {
@@ -131,7 +131,7 @@ fn within(axis: Axis, len: usize, to: usize) -> (usize, usize) {
     (left.cast_unsigned(), right.clamp(left, to).cast_unsigned())
 }
 
-/// Each pixel is weighed out of the four around the place that it comes from.
+/// Bilinear interpolation of the four pixels around the source position.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -155,7 +155,7 @@ fn turn<S: Source>(
     for (row, out) in out.chunks_mut(width.max(1)).enumerate() {
         for (column, place) in out.iter_mut().enumerate() {
             let (dx, dy) = (column as f32 - mid_x, row as f32 - mid_y);
-            // Where it was before the picture was turned; rows go down, so counter-clockwise has this sign.
+            // The position before the rotation; rows go down, so counter-clockwise has this sign.
             let (x, y) = (cos * dx - sin * dy + mid_x, sin * dx + cos * dy + mid_y);
             let (left, top) = (x.floor(), y.floor());
             let (right_share, low_share) = (x - left, y - top);

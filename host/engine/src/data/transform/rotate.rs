@@ -1,4 +1,4 @@
-//! `Rotate`: pictures are turned by a random angle.
+//! `Rotate`: rotates images by a random angle.
 
 use hookrack_plugin_api::prelude::Settings;
 

@@ -1,11 +1,11 @@
-//! A factor and a shift: what normalising and converting come down to.
+//! A factor and a shift: all that normalizing and rescaling need.
 
 /// `factor * value + shift`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     /// What a value is multiplied by.
     pub factor: f64,
-    /// What is added then.
+    /// What is added to the product.
     pub shift: f64,
 }
 
@@ -13,13 +13,13 @@ impl Scale {
     /// Leaves values as they are.
     pub const NONE: Self = Self { factor: 1.0, shift: 0.0 };
 
-    /// This one, then another.
+    /// This mapping, then another.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         Self { factor: self.factor * next.factor, shift: self.shift * next.factor + next.shift }
     }
 
-    /// What becomes of a value.
+    /// The mapped value.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "samples are f32; this is where they are rounded"
@@ -29,7 +29,7 @@ impl Scale {
     }
 }
 
-/// What a source's values become in one channel: a table for bytes, a formula for numbers.
+/// The mapping of a source's values in one channel: a table for bytes, a formula for numbers.
 #[derive(Debug, Clone)]
 pub(in crate::data) struct Tone {
     pub(super) table: Box<[f32; 256]>,
@@ -51,7 +51,7 @@ impl Tone {
     }
 }
 
-/// An element that a picture can be made from.
+/// An element of a source image.
 pub(in crate::data) trait Source: Copy {
     fn value(self, tone: &Tone) -> f32;
 }
@@ -63,7 +63,7 @@ impl Source for u8 {
 }
 
 impl Source for f32 {
-    // Not fused: the same on every processor, and no call where there is no instruction for it.
+    // Not fused: the same on every processor, and no library call on those without the instruction.
     #[expect(clippy::suboptimal_flops, reason = "see above")]
     fn value(self, tone: &Tone) -> f32 {
         self * tone.factor + tone.shift

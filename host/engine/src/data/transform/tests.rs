@@ -24,7 +24,7 @@ fn chain(transforms: &[(&str, Settings<'_>)], input: &[i64]) -> Result<Chain, (u
     Chain::build(&choices, &spec(input), 255).map_err(|(number, error)| (number, error.to_string()))
 }
 
-/// What a chain makes of a picture with this seed, from bytes and from the same values as numbers.
+/// The output of a chain for an image with this seed, from bytes and from the same values as numbers.
 fn render(chain: &Chain, bytes: &[u8], seed: u64) -> Vec<f32> {
     let mut scratch = chain.scratch();
     let len = usize::try_from(chain.spec().input.iter().product::<i64>()).unwrap();
@@ -240,7 +240,7 @@ fn mixed_labels_are_shares_that_add_up_to_one() {
     let (plain, mixed) = (&plain[0], &mixed[0]);
     assert_eq!(mixed.label.size(), [100, 10]);
     let one_hot = plain.label.one_hot(10).to_kind(tch::Kind::Float);
-    // The share is told by a row whose partner has another class: 0 and 9 of the file's first hundred.
+    // A row whose partner has another class shows the weight: 0 and 9 of the file's first hundred.
     let kept = mixed.label.double_value(&[0, plain.label.int64_value(&[0])]);
     assert!(0.0 < kept && kept < 1.0, "{kept}");
     let blend = |of: &tch::Tensor| of * kept + of.flip([0]) * (1.0 - kept);

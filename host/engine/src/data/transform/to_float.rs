@@ -1,4 +1,4 @@
-//! `ToFloat`: where the darkest and the brightest byte go.
+//! `ToFloat`: rescales values to another range.
 
 use hookrack_plugin_api::prelude::Settings;
 

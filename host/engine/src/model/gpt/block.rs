@@ -9,7 +9,7 @@ use crate::model::layer::{Activation, Attention, LayerNorm};
 use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode, dropped};
 
-/// The deviation that GPT-2's weights begin with.
+/// The standard deviation of GPT-2's initial weights.
 pub(super) const STD: f64 = 0.02;
 
 /// What all blocks have in common.
@@ -75,7 +75,7 @@ struct Outputs {
 impl Block {
     pub(super) fn new(builder: &mut ParamBuilder, path: &str, shape: &Shape) -> Result<Self> {
         let &Shape { layers, heads, width, dropout, bias } = shape;
-        // What is added to the residual path begins smaller the more is added, as in GPT-2.
+        // The initial weights of residual projections shrink with the number of layers, as in GPT-2.
         let small = STD / root(2 * layers);
         let norm = |builder: &mut ParamBuilder, name: &str| {
             LayerNorm::new(builder, &format!("{path}.{name}"), &[width], bias)

@@ -1,6 +1,8 @@
-//! `GPT`: a decoder that gives each place of a row of tokens the scores of the token that follows.
+//! `GPT`: a decoder that predicts the next token at each position of a row of tokens.
 
 mod block;
+
+use std::ops::Range;
 
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
@@ -9,7 +11,7 @@ use self::block::{Block, STD, Shape};
 use super::init::Init;
 use super::layer::{Embedding, LayerNorm};
 use super::param_builder::{ModelInfo, ParamBuilder};
-use super::{LayerOutput, Mode, Model, ModelContext, check_tokens, dropped};
+use super::{LayerOutput, Made, Mode, Model, ModelContext, check_tokens, dropped};
 use crate::data::Target;
 use crate::error::Result;
 use crate::memory;
@@ -57,7 +59,9 @@ impl Component<ModelContext, dyn Model> for GptSettings {
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
         let sides = self.sides(context).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
-        self.check_memory()?;
+        if context.made == Made::All {
+            self.check_memory()?;
+        }
         Ok(Box::new(Gpt::new(&self, sides, context)?))
     }
 }
@@ -70,7 +74,7 @@ struct Sides {
 }
 
 impl GptSettings {
-    /// Whether the matrices of all blocks fit into memory: one by one they might, until the machine has no more.
+    /// Whether the matrices of all blocks together fit into memory: each one alone might.
     fn check_memory(&self) -> Result<()> {
         let [layers, width] = [self.layers, self.width].map(|n| u128::from(n.unsigned_abs()));
         // Twelve squares of the width in a block: four in the attention, eight in what follows it.
@@ -105,7 +109,7 @@ struct Gpt {
     places: Embedding,
     blocks: Vec<Block>,
     norm: LayerNorm,
-    head: Option<Embedding>,
+    head: Embedding,
     scores: LayerOutput,
     dropout: f64,
     info: ModelInfo,
@@ -114,23 +118,32 @@ struct Gpt {
 impl Gpt {
     fn new(settings: &GptSettings, sides: Sides, context: &ModelContext) -> Result<Self> {
         let (Sides { places, vocab }, mut builder) =
-            (sides, ParamBuilder::new(context.device, settings.init.clone()));
+            (sides, ParamBuilder::of(context, &settings.init));
         let GptSettings { layers, heads, width, dropout, bias, .. } = *settings;
         let shape = Shape { layers, heads, width, dropout, bias };
+        builder.unit("transformer.wte");
         let tokens = Embedding::new(&mut builder, "transformer.wte", vocab, width, STD)?;
         let rows = Embedding::new(&mut builder, "transformer.wpe", places, width, STD)?;
         let blocks = (0..layers)
-            .map(|i| Block::new(&mut builder, &format!("transformer.h.{i}"), &shape))
+            .map(|i| {
+                let path = format!("transformer.h.{i}");
+                builder.unit(&path);
+                Block::new(&mut builder, &path, &shape)
+            })
             .collect::<Result<_>>()?;
+        builder.unit("lm_head");
         let norm = LayerNorm::new(&mut builder, "transformer.ln_f", &[width], bias)?;
-        let own_head = !settings.tied;
-        let head = own_head.then(|| Embedding::new(&mut builder, "lm_head", vocab, width, STD));
+        let head = if settings.tied {
+            Embedding::shared(&mut builder, "transformer.wte", [vocab, width])?
+        } else {
+            Embedding::new(&mut builder, "lm_head", vocab, width, STD)?
+        };
         Ok(Self {
             tokens,
             places: rows,
             blocks,
             norm,
-            head: head.transpose()?,
+            head,
             scores: builder.layer("lm_head"),
             dropout,
             info: builder.finish(&[places], &[places, vocab]),
@@ -138,16 +151,29 @@ impl Gpt {
     }
 }
 
-impl Model for Gpt {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+impl Gpt {
+    fn embedded(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let row = check_tokens("model `GPT`", input, self.info.input_shape[0])?;
         let places = self.places.first(row)?;
-        let mut x = dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)?;
-        for block in &self.blocks {
-            x = block.forward(&x, mode)?;
+        dropped(self.tokens.forward(input)?.f_add(&places)?, self.dropout, mode)
+    }
+}
+
+impl Model for Gpt {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_units(0..self.info.units.len(), input, mode)
+    }
+
+    fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let mut x = input.shallow_clone();
+        for unit in units {
+            x = match unit.checked_sub(1) {
+                None => self.embedded(&x, mode)?,
+                Some(index) if index < self.blocks.len() => self.blocks[index].forward(&x, mode)?,
+                Some(_) => self.scores.keep(self.head.scores(&self.norm.forward(&x)?)?),
+            };
         }
-        let head = self.head.as_ref().unwrap_or(&self.tokens);
-        Ok(self.scores.keep(head.scores(&self.norm.forward(&x)?)?))
+        Ok(x)
     }
 
     fn info(&self) -> &ModelInfo {
@@ -171,7 +197,7 @@ mod tests {
         let unset = small.iter().filter(|(key, _)| settings.iter().all(|(set, _)| set != key));
         let settings: Vec<_> = unset.chain(settings).cloned().collect();
         let data = DataSpec { input: vec![6], target: Target::Tokens(11) };
-        let context = ModelContext { data, device: Device::Cpu };
+        let context = ModelContext::new(data, Device::Cpu);
         Choice::new("GPT", &settings).build(MODELS, &context)
     }
 
@@ -189,7 +215,7 @@ mod tests {
             |place| (a.narrow(1, place, 1) - b.narrow(1, place, 1)).abs().max().double_value(&[]);
         assert!((0..5).all(|place| far(place) < rounding::DOUBLES), "an earlier place changed");
         assert!(far(5) > 1e-4);
-        // A shorter row gives the same scores.
+        // A shorter row has the same scores.
         let short = scores(&[1, 2, 3]);
         let off = (short - a.narrow(1, 0, 3)).abs().max().double_value(&[]);
         assert!(off < rounding::DOUBLES, "{off:e}");

@@ -1,4 +1,4 @@
-//! Attention of a row's places to each other, in several heads.
+//! Multi-head self-attention.
 
 use tch::Tensor;
 
@@ -19,13 +19,13 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// The mixed values, `[batch, places, width]`, of queries, keys and values side by side, `[batch, places, 3 width]`.
-    /// `dropout` is the share of the attention that is dropped.
+    /// The attention output, `[batch, positions, width]`, of concatenated queries, keys and values, `[batch, positions, 3 width]`.
+    /// `dropout` is the dropout probability of the attention weights.
     pub fn mix(&self, joint: &Tensor, dropout: f64) -> Result<Tensor> {
         let side = |index| shape::side(joint, index).unwrap_or(0);
         let (batch, places, width) = (side(0), side(1), side(2) / 3);
         let split = [batch, places, 3, self.heads, width / self.heads];
-        // [3, batch, heads, places, width of a head]
+        // [3, batch, heads, positions, width of a head]
         let parts = joint.f_view(split)?.f_permute([2, 0, 3, 1, 4])?.f_unbind(0)?;
         let [query, key, value] = parts.as_slice() else { return Ok(joint.shallow_clone()) };
         let mixed = Tensor::f_scaled_dot_product_attention::<&Tensor>(
@@ -78,7 +78,7 @@ impl SelfAttention {
         })
     }
 
-    /// The output for a batch `[batch, places, width]`.
+    /// The output for a batch `[batch, positions, width]`.
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let dropout = if mode == Mode::Train { self.dropout } else { 0.0 };
         let joint = input.f_linear(&self.in_weight, Some(&self.in_bias))?;

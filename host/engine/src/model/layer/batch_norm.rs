@@ -5,10 +5,11 @@ use tch::Tensor;
 use crate::error::{EngineError, Result};
 use crate::model::draw::Draw;
 use crate::model::param_builder::ParamBuilder;
-use crate::model::{LayerOutput, Mode};
+use crate::model::{LayerOutput, Mode, NormRanks};
+use hookrack_torch::dist::BatchNormState;
 use hookrack_torch::shape;
 
-/// How much of a batch's statistics goes into the running ones; PyTorch's.
+/// The momentum of the running statistics; PyTorch's default.
 const MOMENTUM: f64 = 0.1;
 const EPS: f64 = 1e-5;
 
@@ -21,6 +22,7 @@ pub struct BatchNorm {
     running_mean: Tensor,
     running_var: Tensor,
     num_batches_tracked: Tensor,
+    ranks: NormRanks,
     output: LayerOutput,
 }
 
@@ -30,7 +32,7 @@ impl BatchNorm {
         Self::weighing(builder, path, channels, Draw::Ones)
     }
 
-    /// Begins with a weight of 0: what comes before it counts for nothing at first.
+    /// Begins with a weight of 0, so that its branch starts as zero.
     pub fn silent(builder: &mut ParamBuilder, path: &str, channels: i64) -> Result<Self> {
         Self::weighing(builder, path, channels, Draw::Zeros)
     }
@@ -44,6 +46,7 @@ impl BatchNorm {
         let (name, shape) = (|name: &str| format!("{path}.{name}"), [channels]);
         Ok(Self {
             output: builder.layer(path),
+            ranks: builder.norm_ranks(),
             weight: builder.param(name("weight"), &shape, weight)?,
             bias: builder.param(name("bias"), &shape, Draw::Zeros)?,
             running_mean: builder.buffer(name("running_mean"), &shape, Draw::Zeros)?,
@@ -52,12 +55,17 @@ impl BatchNorm {
         })
     }
 
-    /// The output for a batch whose second side is the channel. Training moves the running statistics.
+    /// The output for a batch whose second dimension is the channel. Training updates the running statistics.
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let training = mode == Mode::Train;
         if training {
-            spread(input)?;
+            if !self.ranks.is_joined() {
+                spread(input)?;
+            }
             let _one_more = self.num_batches_tracked.shallow_clone().f_add_scalar_(1)?;
+            if let Some(output) = self.ranks.normalized(input, &self.state()) {
+                return Ok(self.output.keep(output?));
+            }
         }
         let output = input.f_batch_norm(
             Some(&self.weight),
@@ -72,8 +80,13 @@ impl BatchNorm {
         Ok(self.output.keep(output))
     }
 
-    /// The rectified output. In place, since the norm does not need its own output for the gradient; unless somebody
-    /// asked for that.
+    fn state(&self) -> BatchNormState<'_> {
+        let Self { weight, bias, running_mean, running_var, .. } = self;
+        BatchNormState { weight, bias, running_mean, running_var, momentum: MOMENTUM, eps: EPS }
+    }
+
+    /// The rectified output. In place, since the norm does not need its own output for the gradient, unless a hook
+    /// requested that output.
     pub fn rectified(&self, mut output: Tensor) -> Result<Tensor> {
         Ok(if self.output.is_wanted() { output.f_relu()? } else { output.f_relu_()? })
     }

@@ -1,4 +1,4 @@
-//! A row of numbers for each token.
+//! An embedding: a vector for each token.
 
 use tch::Tensor;
 
@@ -29,17 +29,23 @@ impl Embedding {
         Ok(Self { weight, output: builder.layer(path) })
     }
 
+    /// The table of another layer, for a unit that uses it too.
+    pub fn shared(builder: &mut ParamBuilder, path: &str, shape: [i64; 2]) -> Result<Self> {
+        let weight = builder.share(&format!("{path}.weight"), &shape)?;
+        Ok(Self { weight, output: LayerOutput::new(path) })
+    }
+
     /// The rows of a batch of tokens.
     pub fn forward(&self, tokens: &Tensor) -> Result<Tensor> {
         Ok(self.output.keep(Tensor::f_embedding(&self.weight, tokens, -1, false, false)?))
     }
 
-    /// The first rows of the table, as a table of places wants them.
+    /// The first rows of the table, for a positional embedding.
     pub fn first(&self, rows: i64) -> Result<Tensor> {
         Ok(self.output.keep(self.weight.f_narrow(0, 0, rows)?))
     }
 
-    /// How well each row agrees with each vector: the scores of a head that shares the table.
+    /// The product of each vector with each row: the scores of a head that shares the table.
     pub fn scores(&self, vectors: &Tensor) -> Result<Tensor> {
         Ok(vectors.f_linear::<&Tensor>(&self.weight, None)?)
     }

@@ -29,7 +29,7 @@ impl GroupNorm {
         })
     }
 
-    /// The output for a batch whose second side is the channel.
+    /// The output for a batch whose second dimension is the channel.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let (weight, bias) = (Some(&self.weight), Some(&self.bias));
         Ok(self.output.keep(input.f_group_norm(self.groups, weight, bias, EPS, true)?))

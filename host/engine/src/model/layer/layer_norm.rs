@@ -1,4 +1,4 @@
-//! Layer normalisation over the last sides of a tensor.
+//! Layer normalisation over the last dimensions of a tensor.
 
 use tch::Tensor;
 
@@ -19,7 +19,7 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// A norm over last sides of this shape; begins with a weight of 1 and a bias of 0.
+    /// A norm over last dimensions of this shape; begins with a weight of 1 and a bias of 0.
     pub fn new(builder: &mut ParamBuilder, path: &str, shape: &[i64], bias: bool) -> Result<Self> {
         let output = builder.layer(path);
         let weight = builder.param(format!("{path}.weight"), shape, Draw::Ones)?;

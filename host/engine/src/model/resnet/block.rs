@@ -1,4 +1,4 @@
-//! One residual block: a few convolutions, and the way around them.
+//! One residual block: convolutions and a shortcut.
 
 use tch::Tensor;
 
@@ -7,7 +7,7 @@ use crate::model::layer::{BatchNorm, Conv2d, Kernel};
 use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode};
 
-/// Where a block stands and what it is.
+/// The shape and position of a block.
 #[derive(Debug)]
 pub(super) struct Place {
     /// The name in front of those of its tensors.
@@ -16,7 +16,7 @@ pub(super) struct Place {
     pub(super) inputs: i64,
     /// Channels inside.
     pub(super) width: i64,
-    /// How much it shrinks the image.
+    /// The factor by which it downsamples the image.
     pub(super) stride: i64,
     /// Three convolutions, the outer ones 1x1, instead of two.
     pub(super) bottleneck: bool,
@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// The sum of its input and of what its layers make of it.
+/// The sum of its input and the output of its layers.
 #[derive(Debug)]
 pub(super) struct Block {
     layers: Vec<(Conv2d, BatchNorm)>,
@@ -90,7 +90,7 @@ impl Block {
     }
 }
 
-/// What gives the input the shape of the output.
+/// The projection of the input to the shape of the output.
 fn downsample(
     builder: &mut ParamBuilder,
     place: &Place,

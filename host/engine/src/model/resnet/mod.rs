@@ -2,6 +2,8 @@
 
 mod block;
 
+use std::ops::Range;
+
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
@@ -67,18 +69,17 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
         self.init.check().map_err(Self::refuse)?;
         let (counts, bottleneck) = blocks(self.depth)
             .ok_or_else(|| Self::refuse(format!("depth = {}: must be 18, 34 or 50", self.depth)))?;
-        let mut builder = ParamBuilder::new(context.device, self.init.clone());
+        let mut builder = ParamBuilder::of(context, &self.init);
         let side = if self.stem == Stem::Cifar { 3 } else { 7 };
         let stride = if self.stem == Stem::Cifar { 1 } else { 2 };
         let first = Kernel::same(image[0], self.width, side, stride);
+        builder.unit("conv1");
         let conv = Conv2d::kaiming(&mut builder, "conv1", first)?;
         let norm = BatchNorm::new(&mut builder, "bn1", self.width)?;
         let relu = builder.layer("relu");
         let maxpool = (self.stem == Stem::Imagenet).then(|| builder.layer("maxpool"));
-        let (mut groups, mut inputs) = (Vec::new(), self.width);
+        let (mut blocks, mut inputs) = (Vec::new(), self.width);
         for (group, &count) in counts.iter().enumerate() {
-            let output = builder.layer(&format!("layer{}", group + 1));
-            let mut blocks = Vec::with_capacity(count);
             for index in 0..count {
                 let place = Place {
                     path: format!("layer{}.{index}", group + 1),
@@ -89,14 +90,17 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
                     silent: self.zero_init_residual,
                 };
                 inputs = place.outputs();
-                blocks.push(Block::new(&mut builder, &place)?);
+                builder.unit(&place.path);
+                let of_group = builder.layer(&format!("layer{}", group + 1));
+                let block = Block::new(&mut builder, &place)?;
+                blocks.push((block, (index + 1 == count).then_some(of_group)));
             }
-            groups.push((output, blocks));
         }
+        builder.unit("fc");
         let avgpool = builder.layer("avgpool");
         let linear = Linear::new(&mut builder, "fc", inputs, outputs)?;
         let (plain, info) = (Plain { relu, maxpool, avgpool }, builder.finish(&image, &[outputs]));
-        Ok(Box::new(ResNet { conv, norm, plain, groups, linear, info }))
+        Ok(Box::new(ResNet { conv, norm, plain, blocks, linear, info }))
     }
 }
 
@@ -106,7 +110,8 @@ struct ResNet {
     conv: Conv2d,
     norm: BatchNorm,
     plain: Plain,
-    groups: Vec<(LayerOutput, Vec<Block>)>,
+    // The last block of a group stores the group's output.
+    blocks: Vec<(Block, Option<LayerOutput>)>,
     linear: Linear,
     info: ModelInfo,
 }
@@ -119,20 +124,44 @@ struct Plain {
     avgpool: LayerOutput,
 }
 
-impl Model for ResNet {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+impl ResNet {
+    fn stem(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         check_batch("model `ResNet`", input, &self.info.input_shape)?;
         let normed = self.norm.forward(&self.conv.forward(input)?, mode)?;
-        let mut x = self.plain.relu.keep(self.norm.rectified(normed)?);
-        if let Some(output) = &self.plain.maxpool {
-            x = output.keep(x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false)?);
-        }
-        for (output, blocks) in &self.groups {
-            x = blocks.iter().try_fold(x, |x, block| block.forward(&x, mode))?;
-            x = output.keep(x);
-        }
+        let x = self.plain.relu.keep(self.norm.rectified(normed)?);
+        Ok(match &self.plain.maxpool {
+            Some(output) => output.keep(x.f_max_pool2d([3; 2], [2; 2], [1; 2], [1; 2], false)?),
+            None => x,
+        })
+    }
+
+    fn block(&self, index: usize, x: &Tensor, mode: Mode) -> Result<Tensor> {
+        let (block, of_group) = &self.blocks[index];
+        let x = block.forward(x, mode)?;
+        Ok(if let Some(output) = of_group { output.keep(x) } else { x })
+    }
+
+    fn head(&self, x: &Tensor) -> Result<Tensor> {
         let pooled = self.plain.avgpool.keep(x.f_adaptive_avg_pool2d([1; 2])?);
         self.linear.forward(&pooled.f_flatten(1, -1)?)
+    }
+}
+
+impl Model for ResNet {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_units(0..self.info.units.len(), input, mode)
+    }
+
+    fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        let mut x = input.shallow_clone();
+        for unit in units {
+            x = match unit.checked_sub(1) {
+                None => self.stem(&x, mode)?,
+                Some(index) if index < self.blocks.len() => self.block(index, &x, mode)?,
+                Some(_) => self.head(&x)?,
+            };
+        }
+        Ok(x)
     }
 
     fn info(&self) -> &ModelInfo {
@@ -152,7 +181,7 @@ mod tests {
 
     fn resnet(input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
         let data = DataSpec { input: input.to_vec(), target: Target::Classes(10) };
-        let context = ModelContext { data, device: Device::Cpu };
+        let context = ModelContext::new(data, Device::Cpu);
         Choice::new("ResNet", settings).build(MODELS, &context)
     }
 

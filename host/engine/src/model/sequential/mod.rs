@@ -9,10 +9,12 @@ mod pool;
 mod residual;
 mod rows;
 
+use std::ops::Range;
+
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use self::plan::{Flow, Layer, Plan, Site, chain};
+use self::plan::{Chain, Flow, Plan, Site, chain};
 use super::init::Init;
 use super::param_builder::{ModelInfo, ParamBuilder};
 use super::{Mode, Model, ModelContext, check_batch, check_tokens};
@@ -71,8 +73,8 @@ impl Component<ModelContext, dyn Model> for SequentialSettings {
                 format!("the last layer gives shape {output:?}, but the data needs {wanted:?}");
             return Err(EngineError::Layer { path, name, why });
         }
-        let mut builder = ParamBuilder::new(context.device, self.init);
-        let layers = plan.make(&mut builder)?;
+        let mut builder = ParamBuilder::of(context, &self.init);
+        let layers = plan.make(&mut builder, ParamBuilder::unit)?;
         Ok(Box::new(Sequential {
             layers,
             takes_tokens: tokens.is_some(),
@@ -98,20 +100,25 @@ fn wanted(data: &DataSpec) -> Vec<i64> {
 /// The model itself.
 #[derive(Debug)]
 struct Sequential {
-    layers: Box<dyn Layer>,
+    layers: Chain,
     takes_tokens: bool,
     info: ModelInfo,
 }
 
 impl Model for Sequential {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_units(0..self.info.units.len(), input, mode)
+    }
+
+    fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
         match self.info.input_shape.as_slice() {
+            _ if units.start > 0 => {}
             [longest] if self.takes_tokens => {
                 check_tokens("model `Sequential`", input, *longest)?;
             }
             shape => check_batch("model `Sequential`", input, shape)?,
         }
-        self.layers.forward(input, mode)
+        self.layers.forward_some(units, input, mode)
     }
 
     fn info(&self) -> &ModelInfo {

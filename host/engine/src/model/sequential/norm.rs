@@ -20,13 +20,13 @@ pub(super) struct NormLayer {
     groups: Option<i64>,
 }
 
-/// What a mean is taken over.
+/// What the statistics are taken over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub(super) enum NormKind {
     /// Each channel, over the batch.
     #[default]
     Batch,
-    /// The whole image, or each place of a row, in each sample.
+    /// The whole image, or each position of a row, in each sample.
     Layer,
     /// A group of channels in each sample.
     Group,

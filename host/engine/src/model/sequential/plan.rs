@@ -1,5 +1,7 @@
 //! From tables of a config to layers: every shape is known before a tensor is made.
 
+use std::ops::Range;
+
 use hookrack_plugin_api::Value;
 use tch::Tensor;
 
@@ -16,19 +18,19 @@ pub(super) trait Layer: Send + std::fmt::Debug {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
 }
 
-/// What flows between layers, for one sample.
+/// One sample between two layers.
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
     /// The shape.
     pub(super) shape: Vec<i64>,
-    /// How many different tokens there are, where the values are tokens.
+    /// The vocabulary size, if the values are tokens.
     pub(super) tokens: Option<i64>,
-    /// How many numbers the data wants in the end, per sample or per token.
+    /// The number of outputs that the data needs, per sample or per token.
     pub(super) outputs: Option<i64>,
 }
 
 impl Flow {
-    /// Numbers of another shape.
+    /// The same with another shape.
     pub(super) fn shaped(&self, shape: impl Into<Vec<i64>>) -> Self {
         Self { shape: shape.into(), tokens: None, outputs: self.outputs }
     }
@@ -51,13 +53,13 @@ impl Flow {
         })
     }
 
-    /// Places and the numbers of each.
+    /// Positions and width.
     pub(super) fn rows(&self) -> Check<[i64; 2]> {
         <[i64; 2]>::try_from(self.numbers()?)
             .map_err(|_| format!("it takes rows [places, width], found shape {:?}", self.shape))
     }
 
-    /// The last side, which must be as long as the config says, where it says it.
+    /// The last dimension, which must match the config if that sets it.
     pub(super) fn last(&self, set: Option<i64>) -> Check<i64> {
         match (self.numbers()?.last(), set) {
             (Some(&last), None) => Ok(last),
@@ -73,7 +75,7 @@ impl Flow {
 /// What a layer's settings are checked with: an error says what is wrong, the caller says where.
 pub(super) type Check<T> = std::result::Result<T, String>;
 
-/// Where a layer stands and what comes in.
+/// A layer's position and input.
 #[derive(Debug, Clone)]
 pub struct Site {
     /// Its key below `[model]`, and the name in front of those of its tensors.
@@ -84,7 +86,7 @@ pub struct Site {
 
 type Make = Box<dyn FnOnce(&mut ParamBuilder) -> Result<Box<dyn Layer>>>;
 
-/// A layer whose shapes are known, yet to be made.
+/// A layer whose shapes are known, before its tensors are created.
 pub struct Plan {
     /// What comes out.
     pub(super) output: Flow,
@@ -101,28 +103,63 @@ impl Plan {
         Box::new(Self { output, make: Box::new(make) })
     }
 
-    /// Makes the tensors.
+    /// Creates the tensors.
     pub(super) fn make(self, builder: &mut ParamBuilder) -> Result<Box<dyn Layer>> {
         (self.make)(builder)
     }
 }
 
-/// Layers one after the other.
+/// Layers in sequence.
 #[derive(Debug)]
-struct Chain(Vec<(LayerOutput, Box<dyn Layer>)>);
+pub(super) struct Chain(Vec<(LayerOutput, Box<dyn Layer>)>);
 
-impl Layer for Chain {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+impl Chain {
+    /// The output of some of the layers.
+    pub(super) fn forward_some(
+        &self,
+        layers: Range<usize>,
+        input: &Tensor,
+        mode: Mode,
+    ) -> Result<Tensor> {
         let start = input.shallow_clone();
         let step = |x: Tensor, (output, layer): &(LayerOutput, Box<dyn Layer>)| {
             Ok(output.keep(layer.forward(&x, mode)?))
         };
-        self.0.iter().try_fold(start, step)
+        self.0[layers].iter().try_fold(start, step)
     }
 }
 
-/// Plans layers one after the other; `path` is the key of their list.
-pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Plan>> {
+impl Layer for Chain {
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_some(0..self.0.len(), input, mode)
+    }
+}
+
+/// Layers in sequence whose shapes are known, before their tensors are created.
+pub(super) struct ChainPlan {
+    /// What comes out of the last one.
+    pub(super) output: Flow,
+    plans: Vec<(String, Box<Plan>)>,
+}
+
+impl ChainPlan {
+    /// Creates the tensors; `begin` is called before those of each layer.
+    pub(super) fn make(
+        self,
+        builder: &mut ParamBuilder,
+        begin: impl Fn(&mut ParamBuilder, &str),
+    ) -> Result<Chain> {
+        let layers = self.plans.into_iter().map(|(path, plan)| {
+            begin(builder, &path);
+            let output = builder.layer(&path);
+            Ok((output, plan.make(builder)?))
+        });
+        Ok(Chain(layers.collect::<Result<_>>()?))
+    }
+}
+
+/// Plans layers in sequence; `path` is the key of their list.
+pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<ChainPlan> {
     let (mut plans, mut flow) = (Vec::with_capacity(tables.len()), flow);
     for (index, Tree(table)) in tables.into_iter().enumerate() {
         let site = Site { path: format!("{path}.{index}"), flow };
@@ -130,13 +167,7 @@ pub(super) fn chain(tables: Vec<Tree>, path: &str, flow: Flow) -> Result<Box<Pla
         flow = plan.output.clone();
         plans.push((site.path, plan));
     }
-    Ok(Plan::new(flow, |builder| {
-        let layers = plans.into_iter().map(|(path, plan)| {
-            let output = builder.layer(&path);
-            Ok((output, plan.make(builder)?))
-        });
-        Ok(Chain(layers.collect::<Result<_>>()?))
-    }))
+    Ok(ChainPlan { output: flow, plans })
 }
 
 /// Plans one layer. An error has the layer's path; that of a nested layer is added by the nested call.

@@ -1,4 +1,4 @@
-//! The layer `pool`: the largest or the mean of squares, or the mean of all places.
+//! The layer `pool`: maximum, average or global average pooling.
 
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
@@ -26,15 +26,15 @@ pub(super) struct PoolLayer {
     padding: Option<i64>,
 }
 
-/// What is kept.
+/// Kind of pooling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub(super) enum PoolKind {
-    /// The largest of each square.
+    /// The maximum of each window.
     #[default]
     Max,
-    /// The mean of each square.
+    /// The mean of each window.
     Avg,
-    /// The mean of all.
+    /// The mean over all positions.
     Global,
 }
 

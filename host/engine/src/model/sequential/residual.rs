@@ -1,9 +1,9 @@
-//! The layer `residual`: layers and the way around them.
+//! The layer `residual`: layers and a shortcut around them.
 
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use super::plan::{Check, Layer, Plan, Site, chain};
+use super::plan::{Chain, Check, Layer, Plan, Site, chain};
 use crate::error::Result;
 use crate::model::Mode;
 use crate::model::layer::{Conv2d, Kernel, Linear};
@@ -33,7 +33,7 @@ impl Component<Site, Plan> for ResidualLayer {
         let around = around(before, after, self.projection).map_err(Self::refuse)?;
         let path = format!("{}.projection", site.path);
         Ok(Plan::new(inner.output.clone(), move |builder| {
-            let inner = inner.make(builder)?;
+            let inner = inner.make(builder, |_, _| ())?;
             let around: Option<Box<dyn Layer>> = match around {
                 Around::Straight => None,
                 Around::Conv(kernel) => Some(Box::new(Conv2d::new(builder, &path, kernel)?)),
@@ -46,7 +46,7 @@ impl Component<Site, Plan> for ResidualLayer {
     }
 }
 
-/// The way around the layers.
+/// The shortcut around the layers.
 enum Around {
     Straight,
     Conv(Kernel),
@@ -79,7 +79,7 @@ fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
 /// The layer itself.
 #[derive(Debug)]
 struct Residual {
-    inner: Box<dyn Layer>,
+    inner: Chain,
     around: Option<Box<dyn Layer>>,
 }
 

@@ -9,7 +9,7 @@ use tch::{Device, Kind};
 fn build(layers: &str, input: &[i64], target: Target) -> Result<Box<dyn Model>> {
     let Tree(layers) = serde_json::from_str(layers).unwrap();
     let data = DataSpec { input: input.to_vec(), target };
-    let context = ModelContext { data, device: Device::Cpu };
+    let context = ModelContext::new(data, Device::Cpu);
     let _alone = rng::TEST_LOCK.lock();
     Choice::new("Sequential", &[("layers", layers)]).build(MODELS, &context)
 }
@@ -87,7 +87,7 @@ fn tokens_need_an_embedding_first() {
 }
 
 #[test]
-fn a_projection_gives_the_way_around_the_shape_of_the_layers() {
+fn a_projection_gives_the_shortcut_the_shape_of_the_layers() {
     let layers = r#"[
         {"type": "residual", "projection": true, "layers": [{"type": "conv", "outputs": 4, "stride": 2, "padding": 1}]},
         {"type": "pool", "kind": "global"},

@@ -80,7 +80,7 @@ impl HookManifest {
         let every = of.word("every", &json.every, "a cadence such as 10it or 2ep", |text| {
             Every::parse(text).ok()
         })?;
-        let ranks = of.word("ranks", &json.ranks, "all or main", OnRanks::from_name)?;
+        let ranks = of.word("ranks", &json.ranks, "all, main or last_stage", OnRanks::from_name)?;
         let has = |word: &str| json.writes.iter().any(|written| written == word);
         let names = json.writes.iter().any(|word| word.contains('/') || word.starts_with('@'));
         let names_scalars = names || !(json.writes.is_empty() || has("events"));

@@ -3,9 +3,9 @@
 use crate::ranks::LAUNCH_VARIABLE;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, test_kill_process};
 
-/// Asks the kernel to kill this process when its launcher ends. A rank calls it first; it does nothing in any other process. Returns false if the
-/// launcher has already ended.
-pub fn tether() -> bool {
+/// Asks the kernel to kill this process when its launcher ends. Call it first in a rank; it does nothing in any other process. Returns
+/// false if the launcher has already ended.
+pub fn end_with_launcher() -> bool {
     let launcher = std::env::var(LAUNCH_VARIABLE).ok().and_then(|pid| pid.parse().ok());
     let Some(launcher) = launcher.and_then(Pid::from_raw) else { return true };
     if getppid() != Some(launcher) {

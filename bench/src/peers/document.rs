@@ -1,0 +1,268 @@
+//! `docs/benchmarks.md` and its chart.
+
+use super::results::{Figure, Missing, Quartiles, Results, Trained};
+use super::subject::Subject;
+use super::targets::Judged;
+use super::tensors::Tensors;
+use crate::error::BenchError;
+use hookrack_chart::{Bars, Measurement};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+const CHART: &str = "img/benchmarks.svg";
+
+/// Writes both into a folder.
+pub(super) fn write(
+    folder: &Path,
+    results: &Results,
+    tensors: &Tensors,
+    judged: &[Judged],
+    data: &str,
+) -> Result<(), BenchError> {
+    let images = folder.join("img");
+    fs::create_dir_all(&images).map_err(BenchError::file(&images))?;
+    let page = page(results, tensors, judged, data);
+    for (name, text) in [("benchmarks.md", page), (CHART, chart(results))] {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(BenchError::file(&path))?;
+    }
+    Ok(())
+}
+
+fn page(results: &Results, tensors: &Tensors, judged: &[Judged], data: &str) -> String {
+    let mut out = format!(
+        "# Benchmarks\n\n<!-- Written by `cargo xtask bench --peers`: do not edit, run it again. -->\n\n\
+         hookrack beside bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
+         batches with the same optimizer, one thread, the loss logged every 20 steps, and no checkpoints.\n\n\
+         ![Steps a second of each framework, a group of bars for each model]({CHART})\n\n\
+         {}\n",
+        setting(results, tensors, data)
+    );
+    out += "## Targets\n\nMedians of the ratios within a round, with their quartiles.\n\n\
+            | | ratio | quartiles | target | |\n|---|---|---|---|---|\n";
+    for it in judged {
+        let verdict = if it.holds() { "PASS" } else { "missed" };
+        _ = writeln!(
+            out,
+            "| {} | {} | {} | at least {} | {verdict} |",
+            it.name,
+            ratio(it.ratio.median),
+            spread(it.ratio, ratio),
+            it.least
+        );
+    }
+    out += "\n## Steps a second\n\nThe ratio is hookrack's speed to that of the row. *First step* is the time from the start of the \
+            process to the end of its first\nstep; of hookrack it is a whole run of one step, its end included. *Peak* is the largest \
+            resident memory.\n";
+    for trained in &results.trained {
+        out += &table(trained);
+    }
+    out += &of_tensors(tensors);
+    out += &of_missing(&results.missing);
+    out + HOW
+}
+
+/// The machine and the versions.
+fn setting(results: &Results, tensors: &Tensors, data: &str) -> String {
+    let versions = results.versions();
+    let versions: Vec<_> = versions
+        .iter()
+        .filter(|(name, _)| **name != "torch")
+        .map(|(name, version)| format!("{name} {version}"))
+        .chain([format!("torch {} (hookrack: libtorch of the same version)", tensors.torch)])
+        .collect();
+    format!(
+        "- {}\n- {}\n- images from `{data}`, text from this documentation\n- {} rounds in random order\n",
+        cpu(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        versions.join(", "),
+        results.rounds
+    )
+}
+
+/// The name of the processor, and how many there are.
+fn cpu(cpuinfo: &str) -> String {
+    let names = cpuinfo.lines().filter_map(|line| {
+        let (key, name) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| name.trim())
+    });
+    let names: Vec<_> = names.collect();
+    match names.first() {
+        Some(name) => format!("{} processors of {name}", names.len()),
+        None => "an unknown processor".to_owned(),
+    }
+}
+
+fn table(trained: &Trained) -> String {
+    let model = trained.model;
+    let mut out = format!(
+        "\n### `{}`: {}\n\n{} steps in each round are counted.\n\n\
+         | | steps/s | quartiles | hookrack / it | quartiles | first step | peak | last loss |\n|---|---|---|---|---|---|---|---|\n",
+        model.name,
+        model.about,
+        model.steps()
+    );
+    for &subject in trained.by.keys() {
+        let speed = trained.figure(subject, Figure::Speed);
+        let advantage = trained.advantage(subject, Figure::Speed);
+        let advantage = advantage.filter(|_| subject != Subject::Hookrack);
+        _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {:.2} s | {:.0} MiB | {:.3} |",
+            subject.name(),
+            number(speed.median),
+            spread(speed, number),
+            advantage.map(|it| ratio(it.median)).unwrap_or_default(),
+            advantage.map(|it| spread(it, ratio)).unwrap_or_default(),
+            trained.figure(subject, Figure::FirstStep).median,
+            trained.figure(subject, Figure::Peak).median,
+            trained.loss(subject),
+        );
+    }
+    out
+}
+
+fn of_tensors(tensors: &Tensors) -> String {
+    let mut out = "\n## Optimizer and average\n\nOver the 25.6 million parameters of ResNet-50: a step of AdamW, and an update of an \
+                   average by the plugin `ema`. An average reads two\nnumbers and writes one per parameter: `lerp_` of one flat \
+                   tensor of the same size moves the same bytes.\n\n\
+                   | | hookrack | PyTorch | | PyTorch / hookrack | quartiles |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for line in &tensors.lines {
+        _ = writeln!(
+            out,
+            "| {} | {:.2} ms | {:.2} ms | {} | {} | {} |",
+            line.name,
+            line.ours.median,
+            line.theirs.median,
+            line.other,
+            ratio(line.ratio.median),
+            spread(line.ratio, ratio)
+        );
+    }
+    out
+}
+
+fn of_missing(missing: &[Missing]) -> String {
+    if missing.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n## Missing\n\nThese could not be measured.\n\n".to_owned();
+    for Missing { subject, model, why } in missing {
+        _ = writeln!(out, "- {}, `{}`: {}", subject.name(), model.name, why.replace('`', "'"));
+    }
+    out
+}
+
+/// How it was measured, the same in every run.
+const HOW: &str = "
+## How this is measured
+
+    cargo xtask bench --peers                            # all models, 5 rounds
+    cargo xtask bench --peers --models mlp,gpt --rounds 3
+
+- Every training is a process of its own. In each round all of them train every model, in random order; ratios are taken within a
+  round, because a machine is faster at some times than at others.
+- hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks but the checkpoint,
+  and `metrics.json`. Counted are whole epochs but the first, as `train/epoch_time` has them: every hook of every iteration included.
+- The peers are in `scripts/bench/peers/`, one file each, with the API that their guides recommend. They count the steps after a
+  warm-up, without an epoch's end between them. Their batches are slices of the data in memory: no sample is collated. All but plain
+  PyTorch have the fused optimizer; progress bars, summaries and checkpoints are off.
+- Images are bytes in memory and scaled to 0..1 in each step, by all. Nothing is shuffled, so that all see the same batches.
+- The average is PyTorch's `AveragedModel` (also in the HF Trainer, which has none), Ignite's `EMAHandler`, Lightning's
+  `EMAWeightAveraging`, MMEngine's `EMAHook`, and `optax.incremental_update` in JAX's jitted step.
+- One thread computes. JAX dispatches steps asynchronously, as is its default.
+- The HF Trainer also computes the norm of the gradients in every step; no setting turns that off.
+- The last loss shows that all of them learn. The peers on PyTorch have one seed and the same initial weights; hookrack and JAX draw
+  their own, and hookrack's warm-up is a whole epoch, so that it has trained for more steps.
+";
+
+fn chart(results: &Results) -> String {
+    let groups = results.trained.iter().map(|trained| {
+        let bars = trained.by.keys().map(|&subject| {
+            let Quartiles { low, median, high } = trained.figure(subject, Figure::Speed);
+            let label = format!("{} steps/s", number(median));
+            Measurement {
+                name: subject.name().to_owned(),
+                value: median,
+                spread: (low, high),
+                label,
+            }
+        });
+        (trained.model.about.to_owned(), bars.collect())
+    });
+    let title = "Steps a second, 1 thread: median of the rounds, with quartiles";
+    Bars { title, groups: groups.collect() }.file()
+}
+
+fn spread(quartiles: Quartiles, shown: fn(f64) -> String) -> String {
+    format!("{} to {}", shown(quartiles.low), shown(quartiles.high))
+}
+
+fn ratio(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+/// A speed with about three digits.
+fn number(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measured::Measured;
+    use super::super::model::named;
+    use super::super::tensors::Against;
+    use super::*;
+
+    fn results() -> Results {
+        let measured = |steps_per_second| Measured {
+            steps_per_second,
+            first_step: 0.5,
+            loss: 1.25,
+            peak: 200.0,
+            versions: [("jax".to_owned(), "0.9".to_owned())].into(),
+        };
+        let model = named("mlp").unwrap();
+        let mut trained = Trained::new(model);
+        trained.by.insert(Subject::Hookrack, vec![measured(300.0)]);
+        trained.by.insert(Subject::Jax, vec![measured(150.0)]);
+        let why = "No module named 'mmengine'".to_owned();
+        let missing = vec![Missing { subject: Subject::MmEngine, model, why }];
+        Results { rounds: 1, trained: vec![trained], missing }
+    }
+
+    fn tensors() -> Tensors {
+        let against = |least| {
+            let [ours, theirs, ratio] = [[2.0], [1.0], [0.5]].map(|it| Quartiles::of(&it));
+            Against { name: "AdamW step", other: "PyTorch's", ours, theirs, ratio, least }
+        };
+        Tensors { lines: [against(1.0), against(0.4)], torch: "2.13.0+cpu".to_owned() }
+    }
+
+    #[test]
+    fn the_page_has_figures_verdicts_versions_and_who_is_missing() {
+        let (results, tensors) = (results(), tensors());
+        let judged = super::super::targets::judged(&results, &tensors);
+        let page = page(&results, &tensors, &judged, "data/mnist");
+        for part in [
+            "| hookrack | 300 | 300 to 300 |  |  | 0.50 s | 200 MiB | 1.250 |",
+            "| JAX, jit and Optax | 150 | 150 to 150 | 2.00 | 2.00 to 2.00 |",
+            "| mlp, steps a second / JAX, jit and Optax | 2.00 | 2.00 to 2.00 | at least 1.2 | PASS |",
+            "| 0.50 | 0.50 to 0.50 | at least 1 | missed |",
+            "jax 0.9, torch 2.13.0+cpu",
+            "- MMEngine, `mlp`: No module named 'mmengine'",
+        ] {
+            assert!(page.contains(part), "{part} in:\n{page}");
+        }
+        assert!(chart(&results).contains("300 steps/s"));
+    }
+
+    #[test]
+    fn processors_are_counted_by_name() {
+        let cpuinfo =
+            "processor\t: 0\nmodel name\t: A chip\n\nprocessor\t: 1\nmodel name\t: A chip\n";
+        assert_eq!(cpu(cpuinfo), "2 processors of A chip");
+        assert_eq!(cpu(""), "an unknown processor");
+    }
+}

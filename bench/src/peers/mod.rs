@@ -1,0 +1,228 @@
+//! hookrack beside its peers: the same models, data, batches, threads, optimizers, logging and averages.
+//!
+//! Each training is a process of its own. In every round all subjects train every model, in random order: what disturbs the
+//! machine for a while disturbs no one in particular, and ratios are taken within a round.
+
+mod child;
+mod document;
+mod measured;
+mod model;
+mod results;
+mod subject;
+mod targets;
+mod tensors;
+
+use crate::error::BenchError;
+use crate::report::{About, Line, Section, Target};
+use crate::subjects::workspace;
+use clap::Args;
+use measured::Place;
+use model::{MODELS, Model};
+use results::{Figure, Missing, Results, Trained};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use subject::Subject;
+use targets::Judged;
+use tensors::Tensors;
+
+/// Fewer rounds than these say little; the documents are not written.
+const ENOUGH: usize = 5;
+
+/// With whom and how to compare.
+#[derive(Args)]
+pub(crate) struct PeersArgs {
+    /// A Python with the peers
+    #[arg(long, value_name = "PATH")]
+    python: PathBuf,
+
+    /// Folder with the files of Fashion-MNIST or MNIST
+    #[arg(long, value_name = "DIR")]
+    images: PathBuf,
+
+    /// Models to train [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = model::named)]
+    models: Vec<&'static Model>,
+
+    /// Rounds: in each, everyone trains every model once
+    #[arg(long, default_value_t = ENOUGH, value_parser = rounds)]
+    rounds: usize,
+
+    /// Folder to write `benchmarks.md` and `img/benchmarks.svg` to [default: docs/, after at least 5 rounds of all models]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    let rounds = text.parse().map_err(|_| "must be a number".to_owned())?;
+    if rounds == 0 { Err("must be at least 1".to_owned()) } else { Ok(rounds) }
+}
+
+/// Measures all, and writes the documents if it was enough for them.
+pub(crate) fn measure(args: &PeersArgs) -> Result<Vec<Section>, BenchError> {
+    let folder = tempfile::tempdir().map_err(BenchError::file(std::env::temp_dir()))?;
+    let place = Place {
+        python: args.python.clone(),
+        images: args.images.clone(),
+        text: text(folder.path())?,
+        folder: folder.path().to_owned(),
+    };
+    let models = if args.models.is_empty() { MODELS.iter().collect() } else { args.models.clone() };
+    let results = train(&place, &models, args.rounds)?;
+    say("AdamW and EMA over 25.6 million parameters");
+    let tensors = tensors::measure(&args.python, args.rounds)?;
+    let judged = targets::judged(&results, &tensors);
+    let is_enough = models.len() == MODELS.len() && args.rounds >= ENOUGH;
+    let docs = args.out.clone().or_else(|| is_enough.then(|| workspace().join("docs")));
+    match docs {
+        Some(docs) => {
+            let data = args.images.display().to_string();
+            document::write(&docs, &results, &tensors, &judged, &data)?;
+            say(&format!("wrote benchmarks.md and img/benchmarks.svg to {}", docs.display()));
+        }
+        None => say("docs/benchmarks.md is left as it is: it needs 5 rounds of all models"),
+    }
+    for Missing { subject, model, why } in &results.missing {
+        say(&format!("missing: {} for {}: {why}", subject.name(), model.name));
+    }
+    Ok(sections(&results, &tensors, &judged))
+}
+
+/// English that every checkout has: the documentation, in one file.
+fn text(folder: &Path) -> Result<PathBuf, BenchError> {
+    let docs = workspace().join("docs");
+    let entries = fs::read_dir(&docs).map_err(BenchError::file(&docs))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    // Not what this bench writes: its text would depend on the previous run.
+    let is_text = |path: &PathBuf| {
+        path.extension().is_some_and(|it| it == "md") && !path.ends_with("benchmarks.md")
+    };
+    let mut paths: Vec<_> = paths.filter(is_text).collect();
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(fs::read(&path).map_err(BenchError::file(&path))?);
+    }
+    let file = folder.join("text");
+    fs::write(&file, all).map_err(BenchError::file(&file))?;
+    Ok(file)
+}
+
+/// Every round of every model. A peer that fails is not tried again.
+fn train(place: &Place, models: &[&'static Model], rounds: usize) -> Result<Results, BenchError> {
+    let mut trained: Vec<_> = models.iter().map(|model| Trained::new(model)).collect();
+    let mut missing: Vec<Missing> = Vec::new();
+    let mut dice = Dice::new();
+    for round in 1..=rounds {
+        for Trained { model, by } in &mut trained {
+            let failed = |it: &Missing, subject| it.subject == subject && it.model == *model;
+            let mut subjects: Vec<_> = Subject::of(model)
+                .filter(|subject| !missing.iter().any(|it| failed(it, *subject)))
+                .collect();
+            dice.shuffle(&mut subjects);
+            for subject in subjects {
+                let what = format!("round {round} of {rounds}, {}: {}", model.name, subject.name());
+                match place.train(model, subject)? {
+                    Ok(measured) => {
+                        say(&format!("{what}, {:.1} steps/s", measured.steps_per_second));
+                        by.entry(subject).or_default().push(measured);
+                    }
+                    Err(why) => {
+                        say(&format!("{what} failed: {why}"));
+                        by.remove(&subject);
+                        missing.push(Missing { subject, model, why });
+                    }
+                }
+            }
+        }
+    }
+    Ok(Results { rounds, trained, missing })
+}
+
+fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Section> {
+    let models = results.trained.iter().map(|trained| {
+        let lines = trained.by.keys().map(|subject| {
+            let line = Line::new(subject.name(), trained.figure(*subject, Figure::Speed).median);
+            match trained.advantage(*subject, Figure::Speed) {
+                Some(ratio) => line.to(ratio.median),
+                None => line,
+            }
+        });
+        let title = format!(
+            "steps a second, {}, 1 thread (medians of {} rounds of {} steps, in random order)",
+            trained.model.about,
+            results.rounds,
+            trained.model.steps()
+        );
+        Section { title, unit: "steps/s", baseline: "hookrack / it", lines: lines.collect() }
+    });
+    let tensors = tensors.lines.iter().flat_map(|line| {
+        let ours = Line::new(format!("hookrack, {}", line.name), line.ours.median);
+        [ours.to(1.0), Line::new(line.other, line.theirs.median).to(line.ratio.median)]
+    });
+    let tensors = Section {
+        title: format!(
+            "ResNet-50's 25.6 million parameters (medians of {} rounds)",
+            results.rounds
+        ),
+        unit: "ms",
+        baseline: "it / hookrack",
+        lines: tensors.collect(),
+    };
+    let promises = judged.iter().map(|it| {
+        let line = Line::new(it.name.clone(), it.ratio.median);
+        line.must(About::Value, Target::AtLeast(it.least))
+    });
+    let title = "what is promised (medians of the ratios within a round)".to_owned();
+    let promises = Section { title, unit: "ratio", baseline: "", lines: promises.collect() };
+    models.chain([tensors, promises]).collect()
+}
+
+#[expect(clippy::print_stderr, reason = "progress of a long measurement")]
+fn say(what: &str) {
+    eprintln!("==> {what}");
+}
+
+/// Random orders, another one in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn new() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(now.as_secs() ^ u64::from(now.subsec_nanos()) << 32)
+    }
+
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "below a length")]
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shuffled_list_has_every_item_once_and_each_of_them_first_at_some_time() {
+        let mut dice = Dice(1);
+        let mut firsts = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            let mut items = [1, 2, 3, 4];
+            dice.shuffle(&mut items);
+            firsts.insert(items[0]);
+            items.sort_unstable();
+            assert_eq!(items, [1, 2, 3, 4]);
+        }
+        assert_eq!(firsts.len(), 4);
+    }
+}

@@ -1,0 +1,53 @@
+//! What `hookrack train` prints before it trains.
+
+use crate::engine::FormatTrial;
+use crate::engine::weights::LoadReport;
+use crate::job::Job;
+use crate::run::{PastRun, RunDir};
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Reports that the run is complete, and how to train longer.
+pub(super) fn complete(run: &RunDir, past: &PastRun, as_json: bool, is_quiet: bool) -> ExitCode {
+    let (path, PastRun { outcome, iter, epoch }) = (run.path(), past);
+    if as_json {
+        say!("{}", json!({ "run_dir": path, "outcome": outcome, "epoch": epoch, "iter": iter }));
+    } else if !is_quiet {
+        say!(
+            "{} is complete after {epoch} epochs, {iter} iterations: nothing to do\n\
+             raise train.max_epochs or train.max_iters to train longer, or choose another folder with --run-dir to start a \
+             new run",
+            path.display()
+        );
+    }
+    ExitCode::SUCCESS
+}
+
+/// Reports which memory format was chosen, and why.
+pub(super) fn memory_format(trial: &FormatTrial, is_quiet: bool) {
+    let FormatTrial { chosen, contiguous, channels_last, difference } = trial;
+    let line = format!(
+        "memory_format: {}; forward and backward pass {:.1} ms contiguous, {:.1} ms channels_last",
+        chosen.name(),
+        contiguous * 1e3,
+        channels_last * 1e3
+    );
+    tracing::info!("{line}, outputs differ by {difference:.1e}");
+    if !is_quiet {
+        say!("{line}");
+    }
+}
+
+/// Reports which initial weights were loaded.
+pub(super) fn weights(report: &LoadReport, job: &Job, is_quiet: bool) {
+    let path = job.config.weights.as_ref().map(|weights| weights.path.display().to_string());
+    let line = format!("weights from {}: {report}", path.unwrap_or_default());
+    if report.fits() {
+        tracing::info!("{line}");
+    } else {
+        tracing::warn!("{line}");
+    }
+    if !is_quiet {
+        say!("{line}");
+    }
+}

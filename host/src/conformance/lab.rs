@@ -1,0 +1,242 @@
+//! The environment of a case: a library, a temporary folder, a tiny config and a seed.
+
+use crate::context::Context;
+use crate::job::Job;
+use crate::plugins::{HookManifest, HookType, Library, MetricType, open};
+use crate::run::RunDir;
+use crate::train::{Ending, Interrupt, Parts, Trainer};
+use crate::writers::Writers;
+use hookrack_plugin_api::{Param, ParamType, Point, Presence, Value};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A run of two epochs with two iterations each, on tiny data.
+const TINY: &str = r#"
+[run]
+name = "trial"
+[plugins]
+dirs = []
+search = []
+[model]
+type = "MLP"
+hidden = [8]
+[data.train]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+[data.val]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+seed = 7
+[data.test]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+seed = 8
+[data.pred]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+seed = 9
+[loss]
+type = "CrossEntropy"
+[optimizer]
+type = "SGD"
+lr = 0.1
+momentum = 0.9
+[train]
+max_epochs = 2
+batch_size = 4
+threads = 1
+"#;
+
+/// The environment of a case.
+pub struct Lab {
+    /// The library.
+    pub library: PathBuf,
+    /// The seed of a case's random choices.
+    pub seed: u64,
+    folder: TempDir,
+}
+
+impl Lab {
+    /// A lab for a library.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be created.
+    pub fn new(library: &Path, seed: u64) -> std::io::Result<Self> {
+        let library = library.canonicalize()?;
+        Ok(Self { library, seed, folder: TempDir::new()? })
+    }
+
+    /// A path in the lab's folder.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Loads the library into this process.
+    pub(super) fn open(&self) -> Result<Arc<Library>, String> {
+        open(&self.library).map_err(|error| error.to_string())
+    }
+
+    /// The hooks that the lab can configure.
+    pub(super) fn hooks(&self) -> Result<Vec<HookType>, String> {
+        Ok(self.open()?.hooks.iter().filter(|hook| required(hook).is_some()).cloned().collect())
+    }
+
+    /// The metrics that the lab can configure.
+    pub(super) fn metrics(&self) -> Result<Vec<MetricType>, String> {
+        let library = self.open()?;
+        let metrics = library.metrics.iter();
+        let metrics = metrics.filter(|it| generated(it.manifest.params.as_deref()).is_some());
+        Ok(metrics.cloned().collect())
+    }
+
+    /// The config entries of all hooks and metrics of the library, with `more` in each entry of a hook without a role. Of several hooks
+    /// with the same role only the first is included.
+    pub(super) fn entries(&self, more: &str) -> Result<String, String> {
+        let mut text = String::new();
+        let mut roles: Vec<Point> = Vec::new();
+        for hook in self.hooks()? {
+            let own: Vec<_> = own_roles(&hook.manifest);
+            if own.iter().any(|role| roles.contains(role)) {
+                continue;
+            }
+            let more = if own.is_empty() { more } else { "" };
+            roles.extend(own);
+            text += &self.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
+            _ = writeln!(text, "on_error = \"abort\"\n{more}");
+        }
+        for metric in self.metrics()? {
+            text += &self.entry("metrics", metric.name(), metric.manifest.params.as_deref());
+        }
+        Ok(text)
+    }
+
+    /// One entry, with generated values of its required settings.
+    pub(super) fn entry(&self, list: &str, name: &str, params: Option<&[Param]>) -> String {
+        let mut text = format!(
+            "[[{list}]]\ntype = \"{name}\"\nlibrary = {:?}\n",
+            self.library.display().to_string()
+        );
+        for (key, value) in generated(params).unwrap_or_default() {
+            _ = writeln!(text, "{key} = {}", toml_of(&value));
+        }
+        text
+    }
+
+    /// Writes a config with these entries.
+    pub(super) fn config(&self, entries: &str) -> Result<PathBuf, String> {
+        let path = self.path("config.toml");
+        let text = format!("{TINY}seed = {}\n{entries}", self.seed % (1 << 31));
+        std::fs::write(&path, text).map_err(|error| error.to_string())?;
+        Ok(path)
+    }
+
+    /// A trainer of a config with these entries and overrides, in the folder `run`.
+    pub(super) fn trainer(&self, entries: &str, sets: &[&str]) -> Result<Trainer, String> {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let job = Job::load(&self.config(entries)?, &sets).map_err(|error| error.to_string())?;
+        self.assemble(&job)
+    }
+
+    /// A trainer of a job.
+    pub(super) fn assemble(&self, job: &Job) -> Result<Trainer, String> {
+        tch::manual_seed(i64::try_from(self.seed % (1 << 31)).unwrap_or(0));
+        let parts = Parts::build(&job.config).map_err(|error| error.to_string())?;
+        let run = RunDir::at(&self.path("run")).map_err(|error| error.to_string())?;
+        Trainer::assemble(parts, job, Writers::default(), Some(run), Interrupt::default())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Trains to the end; the run must complete.
+    pub(super) fn fit(&self, entries: &str, sets: &[&str]) -> Result<Trainer, String> {
+        let mut trainer = self.trainer(entries, sets)?;
+        match trainer.fit() {
+            Ending::Completed | Ending::Stopped(_) => Ok(trainer),
+            ending => Err(ending.describe().1),
+        }
+    }
+
+    /// A context for creating instances, with a batch, an output and a loss.
+    pub(super) fn context(&self) -> Result<Rc<Context>, String> {
+        let trainer = self.trainer("", &[])?;
+        let context = Rc::clone(trainer.context());
+        let filled = tch::no_grad(|| fill(&context));
+        filled.map(|()| context).map_err(|error| error.to_string())
+    }
+}
+
+/// Puts a batch into the slots and runs the model on it.
+pub(super) fn fill(context: &Context) -> Result<(), Box<dyn std::error::Error>> {
+    let input = tch::Tensor::f_randn([4, 4], (tch::Kind::Float, tch::Device::Cpu))?;
+    let label = tch::Tensor::f_randint(3, [4], (tch::Kind::Int64, tch::Device::Cpu))?;
+    context.set_batch(input, Some(label));
+    context.forward()?;
+    context.criterion()?;
+    Ok(())
+}
+
+/// Generated values of the required settings; `None` if one cannot be generated.
+fn generated(params: Option<&[Param]>) -> Option<Vec<(String, Value)>> {
+    let params = params.unwrap_or_default().iter();
+    let params = params.filter(|param| param.presence == Presence::Required);
+    params.map(|param| Some((param.name.clone(), sample(param)?))).collect()
+}
+
+fn required(hook: &HookType) -> Option<Vec<(String, Value)>> {
+    generated(hook.manifest.params.as_deref())
+}
+
+/// A valid value of a parameter.
+#[expect(clippy::cast_possible_truncation, reason = "limits of integers are integers")]
+fn sample(param: &Param) -> Option<Value> {
+    let inside = |fallback: f64| {
+        let above = param.min.map_or(fallback, |min| fallback.max(min));
+        param.max.map_or(above, |max| above.min(max))
+    };
+    Some(match &param.ty {
+        ParamType::Bool => Value::Bool(true),
+        ParamType::Int => Value::Int(inside(1.0).ceil() as i64),
+        ParamType::Float => Value::Float(inside(0.5)),
+        ParamType::Str => Value::Str("trial".to_owned()),
+        ParamType::Monitor => Value::Str("train/loss".to_owned()),
+        ParamType::OneOf(names) => Value::Str(names.first()?.clone()),
+        ParamType::List(_) => Value::List(Vec::new()),
+        _ => return None,
+    })
+}
+
+/// The settings of a parameter list as a tree, for a direct call.
+pub(super) fn settings(params: Option<&[Param]>) -> Option<Value> {
+    let mut entries = generated(params)?;
+    for param in params.unwrap_or_default() {
+        if let Presence::Default(value) = &param.presence {
+            entries.push((param.name.clone(), value.clone()));
+        }
+    }
+    Some(Value::Table(entries))
+}
+
+/// The roles of a hook.
+fn own_roles(manifest: &HookManifest) -> Vec<Point> {
+    manifest.points.iter().copied().filter(|point| point.is_role()).collect()
+}
+
+fn toml_of(value: &Value) -> String {
+    match value {
+        Value::Bool(truth) => truth.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Str(text) => format!("{text:?}"),
+        _ => "[]".to_owned(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Metrics: compute, reset and merge.
+
+use super::lab::{fill, settings};
+use super::{Case, Lab, Verdict, ensure, judge};
+use crate::context::Context;
+use crate::plugins::{MetricTrial, MetricType};
+use hookrack_plugin_api::Value;
+use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use std::rc::Rc;
+
+pub(super) static CASES: &[Case] = &[
+    Case::new("metric.empty", "A metric without a batch computes without an error.", empty),
+    Case::new("metric.pure", "Computing twice gives the same values.", pure),
+    Case::new("metric.reset", "A metric that was reset equals a new one.", reset),
+    Case::new("metric.merge", "Merging two halves gives the values of the whole.", merge),
+    Case::new("metric.merge_empty", "Merging an empty state changes nothing.", merge_empty),
+    Case::new("metric.order", "The order of a merge does not matter.", order),
+    Case::new("metric.nan", "NaN in an output causes no crash.", nan),
+];
+
+type Values = Vec<(String, f64)>;
+/// The tensors of a batch by their slots.
+type Batch = Vec<(u32, Option<tch::Tensor>)>;
+
+/// Equal up to 1e-6 relative: sums in another order round differently in single precision.
+fn close(one: &Values, other: &Values) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|((name, a), (other, b))| {
+            let near = (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1.0);
+            name == other && (near || (a.is_nan() && b.is_nan()))
+        })
+}
+
+fn differ(one: &Values, other: &Values) -> String {
+    format!("{one:?} and {other:?}")
+}
+
+fn each(
+    lab: &Lab,
+    act: impl Fn(&dyn Fn() -> Result<MetricTrial, String>, &Context) -> Result<(), String>,
+) -> Verdict {
+    let metrics = match lab.metrics() {
+        Ok(metrics) if metrics.is_empty() => {
+            return Verdict::Skipped("the library has no metric".to_owned());
+        }
+        Ok(metrics) => metrics,
+        Err(error) => return Verdict::Failed(error),
+    };
+    judge(lab.context().and_then(|context: Rc<Context>| {
+        metrics.iter().try_for_each(|metric: &MetricType| {
+            let settings = settings(metric.manifest.params.as_deref()).unwrap_or_else(Value::empty);
+            let make = || MetricTrial::new(metric, &settings, &context);
+            act(&make, &context).map_err(|why| format!("`{}`: {why}", metric.name()))
+        })
+    }))
+}
+
+/// A copy of the batch in the slots.
+fn batch(context: &Context) -> Batch {
+    let current = context.current.borrow();
+    [SLOT_INPUT, SLOT_LABEL, SLOT_OUTPUT, SLOT_LOSS]
+        .map(|slot| (slot, current.tensor(slot).map(tch::Tensor::shallow_clone)))
+        .into()
+}
+
+fn put(context: &Context, batch: &[(u32, Option<tch::Tensor>)]) {
+    let mut current = context.current.borrow_mut();
+    for (slot, tensor) in batch {
+        current.set(*slot, tensor.as_ref().map(tch::Tensor::shallow_clone));
+    }
+}
+
+/// Two batches.
+fn two(context: &Context) -> Result<[Batch; 2], String> {
+    let first = batch(context);
+    tch::no_grad(|| fill(context)).map_err(|error| error.to_string())?;
+    Ok([first, batch(context)])
+}
+
+fn empty(lab: &Lab) -> Verdict {
+    each(lab, |make, _| make()?.values().map(drop))
+}
+
+fn pure(lab: &Lab) -> Verdict {
+    each(lab, |make, _| {
+        let metric = make()?;
+        metric.update()?;
+        let (first, second) = (metric.values()?, metric.values()?);
+        ensure(close(&first, &second), || differ(&first, &second))
+    })
+}
+
+fn reset(lab: &Lab) -> Verdict {
+    each(lab, |make, context| {
+        let [first, second] = two(context)?;
+        let (used, fresh) = (make()?, make()?);
+        put(context, &first);
+        used.update()?;
+        used.reset()?;
+        put(context, &second);
+        used.update()?;
+        fresh.update()?;
+        let (one, other) = (used.values()?, fresh.values()?);
+        ensure(close(&one, &other), || differ(&one, &other))
+    })
+}
+
+fn merged(lab: &Lab, swap: bool) -> Verdict {
+    each(lab, |make, context| {
+        let [first, second] = two(context)?;
+        let (joint, left, right) = (make()?, make()?, make()?);
+        for (own, half) in [(&first, &left), (&second, &right)] {
+            put(context, own);
+            joint.update()?;
+            half.update()?;
+        }
+        let (into, from) = if swap { (right, left) } else { (left, right) };
+        into.merge(&from.state()?)?;
+        let (one, other) = (joint.values()?, into.values()?);
+        ensure(close(&one, &other), || differ(&one, &other))
+    })
+}
+
+fn merge(lab: &Lab) -> Verdict {
+    merged(lab, false)
+}
+
+fn order(lab: &Lab) -> Verdict {
+    merged(lab, true)
+}
+
+fn merge_empty(lab: &Lab) -> Verdict {
+    each(lab, |make, _| {
+        let (metric, fresh) = (make()?, make()?);
+        metric.update()?;
+        let before = metric.values()?;
+        metric.merge(&fresh.state()?)?;
+        let after = metric.values()?;
+        ensure(close(&before, &after), || differ(&before, &after))
+    })
+}
+
+fn nan(lab: &Lab) -> Verdict {
+    each(lab, |make, context| {
+        let before = batch(context);
+        let output = tch::Tensor::full([4, 3], f64::NAN, (tch::Kind::Float, tch::Device::Cpu));
+        context.current.borrow_mut().set(SLOT_OUTPUT, Some(output));
+        let metric = make()?;
+        // An error is allowed.
+        let _ = metric.update().and_then(|()| metric.values());
+        put(context, &before);
+        Ok(())
+    })
+}

@@ -1,0 +1,137 @@
+//! Points: called directly, in any order, and with unknown codes.
+
+use super::lab::{fill, settings};
+use super::{Case, Lab, Verdict, ensure, judge};
+use crate::context::Context;
+use crate::engine::data::Prng;
+use crate::plugins::{HookType, Instance};
+use hookrack_plugin_api::abi::HrStatus;
+use hookrack_plugin_api::{Point, Value};
+use std::rc::Rc;
+
+pub(super) static CASES: &[Case] = &[
+    Case::new(
+        "points.create_and_destroy",
+        "A hook can be created and destroyed without a call.",
+        bare,
+    ),
+    Case::new(
+        "points.attach_and_detach",
+        "A hook can be attached and detached without a run.",
+        attach,
+    ),
+    Case::new("points.two_instances", "Two instances do not affect each other.", two),
+    Case::new("points.unlisted", "A point that the manifest does not list is ignored.", unlisted),
+    Case::new("points.unknown_codes", "An unknown point code is ignored.", unknown),
+    Case::new("points.any_order", "Points in a random order cause no crash.", any_order),
+    Case::new("points.without_batch", "Points without a batch cause no crash.", without_batch),
+    Case::new("points.repeated", "A hundred calls of the same point cause no crash.", repeated),
+    Case::new("points.after_detach", "A call after `on_detach` causes no crash.", after_detach),
+];
+
+fn instances(lab: &Lab, act: impl Fn(&HookType, &mut Instance) -> Result<(), String>) -> Verdict {
+    judge(with_context(lab, |hook, context| act(hook, &mut instance(hook, context)?)))
+}
+
+fn with_context(
+    lab: &Lab,
+    act: impl Fn(&HookType, &Rc<Context>) -> Result<(), String>,
+) -> Result<(), String> {
+    let context = lab.context()?;
+    lab.hooks()?
+        .iter()
+        .try_for_each(|hook| act(hook, &context).map_err(|why| format!("`{}`: {why}", hook.name())))
+}
+
+pub(super) fn instance(hook: &HookType, context: &Rc<Context>) -> Result<Instance, String> {
+    let settings = settings(hook.manifest.params.as_deref()).unwrap_or_else(Value::empty);
+    Instance::hook(hook, hook.name(), &settings, context)
+}
+
+fn bare(lab: &Lab) -> Verdict {
+    instances(lab, |_, _| Ok(()))
+}
+
+fn attach(lab: &Lab) -> Verdict {
+    instances(lab, |_, instance| {
+        instance.on_point(Point::OnAttach);
+        instance.on_point(Point::OnDetach);
+        Ok(())
+    })
+}
+
+fn two(lab: &Lab) -> Verdict {
+    judge(with_context(lab, |hook, context| {
+        let (mut first, mut second) = (instance(hook, context)?, instance(hook, context)?);
+        for point in [Point::OnAttach, Point::AfterTrainIter] {
+            first.on_point(point);
+            second.on_point(point);
+        }
+        drop(first);
+        second.on_point(Point::AfterTrainIter);
+        Ok(())
+    }))
+}
+
+fn unlisted(lab: &Lab) -> Verdict {
+    instances(lab, |hook, instance| {
+        let listed = &hook.manifest.points;
+        Point::ALL.iter().filter(|point| !listed.contains(point)).try_for_each(|point| {
+            let status = instance.on_code(point.code());
+            ensure(status == HrStatus::OK, || format!("an error at {point}"))
+        })
+    })
+}
+
+fn unknown(lab: &Lab) -> Verdict {
+    instances(lab, |_, instance| {
+        [Point::COUNT + 1, 999, 1 << 20, u32::MAX as usize].into_iter().try_for_each(|code| {
+            let code = u32::try_from(code).unwrap_or(u32::MAX);
+            let status = instance.on_code(code);
+            ensure(status == HrStatus::OK, || format!("an error at code {code}"))
+        })
+    })
+}
+
+/// Fails on a panic. An error is allowed, because the points are not called as in a run.
+fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
+    match instance.on_point(point) {
+        HrStatus::PANIC => Err(format!("panicked at {point}: {}", instance.take_error())),
+        _ => Ok(()),
+    }
+}
+
+fn any_order(lab: &Lab) -> Verdict {
+    let mut random = Prng::new(&[lab.seed]);
+    let order: Vec<usize> =
+        (0..400).map(|_| usize::try_from(random.next_u64() >> 33).unwrap_or(0)).collect();
+    instances(lab, |hook, instance| {
+        let points = &hook.manifest.points;
+        order.iter().try_for_each(|at| call(instance, points[at % points.len()]))
+    })
+}
+
+fn without_batch(lab: &Lab) -> Verdict {
+    judge(with_context(lab, |hook, context| {
+        context.end_iteration().map_err(|error| error.to_string())?;
+        let mut instance = instance(hook, context)?;
+        hook.manifest.points.iter().try_for_each(|point| call(&mut instance, *point))?;
+        drop(instance);
+        tch::no_grad(|| fill(context)).map_err(|error| error.to_string())
+    }))
+}
+
+fn repeated(lab: &Lab) -> Verdict {
+    instances(lab, |hook, instance| {
+        let points = hook.manifest.points.iter();
+        points.flat_map(|point| [*point; 100]).try_for_each(|point| call(instance, point))
+    })
+}
+
+fn after_detach(lab: &Lab) -> Verdict {
+    instances(lab, |hook, instance| {
+        call(instance, Point::OnAttach)?;
+        call(instance, Point::OnDetach)?;
+        hook.manifest.points.iter().try_for_each(|point| call(instance, *point))
+    })
+}

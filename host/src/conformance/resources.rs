@@ -1,0 +1,146 @@
+//! Leaks of tensors, memory, files and threads, and changes to the process.
+
+use super::points::instance;
+use super::{Case, Lab, Verdict, ensure, judge};
+use crate::plugins::crash::SignalGuard;
+use hookrack_plugin_api::Point;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+
+pub(super) static CASES: &[Case] = &[
+    Case::new(
+        "leaks.handles",
+        "Creating and destroying hooks 1000 times leaks no tensor.",
+        handles,
+    ),
+    Case::new(
+        "leaks.memory",
+        "Creating and destroying hooks 1000 times leaks less than 64 MiB.",
+        memory,
+    ),
+    Case::new(
+        "leaks.descriptors",
+        "Creating and destroying hooks 100 times leaves no file open.",
+        descriptors,
+    ),
+    Case::new(
+        "leaks.threads",
+        "Creating and destroying hooks 100 times leaves no thread running.",
+        threads,
+    ),
+    Case::new("leaks.run_handles", "A run leaks no tensor of a hook.", run_handles),
+    Case::new("surroundings.folder", "The working directory does not change.", folder),
+    Case::new("surroundings.signals", "Signal handlers are not replaced.", signals),
+    Case::new("surroundings.environment", "Environment variables do not change.", environment),
+    Case::new("surroundings.limits", "The umask does not change.", umask),
+];
+
+/// Creates, attaches, detaches and destroys each hook this many times; returns the number of leaked tensors.
+fn live(lab: &Lab, times: usize) -> Result<usize, String> {
+    let context = lab.context()?;
+    let before = context.arena.borrow().owned_len();
+    for hook in lab.hooks()? {
+        for _ in 0..times {
+            let mut instance = instance(&hook, &context)?;
+            for point in [Point::OnAttach, Point::BeforeRun, Point::AfterRun, Point::OnDetach] {
+                instance.on_point(point);
+            }
+        }
+    }
+    let after = context.arena.borrow().owned_len();
+    Ok(after.saturating_sub(before))
+}
+
+fn handles(lab: &Lab) -> Verdict {
+    judge(live(lab, 1000).and_then(|left| ensure(left == 0, || format!("{left} tensors"))))
+}
+
+/// The memory of this process in KiB.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+}
+
+fn memory(lab: &Lab) -> Verdict {
+    judge(live(lab, 100).and_then(|_| {
+        let before = resident();
+        live(lab, 1000)?;
+        let grown = resident().saturating_sub(before);
+        ensure(grown < 64 << 10, || format!("{} MiB", grown >> 10))
+    }))
+}
+
+fn entries(folder: &str) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+fn count_stays(lab: &Lab, folder: &str) -> Verdict {
+    judge(live(lab, 2).and_then(|_| {
+        let before = entries(folder);
+        live(lab, 100)?;
+        let after = entries(folder);
+        ensure(after <= before, || format!("{before} before, {after} after"))
+    }))
+}
+
+fn descriptors(lab: &Lab) -> Verdict {
+    count_stays(lab, "/proc/self/fd")
+}
+
+fn threads(lab: &Lab) -> Verdict {
+    count_stays(lab, "/proc/self/task")
+}
+
+fn run_handles(lab: &Lab) -> Verdict {
+    judge(lab.entries("").and_then(|entries| {
+        let trainer = lab.fit(&entries, &[])?;
+        let context = trainer.context().clone();
+        drop(trainer);
+        let left = context.arena.borrow().owned_len();
+        ensure(left == 0, || format!("{left} tensors"))
+    }))
+}
+
+/// Checks that a run does not change something.
+fn stays<T: PartialEq>(lab: &Lab, look: impl Fn() -> T, what: &str) -> Verdict {
+    judge(lab.entries("").and_then(|entries| {
+        let before = look();
+        lab.fit(&entries, &[])?;
+        ensure(look() == before, || format!("{what} has changed"))
+    }))
+}
+
+fn folder(lab: &Lab) -> Verdict {
+    stays(lab, || std::env::current_dir().ok(), "the working directory")
+}
+
+fn environment(lab: &Lab) -> Verdict {
+    stays(
+        lab,
+        || std::env::vars_os().collect::<BTreeMap<OsString, OsString>>(),
+        "an environment variable",
+    )
+}
+
+fn umask(lab: &Lab) -> Verdict {
+    let mask = || {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        status.lines().find(|line| line.starts_with("Umask:")).map(str::to_owned)
+    };
+    stays(lab, mask, "the umask")
+}
+
+fn signals(lab: &Lab) -> Verdict {
+    judge(lab.entries("").and_then(|entries| {
+        // Except those that the host and libtorch install on demand.
+        lab.fit("", &[])?;
+        let guard = SignalGuard::of(&(1..32).collect::<Vec<_>>());
+        lab.fit(&entries, &[])?;
+        let replaced = guard.restore();
+        ensure(replaced.is_empty(), || {
+            format!("the handlers of signals {replaced:?} were replaced")
+        })
+    }))
+}

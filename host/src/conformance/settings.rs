@@ -1,0 +1,171 @@
+//! Valid and invalid settings, passed to `create` directly.
+
+use super::lab::settings;
+use super::{Case, Lab, Verdict, ensure, judge};
+use crate::context::Context;
+use crate::plugins::{HookType, Instance};
+use hookrack_plugin_api::{Param, ParamType, Value};
+use std::rc::Rc;
+
+pub(super) static CASES: &[Case] = &[
+    Case::new("settings.defaults", "Every hook can be created with its defaults.", defaults),
+    Case::new("settings.minimum", "Every number can be set to its minimum.", minimum),
+    Case::new("settings.maximum", "Every number can be set to its maximum.", maximum),
+    Case::new("settings.choices", "Every choice is accepted.", choices),
+    Case::new("settings.below_minimum", "A number below its minimum causes no crash.", below),
+    Case::new("settings.above_maximum", "A number above its maximum causes no crash.", above),
+    Case::new("settings.wrong_type", "A value of the wrong type is refused.", wrong_type),
+    Case::new("settings.nan", "NaN and infinity cause no crash.", nan),
+    Case::new("settings.long_text", "A string of 1 MB causes no crash.", long_text),
+    Case::new("settings.unknown_key", "An unknown key causes no crash.", unknown_key),
+    Case::new("settings.empty", "An empty table is refused or gives the defaults.", empty),
+    Case::new("settings.no_table", "Settings that are not a table cause no crash.", no_table),
+    Case::new("settings.nested", "A deeply nested value causes no crash.", nested),
+    Case::new("settings.reasons", "Refused settings are reported with a reason.", reasons),
+];
+
+type Made = Result<(), String>;
+
+fn make(hook: &HookType, value: &Value, context: &Rc<Context>) -> Made {
+    Instance::hook(hook, hook.name(), value, context).map(drop)
+}
+
+/// Creates every hook with settings that `change` makes from its defaults, one parameter at a time.
+fn with(lab: &Lab, change: impl Fn(&Param) -> Vec<Value>, check: impl Fn(Made) -> Made) -> Verdict {
+    judge(tried(lab, |hook, whole, context| {
+        for param in hook.manifest.params.as_deref().unwrap_or_default() {
+            for value in change(param) {
+                let tree = replaced(whole, &param.name, value.clone());
+                check(make(hook, &tree, context)).map_err(|why| {
+                    format!("`{}.{}` = {value:?}: {why}", hook.name(), param.name)
+                })?;
+            }
+        }
+        Ok(())
+    }))
+}
+
+fn tried(lab: &Lab, try_one: impl Fn(&HookType, &Value, &Rc<Context>) -> Made) -> Made {
+    let context = lab.context()?;
+    for hook in lab.hooks()? {
+        let whole = settings(hook.manifest.params.as_deref()).unwrap_or_else(Value::empty);
+        try_one(&hook, &whole, &context)?;
+    }
+    Ok(())
+}
+
+fn replaced(whole: &Value, key: &str, value: Value) -> Value {
+    let Value::Table(entries) = whole else { return Value::Table(vec![(key.to_owned(), value)]) };
+    let mut entries: Vec<_> = entries.iter().filter(|(name, _)| name != key).cloned().collect();
+    entries.push((key.to_owned(), value));
+    Value::Table(entries)
+}
+
+/// Accepts any result: the process did not crash.
+#[expect(clippy::unnecessary_wraps, reason = "has the signature of a check")]
+fn survived(_made: Made) -> Made {
+    Ok(())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "limits of integers are integers")]
+fn number(param: &Param, number: f64) -> Option<Value> {
+    match param.ty {
+        ParamType::Int => Some(Value::Int(number as i64)),
+        ParamType::Float => Some(Value::Float(number)),
+        _ => None,
+    }
+}
+
+fn defaults(lab: &Lab) -> Verdict {
+    judge(tried(lab, |hook, whole, context| {
+        make(hook, whole, context).map_err(|why| format!("`{}`: {why}", hook.name()))
+    }))
+}
+
+fn minimum(lab: &Lab) -> Verdict {
+    with(lab, |param| param.min.and_then(|min| number(param, min)).into_iter().collect(), |it| it)
+}
+
+fn maximum(lab: &Lab) -> Verdict {
+    with(lab, |param| param.max.and_then(|max| number(param, max)).into_iter().collect(), |it| it)
+}
+
+fn choices(lab: &Lab) -> Verdict {
+    let all = |param: &Param| match &param.ty {
+        ParamType::OneOf(names) => names.iter().cloned().map(Value::Str).collect(),
+        _ => Vec::new(),
+    };
+    with(lab, all, |it| it)
+}
+
+fn below(lab: &Lab) -> Verdict {
+    let beyond = |param: &Param| param.min.and_then(|min| number(param, min - 1.0));
+    with(lab, |param| beyond(param).into_iter().collect(), survived)
+}
+
+fn above(lab: &Lab) -> Verdict {
+    let beyond = |param: &Param| param.max.and_then(|max| number(param, max + 1.0));
+    with(lab, |param| beyond(param).into_iter().collect(), survived)
+}
+
+fn wrong_type(lab: &Lab) -> Verdict {
+    let other = |param: &Param| match param.ty {
+        ParamType::Any | ParamType::Model => Vec::new(),
+        ParamType::Bool => vec![Value::Str("yes".to_owned())],
+        ParamType::Str | ParamType::Path | ParamType::Monitor | ParamType::OneOf(_) => {
+            vec![Value::Bool(true)]
+        }
+        _ => vec![Value::Str("many".to_owned())],
+    };
+    with(lab, other, |made| ensure(made.is_err(), || "it was accepted".to_owned()))
+}
+
+fn nan(lab: &Lab) -> Verdict {
+    let odd = |param: &Param| match param.ty {
+        ParamType::Float => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(Value::Float).to_vec(),
+        ParamType::Int => [i64::MIN, i64::MAX].map(Value::Int).to_vec(),
+        _ => Vec::new(),
+    };
+    with(lab, odd, survived)
+}
+
+fn long_text(lab: &Lab) -> Verdict {
+    let long = |param: &Param| match param.ty {
+        ParamType::Str | ParamType::OneOf(_) => vec![Value::Str("\u{e9}".repeat(500_000))],
+        _ => Vec::new(),
+    };
+    with(lab, long, survived)
+}
+
+fn unknown_key(lab: &Lab) -> Verdict {
+    judge(tried(lab, |hook, whole, context| {
+        survived(make(hook, &replaced(whole, "no_such_key", Value::Int(1)), context))
+    }))
+}
+
+fn empty(lab: &Lab) -> Verdict {
+    judge(tried(lab, |hook, _, context| survived(make(hook, &Value::empty(), context))))
+}
+
+fn no_table(lab: &Lab) -> Verdict {
+    let others = [Value::Int(7), Value::Str("text".into()), Value::List(vec![Value::Bool(true)])];
+    judge(tried(lab, |hook, _, context| {
+        others.iter().try_for_each(|other| survived(make(hook, other, context)))
+    }))
+}
+
+fn nested(lab: &Lab) -> Verdict {
+    let deep = (0..90).fold(Value::Int(1), |inner, _| Value::List(vec![inner]));
+    with(lab, |_| vec![deep.clone()], survived)
+}
+
+fn reasons(lab: &Lab) -> Verdict {
+    let other = |param: &Param| match param.ty {
+        ParamType::Int | ParamType::Float => vec![Value::Str("many".to_owned())],
+        _ => Vec::new(),
+    };
+    with(lab, other, |made| match made {
+        Err(why) if why.contains("gave no reason") => Err(why),
+        _ => Ok(()),
+    })
+}

@@ -1,0 +1,100 @@
+//! What is left of a run that a plugin takes down: `crash.json` in the run directory, and a line on standard error.
+//!
+//! [`watch`] installs handlers of the fatal signals and of `exit()`. Everything that they need is prepared before: a handler allocates nothing, takes no
+//! lock and calls only what POSIX allows in one.
+
+mod handler;
+mod leaving;
+mod modules;
+mod report;
+mod signals;
+mod stack;
+mod text;
+
+pub use modules::Frame;
+pub use signals::SignalGuard;
+pub use stack::training_stack;
+
+use modules::Module;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::{fs, ptr};
+
+/// The name of the file in a run directory.
+pub const FILE: &str = "crash.json";
+
+/// What the handlers work with.
+struct Prepared {
+    /// Where the report goes.
+    path: CString,
+    /// The libraries of the process, by address.
+    modules: Vec<Module>,
+}
+
+/// `None` while no run is in progress. What was set is never freed: a handler may be reading it.
+static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
+
+fn prepared() -> Option<&'static Prepared> {
+    // SAFETY: only leaked boxes are stored.
+    unsafe { PREPARED.load(Ordering::Acquire).as_ref() }
+}
+
+/// Watches this process while it is alive; the calling thread is the training thread.
+#[derive(Debug)]
+pub struct CrashWatch(());
+
+/// Installs the handlers. Call it before data files are mapped: their handler of SIGBUS passes on what is not theirs.
+pub fn watch() -> CrashWatch {
+    stack::prepare();
+    handler::install();
+    leaving::install();
+    CrashWatch(())
+}
+
+impl CrashWatch {
+    /// Sets the file of the report, once the libraries are loaded and the run directory is known. A report of an earlier start is kept under another
+    /// name: `crash.1.json`.
+    pub fn report_to(&self, path: &Path) {
+        set_aside(path);
+        let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
+        let prepared = Box::new(Prepared { path, modules: modules::mapped() });
+        PREPARED.store(Box::leak(prepared), Ordering::Release);
+    }
+}
+
+impl Drop for CrashWatch {
+    fn drop(&mut self) {
+        PREPARED.store(ptr::null_mut(), Ordering::Release);
+    }
+}
+
+fn set_aside(path: &Path) {
+    let names = (1_u32..).map(|number| path.with_extension(format!("{number}.json")));
+    if let Some(aside) = names.into_iter().find(|aside| !aside.exists())
+        && path.exists()
+        && let Err(error) = fs::rename(path, aside)
+    {
+        tracing::warn!("could not set {} aside: {error}", path.display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_an_earlier_start_is_kept_under_another_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        for number in ["1", "2"] {
+            fs::write(&path, number).unwrap();
+            set_aside(&path);
+            let aside = folder.path().join(format!("crash.{number}.json"));
+            assert_eq!(fs::read_to_string(aside).unwrap(), number);
+        }
+        set_aside(&path);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,85 @@
+//! The stack of a thread as addresses: of the one that crashed, and of the training thread while it does not return.
+
+use super::modules::Frame;
+use super::prepared;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How many frames are kept.
+pub(super) const MOST: usize = 64;
+
+/// The id of the training thread; 0 before there is one.
+static TRAINING: AtomicI32 = AtomicI32::new(0);
+/// The frames of the training thread, as it was asked for them last, and how many; `PENDING` while it is asked.
+static FRAMES: [AtomicPtr<c_void>; MOST] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+const PENDING: usize = usize::MAX;
+
+/// How long the thread has to answer: it does as soon as it runs.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Readies everything that a later call from a handler would allocate or load; the calling thread is the training thread.
+pub(super) fn prepare() {
+    // The first call loads the unwinder.
+    let _ = addresses(&mut [ptr::null_mut(); 4]);
+    // SAFETY: asks for a number.
+    TRAINING.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    // SAFETY: `action` is whole, and the handler keeps to what is allowed in one.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_question as *const () as usize;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigaction(question(), &raw const action, ptr::null_mut());
+    }
+}
+
+/// The signal that asks the training thread for its stack: one that nobody else uses, as glibc's own are below.
+fn question() -> c_int {
+    libc::SIGRTMIN() + 7
+}
+
+/// Fills `frames` with the calling thread's return addresses, the innermost first; returns how many there are.
+pub(super) fn addresses(frames: &mut [*mut c_void]) -> usize {
+    let room = c_int::try_from(frames.len()).unwrap_or(c_int::MAX);
+    // SAFETY: there is room for that many addresses.
+    let count = unsafe { libc::backtrace(frames.as_mut_ptr(), room) };
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// Whether the calling thread is the training thread.
+pub(super) fn is_training_thread() -> bool {
+    // SAFETY: asks for a number.
+    TRAINING.load(Ordering::Relaxed) == unsafe { libc::gettid() }
+}
+
+extern "C" fn on_question(_signal: c_int) {
+    let mut frames = [ptr::null_mut(); MOST];
+    let count = addresses(&mut frames);
+    for (slot, frame) in FRAMES.iter().zip(frames) {
+        slot.store(frame, Ordering::Relaxed);
+    }
+    COUNT.store(count, Ordering::Release);
+}
+
+/// The stack of the training thread, from the frame that was interrupted outwards; empty if it does not answer. Call it from another thread.
+pub fn training_stack() -> Vec<Frame> {
+    let (thread, Some(prepared)) = (TRAINING.load(Ordering::Relaxed), prepared()) else {
+        return Vec::new();
+    };
+    COUNT.store(PENDING, Ordering::Release);
+    // SAFETY: sends a signal to a thread of this process, which has a handler for it.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, question()) };
+    let asked = Instant::now();
+    while COUNT.load(Ordering::Acquire) == PENDING {
+        if asked.elapsed() > PATIENCE {
+            return Vec::new();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let frames = FRAMES.iter().take(COUNT.load(Ordering::Acquire));
+    // The handler's own frame, and that of the system's return from it.
+    let frames = frames.skip(2).map(|frame| frame.load(Ordering::Relaxed).expose_provenance());
+    frames.map(|address| Frame::at(address, &prepared.modules)).collect()
+}

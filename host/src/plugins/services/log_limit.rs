@@ -1,0 +1,58 @@
+//! How many lines an instance may log: a flood would fill the disk, and bury what others say.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Lines a second.
+pub(super) const MOST: u64 = 1000;
+
+/// The lines of one instance. Any thread may count.
+#[derive(Debug, Default)]
+pub(super) struct LogLimit {
+    // The second in the upper half, its lines in the lower.
+    seen: AtomicU64,
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// It is logged.
+    Logged,
+    /// It is the first of its second that is not.
+    FirstLeftOut,
+    /// It is not logged.
+    LeftOut,
+}
+
+impl LogLimit {
+    /// Counts a line.
+    pub(super) fn count(&self) -> Line {
+        static START: OnceLock<Instant> = OnceLock::new();
+        self.count_in(START.get_or_init(Instant::now).elapsed().as_secs())
+    }
+
+    fn count_in(&self, second: u64) -> Line {
+        let next = |seen: u64| if seen >> 32 == second { seen + 1 } else { second << 32 | 1 };
+        let before = self.seen.fetch_update(Relaxed, Relaxed, |seen| Some(next(seen)));
+        match next(before.unwrap_or_else(|seen| seen)) & 0xffff_ffff {
+            ..=MOST => Line::Logged,
+            count if count == MOST + 1 => Line::FirstLeftOut,
+            _ => Line::LeftOut,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_second_has_its_lines() {
+        let limit = LogLimit::default();
+        assert!((0..MOST).all(|_| limit.count_in(7) == Line::Logged));
+        assert_eq!(limit.count_in(7), Line::FirstLeftOut);
+        assert_eq!(limit.count_in(7), Line::LeftOut);
+        assert_eq!(limit.count_in(8), Line::Logged);
+    }
+}

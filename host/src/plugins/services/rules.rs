@@ -1,0 +1,67 @@
+//! What a hook may do, by its manifest and by the point that it is called at. Every error names the rule.
+
+use super::endpoint::Endpoint;
+use crate::context::RunParts;
+
+impl Endpoint {
+    /// Refuses to change a part of the run that the hook does not declare. `by` names the call.
+    pub(super) fn check_declared(
+        &self,
+        part: RunParts,
+        by: impl FnOnce() -> String,
+    ) -> Result<(), String> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        let role = self.point().map_or(RunParts::NONE, RunParts::of_role);
+        let missing = part.beyond(self.mutates | role);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (by, words) = (by(), missing.words());
+        Err(if self.is_metric {
+            format!(
+                "{by} would change {missing}: a metric must not change the run; copy the tensor first"
+            )
+        } else {
+            format!(
+                "{by} would change {missing}, which the hook does not declare: add {words} to its `mutates`, or copy the tensor \
+                 first"
+            )
+        })
+    }
+
+    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    pub(super) fn check_engine(&self, function: &str, parts: RunParts) -> Result<(), String> {
+        let has_role = self.point().is_some_and(hookrack_plugin_api::Point::is_role);
+        if has_role || self.mutates.meets(parts) {
+            return Ok(());
+        }
+        Err(format!(
+            "{function} changes {parts}: it is for roles (on_train_forward and the like) while they are called, and for hooks with \
+             {} in their `mutates`",
+            parts.words()
+        ))
+    }
+
+    /// Refuses an operator that gives a tensor other memory or another shape, where that tensor is the run's or its memory is borrowed.
+    pub(super) fn check_moves(
+        &self,
+        name: &str,
+        part: RunParts,
+        storage: usize,
+    ) -> Result<(), String> {
+        if !part.is_empty() {
+            return Err(format!(
+                "`{name}` would give {part} other memory or another shape: tensors of the run can be written to in place, not replaced"
+            ));
+        }
+        if self.has_viewed(storage) {
+            return Err(format!(
+                "`{name}` would move memory that the hook has borrowed by view(): do it at the next point, or copy the elements \
+                 first"
+            ));
+        }
+        Ok(())
+    }
+}

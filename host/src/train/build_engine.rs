@@ -1,0 +1,193 @@
+//! Builds the engine from the config; an invalid setting is an error at its line.
+
+use super::loaders::{Loaders, iters_in_epoch};
+use crate::config::{
+    ConfigErrors, Device, ExecutionMode, FormatChoice, GroupEntry, Origin, ParamGroups,
+    ResolvedConfig,
+};
+use crate::engine::clip::ClipLimits;
+use crate::engine::data::Rank;
+use crate::engine::lr::Horizon;
+use crate::engine::name_pattern::NamePattern;
+use crate::engine::optimizer::{GroupRule, GroupRules};
+use crate::engine::registry::ComponentKind;
+use crate::engine::{Engine, EngineError, MemoryFormat, Precision, Stage};
+use hookrack_plugin_api::Arithmetic;
+
+/// The engine of a process that takes the share `copy` of each batch and has the whole model or one stage.
+pub(super) fn engine(
+    config: &ResolvedConfig,
+    loaders: &Loaders,
+    copy: Rank,
+    stage: Option<Stage>,
+) -> Result<Engine, ConfigErrors> {
+    let mut builder = Engine::builder()
+        .model(config.model.clone())
+        .optimizer(config.optimizer.clone())
+        .groups(group_rules(config)?)
+        .freeze(patterns(config, "train.freeze", &config.train.freeze)?)
+        .lr_scheduler(config.lr_scheduler.clone())
+        .schedule(config.schedule.clone())
+        .accumulation(config.train.accumulation)
+        .clip(ClipLimits {
+            norm: config.train.clip_grad_norm,
+            norm_type: config.train.clip_grad_norm_type,
+            value: config.train.clip_grad_value,
+        })
+        .device(device(config.train.device))
+        .precision(precision(config.train.precision))
+        .memory_format(memory_format(config.train.memory_format))
+        .graph(config.train.mode == ExecutionMode::Graph)
+        .loss_scaler(config.train.loss_scaler)
+        .seed(config.train.seed)
+        .horizon(horizon(config, loaders))
+        .stage(stage);
+    if let Some(loss) = &config.loss {
+        builder = builder.loss(loss.clone());
+    }
+    if config.param_groups.shard {
+        builder = builder.shard_optimizer(copy);
+    }
+    builder.build(loaders.train.spec()).map_err(|error| {
+        let section = match &error {
+            EngineError::NoGraph { .. } => "train.mode",
+            EngineError::Device { .. } => "train.device",
+            EngineError::NoMatch { pattern, .. }
+            | EngineError::Shadowed { pattern }
+            | EngineError::AllFrozen { pattern } => {
+                return refused_pattern(config, pattern)(error);
+            }
+            EngineError::Settings { kind, .. } | EngineError::UnknownType { kind, .. } => {
+                section(*kind)
+            }
+            EngineError::Layer { path, .. } => &format!("model.{path}"),
+            _ => "model",
+        };
+        refused(config, section)(error.clone())
+    })
+}
+
+/// A device of the config, for libtorch.
+pub(super) fn device(device: Device) -> tch::Device {
+    match device {
+        Device::Cpu => tch::Device::Cpu,
+        Device::Cuda(index) => tch::Device::Cuda(index),
+    }
+}
+
+/// The arithmetic of the config, for the engine.
+fn precision(arithmetic: Arithmetic) -> Precision {
+    match arithmetic {
+        Arithmetic::Fp32 => Precision::Fp32,
+        Arithmetic::Bf16 => Precision::Bf16,
+        Arithmetic::Fp16 => Precision::Fp16,
+    }
+}
+
+/// The memory format to start with; `auto` may change it before training.
+fn memory_format(choice: FormatChoice) -> MemoryFormat {
+    match choice {
+        FormatChoice::Auto | FormatChoice::Contiguous => MemoryFormat::Contiguous,
+        FormatChoice::ChannelsLast => MemoryFormat::ChannelsLast,
+    }
+}
+
+/// Converts an engine's error into a config error at its key, or at `section`.
+pub(super) fn refused<'a>(
+    config: &'a ResolvedConfig,
+    section: &'a str,
+) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
+    move |error| {
+        let key = match &error {
+            EngineError::Settings { key, .. } => key.as_str(),
+            EngineError::TooLarge { key, .. } => key,
+            _ => "",
+        };
+        // A default has no line in the config.
+        let place = format!("{section}.{key}");
+        let is_written = !key.is_empty() && !matches!(config.origin_of(&place), Origin::Default);
+        let place = if is_written { place.as_str() } else { section };
+        config.refuse(place, error.reason(), help(&error))
+    }
+}
+
+/// What to do about an engine's error.
+fn help(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::Data(_) => {
+            "check the files that this section names; `hookrack config CONFIG` prints every resolved path"
+        }
+        EngineError::Pattern { .. }
+        | EngineError::NoMatch { .. }
+        | EngineError::Shadowed { .. }
+        | EngineError::AllFrozen { .. } => {
+            "`*` matches any characters, including dots; correct the pattern or remove it"
+        }
+        EngineError::Device { .. } => {
+            "write \"cpu\"; docs/config.md explains how to build a host with CUDA"
+        }
+        EngineError::TooLarge { .. } => "use a smaller number",
+        EngineError::Weights(_) => "each tensor needs a unique name in the model",
+        _ => "change the setting, or choose another type",
+    }
+}
+
+/// The length of training.
+pub(super) fn horizon(config: &ResolvedConfig, loaders: &Loaders) -> Horizon {
+    let in_epoch = iters_in_epoch(config, &loaders.train);
+    let epochs = config.train.max_epochs.unwrap_or(u64::MAX);
+    let iters = config.train.max_iters.unwrap_or(u64::MAX);
+    Horizon {
+        iters: iters.min(epochs.saturating_mul(in_epoch)),
+        epochs: epochs.min(iters.div_ceil(in_epoch)),
+    }
+}
+
+/// Parses patterns of parameter names.
+pub(super) fn patterns(
+    config: &ResolvedConfig,
+    key: &str,
+    written: &[String],
+) -> Result<Vec<NamePattern>, ConfigErrors> {
+    let read = |(index, text): (usize, &String)| {
+        NamePattern::parse(text).map_err(refused(config, &format!("{key}.{index}")))
+    };
+    written.iter().enumerate().map(read).collect()
+}
+
+fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
+    let ParamGroups { groups, no_decay_on_norm_and_bias, .. } = &config.param_groups;
+    let read = |(index, group): (usize, &GroupEntry)| {
+        let place = format!("optimizer.groups.{index}.match");
+        let pattern = NamePattern::parse(&group.pattern).map_err(refused(config, &place))?;
+        Ok(GroupRule { pattern, lr_scale: group.lr_scale, weight_decay: group.weight_decay })
+    };
+    let rules = groups.iter().enumerate().map(read).collect::<Result<_, ConfigErrors>>()?;
+    Ok(GroupRules { rules, no_decay_on_norm_and_bias: *no_decay_on_norm_and_bias })
+}
+
+/// Converts the error of a pattern into a config error at its line.
+fn refused_pattern<'a>(
+    config: &'a ResolvedConfig,
+    pattern: &str,
+) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
+    let frozen = config.train.freeze.iter().position(|written| written == pattern);
+    let grouped = config.param_groups.groups.iter().position(|group| group.pattern == pattern);
+    let place = match (frozen, grouped) {
+        (_, Some(index)) => format!("optimizer.groups.{index}.match"),
+        (frozen, None) => format!("train.freeze.{}", frozen.unwrap_or_default()),
+    };
+    move |error| config.refuse(&place, error.to_string(), help(&error))
+}
+
+/// The section of a component in the config.
+fn section(kind: ComponentKind) -> &'static str {
+    match kind {
+        ComponentKind::Model | ComponentKind::Layer => "model",
+        ComponentKind::Loss => "loss",
+        ComponentKind::Optimizer => "optimizer",
+        ComponentKind::LrScheduler => "lr_scheduler",
+        ComponentKind::Schedule => "schedule",
+        ComponentKind::Dataset | ComponentKind::Transform => "data",
+    }
+}

@@ -1,0 +1,145 @@
+//! Measures when the stages of a pipeline run their passes, to compare a run with its plan.
+
+use super::fit::Trainer;
+use crate::engine::schedule::{Action, Part, Span, Timeline};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// Iterations that are not counted, because they allocate memory.
+const WARM_UP: u64 = 3;
+
+/// The times of this stage. All ranks synchronize before an iteration, so the clocks of stages start at about the same time.
+#[derive(Default)]
+pub(super) struct StageClock {
+    // Start of the iteration, and of the pass in progress.
+    began: Option<Instant>,
+    pass: Option<Instant>,
+    spans: Vec<Span>,
+    counted: Counted,
+}
+
+/// What a stage sends to the main rank.
+#[derive(Default, Serialize, Deserialize)]
+struct Counted {
+    iters: u64,
+    // Seconds in passes, and from the start of each iteration to the end of its last pass.
+    busy: f64,
+    total: f64,
+    // The passes of the last iteration: micro-batch, chunk, whether backward, start, end.
+    last: Vec<(u32, u32, bool, f64, f64)>,
+}
+
+/// The measured times of a pipeline.
+pub struct Measured {
+    /// The share of time in which stages waited for each other, over all iterations except the first few.
+    pub bubble: f64,
+    /// The last iteration.
+    pub timeline: Timeline,
+    /// Chunks of each stage.
+    pub chunks: u32,
+}
+
+impl StageClock {
+    /// Starts the clock of an iteration.
+    pub(super) fn begin(&mut self) {
+        self.began = Some(Instant::now());
+        self.spans.clear();
+    }
+
+    pub(super) fn begin_action(&mut self) {
+        self.pass = Some(Instant::now());
+    }
+
+    /// Records an action if it is a pass.
+    pub(super) fn end_action(&mut self, action: Action) {
+        let (Some(began), Some(pass)) = (self.began, self.pass) else { return };
+        let (part, is_backward) = match action {
+            Action::Forward(part) => (part, false),
+            Action::Backward(part) => (part, true),
+            Action::Reduce => return self.end(),
+            Action::Send(_) | Action::Recv(_) => return,
+        };
+        let start = pass.duration_since(began).as_secs_f64();
+        self.spans.push(Span { part, is_backward, start, end: began.elapsed().as_secs_f64() });
+    }
+
+    fn end(&mut self) {
+        let Counted { iters, busy, total, last } = &mut self.counted;
+        *iters += 1;
+        if *iters > WARM_UP {
+            *busy += self.spans.iter().map(|span| span.end - span.start).sum::<f64>();
+            *total += self.spans.last().map_or(0.0, |span| span.end);
+        }
+        last.clear();
+        last.extend(self.spans.iter().map(|span| {
+            (span.part.micro, span.part.chunk, span.is_backward, span.start, span.end)
+        }));
+    }
+}
+
+impl Trainer {
+    /// Gathers the times of all stages of the first pipeline. A collective: every rank calls it, at the end of a successful run.
+    pub(super) fn gather_times(&mut self) {
+        let Some(world) = self.context.world.get() else { return };
+        let stage = self.context.engine.borrow().stage().cloned();
+        let Some(stage) = stage else { return };
+        let own = serde_json::to_vec(&self.clock.counted).unwrap_or_default();
+        let all = world.exchange(&own).unwrap_or_default();
+        let stages = all.iter().take(stage.layout.stages as usize);
+        let stages: Vec<Counted> =
+            stages.map(|told| serde_json::from_slice(told).unwrap_or_default()).collect();
+        self.measured = measured(&stages, stage.layout.chunks);
+    }
+
+    /// The times of the pipeline after a successful run; `None` without a pipeline.
+    pub fn measured_pipeline(&self) -> Option<&Measured> {
+        self.measured.as_ref()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are far fewer stages than 2^53")]
+fn measured(stages: &[Counted], chunks: u32) -> Option<Measured> {
+    let busy: f64 = stages.iter().map(|stage| stage.busy).sum();
+    let longest = stages.iter().map(|stage| stage.total).fold(0.0, f64::max);
+    if longest <= 0.0 {
+        return None;
+    }
+    let spans =
+        |stage: &Counted| -> Vec<Span> {
+            let span = |&(micro, chunk, is_backward, start, end): &(u32, u32, bool, f64, f64)| {
+                Span { part: Part { micro, chunk }, is_backward, start, end }
+            };
+            stage.last.iter().map(span).collect()
+        };
+    let spans: Vec<_> = stages.iter().map(spans).collect();
+    let end = spans.iter().flatten().map(|span| span.end).fold(0.0, f64::max);
+    let peak = spans.iter().map(|spans| peak(spans)).collect();
+    let bubble = 1.0 - busy / (longest * stages.len() as f64);
+    Some(Measured { bubble, timeline: Timeline { stages: spans, end, peak }, chunks })
+}
+
+/// The largest number of parts between their passes.
+fn peak(spans: &[Span]) -> u32 {
+    let (mut live, mut most) = (0_u32, 0);
+    for span in spans {
+        live = if span.is_backward { live.saturating_sub(1) } else { live + 1 };
+        most = most.max(live);
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bubble_is_the_share_of_time_without_a_pass_after_the_first_iterations() {
+        let stage = |busy, total, last| Counted { iters: 9, busy, total, last };
+        let first = vec![(0, 0, false, 0.0, 1.0), (1, 0, false, 1.0, 2.0), (0, 0, true, 3.0, 4.0)];
+        let found = measured(&[stage(3.0, 4.0, first), stage(3.0, 3.0, Vec::new())], 1).unwrap();
+        assert!((found.bubble - 0.25).abs() < 1e-9, "{}", found.bubble);
+        assert_eq!(found.timeline.peak, [2, 0]);
+        assert!((found.timeline.end - 4.0).abs() < 1e-9);
+        assert!(measured(&[], 1).is_none());
+    }
+}

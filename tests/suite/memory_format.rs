@@ -1,0 +1,95 @@
+//! `train.memory_format`: how images are laid out while a model computes, chosen once for a run.
+
+use crate::workbench::Bench;
+use serde_json::json;
+
+const RESNET: &str = "[plugins]\ndirs = [\"plugins\"]\n[model]\ntype = \"ResNet\"\nstem = \"cifar\"\nwidth = 4\n\
+                      [data.train]\ntype = \"Digits\"\n[data.val]\ntype = \"Digits\"\nsplit = \"val\"\n\
+                      [loss]\ntype = \"CrossEntropy\"\n[optimizer]\ntype = \"SGD\"\nlr = 0.01\n\
+                      [train]\nmax_iters = 4\nbatch_size = 100\nthreads = 1\nseed = 3\n\
+                      [[custom_hooks]]\ntype = \"EMAIterHook\"\n";
+
+fn bench() -> Bench {
+    let bench = Bench::bare();
+    bench.write("config.toml", RESNET);
+    bench
+}
+
+#[test]
+fn files_have_the_same_tensors_in_either_format() {
+    let bench = bench();
+    let shapes = |format: &str| {
+        let run = bench.trained(format, &["-s", &format!("train.memory_format={format}")]);
+        assert_eq!(run.record()["memory_format"], format);
+        let folder = run.path.join("checkpoints/iter_0000004");
+        let files = ["model.safetensors", "optimizer.safetensors", "hooks.safetensors"];
+        files.map(|file| {
+            let path = folder.join(file);
+            let found = path.exists().then(|| crate::workbench::tensors(&path));
+            let mut shapes: Vec<_> =
+                found.into_iter().flatten().map(|(name, (shape, _))| (name, shape)).collect();
+            shapes.sort();
+            shapes
+        })
+    };
+    let contiguous = shapes("contiguous");
+    assert!(contiguous[0].len() > 20, "{contiguous:?}");
+    assert_eq!(shapes("channels_last"), contiguous);
+}
+
+#[test]
+fn auto_says_what_it_chose_and_a_resume_does_not_choose_again() {
+    let bench = bench();
+    let auto = ["-s", "train.memory_format=auto"];
+    let (ran, run) = bench.train("run", &[&auto[..], &["--until", "2"]].concat());
+    ran.expect(0).prints(&["memory_format: ", " ms contiguous, ", " ms channels_last"]);
+    let chosen = run.record()["memory_format"].clone();
+    let (ran, run) = bench.train("run", &[&auto[..], &["--resume"]].concat());
+    ran.expect(0);
+    assert!(!ran.stdout.contains("memory_format: "), "{}", ran.stdout);
+    assert_eq!(run.record()["memory_format"], chosen);
+}
+
+#[test]
+fn a_resumed_run_keeps_the_format_of_its_checkpoint_unless_the_config_names_one() {
+    let bench = bench();
+    let resumed = |from: &str, asked: &str| {
+        let name = format!("{from}_{asked}");
+        let from = format!("train.memory_format={from}");
+        bench.trained(&name, &["-s", &from, "--until", "2"]);
+        let asked = format!("train.memory_format={asked}");
+        let run = bench.trained(&name, &["-s", &asked, "--resume", "--force"]);
+        run.record()["memory_format"].clone()
+    };
+    assert_eq!(resumed("channels_last", "auto"), "channels_last");
+    assert_eq!(resumed("contiguous", "auto"), "contiguous");
+    assert_eq!(resumed("channels_last", "contiguous"), "contiguous");
+}
+
+#[test]
+fn a_model_without_convolutions_has_nothing_to_choose() {
+    let bench = Bench::new("");
+    let (ran, run) = bench.train("run", &["-s", "train.memory_format=auto"]);
+    ran.expect(0);
+    assert!(!ran.stdout.contains("memory_format: "), "{}", ran.stdout);
+    assert_eq!(run.record()["memory_format"], json!("contiguous"));
+}
+
+#[test]
+fn ranks_train_in_the_format_that_rank_0_chose() {
+    let bench = bench();
+    let config = ["config.toml", "--run-dir", "run", "-s", "train.memory_format=auto"];
+    let launched = bench.run([&["launch", "--ranks", "2", "--", "train"], &config[..]].concat());
+    launched.expect(0).prints(&["memory_format: "]);
+    let record: serde_json::Value = serde_json::from_str(&bench.read("run/run.json")).unwrap();
+    assert_eq!(record["outcome"], "completed");
+    assert_eq!(bench.read("run/ranks/rank_1.log").matches("memory_format").count(), 1);
+}
+
+#[test]
+fn a_resume_is_verified_in_the_format_of_the_first_run() {
+    let bench = bench();
+    let verify = ["verify-resume", "config.toml", "--at", "2", "--steps", "2"];
+    let ran = bench.run([&verify[..], &["-s", "train.memory_format=auto"]].concat());
+    ran.expect(0).prints(&["identical: "]);
+}

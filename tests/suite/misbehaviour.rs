@@ -1,0 +1,135 @@
+//! Runs with plugins that misbehave: one case for each folder of `fixtures/libraries` with a `run.txt`.
+//!
+//! `run.txt` has the expected end of the run (`exit CODE` or `signal NAME`, optional), settings (`set KEY=VALUE`), and texts that standard
+//! error must contain, one per line.
+
+use crate::patience::output;
+use crate::workbench::{Bench, Ran, cache, program};
+use crate::workshop::{compile_c, fixtures};
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::Command;
+
+/// The hook of a case: `view_after_resize` has `ViewAfterResize`.
+fn hook_name(case: &str) -> String {
+    let word = |word: &str| word[..1].to_uppercase() + &word[1..];
+    case.split('_').map(word).collect()
+}
+
+/// A bench with the library of a case, configured as a hook.
+pub(crate) fn bench(case: &str, more: &str) -> Bench {
+    let bench = Bench::new(&format!("[[custom_hooks]]\ntype = \"{}\"\n{more}", hook_name(case)));
+    compile_c(case, &bench.path(&format!("plugins/lib{case}.so")), &["-shared", "-pthread"]);
+    bench
+}
+
+/// A run of a case: its output, how it ended, and its crash report.
+struct Trial {
+    ran: Ran,
+    signal: Option<i32>,
+    crash: String,
+}
+
+fn trial(case: &str, settings: &[&str]) -> Trial {
+    let bench = bench(case, "");
+    let mut command = Command::new(program());
+    command.args(["train", "config.toml", "--run-dir", "run"]);
+    command.args(settings.iter().flat_map(|setting| ["-s", setting]));
+    command.current_dir(bench.path(".")).env_remove("LD_LIBRARY_PATH");
+    command.env_remove("HOOKRACK_PLUGINS").env("XDG_CACHE_HOME", cache());
+    let output = output(&mut command).unwrap();
+    let signal = output.status.signal();
+    Trial { ran: output.into(), signal, crash: bench.read("run/crash.json") }
+}
+
+fn signal_number(name: &str) -> i32 {
+    match name {
+        "SIGSEGV" => 11,
+        "SIGABRT" => 6,
+        other => panic!("{other}"),
+    }
+}
+
+/// The differences between a run of a case and its `run.txt`.
+fn faults(case: &Path) -> Vec<String> {
+    let name = case.file_name().unwrap().to_str().unwrap();
+    let expected = fs::read_to_string(case.join("run.txt")).unwrap();
+    let settings: Vec<_> = expected.lines().filter_map(|line| line.strip_prefix("set ")).collect();
+    let Trial { ran, signal, crash } = trial(name, &settings);
+    let mut faults = Vec::new();
+    for line in expected.lines().filter(|line| !line.starts_with("set ")) {
+        let holds = match line.split_once(' ') {
+            Some(("exit", code)) => ran.code == Some(code.parse().unwrap()),
+            Some(("signal", it)) => signal == Some(signal_number(it)),
+            _ => ran.stderr.contains(line.trim_end()),
+        };
+        if !holds {
+            faults.push(format!("{name}: missing: {line}"));
+        }
+    }
+    if ran.stderr.contains("; details: ") {
+        let crash: serde_json::Value = serde_json::from_str(&crash).unwrap_or_default();
+        let message = crash["message"].as_str().unwrap_or("no message");
+        if !ran.stderr.contains(message) || crash["iteration"] != 3 {
+            faults.push(format!("{name}: crash.json has {crash}"));
+        }
+    }
+    if !faults.is_empty() {
+        faults.push(format!("{name}: {:?}, signal {signal:?}\n{}", ran.code, ran.stderr));
+    }
+    faults
+}
+
+#[test]
+fn each_misbehaviour_is_handled_as_its_run_txt_says() {
+    let mut cases: Vec<_> = fs::read_dir(fixtures()).unwrap().map(|e| e.unwrap().path()).collect();
+    cases.retain(|case| case.join("run.txt").exists());
+    cases.sort();
+    assert!(cases.len() >= 20, "{} cases", cases.len());
+    let faults: Vec<_> = cases.iter().flat_map(|case| faults(case)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_crash_report_has_hook_point_service_and_a_backtrace_with_the_plugin() {
+    let crash: serde_json::Value = serde_json::from_str(&trial("segfault", &[]).crash).unwrap();
+    assert_eq!(
+        (&crash["what"], &crash["library"], &crash["hook"], &crash["point"]),
+        (
+            &"SIGSEGV".into(),
+            &"libsegfault.so".into(),
+            &"Segfault".into(),
+            &"after_train_iter".into()
+        )
+    );
+    assert_eq!((&crash["address"], &crash["on_training_thread"]), (&"0x0".into(), &true.into()));
+    let frames = crash["backtrace"].as_array().unwrap();
+    assert!(frames[0].as_str().unwrap().starts_with("libsegfault.so+0x"), "{crash}");
+    assert!(frames.iter().any(|it| it.as_str().unwrap().starts_with("hookrack+0x")), "{crash}");
+}
+
+#[test]
+fn a_plugin_that_changes_the_working_directory_does_not_affect_the_run() {
+    let bench = bench("changes_folder", "");
+    let run = bench.trained("run", &[]);
+    assert_eq!(run.record()["outcome"], "completed");
+    assert_eq!(run.checkpoints(), ["iter_0000002", "iter_0000004"]);
+}
+
+const SLOW: &str = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"slow\"\nfile = \"own\"\nat = \"after_train_iter\"\n\
+                    iter = 1\nhow = \"shell\"\ncommand = \"sleep 0.3\"\nmax_ms = 100\n";
+
+#[test]
+fn a_call_longer_than_max_ms_is_reported_and_can_disable_the_hook() {
+    let bench = Bench::new(SLOW);
+    let (ran, _) = bench.train("run", &[]);
+    ran.expect(0).says(&[
+        "hook `slow` (libfaulty.so) took ",
+        "ms at after_train_iter, longer than max_ms = 100",
+    ]);
+    let (ran, _) = bench.train("disabled", &["-s", "custom_hooks.slow.on_slow=disable"]);
+    ran.expect(0).says(&["(slow call 1); it is disabled for the rest of the run"]);
+    let (ran, _) = bench.train("thinned", &["-s", "custom_hooks.slow.on_slow=thin"]);
+    ran.expect(0).says(&["(slow call 1); it is called at every 2. occasion from now on"]);
+}

@@ -1,0 +1,219 @@
+//! A rank that stops, does not start or has another config is named by every other rank, which exits; the run can be resumed.
+
+use crate::patience::{signal, until, wait};
+use crate::workbench::{Bench, Ran, program};
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+/// Batches of 6, for one, two or three ranks.
+const SETTINGS: [&str; 6] = [
+    "-s",
+    "train.batch_size=6",
+    "-s",
+    "data.train.samples=60",
+    "-s",
+    "default_hooks.checkpoint={epoch_period=0,iter_period=5,max_num_checkpoints=2}",
+];
+
+/// Ranks that are started without a launcher.
+struct World<'a> {
+    bench: &'a Bench,
+    size: usize,
+    port: u16,
+    timeout: &'a str,
+}
+
+impl<'a> World<'a> {
+    fn new(bench: &'a Bench, size: usize, timeout: &'a str) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { bench, size, port, timeout }
+    }
+
+    /// Starts a rank; its output goes to a file.
+    fn start(&self, rank: usize, more: &[&str]) -> Child {
+        let mut command = Command::new(program());
+        command.args(["train", "config.toml", "--run-dir", "run"]).args(SETTINGS).args(more);
+        command.current_dir(self.bench.path(""));
+        command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
+        let numbers = [("RANK", rank), ("LOCAL_RANK", rank)];
+        let sizes = [("WORLD_SIZE", self.size), ("LOCAL_WORLD_SIZE", self.size)];
+        for (variable, value) in numbers.into_iter().chain(sizes) {
+            command.env(variable, value.to_string());
+        }
+        command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", self.port.to_string());
+        command.env("HOOKRACK_TIMEOUT", self.timeout);
+        command.stderr(File::create(self.bench.path(&format!("said_{rank}"))).unwrap());
+        command.stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    fn said(&self, rank: usize) -> String {
+        self.bench.read(&format!("said_{rank}"))
+    }
+}
+
+/// Checks that standard error has no output of libtorch.
+#[track_caller]
+fn assert_plain(said: &str) {
+    for mark in ["[W", "[E", "[c10d]", "Exception raised", "frame #"] {
+        assert!(!said.contains(mark), "`{mark}`: output of libtorch in:\n{said}");
+    }
+}
+
+#[test]
+fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"last\"\nfile = \"own\"\nat = \"after_train\"\nhow = \"shell\"\n\
+         command = \"touch ended$RANK\"\n",
+    );
+    // Long enough to start on a loaded machine.
+    let world = World::new(&bench, 3, "20");
+    let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &["-s", "train.max_epochs=1000000"]));
+    until("the ranks train", || bench.path("run/checkpoints/latest").exists());
+    signal(&ranks[1], "STOP");
+    for rank in [0, 2] {
+        let code = wait(&mut ranks[rank]).code();
+        let said = world.said(rank);
+        assert_eq!(code, Some(7), "rank {rank}: {said}");
+        for wanted in [
+            "rank 1 (",
+            ") stopped responding; its last known position was iteration ",
+            "; this rank waited in iteration ",
+            ", collective all_",
+        ] {
+            assert!(said.contains(wanted), "rank {rank}, {wanted}: {said}");
+        }
+        assert_plain(&said);
+        assert!(bench.path(&format!("ended{rank}")).exists(), "rank {rank} ran after_train");
+        let flight = bench.read(&format!("run/ranks/rank_{rank}.flight.json"));
+        let flight: serde_json::Value = serde_json::from_str(&flight).unwrap();
+        assert!(flight["entries"].as_array().is_some_and(|it| !it.is_empty()), "{flight}");
+    }
+    ranks[1].kill().unwrap();
+    wait(&mut ranks[1]);
+    let last = bench.read("run/checkpoints/latest");
+    let next = last.trim().trim_start_matches("iter_").parse::<u64>().unwrap() + 1;
+    let next = next.to_string();
+    let args = ["train", "config.toml", "--run-dir", "run", "--resume", "--until", &next];
+    let longer = ["-s", "train.max_epochs=1000000"];
+    bench.run(args.iter().chain(&SETTINGS).chain(&longer)).expect(0).prints(&["resuming from"]);
+}
+
+/// Kills rank 1 in iteration 3, before a hook in which all ranks wait for each other.
+const DIES: &str = "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"dies\"\nfile = \"own\"\nat = \"after_train_iter\"\n\
+                    iter = 3\nhow = \"shell\"\ncommand = \"test $RANK = 0 || kill -9 $PPID\"\n\
+                    [[custom_hooks]]\ntype = \"Faulty\"\nname = \"sums\"\nfile = \"sums\"\nat = \"after_train_iter\"\n\
+                    how = \"collective\"\non_error = \"abort\"\n";
+
+#[test]
+fn a_rank_that_dies_while_a_hook_waits_for_it_is_not_a_failure_of_the_hook() {
+    let bench = Bench::new(DIES);
+    let world = World::new(&bench, 2, "60");
+    let [mut first, mut second] = [0, 1].map(|rank| world.start(rank, &[]));
+    wait(&mut second);
+    let (code, said) = (wait(&mut first).code(), world.said(0));
+    assert_eq!(code, Some(7), "{said}");
+    for part in ["error: hook `sums` ", "failed at after_train_iter", "rank 1 ("] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn ranks_that_cannot_connect_name_the_missing_rank() {
+    let bench = Bench::new("");
+    let world = World::new(&bench, 3, "2");
+    let mut ranks = [0, 1].map(|rank| world.start(rank, &[]));
+    for (rank, child) in ranks.iter_mut().enumerate() {
+        let code = wait(child).code();
+        let said = world.said(rank);
+        assert_eq!(code, Some(7), "{said}");
+        assert_plain(&said);
+    }
+    let said = world.said(0);
+    assert!(said.contains("for rank 2 of 3, which did not start"), "{said}");
+    // Nothing listens at the port any more.
+    let world = World::new(&bench, 2, "1");
+    assert_eq!(wait(&mut world.start(1, &[])).code(), Some(7));
+    let said = world.said(1);
+    assert!(said.contains("rank 1 could not reach rank 0 at 127.0.0.1:"), "{said}");
+    assert_plain(&said);
+}
+
+/// Starts two ranks with different settings; both must fail with the difference.
+#[track_caller]
+fn assert_differ(bench: &Bench, more: &[&str], more_of_rank_1: &[&str], wanted: &str) {
+    let world = World::new(bench, 2, "60");
+    let both = [more, more_of_rank_1].concat();
+    let mut ranks = [world.start(0, more), world.start(1, &both)];
+    for (rank, child) in ranks.iter_mut().enumerate() {
+        let code = wait(child).code();
+        let said = world.said(rank);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert!(!bench.path("run").exists(), "nothing was written");
+}
+
+#[test]
+fn a_rank_with_another_build_of_a_plugin_is_named_before_the_first_step() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    fs::create_dir(bench.path("others")).unwrap();
+    // Bytes after the last section are not loaded, but change the checksum of the file.
+    let mut library = fs::read(bench.path("plugins/libema.so")).unwrap();
+    library.push(0);
+    fs::write(bench.path("others/libema.so"), library).unwrap();
+    let others = ["-s", "plugins.dirs=[\"others\"]"];
+    assert_differ(&bench, &[], &others, "rank 1 differs from rank 0 in library libema.so");
+}
+
+#[test]
+fn a_rank_with_another_data_file_is_named_before_the_first_step() {
+    let bench = Bench::new("");
+    let table = |first: &str| {
+        let rows = (1..12).map(|row| format!("{row},1,2,3,{}\n", row % 3));
+        format!("a,b,c,d,label\n{first}{}", rows.collect::<String>())
+    };
+    for (folder, first) in [("here", "1,2,3,4,0\n"), ("there", "1,2,3,5,0\n")] {
+        fs::create_dir(bench.path(folder)).unwrap();
+        bench.write(&format!("{folder}/table.csv"), &table(first));
+    }
+    let data = |folder: &str| {
+        format!(
+            "data.train={{_delete_=true,type=\"Csv\",path=\"{folder}/table.csv\",label=\"label\"}}"
+        )
+    };
+    let wanted = "rank 1 differs from rank 0 in data file table.csv:";
+    assert_differ(&bench, &["-s", &data("here")], &["-s", &data("there")], wanted);
+}
+
+#[test]
+fn verify_resume_works_on_two_ranks() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
+    let args = ["verify-resume", "config.toml", "--at", "2", "--steps", "2", "--ranks", "2"];
+    let more = ["-s", "default_hooks.logger.interval=1", "-s", "model.dropout=0.3"];
+    let proved: Ran = bench.run(args.iter().chain(&more));
+    proved.expect(0).prints(&["identical: ", "bit for bit"]);
+    bench.run(args[..7].iter().chain(&["3"])).expect(5).says(&["cannot be divided among 3 ranks"]);
+    let short = ["verify-resume", "config.toml", "--at", "3", "--steps", "2"];
+    bench.run(short).expect(5).says(&["the run ended before iteration 5 (AT + STEPS)"]);
+}
+
+#[test]
+fn a_stage_that_is_stopped_is_named_with_the_action_it_is_in() {
+    let bench = Bench::new("");
+    let world = World::new(&bench, 2, "20");
+    let schedule = "schedule={type=\"OneFOneB\",stages=2,microbatches=2}";
+    let more = ["-s", "train.max_epochs=1000000", "-s", schedule];
+    let mut ranks = [0, 1].map(|rank| world.start(rank, &more));
+    until("the ranks train", || bench.path("run/checkpoints/latest").exists());
+    signal(&ranks[1], "STOP");
+    let code = wait(&mut ranks[0]).code();
+    let said = world.said(0);
+    assert_eq!(code, Some(7), "{said}");
+    assert!(said.contains("rank 1 ("), "{said}");
+    // This rank waited for it in an action of the schedule.
+    let is_action = ["receive of the ", "reduce", "collective "].iter().any(|it| said.contains(it));
+    assert!(is_action, "{said}");
+    signal(&ranks[1], "KILL");
+    wait(&mut ranks[1]);
+}

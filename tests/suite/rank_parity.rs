@@ -1,0 +1,145 @@
+//! 1, 2 and 4 ranks train as one process does with the same micro-batches, step by step. `cargo xtask parity` runs more steps, on
+//! Fashion-MNIST and on a text.
+
+#![expect(clippy::print_stdout, reason = "the long form reports the differences")]
+
+use crate::ranks::{hookrack, values};
+use crate::workbench::{Bench, Ran, RunFolder};
+use std::collections::BTreeMap;
+
+/// What is trained, and how.
+struct Case {
+    name: &'static str,
+    model: &'static str,
+    data: String,
+    /// Batch norms take the rows of all ranks: a micro-batch of one process is that of all of them.
+    is_normed: bool,
+}
+
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A split of images: embedded digits, or files where the environment names a folder.
+fn images(split: &str) -> String {
+    let normalize = "{ type = \"Normalize\", mean = [0.286], std = [0.353] }";
+    match setting("HOOKRACK_PARITY_IMAGES") {
+        Some(folder) if split == "train" => format!(
+            "type = \"IdxImages\"\ndir = \"{folder}\"\nsplit = \"train\"\nfirst = 57000\n\
+             transforms = [{{ type = \"RandomCrop\", padding = 2 }}, {{ type = \"RandomFlip\" }}, {normalize}]\n"
+        ),
+        Some(folder) => {
+            format!(
+                "type = \"IdxImages\"\ndir = \"{folder}\"\nsplit = \"train\"\nskip = 57000\ntransforms = [{normalize}]\n"
+            )
+        }
+        None => format!("type = \"Digits\"\nsplit = \"{split}\"\n"),
+    }
+}
+
+/// A split of a text: that of the environment, or a small one.
+fn text(split: &str) -> String {
+    let path = setting("HOOKRACK_PARITY_TEXT").unwrap_or_else(|| "text.txt".to_owned());
+    format!("type = \"Text\"\npath = \"{path}\"\nsplit = \"{split}\"\ncontext = 32\n")
+}
+
+fn splits(of: fn(&str) -> String) -> String {
+    format!("[data.train]\n{}drop_last = true\n[data.val]\n{}first = 28\n", of("train"), of("val"))
+}
+
+fn cases() -> [Case; 4] {
+    let case = |name, model, data, is_normed| Case { name, model, data, is_normed };
+    [
+        case("mlp", "type = \"MLP\"\nhidden = [32]\n", splits(images), false),
+        case("lenet", "type = \"LeNet\"\npadding = 2\n", splits(images), false),
+        case("resnet", "type = \"ResNet\"\nstem = \"cifar\"\nwidth = 4\n", splits(images), true),
+        case("gpt", "type = \"GPT\"\nlayers = 2\nheads = 2\nwidth = 16\n", splits(text), false),
+    ]
+}
+
+impl Case {
+    fn config(&self, steps: u64) -> String {
+        let Self { name, model, data, is_normed } = self;
+        format!(
+            "[run]\nname = \"{name}\"\n[plugins]\ndirs = [\"plugins\"]\n[model]\n{model}{data}[loss]\ntype = \"CrossEntropy\"\n\
+             [optimizer]\ntype = \"SGD\"\nlr = 0.02\n[train]\nmax_iters = {steps}\nbatch_size = 32\nthreads = 1\nseed = 1\n\
+             [distributed]\nsync_batch_norm = {is_normed}\n[default_hooks]\nlogger = {{ interval = 1 }}\n\
+             [[metrics]]\ntype = \"Loss\"\n[[metrics]]\ntype = \"Accuracy\"\n\
+             [[custom_hooks]]\ntype = \"RowsSeen\"\nfile = \"rows\"\n"
+        )
+    }
+
+    /// Micro-batches of one process that correspond to this many ranks.
+    fn micro_batches(&self, ranks: usize) -> usize {
+        if self.is_normed { 1 } else { ranks }
+    }
+}
+
+/// The rows of each iteration over all ranks, in no order; the files are gone afterwards.
+fn rows(bench: &Bench, ranks: usize) -> BTreeMap<u64, Vec<String>> {
+    let mut all: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for rank in 0..ranks {
+        for line in bench.take(&format!("rows_{rank}")).lines() {
+            let mut words = line.split(' ');
+            let iter = words.next().unwrap().parse().unwrap();
+            all.entry(iter).or_default().extend(words.map(str::to_owned));
+        }
+    }
+    for rows in all.values_mut() {
+        rows.sort();
+    }
+    all
+}
+
+fn furthest(one: &[f64], other: &[f64]) -> f64 {
+    assert_eq!(one.len(), other.len());
+    one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn ranks_train_what_one_process_trains_step_by_step() {
+    let steps = setting("HOOKRACK_PARITY_STEPS").map_or(5, |steps| steps.parse().unwrap());
+    let is_short = setting("HOOKRACK_PARITY_STEPS").is_none();
+    for case in cases() {
+        let bench = Bench::bare();
+        bench.write("text.txt", &"the quick brown fox jumps over the lazy dog. ".repeat(200));
+        bench.write("config.toml", &case.config(steps));
+        // A single rank is a process alone: the same command in all but its name.
+        let counts: &[usize] = if is_short { &[2, 4] } else { &[1, 2, 4] };
+        for &ranks in counts {
+            compare(&bench, &case, ranks, steps);
+        }
+    }
+}
+
+fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64) {
+    let (one, several) = (format!("one_{ranks}"), format!("ranks_{ranks}"));
+    let parts = format!("train.accumulation={}", case.micro_batches(ranks));
+    let one = bench.trained(&one, &["-s", &parts]);
+    let seen = rows(bench, 1);
+    let count = ranks.to_string();
+    let train = ["launch", "-n", &count, "--", "train", "config.toml", "--run-dir", &several];
+    Ran::of(&mut hookrack(bench, &train)).expect(0);
+    let run = RunFolder { path: bench.path(&several) };
+    let name = case.name;
+    assert_eq!(seen.len() as u64, steps);
+    assert_eq!(seen, rows(bench, ranks), "{name}: other samples on {ranks} ranks");
+    let losses = [&one, &run].map(|run| values(run, "train/loss"));
+    assert_eq!(losses[0].len() as u64, steps);
+    let all = furthest(&losses[0], &losses[1]);
+    // Batch norms amplify rounding from step to step, between one and two threads of one process as much as between ranks: their
+    // first step is judged.
+    let judged = if case.is_normed { 1 } else { losses[0].len() };
+    let far = furthest(&losses[0][..judged], &losses[1][..judged]);
+    // With two ranks every sum has two terms: it is the same in either order.
+    let is_exact = ranks <= 2 && !case.is_normed;
+    println!("{name}, {ranks} ranks, {steps} steps: losses differ by {all:e} at most");
+    assert!(far <= if is_exact { 0.0 } else { 1e-5 }, "{name}, {ranks} ranks: {far:e}");
+    for metric in ["val/loss", "val/Loss", "val/Accuracy"] {
+        let [left, right] = [&one, &run].map(|run| values(run, metric));
+        assert!(!left.is_empty(), "{name}: {metric}");
+        if is_exact || (metric == "val/Accuracy" && !case.is_normed) {
+            assert_eq!(left, right, "{name}, {ranks} ranks: {metric}");
+        }
+    }
+}

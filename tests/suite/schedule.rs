@@ -1,0 +1,125 @@
+//! `hookrack plan --schedule`: the plan of a pipeline, without starting a rank.
+
+use crate::workbench::{Bench, Ran, program};
+use serde_json::{Value as Json, json};
+use std::process::Command;
+
+/// An MLP of five layers on batches of 8.
+const DEEP: [&str; 4] = ["-s", "model.hidden=[8, 8, 8, 8]", "-s", "train.batch_size=8"];
+
+fn plan(bench: &Bench, args: &[&str]) -> Ran {
+    let mut command = Command::new(program());
+    command.args(["plan", "config.toml"]).args(DEEP).args(args).current_dir(bench.path(""));
+    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
+    Ran::of(&mut command)
+}
+
+fn json(bench: &Bench, args: &[&str]) -> Json {
+    let args = [args, &["--json"]].concat();
+    serde_json::from_str(&plan(bench, &args).expect(0).stdout).unwrap()
+}
+
+/// The model of the last checkpoint of two epochs of two iterations.
+const LAST: &str = "checkpoints/iter_0000004/model.safetensors";
+
+#[test]
+fn every_schedule_gives_the_same_result_in_one_process() {
+    let bench = Bench::new("");
+    let split = bench.trained("split", &["-s", "train.accumulation=4"]);
+    let sizes = ["-s", "schedule.stages=1", "-s", "schedule.microbatches=4"];
+    for name in ["GPipe", "OneFOneB", "Interleaved1F1B"] {
+        let kind = format!("schedule.type={name}");
+        let run = bench.trained(name, &[sizes.as_slice(), &["-s", &kind]].concat());
+        assert_eq!(run.tensors(LAST), split.tensors(LAST), "{name}");
+        for scalar in ["train/loss", "val/Accuracy", "val/loss"] {
+            let values = [&run, &split].map(|run| run.scalar(scalar).to_bits());
+            assert_eq!(values[0], values[1], "{name} {scalar}");
+        }
+    }
+}
+
+#[test]
+fn a_schedule_is_planned_with_stages_layers_and_a_drawing() {
+    let bench = Bench::new("");
+    let four = ["-s", "schedule.microbatches=4"];
+    let args = [&["--schedule", "OneFOneB", "--ranks", "2"], four.as_slice()].concat();
+    plan(&bench, &args).expect(0).prints(&[
+        "OneFOneB: 2 stages, 4 micro-batches of 2 rows, on 2 ranks\n",
+        "bubble: 20.0 % with equal stages",
+        "stage 0   f0 f1       b0--- f2 b1--- f3 b2---    b3---\n",
+        "stage 1      f0 b0--- f1 b1--- f2 b2--- f3 b3---\n",
+    ]);
+    let found = json(&bench, &args);
+    let row = |index: usize, key: &str| found["layout"][index][key].clone();
+    // Layers of 4x8 + 8, three times 8x8 + 8, and 8x3 + 3 numbers: 40, 72, 72, 72 and 27.
+    assert_eq!(row(0, "layers"), json!(["layers.0", "layers.1"]));
+    assert_eq!([row(0, "parameters"), row(1, "parameters")], [json!(112), json!(171)]);
+    assert_eq!([row(0, "ranks"), row(1, "ranks")], [json!([0]), json!([1])]);
+    assert_eq!([row(0, "live_micro_batches"), row(1, "live_micro_batches")], [json!(2), json!(1)]);
+    // Two rows of eight floats go from stage to stage; AdamW has two moments of each number and a count for each tensor.
+    assert_eq!([row(0, "sent_bytes"), row(1, "sent_bytes")], [json!(64), json!(0)]);
+    assert_eq!(row(0, "memory_bytes"), json!(112 * 16 + 4 * 4));
+    assert!(row(0, "forward_seconds").as_f64().unwrap() > 0.0);
+    assert!(!bench.path("runs").exists());
+}
+
+#[test]
+fn every_schedule_has_its_bubble_and_its_live_micro_batches() {
+    let bench = Bench::new("[schedule]\ntype = \"GPipe\"\nstages = 2\nmicrobatches = 8\n");
+    for (name, bubble, live) in [("GPipe", 1.0 / 9.0, 8), ("OneFOneB", 1.0 / 9.0, 2)] {
+        let found = json(&bench, &["--schedule", name]);
+        assert!((found["bubble"].as_f64().unwrap() - bubble).abs() < 1e-12, "{name}");
+        assert_eq!(found["layout"][0]["live_micro_batches"], live, "{name}");
+    }
+    let found = json(&bench, &["--schedule", "Interleaved1F1B"]);
+    assert!((found["bubble"].as_f64().unwrap() - 1.0 / 17.0).abs() < 1e-12);
+    assert_eq!(found["layout"].as_array().unwrap().len(), 4, "two chunks on each stage");
+    // As configured, with two copies of the pipeline: neighbours in one are neighbours among all ranks.
+    let found = json(&bench, &["--schedule", "--ranks", "4", "-s", "schedule.microbatches=4"]);
+    let ranks = |index: usize| found["layout"][index]["ranks"].clone();
+    assert_eq!((&found["schedule"], &found["rows"]), (&json!("GPipe"), &json!(1)));
+    assert_eq!([ranks(0), ranks(1)], [json!([0, 2]), json!([1, 3])]);
+}
+
+#[test]
+fn layers_are_divided_as_configured_and_drawn_as_svg() {
+    let bench = Bench::new("");
+    let args = ["--schedule", "GPipe", "-s", "schedule.split=[1, 4]", "--svg", "schedule.svg"];
+    let found = json(&bench, &args);
+    assert_eq!(found["layout"][0]["layers"], json!(["layers.0"]));
+    let svg = std::fs::read_to_string(bench.path("schedule.svg")).unwrap();
+    assert_eq!(svg.matches("class=\"bar\"").count(), 2 * 2 * 8);
+    let args = ["--schedule", "GPipe", "-s", "schedule.split=time"];
+    let layers = |index: usize| json(&bench, &args)["layout"][index]["layers"].clone();
+    assert!(!layers(0).as_array().unwrap().is_empty() && !layers(1).as_array().unwrap().is_empty());
+}
+
+#[test]
+fn what_cannot_be_divided_is_an_error_at_its_line() {
+    let bench = Bench::new("[schedule]\ntype = \"OneFOneB\"\nstages = 6\nmicrobatches = 3\n");
+    let schedule = |args: &[&str]| plan(&bench, &[&["--schedule"], args].concat());
+    schedule(&[]).expect(2).says(&[
+        "`schedule.microbatches`: a batch of 8 cannot be divided into 3 micro-batches",
+        "microbatches = 3",
+        "use a batch size of 6 or 9, or another number of microbatches",
+    ]);
+    schedule(&["-s", "schedule.microbatches=4"]).expect(2).says(&[
+        "`schedule.stages`: 6 stages need at least 6 layers, but the model has 5: layers.0, layers.1",
+        "stages = 6",
+    ]);
+    schedule(&["--ranks", "8", "-s", "schedule.microbatches=4"])
+        .expect(2)
+        .says(&["8 ranks cannot be divided into pipelines of 6 stages"]);
+    let two = ["-s", "schedule.microbatches=4", "-s", "schedule.stages=2"];
+    let wrong = |key: &'static str| [two.as_slice(), &["-s", key]].concat();
+    schedule(&wrong("schedule.split=[1, 3]"))
+        .expect(2)
+        .says(&["`schedule.split`: the list must have 2 numbers above 0 with a sum of 5"]);
+    schedule(&wrong("schedule.split=halves"))
+        .expect(2)
+        .says(&["must be \"params\", \"time\" or a list"]);
+    schedule(&wrong("train.accumulation=2")).expect(2).says(&["remove train.accumulation"]);
+    schedule(&wrong("train.mode=graph")).expect(2).says(&["cannot be split into stages"]);
+    let ran = bench.run(["train", "config.toml", "-s", "schedule.microbatches=2"]);
+    ran.expect(2).says(&["`schedule.stages`: a pipeline of 6 stages needs 6 ranks", "stages = 6"]);
+}
