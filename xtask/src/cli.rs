@@ -140,7 +140,7 @@ pub(crate) struct Run {
 }
 
 /// `cargo xtask test`
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "\
 Every test program runs even if one fails; the summary at the end names each failure.
 
@@ -163,7 +163,7 @@ pub(crate) struct Test {
     #[arg(long)]
     pub(crate) lib: bool,
     /// Run each failed test once more: one that passes then is flaky, and listed as such
-    #[arg(long, conflicts_with = "cpus")]
+    #[arg(long)]
     pub(crate) retry: bool,
     /// Run only the tests whose name contains one of these
     pub(crate) filters: Vec<String>,

@@ -116,7 +116,6 @@ mod tests {
 
     #[test]
     fn one_seed_gives_one_text_and_a_long_prompt_is_cut() {
-        let _alone = rng::TEST_LOCK.lock();
         rng::seed(0);
         let data = DataSpec { input: vec![4], target: Target::Tokens(9) };
         let context = ModelContext::new(data, Device::Cpu);

@@ -6,7 +6,6 @@ use crate::engine::registry::Build as _;
 use crate::engine::{Choice, Engine};
 use crate::metrics::METRICS;
 use crate::plugins::{Instance, MetricType, gather, give_back};
-use crate::torch::rng;
 use crate::torch::rounding;
 use crate::writers::Writers;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
@@ -23,7 +22,6 @@ const BLEU: u32 = 32;
 /// A run's context, around an engine that nothing here uses.
 fn context() -> Rc<Context> {
     let data: Arc<dyn Dataset> = Choice::new("Digits", &[]).build(DATASETS, &()).unwrap().into();
-    let _alone = rng::TEST_LOCK.lock();
     let engine = Engine::builder()
         .model(Choice::new("MLP", &[]))
         .optimizer(Choice::new("SGD", &[]))

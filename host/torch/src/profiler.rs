@@ -131,7 +131,6 @@ mod tests {
 
     #[test]
     fn a_profile_has_operators_with_self_times_and_operations() {
-        let _alone = crate::rng::TEST_LOCK.lock();
         super::super::start();
         let x = Tensor::randn([64, 64], (Kind::Float, Device::Cpu));
         assert!(stop(None).is_err());

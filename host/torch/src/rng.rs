@@ -65,17 +65,12 @@ fn set_generator(cuda: c_int, state: &[u8]) -> Result<()> {
     unsafe { check(ffi::hrt_rng_set_state(cuda, tensor.as_ptr())) }
 }
 
-/// Held by every test that draws random numbers: all threads share the generator.
-#[doc(hidden)]
-pub static TEST_LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_saved_state_repeats_the_numbers() {
-        let _alone = TEST_LOCK.lock();
         let draw = || Tensor::randn([17], (Kind::Float, Device::Cpu));
         seed(7);
         let _ = draw();

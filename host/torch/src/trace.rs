@@ -120,7 +120,6 @@ mod tests {
 
     #[test]
     fn what_is_changed_in_place_changes_in_every_run_and_dropout_stays_random() {
-        let _alone = crate::rng::TEST_LOCK.lock();
         let mut count = Tensor::zeros([1], (Kind::Float, Device::Cpu));
         let rest = list(&[&count]);
         let x = Tensor::ones([64], (Kind::Float, Device::Cpu));

@@ -22,7 +22,7 @@ pub(crate) fn ci(workspace: &Workspace) -> Result<(), TaskError> {
     let every_test = Test { retry: true, ..Test::default() };
     outcomes.push(timed("test", || test::test(workspace, &every_test)));
     // The unit tests only: the numeric part of the suite takes minutes per setting.
-    let unit_tests = Test { cpus: true, lib: true, ..Test::default() };
+    let unit_tests = Test { cpus: true, lib: true, retry: true, ..Test::default() };
     outcomes.push(timed("cpus", || test::test(workspace, &unit_tests)));
     if on_path("cargo-deny").is_some() {
         outcomes.push(timed("deny", || cargo(workspace, &["deny", "check"])));

@@ -20,53 +20,91 @@ pub(crate) fn test(workspace: &Workspace, args: &Test) -> Result<(), TaskError> 
     if args.cpus {
         on_every_cpu(workspace, args, &mut tally);
     } else {
-        let again = |names: &[String]| cargo_test(workspace, &WORKSPACE, &by_name(names));
-        let again: Option<Again<'_>> = args.retry.then_some(&again);
-        add(&mut tally, "workspace", cargo_test(workspace, &WORKSPACE, args), again);
+        for part in parts(args) {
+            add(&mut tally, part.name, args, &|args| part.command(workspace, args));
+        }
         // Separately, so that its features do not change those of the host's dependencies.
-        add(&mut tally, "xtask", cargo_test(workspace, &["--package=xtask"], args), None);
+        add(&mut tally, XTASK.name, args, &|args| XTASK.command(workspace, args));
     }
     Ok(tally.summarize()?)
+}
+
+/// Tests that `cargo test` runs in the same way.
+struct Part {
+    name: &'static str,
+    packages: &'static [&'static str],
+    targets: &'static [&'static str],
+    /// Whether tests of one program run at the same time: not if they share libtorch's random numbers.
+    parallel: bool,
+}
+
+const UNITS: Part = Part {
+    name: "unit tests",
+    packages: &WORKSPACE,
+    targets: &["--lib", "--bins", "--examples"],
+    parallel: false,
+};
+const SUITE: Part =
+    Part { name: "suite", packages: &WORKSPACE, targets: &["--test=*"], parallel: true };
+const DOCS: Part =
+    Part { name: "doc tests", packages: &WORKSPACE, targets: &["--doc"], parallel: true };
+const XTASK: Part =
+    Part { name: "xtask", packages: &["--package=xtask"], targets: &[], parallel: true };
+
+/// The parts of the workspace that the arguments select.
+fn parts(args: &Test) -> &'static [Part] {
+    if args.lib { &[UNITS] } else { &[UNITS, SUITE, DOCS] }
+}
+
+impl Part {
+    fn command(&self, workspace: &Workspace, args: &Test) -> Command {
+        let mut command = process::cargo();
+        command.current_dir(workspace.root()).args(["test", "--no-fail-fast"]);
+        command.args(self.packages).args(self.targets);
+        if self.parallel {
+            testing::in_parallel(&mut command);
+        }
+        if report::is_terminal() {
+            command.arg("--color=always");
+        }
+        if !args.filters.is_empty() {
+            command.arg("--").args(&args.filters);
+        }
+        command
+    }
 }
 
 /// xtask computes nothing, and most of the suite compares no numbers that libtorch computes.
 fn on_every_cpu(workspace: &Workspace, args: &Test, tally: &mut Tally) {
     let flags = cpus::flags();
+    let every_test = !args.lib && args.filters.is_empty();
+    let numeric = Test { filters: cpus::numeric_tests().collect(), ..args.clone() };
     for cpu in &CPUS {
         let name = cpu.name();
         if let Some(why) = cpu.missing(&flags) {
             tally.skip(&name, &why);
             continue;
         }
-        for (part, mut command) in numeric_tests(workspace, args) {
-            cpu.apply(&mut command);
-            add(tally, &format!("{name}{part}"), command, None);
+        // Doc tests compare no numbers.
+        for part in parts(args).iter().filter(|part| part.name != DOCS.name) {
+            let args = if every_test && part.name == SUITE.name { &numeric } else { args };
+            add(tally, &format!("{name}: {}", part.name), args, &|args| {
+                let mut command = part.command(workspace, args);
+                cpu.apply(&mut command);
+                command
+            });
         }
     }
 }
 
-/// The unit tests, then the numeric tests of the suite; or what the filters select.
-fn numeric_tests(workspace: &Workspace, args: &Test) -> Vec<(&'static str, Command)> {
-    if args.lib || !args.filters.is_empty() {
-        return vec![("", cargo_test(workspace, &WORKSPACE, args))];
-    }
-    let units = Test { lib: true, ..Test::default() };
-    let suite = Test { filters: cpus::numeric_tests().collect(), ..Test::default() };
-    let in_suite = [&WORKSPACE[..], &["--test=suite"]].concat();
-    vec![
-        (": unit tests", cargo_test(workspace, &WORKSPACE, &units)),
-        (": suite", cargo_test(workspace, &in_suite, &suite)),
-    ]
-}
+/// Makes the command that runs the tests that the arguments select.
+type Tester<'a> = &'a dyn Fn(&Test) -> Command;
 
-/// The command that runs the named tests again.
-type Again<'a> = &'a dyn Fn(&[String]) -> Command;
-
-fn add(tally: &mut Tally, name: &str, mut command: Command, again: Option<Again<'_>>) {
+fn add(tally: &mut Tally, name: &str, args: &Test, tester: Tester<'_>) {
     report::step(&format!("testing: {name}"));
-    match testing::run(&mut command, report::passed_on) {
+    match testing::run(&mut tester(args), report::passed_on) {
         Ok(transcript) => {
-            let flaky = again.map_or(Vec::new(), |again| flaky(&transcript, again));
+            let flaky = if args.retry { flaky(&transcript, tester) } else { Vec::new() };
             tally.add(name, &transcript, &flaky);
         }
         Err(error) => tally.add_broken(name, &error),
@@ -74,14 +112,14 @@ fn add(tally: &mut Tally, name: &str, mut command: Command, again: Option<Again<
 }
 
 /// The failures whose tests pass when they are run again, alone.
-fn flaky(run: &Transcript, again: Again<'_>) -> Vec<Failure> {
+fn flaky(run: &Transcript, tester: Tester<'_>) -> Vec<Failure> {
     let failures = run.failures();
     let names: Vec<_> = failures.iter().filter_map(|failure| failure.test.clone()).collect();
     if names.is_empty() {
         return Vec::new();
     }
     report::step(&format!("running {} again", names.join(", ")));
-    let Ok(second) = testing::run(&mut again(&names), report::passed_on) else {
+    let Ok(second) = testing::run(&mut tester(&by_name(&names)), report::passed_on) else {
         return Vec::new();
     };
     let failed_again = second.failures();
@@ -97,19 +135,4 @@ fn flaky(run: &Transcript, again: Again<'_>) -> Vec<Failure> {
 /// Selects exactly these tests.
 fn by_name(names: &[String]) -> Test {
     Test { filters: [&["--exact".to_owned()], names].concat(), ..Test::default() }
-}
-
-fn cargo_test(workspace: &Workspace, which: &[&str], args: &Test) -> Command {
-    let mut command = process::cargo();
-    command.current_dir(workspace.root()).args(["test", "--no-fail-fast"]).args(which);
-    if report::is_terminal() {
-        command.arg("--color=always");
-    }
-    if args.lib {
-        command.arg("--lib");
-    }
-    if !args.filters.is_empty() {
-        command.arg("--").args(&args.filters);
-    }
-    command
 }

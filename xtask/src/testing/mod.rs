@@ -24,7 +24,14 @@ pub(crate) fn suite(workspace: &Workspace, filter: &str) -> Command {
     let mut command = process::cargo();
     command.current_dir(workspace.root()).arg("test").args(WORKSPACE);
     command.args(["--test=suite", "--", filter, "--nocapture"]);
+    in_parallel(&mut command);
     command
+}
+
+/// Lets the tests of a program run at the same time, as they do without `.cargo/config.toml`.
+pub(crate) fn in_parallel(command: &mut Command) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    command.env("RUST_TEST_THREADS", threads.to_string());
 }
 
 /// Runs `cargo test --no-fail-fast`, forwards its output line by line, and returns the results of its test programs.

@@ -73,7 +73,6 @@ fn accuracy(engine: &Engine, loader: &mut Loader) -> f64 {
 
 #[test]
 fn an_mlp_learns_handwritten_digits() {
-    let _alone = rng::TEST_LOCK.lock();
     let mut train = digits("train", 64, true);
     let mut val = digits("val", 128, false);
     let mut engine = engine(mlp(&[], 1, 20 * train.batches()));
@@ -90,7 +89,6 @@ fn an_mlp_learns_handwritten_digits() {
 
 #[test]
 fn a_restored_engine_continues_bit_for_bit() {
-    let _alone = rng::TEST_LOCK.lock();
     for precision in [Precision::Fp32, Precision::Fp16] {
         // Overflows at first, and grows soon: the scale changes on both sides of the checkpoint.
         let loss_scaler = LossScalerSettings {
@@ -135,7 +133,6 @@ fn continues_bit_for_bit(builder: impl Fn() -> EngineBuilder) {
 
 #[test]
 fn graph_mode_equals_eager_also_in_16_bits() {
-    let _alone = rng::TEST_LOCK.lock();
     let losses = |wide: bool, precision, graph| -> Vec<f64> {
         let builder = mlp(&[("dropout", 0.3.into())], 2, 40).precision(precision).graph(graph);
         let mut engine = if wide { in_doubles(builder) } else { engine(builder) };
@@ -159,7 +156,6 @@ fn graph_mode_equals_eager_also_in_16_bits() {
 
 #[test]
 fn micro_batches_add_up_to_the_whole_batch() {
-    let _alone = rng::TEST_LOCK.lock();
     let batch = widened(&digits("train", 50, true).next_batch().unwrap().unwrap());
     let gradient_norm = |accumulation| {
         let mut engine = in_doubles(mlp(&[], accumulation, 10).clip(ClipLimits::default()));
@@ -175,7 +171,6 @@ fn micro_batches_add_up_to_the_whole_batch() {
 
 #[test]
 fn micro_batches_add_up_also_where_labels_are_ignored() {
-    let _alone = rng::TEST_LOCK.lock();
     let batch = widened(&digits("train", 48, true).next_batch().unwrap().unwrap());
     // Most of the first quarter, all of the second, none of the others.
     _ = batch.label.narrow(0, 0, 10).fill_(-100);
@@ -193,7 +188,6 @@ fn micro_batches_add_up_also_where_labels_are_ignored() {
 
 #[test]
 fn batches_side_by_side_are_cut_one_by_one_and_weigh_what_their_labels_weigh() {
-    let _alone = rng::TEST_LOCK.lock();
     let batch = digits("train", 10, false).next_batch().unwrap().unwrap();
     let engine = engine(mlp(&[], 2, 10));
     let mut parts = Vec::new();
@@ -214,7 +208,6 @@ fn batches_side_by_side_are_cut_one_by_one_and_weigh_what_their_labels_weigh() {
 
 #[test]
 fn gradients_are_recorded_for_training_even_inside_a_no_grad_caller() {
-    let _alone = rng::TEST_LOCK.lock();
     let _off = GradMode::set(false);
     let batch = digits("train", 8, true).next_batch().unwrap().unwrap();
     let mut engine = engine(mlp(&[], 1, 10));
@@ -224,7 +217,6 @@ fn gradients_are_recorded_for_training_even_inside_a_no_grad_caller() {
 
 #[test]
 fn a_wrong_part_is_refused_before_training() {
-    let _alone = rng::TEST_LOCK.lock();
     let data = digits("train", 1, false).dataset().spec();
     let text = |builder: EngineBuilder| builder.build(&data).unwrap_err().to_string();
     let model = Choice::new("MPL", &[]);
@@ -260,7 +252,6 @@ fn half_frozen() -> EngineBuilder {
 
 #[test]
 fn frozen_parameters_stay_have_no_state_and_can_be_thawed() {
-    let _alone = rng::TEST_LOCK.lock();
     let mut engine = engine(half_frozen());
     assert_eq!(engine.frozen(), ["layers.0.weight", "layers.0.bias"]);
     let before = copies(&engine);
@@ -282,7 +273,6 @@ fn frozen_parameters_stay_have_no_state_and_can_be_thawed() {
 
 #[test]
 fn what_was_thawed_in_a_run_is_thawed_when_it_resumes() {
-    let _alone = rng::TEST_LOCK.lock();
     let mut first = engine(half_frozen());
     first.set_trainable("layers.0.bias", true).unwrap();
     one_step(&mut first);
@@ -302,7 +292,6 @@ fn what_was_thawed_in_a_run_is_thawed_when_it_resumes() {
 
 #[test]
 fn weights_from_elsewhere_are_taken_where_they_fit() {
-    let _alone = rng::TEST_LOCK.lock();
     let mut engine = engine(mlp(&[("hidden", vec![4_i64].into())], 1, 10));
     let source = || {
         vec![

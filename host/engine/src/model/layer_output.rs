@@ -132,7 +132,6 @@ mod tests {
 
     #[test]
     fn every_parameter_of_a_built_in_model_belongs_to_a_layer_that_leaves_its_output() {
-        let _alone = rng::TEST_LOCK.lock();
         for (name, model, input) in models() {
             model.info().layers.iter().for_each(LayerOutput::want);
             let output = model.forward(&input, Mode::Eval).unwrap();
@@ -156,7 +155,6 @@ mod tests {
     /// In-place operations that would change a kept output are avoided; the results are the same.
     #[test]
     fn a_kept_output_is_the_layer_s_and_the_model_s_is_unchanged() {
-        let _alone = rng::TEST_LOCK.lock();
         for (name, model, input) in models() {
             let plain = model.forward(&input, Mode::Eval).unwrap();
             model.info().layers.iter().for_each(LayerOutput::want);
@@ -179,7 +177,6 @@ mod tests {
 
     #[test]
     fn outputs_are_kept_only_between_request_and_release() {
-        let _alone = rng::TEST_LOCK.lock();
         let (_, model, input) = models().remove(0);
         let layers = &model.info().layers;
         let _ = model.forward(&input, Mode::Eval).unwrap();

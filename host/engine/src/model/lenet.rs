@@ -177,7 +177,6 @@ mod tests {
     use crate::model::MODELS;
     use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
-    use hookrack_torch::rng;
     use tch::{Device, Kind};
 
     fn lenet(settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
@@ -188,7 +187,6 @@ mod tests {
 
     #[test]
     fn dropout_acts_in_training_only() {
-        let _alone = rng::TEST_LOCK.lock();
         let model = lenet(&[("dropout", 0.5.into())]).unwrap();
         let input = Tensor::ones([2, 1, 28, 28], (Kind::Float, Device::Cpu));
         let out = |mode| model.forward(&input, mode).unwrap();
@@ -204,7 +202,6 @@ mod tests {
             "model `LeNet`: conv3: images of 4x4 are too small for a kernel of 5 and a pooling of 2; choose fewer \
              channels, a smaller kernel or more padding"
         );
-        let _alone = rng::TEST_LOCK.lock();
         let input = Tensor::zeros([9, 28, 28], (Kind::Float, Device::Cpu));
         let error = lenet(&[]).unwrap().forward(&input, Mode::Eval).unwrap_err();
         let wanted = "model `LeNet` expects shape [batch, 1, 28, 28], found [9, 28, 28]";

@@ -159,7 +159,6 @@ mod tests {
 
     #[test]
     fn sizes_come_from_the_data_and_names_are_pytorchs() {
-        let _alone = rng::TEST_LOCK.lock();
         let model = mlp(&[("hidden", vec![5_i64, 7].into())]).unwrap();
         let names: Vec<_> =
             model.params().iter().map(|p| (p.name.as_str(), p.tensor.size())).collect();
@@ -172,7 +171,6 @@ mod tests {
 
     #[test]
     fn dropout_acts_in_training_only() {
-        let _alone = rng::TEST_LOCK.lock();
         let model = mlp(&[("dropout", 0.5.into())]).unwrap();
         let input = Tensor::ones([8, 6], (Kind::Float, Device::Cpu));
         let out = |mode| model.forward(&input, mode).unwrap();
@@ -182,7 +180,6 @@ mod tests {
 
     #[test]
     fn one_seed_gives_one_model() {
-        let _alone = rng::TEST_LOCK.lock();
         let first = |seed| {
             rng::seed(seed);
             mlp(&[]).unwrap().params()[0].tensor.shallow_clone()
@@ -193,7 +190,6 @@ mod tests {
 
     #[test]
     fn wrong_settings_and_shapes_are_reported() {
-        let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, hookrack_plugin_api::Value)]| match mlp(settings) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("accepted"),

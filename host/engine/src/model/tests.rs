@@ -175,7 +175,6 @@ fn fill_all(model: &dyn Model) {
 
 #[test]
 fn outputs_and_gradients_are_pytorchs() {
-    let _alone = rng::TEST_LOCK.lock();
     for case in golden().cases {
         let told = format!("{} {:?}", case.r#type, case.settings.0);
         let model = build(&case);
@@ -246,7 +245,6 @@ fn moved_by_one_rounding(model: &dyn Model, input: &Tensor, wanted: &[f64]) -> f
 /// Gradients are left to doubles: where a pre-activation is within a rounding of 0, ReLU's are another's in floats.
 #[test]
 fn outputs_in_floats_are_those_in_doubles_but_for_rounding() {
-    let _alone = rng::TEST_LOCK.lock();
     for case in golden().cases {
         let told = format!("{} {:?} in floats", case.r#type, case.settings.0);
         let (narrow, wide) = (build(&case), build(&case));
@@ -272,7 +270,6 @@ const DRAW: u32 = 64;
 
 #[test]
 fn one_seed_draws_the_values_of_torch_nn_init() {
-    let _alone = rng::TEST_LOCK.lock();
     for Drawn { init, condition, kernel, matrix } in golden().inits {
         let drawn = |shape: &[i64], fans| {
             rng::seed(7);
@@ -291,7 +288,6 @@ fn one_seed_draws_the_values_of_torch_nn_init() {
 
 #[test]
 fn a_chosen_init_changes_weights_and_biases_but_no_norm() {
-    let _alone = rng::TEST_LOCK.lock();
     let init = Value::Table(vec![("type".into(), "normal".into()), ("std".into(), 0.5.into())]);
     let settings = [("width", 8_i64.into()), ("init", init)];
     let model = model("ResNet", &[1, 8, 8], &settings).unwrap();

@@ -188,7 +188,6 @@ mod tests {
     use crate::model::{MODELS, widen};
     use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
-    use hookrack_torch::rng;
     use hookrack_torch::rounding;
     use tch::{Device, Kind};
 
@@ -203,7 +202,6 @@ mod tests {
 
     #[test]
     fn no_place_sees_what_comes_after_it() {
-        let _alone = rng::TEST_LOCK.lock();
         let model = gpt(&[]).unwrap();
         widen(model.as_ref());
         let scores = |tokens: &[i64]| {
@@ -223,7 +221,6 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_reported() {
-        let _alone = rng::TEST_LOCK.lock();
         let text = |settings: &[(&str, Value)]| gpt(settings).err().unwrap().to_string();
         let wanted = "model `GPT`: width = 8 is not a multiple of heads = 3";
         assert_eq!(text(&[("heads", 3_i64.into())]), wanted);

@@ -59,7 +59,6 @@ mod tests {
 
     #[test]
     fn one_seed_gives_pytorchs_own_values() {
-        let _alone = rng::TEST_LOCK.lock();
         rng::seed(0);
         let params = params("fc", 2, 2);
         let found: Vec<f32> = Vec::try_from(params[0].tensor.detach().flatten(0, -1)).unwrap();
@@ -73,7 +72,6 @@ mod tests {
 
     #[test]
     fn values_are_within_the_bound_and_learn() {
-        let _alone = rng::TEST_LOCK.lock();
         let params = params("layers.0", 16, 3);
         let [weight, bias] = params.as_slice() else { panic!("{} tensors", params.len()) };
         assert_eq!((weight.name.as_str(), weight.tensor.size()), ("layers.0.weight", vec![3, 16]));

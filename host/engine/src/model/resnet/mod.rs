@@ -176,7 +176,6 @@ mod tests {
     use crate::model::MODELS;
     use crate::registry::{Build as _, Choice};
     use hookrack_plugin_api::Value;
-    use hookrack_torch::rng;
     use tch::{Device, Kind};
 
     fn resnet(input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dyn Model>> {
@@ -191,7 +190,6 @@ mod tests {
 
     #[test]
     fn published_sizes_are_met() {
-        let _alone = rng::TEST_LOCK.lock();
         let outputs = ("outputs", 1000_i64.into());
         for (depth, wanted) in [(18_i64, 11_689_512), (34, 21_797_672), (50, 25_557_032)] {
             let model =
@@ -202,7 +200,6 @@ mod tests {
 
     #[test]
     fn a_silent_block_begins_as_the_way_around_it() {
-        let _alone = rng::TEST_LOCK.lock();
         let settings = [("width", 2_i64.into()), ("zero_init_residual", true.into())];
         let model = resnet(&[1, 8, 8], &settings).unwrap();
         let weight = |name: &str| {

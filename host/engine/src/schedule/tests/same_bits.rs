@@ -258,7 +258,6 @@ fn compare(case: &Case, order: Order, layout: Layout) {
 
 #[test]
 fn stages_of_every_model_compute_what_the_whole_does_under_every_schedule() {
-    let _alone = rng::TEST_LOCK.lock();
     for case in cases() {
         for stages in [2, 4] {
             let layout = |chunks| Layout { stages, micros: MICROS, chunks, tied: false };
