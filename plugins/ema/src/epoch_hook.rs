@@ -1,6 +1,6 @@
 //! `EMAEpochHook`: the average moves once per epoch.
 
-use crate::hook::averaging_hook;
+use crate::averaging::Averaging;
 use hookrack_plugin_api::prelude::*;
 
 /// Averages the parameters once per epoch and evaluates with the average.
@@ -12,17 +12,54 @@ pub struct EmaEpoch {
     /// Epoch in which averaging begins.
     #[param(default)]
     begin_epoch: u64,
-    /// Initialize the average with the initial weights, as iMIX's `init_ema` does, instead of those of the first
-    /// update.
-    #[param(default)]
-    init_ema: bool,
-    /// Start with a lower momentum that grows to `momentum`.
-    #[param(default = true)]
-    warmup: bool,
-    /// Evaluate and predict with the averaged weights; the model's own are restored afterwards.
-    #[param(default = true)]
-    evaluate: bool,
+    #[param(flatten)]
+    averaging: Averaging,
     #[param(state)]
     average: WeightAverage,
 }
-averaging_hook!(EmaEpoch, level = LOW, moves at after_train_epoch, from begin_epoch by epoch);
+
+#[hook(level = LOW, mutates = "params", writes = "nothing")]
+impl Hook for EmaEpoch {
+    fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.attach(t)
+    }
+
+    fn after_load_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.check_loaded(t)
+    }
+
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.begin(&mut self.average, t)
+    }
+
+    fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
+        if t.epoch() < self.begin_epoch {
+            return Ok(());
+        }
+        self.averaging.update(&mut self.average, t, self.momentum)
+    }
+
+    fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.swap_in(&mut self.average, t)
+    }
+
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.swap_in(&mut self.average, t)
+    }
+
+    fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.export(t)
+    }
+
+    fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.detach(t)
+    }
+}

@@ -1,6 +1,6 @@
 //! `EMAIterHook`: the average moves at every iteration.
 
-use crate::hook::averaging_hook;
+use crate::averaging::Averaging;
 use hookrack_plugin_api::prelude::*;
 
 /// Averages the parameters at every iteration and evaluates with the average.
@@ -12,17 +12,54 @@ pub struct EmaIter {
     /// Iteration in which averaging begins.
     #[param(default)]
     begin_iter: u64,
-    /// Initialize the average with the initial weights, as iMIX's `init_ema` does, instead of those of the first
-    /// update.
-    #[param(default)]
-    init_ema: bool,
-    /// Start with a lower momentum that grows to `momentum`.
-    #[param(default = true)]
-    warmup: bool,
-    /// Evaluate and predict with the averaged weights; the model's own are restored afterwards.
-    #[param(default = true)]
-    evaluate: bool,
+    #[param(flatten)]
+    averaging: Averaging,
     #[param(state)]
     average: WeightAverage,
 }
-averaging_hook!(EmaIter, level = NORMAL, moves at after_train_iter, from begin_iter by iter);
+
+#[hook(level = NORMAL, mutates = "params", writes = "nothing")]
+impl Hook for EmaIter {
+    fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.attach(t)
+    }
+
+    fn after_load_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.check_loaded(t)
+    }
+
+    fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.begin(&mut self.average, t)
+    }
+
+    fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
+        if t.iter() < self.begin_iter {
+            return Ok(());
+        }
+        self.averaging.update(&mut self.average, t, self.momentum)
+    }
+
+    fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.swap_in(&mut self.average, t)
+    }
+
+    fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.swap_in(&mut self.average, t)
+    }
+
+    fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.take_back(t)
+    }
+
+    fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.export(t)
+    }
+
+    fn on_detach(&mut self, t: &mut Trainer) -> Result<()> {
+        self.averaging.detach(t)
+    }
+}

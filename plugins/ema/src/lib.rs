@@ -8,11 +8,11 @@
 //! momentum = 0.999
 //! ```
 //!
-//! `WeightAverage` of plugin-api is the mechanism, [`momentum`] how fast it moves, `hook` what both hooks do with it;
+//! `WeightAverage` of plugin-api is the mechanism, [`momentum`] how fast it moves, `averaging` what both hooks do with it;
 //! [`iter_hook`] and [`epoch_hook`] say when.
 
+mod averaging;
 pub mod epoch_hook;
-mod hook;
 pub mod iter_hook;
 pub mod momentum;
 
