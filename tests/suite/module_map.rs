@@ -21,6 +21,7 @@ const MODULES: &[Module] = &[
     module("chart", "line charts as SVG; a crate without dependencies", &[]),
     module("torch", "what libtorch offers and `tch` does not expose; a crate", &[]),
     module("engine", "model, loss, optimizer, schedules, data; a crate", &["torch"]),
+    module("sdk", "plugin-api and the headers as text; a crate", &[]),
     module("stdio", "printing that never panics", &[]),
     module("installation", "where the program and its plugins are installed", &[]),
     module("exact", "floats in JSON, to the last bit", &[]),
@@ -34,7 +35,7 @@ const MODULES: &[Module] = &[
     ),
     module("hooks", "the built-in hooks, on plugin-api alone", &["chart"]),
     module("metrics", "the built-in metrics, on plugin-api alone", &[]),
-    module("new_plugin", "templates of new plugins", &[]),
+    module("new_plugin", "templates of new plugins", &["sdk"]),
     module("launch", "starts the ranks of a run on this machine", &["ranks", "stdio"]),
     module("config", "the config file: parsing, checking, defaults", &["installation", "ranks"]),
     module("events", "scalars, pictures and metric values of a run", &["exact"]),
@@ -126,6 +127,7 @@ const MODULES: &[Module] = &[
             "ranks",
             "report",
             "run",
+            "sdk",
             "stdio",
             "torch",
             "train",
@@ -135,10 +137,13 @@ const MODULES: &[Module] = &[
     ),
 ];
 
+/// The modules that are crates of their own.
+const CRATES: [&str; 4] = ["chart", "torch", "engine", "sdk"];
+
 /// The code of a file without comments and tests.
 fn code(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap();
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
@@ -161,9 +166,10 @@ fn rust_files(path: &Path, files: &mut Vec<std::path::PathBuf>) {
 /// The names after `crate::` and those of the crates in `text`, also within `use crate::{…}`.
 fn named(text: &str, known: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
-    let starts = ["crate::", "hookrack_chart", "hookrack_torch", "hookrack_engine"];
+    let crates = CRATES.map(|name| format!("hookrack_{name}"));
+    let marks = crates.iter().map(String::as_str).chain(["crate::"]);
     for (start, length) in
-        starts.iter().flat_map(|mark| text.match_indices(mark).map(|(at, mark)| (at, mark.len())))
+        marks.flat_map(|mark| text.match_indices(mark).map(|(at, mark)| (at, mark.len())))
     {
         let rest = &text[start + length..];
         let list = rest.strip_prefix('{').map_or_else(
@@ -197,17 +203,16 @@ fn top_level(list: &str) -> String {
 
 fn used_by(module: &Module, known: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let host = repository().join("host");
-    let path = match module.name {
-        "chart" | "torch" | "engine" => host.join(module.name).join("src"),
-        name => {
-            let folder = host.join("src").join(name);
-            if folder.is_dir() { folder } else { folder.with_extension("rs") }
-        }
+    // Within a crate of its own `crate::` names its own modules.
+    let own_crate = CRATES.contains(&module.name);
+    let path = if own_crate {
+        host.join(module.name).join("src")
+    } else {
+        let folder = host.join("src").join(module.name);
+        if folder.is_dir() { folder } else { folder.with_extension("rs") }
     };
     let mut files = Vec::new();
     rust_files(&path, &mut files);
-    // Within a crate of its own `crate::` names its own modules.
-    let own_crate = matches!(module.name, "chart" | "torch" | "engine");
     let text = |file: &std::path::PathBuf| {
         let text = code(file);
         if own_crate { text.replace("crate::", "") } else { text }
