@@ -436,7 +436,7 @@ struct Tables {
     } catch (const std::exception &error) {
       trainer->set_error(trainer->host, hr_str(error.what()));
     } catch (...) {
-      trainer->set_error(trainer->host, hr_str("an exception that is no std::exception"));
+      trainer->set_error(trainer->host, hr_str("an exception not derived from std::exception"));
     }
     return HR_ERROR;
   }

@@ -1,6 +1,7 @@
 //! What each command prints.
 
 use crate::workbench::{Bench, TINY, tensors};
+use crate::workshop::repository;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use std::fs;
 use std::path::Path;
@@ -30,6 +31,29 @@ fn every_command_has_help_with_examples() {
     }
     bench.run(["--version"]).expect(0).prints(&["hookrack 0."]);
     bench.run(["trian"]).expect(2).says(&["train"]);
+}
+
+/// The rows `| code | meaning |` of a page's section on exit codes, without markup.
+fn exit_codes(page: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(repository().join(page)).unwrap();
+    let (_, section) = text.split_once("# Exit codes\n").unwrap();
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.trim_matches(['|', ' ']).split_once(" | ").unwrap());
+    cells.map(|(code, meaning)| (code.to_owned(), meaning.replace('`', ""))).collect()
+}
+
+#[test]
+fn the_exit_codes_of_the_docs_are_those_of_the_help() {
+    let help = Bench::bare().run(["--help"]).expect(0).stdout.clone();
+    let listed = help.split_once("Exit codes:\n").unwrap().1.lines();
+    let listed = listed.map(|line| line.trim().split_once(' ').unwrap());
+    let listed: Vec<_> =
+        listed.map(|(code, meaning)| (code.to_owned(), meaning.trim().to_owned())).collect();
+    assert!(listed.len() > 8, "{listed:?}");
+    assert_eq!(exit_codes("README.md"), listed);
+    let codes = |rows: Vec<(String, String)>| rows.into_iter().map(|(code, _)| code);
+    assert!(codes(exit_codes("docs/endings.md")).eq(codes(listed)), "docs/endings.md");
 }
 
 #[test]

@@ -235,5 +235,5 @@ fn a_library_that_is_probed_can_read_and_start_threads_and_nothing_else() {
     }
     // In the host it declares something else than in the probe: the config was checked against another manifest.
     let checked = Ran::of(&mut hookrack(&bench, &["check", "config.toml"]));
-    checked.expect(3).says(&["libpries.so: describes itself otherwise than when it was probed"]);
+    checked.expect(3).says(&["libpries.so: its manifests differ from those that the probe saw"]);
 }

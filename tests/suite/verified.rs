@@ -80,7 +80,7 @@ fn a_lock_file_alone_warns_of_a_change() {
     assert!(!ran.expect(0).stderr.contains("sha256"), "{}", ran.stderr);
     change_library(&bench);
     let ran = bench.run(["check", "config.toml"]);
-    ran.expect(0).says(&["libx.so: has sha256 ", "it is loaded all the same"]);
+    ran.expect(0).says(&["libx.so: has sha256 ", "loading it anyway"]);
     configure(&bench, "policy = \"off\"");
     assert!(!bench.run(["check", "config.toml"]).expect(0).stderr.contains("sha256"));
 }
@@ -118,7 +118,7 @@ fn a_signature_by_a_trusted_key_stands_for_a_library() {
     ]);
     sign("team.key").expect(0);
     change_library(&bench);
-    let said = format!("libx.so.minisig by key {key} does not fit the file");
+    let said = format!("libx.so.minisig by key {key} does not match the file");
     bench.run(["check", "config.toml"]).expect(2).says(&[&said]);
     bench.write("plugins/libx.so.minisig", "nothing\n");
     bench.run(["check", "config.toml"]).expect(2).says(&["libx.so.minisig is not a signature"]);
@@ -148,7 +148,7 @@ fn a_config_cannot_loosen_the_policy_of_the_machine() {
     let check = |policy: &str| installed(&bench, policy, &["check", "config.toml"]);
     check("").expect(0);
     check("policy = \"require\"").expect(2).says(&["opt/etc/policy.toml requires one of the two"]);
-    check("policy = \"warn\"").expect(0).says(&["it is loaded all the same"]);
+    check("policy = \"warn\"").expect(0).says(&["loading it anyway"]);
     // Its own lock file counts, that of the config does not.
     let own = format!("policy = \"require\"\nlock = \"{}\"\n", bench.path("own.lock").display());
     installed(&bench, "", &["lock", "config.toml"]).expect(0);
@@ -171,6 +171,6 @@ fn a_policy_of_the_machine_that_cannot_be_followed_allows_nothing() {
         ("policy = ", "is invalid: "),
     ] {
         let ran = installed(&bench, policy, &["check", "config.toml"]);
-        ran.expect(2).says(&[why, "no plugin is loaded until that is repaired"]);
+        ran.expect(2).says(&[why, "no plugin is loaded until this is fixed"]);
     }
 }

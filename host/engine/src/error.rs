@@ -75,7 +75,7 @@ pub enum EngineError {
         why: String,
     },
     /// A model with fewer outputs than the labels have classes.
-    #[error("the model has {outputs} outputs, and the labels are {classes} classes")]
+    #[error("the model has {outputs} outputs, but the labels have {classes} classes")]
     FewOutputs {
         /// Its outputs for each sample.
         outputs: i64,

@@ -15,7 +15,7 @@ const HEAD: &str = "\
 Every hook and metric that ships with hookrack, built in or as a bundled plugin. This page is made from their manifests by
 `hookrack plugins --markdown`; `hookrack inspect LIBRARY` prints the same about any library.
 
-Lower levels run first. An entry may also say `name`, `level`, `every`, `phase`, `ranks` and `on_error`: [config.md](config.md).
+Lower levels run first. Keys that every entry accepts, such as `level` and `every`, are in [config.md](config.md#keys-of-every-entry).
 ";
 
 /// The page.
@@ -71,7 +71,7 @@ fn hook_section(out: &mut String, hook: &HookManifest, source: &Source) {
         let anchor = metric.to_lowercase();
         _ = writeln!(
             out,
-            "- brings the metric [`{metric}`](#{anchor}) with it, as an entry of `[[custom_hooks]]`"
+            "- adds the metric [`{metric}`](#{anchor}), as an entry of `[[custom_hooks]]`"
         );
     }
     facts(out, hook);

@@ -15,15 +15,16 @@ macro_rules! help {
             "
 
 Exit codes:
-  0    success, also when a hook stopped the run
+  0    success, also when a hook requested the stop
   2    invalid config or command line
-  3    a plugin could not be loaded
+  3    a plugin failed to load, or failed a case of test-plugin
   4    a hook failed under on_error = \"abort\"
-  5    training failed: model, data or optimizer
-  6    a file or standard output could not be written, or a file could not be read
+  5    training failed: model, data, optimizer, or the hook in a role
+  6    a file could not be written or read, or a command could not write its output
   7    another rank failed or stopped responding
-  8    complete, but without a hook that crashed (train --supervise)
-  130  interrupted by SIGINT; 143 by SIGTERM or SIGUSR1 (train saves a checkpoint first)"
+  8    complete, but without a hook that crashed twice (train --supervise)
+  130  interrupted by SIGINT; train saves a checkpoint first
+  143  interrupted by SIGTERM or SIGUSR1; train saves a checkpoint first"
         )
     };
 }

@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(5);
 #[derive(Args)]
 #[command(after_help = help!("\
 Each case runs in a process of its own, so that a crash or a hang fails that case alone. --list prints
-what each case demands; docs/test-plugin.md has the same table.
+what each case requires; docs/test-plugin.md has the same table.
 
 Examples:
   hookrack test-plugin plugins/libema.so

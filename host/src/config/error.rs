@@ -123,7 +123,7 @@ pub enum ConfigError {
     UnknownPhase { at: Origin, name: String, nearest: Option<&'static str> },
     #[error("`{key}` must name at least one phase")]
     NoPhase { at: Origin, key: String },
-    #[error("`{name}` cannot be a name")]
+    #[error("`{name}` is not a valid name")]
     BadName { at: Origin, name: String },
     #[error("{} are named `{name}`", pair(*first_kind, *kind))]
     DuplicateName { at: Origin, kind: Kind, name: String, first: Origin, first_kind: Kind },

@@ -151,7 +151,7 @@ fn hook_params() -> Vec<Param> {
             RANKS,
             one_of(&OnRanks::EVERY.map(OnRanks::name)),
             Presence::Optional,
-            "Run on all ranks of a run, or only on the main one. Default: the hook's own.",
+            "Run on all ranks of a run, only on the main one, or only on the last stage of a pipeline. Default: the hook's own.",
         ),
         Param {
             min: Some(0.0),
@@ -166,8 +166,8 @@ fn hook_params() -> Vec<Param> {
             ON_SLOW,
             one_of(&OnSlow::ALL.map(OnSlow::name)),
             Presence::Optional,
-            "What follows a call that took longer than `max_ms`: a warning, half as many calls at that point from then on, or no calls any \
-             more. Default: `warn`.",
+            "What follows a call that took longer than `max_ms`: a warning, half as many calls at that point from then on, or disabling the \
+             hook. Default: `warn`.",
         ),
         any(
             "phase",

@@ -79,7 +79,7 @@ impl Attached {
         let then = match on_slow {
             OnSlow::Thin => {
                 pace.thin();
-                format!("; it is called at every {}. occasion from now on", pace.stride)
+                format!("; from now on it is called only once in {} times", pace.stride)
             }
             OnSlow::Disable => {
                 self.disabled = true;
@@ -87,7 +87,7 @@ impl Attached {
             }
             OnSlow::Warn => String::new(),
         };
-        // A hook that is always slow is told of at its 1st, 2nd, 4th, 8th … slow call.
+        // A hook that is always slow is reported at its 1st, 2nd, 4th, 8th … slow call.
         if on_slow != OnSlow::Warn || pace.slow.is_power_of_two() {
             let (name, source, point) = (&self.spec.name, self.spec.source(), call.point);
             let millis = call.spent.as_secs_f64() * 1e3;

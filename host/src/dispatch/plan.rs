@@ -44,7 +44,7 @@ pub enum PlanError {
     },
     /// A role with a cadence or phase, which would sometimes be skipped.
     #[error(
-        "`{hook}` takes the role {role}, but `every` or `phase` would skip it at times, and every step needs it; remove \
+        "`{hook}` takes the role {role}, but `every` or `phase` would skip some steps, and a role must run in every step; remove \
          them from its entry"
     )]
     ThinnedRole {

@@ -16,7 +16,7 @@ pub(super) struct CheckPointHook {
     /// Iterations between checkpoints; 0 for none by iteration.
     #[param(default)]
     iter_period: u64,
-    /// Iterations between checkpoints, with none by epoch; overrides the two above.
+    /// Iterations between checkpoints; overrides the two above and disables saving by epoch.
     #[param(min = 1)]
     period: Option<u64>,
     /// If false, `interval` counts iterations.

@@ -11,7 +11,7 @@ pub(super) struct EvaluateHook {
     /// Iterations between validations; 0 for none by iteration.
     #[param(default)]
     eval_iter_period: u64,
-    /// Iterations between validations, with none by epoch; overrides the two above.
+    /// Iterations between validations; overrides the two above and disables validation by epoch.
     #[param(min = 1)]
     eval_period: Option<u64>,
     /// Whether to validate at all.

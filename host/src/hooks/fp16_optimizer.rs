@@ -3,7 +3,7 @@
 use super::grad_clip::{GradClip, clipped};
 use hookrack_plugin_api::prelude::*;
 
-/// Runs in fp16 with loss scaling, as `train.precision = "fp16"` does; clips the unscaled gradients, puts
+/// Runs in fp16 with loss scaling, as `train.precision = "fp16"` does; clips the unscaled gradients, logs
 /// `train/grad_norm`, and skips the optimizer step if a gradient is not finite.
 #[derive(Settings)]
 pub(super) struct Fp16OptimizerHook {

@@ -60,7 +60,7 @@ pub(super) fn expect(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Optio
 fn present(t: &Trainer, beginning: &str) -> Result<String> {
     let names = t.scalars()?.into_iter().map(|one| one.name);
     let names: Vec<_> = names.filter(|name| name.starts_with(beginning)).collect();
-    Ok(if names.is_empty() { "none at all".to_owned() } else { names.join(", ") })
+    Ok(if names.is_empty() { "no scalars".to_owned() } else { names.join(", ") })
 }
 
 /// Whether a higher value is better; known before there is a value.

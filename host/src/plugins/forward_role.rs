@@ -34,7 +34,9 @@ impl ForwardRole for ForwardHolder {
     fn run(&self) -> Result<(), String> {
         let Self { name, source, called_as, .. } = self;
         let Some(live) = self.live.upgrade() else {
-            return Err(format!("hook `{name}`, which holds the role {called_as}, is gone"));
+            return Err(format!(
+                "hook `{name}`, which holds the role {called_as}, no longer exists"
+            ));
         };
         if live.endpoint.is_called() {
             return Err(format!(

@@ -28,7 +28,7 @@ pub struct PluginSet {
 pub struct PluginFile {
     /// What it says about itself.
     pub about: Description,
-    /// Who stands for it.
+    /// What it is verified by.
     pub standing: Standing,
     /// How late its folder is searched: 0 for one that was asked for.
     pub rank: usize,

@@ -274,7 +274,7 @@ impl Trainer {
         self.fire(point)
     }
 
-    /// Has the engine do something that can fail.
+    /// Runs a fallible call of the engine.
     pub(super) fn with_engine<T>(
         &self,
         act: impl FnOnce(&Engine) -> std::result::Result<T, EngineError>,

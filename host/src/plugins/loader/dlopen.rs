@@ -20,7 +20,7 @@ pub enum OpenError {
     },
     /// A library that it is linked to lies beside it, where it is not looked for.
     #[error(
-        "needs {library}, which lies beside it but is not searched for there, because a plugin is loaded from memory: \
+        "needs {library}, which is in the same folder, but that folder is not searched, because a plugin is loaded from memory: \
          put the folder into LD_LIBRARY_PATH, or link {library} statically"
     )]
     DependencyBeside {

@@ -40,7 +40,7 @@ pub enum Refusal {
     Header(#[from] TableError),
     Flags(#[from] FlagsError),
     Manifests(#[from] ManifestError),
-    /// Nobody stands for it, or it is not what somebody stood for.
+    /// Neither locked nor signed, or not the file that was.
     #[error("{0}")]
     Untrusted(String),
     /// What a probe found, in its words.
@@ -57,7 +57,7 @@ pub enum Refusal {
     Quarantined(String),
     /// It said something else about itself in the probe than it does in the host.
     #[error(
-        "describes itself otherwise than when it was probed: its manifests must not depend on where it runs \
+        "its manifests differ from those that the probe saw: they must not depend on where the library runs \
          (`hookrack plugins --retry` probes it again)"
     )]
     Fickle,

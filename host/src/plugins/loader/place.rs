@@ -136,7 +136,7 @@ pub fn check_place(file: &Path) -> Result<(), PlaceError> {
 /// Checks a folder, and that nobody can put another in its place.
 pub(super) fn check_folder(folder: &Path, trusted: &Trusted) -> Result<(), PlaceError> {
     for (above, dir) in folder.ancestors().enumerate() {
-        // A folder that cannot be looked at was passed all the same: others see no more of it.
+        // A folder that cannot be inspected is accepted: others cannot see more of it either.
         let Ok(meta) = dir.metadata() else { continue };
         let is_sticky = meta.mode() & STICKY != 0;
         match trusted.fault(&meta) {

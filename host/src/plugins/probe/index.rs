@@ -1,6 +1,6 @@
 //! What is known about libraries, one file for each sha256: `hookrack/plugins/` in the user's cache folder.
 //!
-//! It saves time and remembers what crashed. It is no proof of anything: signatures and lock files are checked at each
+//! It saves time and remembers what crashed. It is not trusted: signatures and lock files are checked at each
 //! start. Without a cache folder that can be written to, every start probes again.
 
 use super::verdict::Verdict;

@@ -31,21 +31,21 @@ pub struct Trust {
     system: Result<(), SystemError>,
 }
 
-/// What is known about who stands for a library.
+/// Whether a library is locked or signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Whether the lock file lists it.
     pub locked: bool,
     /// The id of the trusted key that signed it.
     pub signer: Option<String>,
-    /// What is said when it is loaded all the same.
+    /// The warning if it is loaded anyway.
     pub warning: Option<String>,
 }
 
 /// Why a library may not run.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// Nobody stands for it.
+    /// Neither locked nor signed.
     #[error(
         "is neither in {} nor signed by a trusted key, and {by} requires one of the two: \
          check it, then run `hookrack lock` or `hookrack sign`",
@@ -60,7 +60,7 @@ pub enum TrustError {
     /// It is not the file that was locked.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Its signature is of no use.
+    /// Its signature is invalid.
     #[error(transparent)]
     Signature(#[from] SignatureError),
     /// A trusted key is not a key.
@@ -78,7 +78,7 @@ pub enum TrustError {
         folders: Vec<String>,
     },
     /// The machine's policy cannot be read, so nothing is allowed.
-    #[error("{0}; no plugin is loaded until that is repaired")]
+    #[error("{0}; no plugin is loaded until this is fixed")]
     System(String),
 }
 
@@ -162,7 +162,7 @@ impl Trust {
         }
     }
 
-    /// Whether a library may run, and who stands for it. Under `warn` it may, with a warning.
+    /// Whether a library may run, and what it is verified by. Under `warn` it may, with a warning.
     ///
     /// # Errors
     /// Why it may not.
@@ -178,7 +178,7 @@ impl Trust {
         match self.verify(image, by) {
             Err(error) if policy == TrustPolicy::Warn => {
                 let path = image.path.display();
-                let warning = Some(format!("{path}: {error}; it is loaded all the same"));
+                let warning = Some(format!("{path}: {error}; loading it anyway"));
                 Ok(Standing { warning, ..Standing::default() })
             }
             other => other,

@@ -42,7 +42,7 @@ pub enum SignatureError {
     },
     /// It is not a signature of these bytes.
     #[error(
-        "{} by key {key} does not fit the file: one of the two was changed since; sign it again",
+        "{} by key {key} does not match the file: one of the two was changed since; sign it again",
         .signature.display()
     )]
     Mismatch {

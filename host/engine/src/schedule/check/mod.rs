@@ -23,7 +23,7 @@ pub struct Checked {
 pub enum ScheduleError {
     /// Two stages do not agree on what is sent between them.
     #[error(
-        "message {number} from stage {from} to stage {to} of its kind: sent is {sent}, awaited is {awaited}"
+        "message {number} from stage {from} to stage {to} of its kind: sent {sent}, expected {awaited}"
     )]
     Crossed {
         /// Who sends.
@@ -38,7 +38,7 @@ pub enum ScheduleError {
         awaited: String,
     },
     /// A deadlock: stages that wait for each other.
-    #[error("stages wait in a circle: {0}")]
+    #[error("the stages deadlock: {0}")]
     Circle(String),
     /// An action at an invalid position.
     #[error("stage {stage}: {action} {why}")]

@@ -132,8 +132,8 @@ fn a_table_with_one_change_is_refused_with_the_stage_and_the_action() {
     let lost = changed(&good, 0, |actions| {
         actions.remove(first);
     });
-    let wanted = "message 0 from stage 0 to stage 1 of its kind: sent is the activation of micro-batch 1, chunk 0, awaited \
-                  is the activation of micro-batch 0, chunk 0";
+    let wanted = "message 0 from stage 0 to stage 1 of its kind: sent the activation of micro-batch 1, chunk 0, expected \
+                  the activation of micro-batch 0, chunk 0";
     assert_eq!(refusal(&lost), wanted);
 
     let early = changed(&good, 0, |actions| actions.swap(first, first - 1));
