@@ -40,7 +40,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Sanitize => sanitize::sanitize(&workspace),
         Command::Parity(args) => parity::parity(&workspace, args.steps),
         Command::Dist(args) => match args.only_try {
-            Some(archive) => dist::try_archive(&workspace, &archive),
+            Some(archive) => dist::try_archive(&archive),
             None => dist::dist(&workspace, args.out),
         },
         Command::Lightning(args) => lightning::lightning(&workspace, args.python),

@@ -62,12 +62,12 @@ pub(crate) fn dist(workspace: &Workspace, out: Option<PathBuf>) -> Result<(), Ta
     smoke(&folder, &version)?;
     let archive = archive(&out, &name)?;
     report::note(&format!("packed {}", archive.display()));
-    trial::trial(workspace, &archive)
+    trial::trial(&archive)
 }
 
 /// Tries an existing archive.
-pub(crate) fn try_archive(workspace: &Workspace, archive: &Path) -> Result<(), TaskError> {
-    trial::trial(workspace, &trial::absolute(archive)?)
+pub(crate) fn try_archive(archive: &Path) -> Result<(), TaskError> {
+    trial::trial(&trial::absolute(archive)?)
 }
 
 fn libraries(built: &Built, folder: &Path) -> Result<(), TaskError> {

@@ -12,7 +12,6 @@ use crate::{
     error::TaskError,
     files::{self, During as _},
     process, report,
-    workspace::Workspace,
 };
 
 /// A language of plugins, the command that builds one, and the path of the library.
@@ -59,22 +58,22 @@ const SAYS: &str = "TrialHook: iteration 20: loss ";
 
 /// Unpacks the archive into a temporary folder, and creates, builds and runs a hook in each language. The environment has only PATH and
 /// the variables by which cargo finds its crates. Reports the time of each step.
-pub(super) fn trial(workspace: &Workspace, archive: &Path) -> Result<(), TaskError> {
+pub(super) fn trial(archive: &Path) -> Result<(), TaskError> {
     let folder = env::temp_dir().join(format!("hookrack-trial-{}", std::process::id()));
     files::fresh_folder(&folder)?;
     report::step(&format!("trying {} in {}", archive.display(), folder.display()));
-    let tried = tried(workspace, archive, &folder);
+    let tried = tried(archive, &folder);
     files::remove(&folder)?;
     tried
 }
 
-fn tried(workspace: &Workspace, archive: &Path, folder: &Path) -> Result<(), TaskError> {
+fn tried(archive: &Path, folder: &Path) -> Result<(), TaskError> {
     let mut unpack = process::command("tar");
     unpack.args(["--extract", "--gzip", "--strip-components=1"]).arg("--file").arg(archive);
     process::run(unpack.arg("--directory").arg(folder))?;
     let program = folder.join("bin/hookrack");
     for language in &LANGUAGES {
-        let times = from_idea_to_run(workspace, &program, &folder.join("work"), language)?;
+        let times = from_idea_to_run(&program, &folder.join("work"), language)?;
         let [written, built, ran] = times.map(|time| format!("{:.1} s", time.as_secs_f64()));
         let name = language.name;
         report::note(&format!(
@@ -85,7 +84,6 @@ fn tried(workspace: &Workspace, archive: &Path, folder: &Path) -> Result<(), Tas
 }
 
 fn from_idea_to_run(
-    workspace: &Workspace,
     program: &Path,
     work: &Path,
     language: &Language,
@@ -94,11 +92,6 @@ fn from_idea_to_run(
     let plugin = work.join("trial");
     let written =
         timed(bare(program, work).args(["new-plugin", "trial", "--lang", language.name]))?;
-    if language.name == "rust" {
-        // The tested versions, so that cargo does not resolve others.
-        let lock = workspace.root().join("Cargo.lock");
-        fs::copy(&lock, plugin.join("Cargo.lock")).during("copy", &lock)?;
-    }
     let built = timed(bare(Path::new(language.build[0]), &plugin).args(&language.build[1..]))?;
     let library = plugin.join(language.library);
     fs::copy(&library, work.join("libtrial.so")).during("copy", &library)?;
