@@ -92,7 +92,7 @@ impl ConfigError {
             | E::SetTwice { at, .. }
             | E::UnknownDefaultHook { at, .. }
             | E::Refused { at, .. }
-            | E::NeverPut { at, .. }
+            | E::NotLogged { at, .. }
             | E::NotAttached { at, .. }
             | E::NotMade { at, .. } => Some(at),
         }
@@ -115,8 +115,8 @@ impl ConfigError {
             | Self::UnknownDefaultHook { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`?")
             }
-            Self::NeverPut { doubt, .. } => {
-                let meant = doubt.nearest.as_ref();
+            Self::NotLogged { unknown, .. } => {
+                let meant = unknown.nearest.as_ref();
                 meant.map(|meant| format!("did you mean `{meant}`?")).unwrap_or_default()
             }
             Self::MissingKey { key, .. } => format!("needs `{key}`"),
@@ -212,7 +212,7 @@ impl ConfigError {
                 Some("name at least one, or leave `phase` out for the default".into())
             }
             Self::Refused { help, .. } if !help.is_empty() => Some(help.clone()),
-            Self::NeverPut { doubt, .. } => Some(doubt.help.clone()),
+            Self::NotLogged { unknown, .. } => Some(unknown.help.clone()),
             _ => None,
         }
     }

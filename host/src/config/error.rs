@@ -12,7 +12,7 @@ use super::catalog::Kind;
 use super::origin::Origin;
 use super::overrides::OverrideFault;
 use super::render;
-use super::scalars::Doubt;
+use super::scalars::NotLogged;
 
 /// One mistake in a config. `at` is the place that has to change.
 #[derive(Clone, Debug, Error)]
@@ -141,8 +141,8 @@ pub enum ConfigError {
     UnknownDefaultHook { at: Origin, key: String, nearest: Option<String>, valid: Vec<String> },
     #[error("`{key}`: {why}")]
     Refused { at: Origin, key: String, why: String, help: String },
-    #[error("`{key}`: nothing logs `{name}`{}", doubt.why)]
-    NeverPut { at: Origin, key: String, name: String, doubt: Box<Doubt> },
+    #[error("`{key}`: nothing logs `{name}`{}", unknown.why)]
+    NotLogged { at: Origin, key: String, name: String, unknown: Box<NotLogged> },
     #[error("{why}")]
     NotAttached { at: Origin, why: String },
     #[error("{} `{name}` ({library}) could not be created: {why}", kind.noun())]

@@ -16,7 +16,7 @@ pub struct Scalars {
 
 /// Why a scalar is not expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct NotLogged {
     /// False if a hook that does not declare its scalars might log it.
     pub is_sure: bool,
     /// Ends the sentence that begins with `nothing logs`; may be empty.
@@ -56,7 +56,7 @@ impl Scalars {
     ///
     /// # Errors
     /// Why it is not expected.
-    pub fn expect(&self, name: &str) -> Result<(), Doubt> {
+    pub fn expect(&self, name: &str) -> Result<(), NotLogged> {
         let phase = name.split_once('/').map_or("", |(phase, _)| phase);
         match phase {
             "hook" => return self.expect_instance(name),
@@ -82,11 +82,11 @@ impl Scalars {
             "" => "give its full name, such as `val/loss`".to_owned(),
             _ => self.listed(phase),
         };
-        Err(Doubt { is_sure: !self.is_open, ..self.sure(name, "", &help) })
+        Err(NotLogged { is_sure: !self.is_open, ..self.sure(name, "", &help) })
     }
 
     /// `hook/<instance>/…` must name an existing instance.
-    fn expect_instance(&self, name: &str) -> Result<(), Doubt> {
+    fn expect_instance(&self, name: &str) -> Result<(), NotLogged> {
         let (instance, rest) =
             name.strip_prefix("hook/").and_then(|own| own.split_once('/')).unwrap_or_default();
         if self.instances.iter().any(|known| known == instance) {
@@ -95,10 +95,10 @@ impl Scalars {
         let meant = nearest(instance, self.instances.iter().map(String::as_str));
         let nearest = meant.map(|meant| format!("hook/{meant}/{rest}"));
         let help = format!("no hook or metric is named `{instance}`");
-        Err(Doubt { nearest, ..self.sure(name, "", &help) })
+        Err(NotLogged { nearest, ..self.sure(name, "", &help) })
     }
 
-    fn sure(&self, name: &str, why: &'static str, help: &str) -> Doubt {
+    fn sure(&self, name: &str, why: &'static str, help: &str) -> NotLogged {
         let plain =
             self.names.iter().filter(|known| !known.ends_with('*') && !known.ends_with("_step"));
         let possible = plain.filter(|known| {
@@ -107,7 +107,7 @@ impl Scalars {
         let nearest =
             if why.is_empty() { nearest(name, possible.map(String::as_str)) } else { None };
         let (nearest, help) = (nearest.map(str::to_owned), help.to_owned());
-        Doubt { is_sure: true, why, nearest, help }
+        NotLogged { is_sure: true, why, nearest, help }
     }
 
     /// The names of a phase, if there are few.
@@ -147,11 +147,11 @@ mod tests {
 
     #[test]
     fn a_mistyped_name_has_the_nearest_and_a_phase_without_data_its_reason() {
-        let doubt = scalars().expect("val/Acuracy").unwrap_err();
-        assert_eq!((doubt.is_sure, doubt.nearest.as_deref()), (true, Some("val/Accuracy")));
-        assert_eq!(doubt.help, "the run logs val/Accuracy, val/loss");
-        let doubt = scalars().expect("hook/emma/x").unwrap_err();
-        assert_eq!((doubt.is_sure, doubt.nearest.as_deref()), (true, Some("hook/ema/x")));
+        let unknown = scalars().expect("val/Acuracy").unwrap_err();
+        assert_eq!((unknown.is_sure, unknown.nearest.as_deref()), (true, Some("val/Accuracy")));
+        assert_eq!(unknown.help, "the run logs val/Accuracy, val/loss");
+        let unknown = scalars().expect("hook/emma/x").unwrap_err();
+        assert_eq!((unknown.is_sure, unknown.nearest.as_deref()), (true, Some("hook/ema/x")));
         assert!(scalars().expect("train/Accuracy").is_err(), "it is measured in validation alone");
         assert_eq!(scalars().expect("test/Accuracy").unwrap_err().why, " while training");
         assert!(scalars().expect("loss").unwrap_err().help.contains("full name"));

@@ -25,17 +25,17 @@ pub(super) struct EarlyStoppingHook {
     /// Stop training as soon as the value is at least this good.
     stopping_threshold: Option<f64>,
     #[param(skip)]
-    patient: Patient,
+    waiting: Patience,
 }
 
 /// The best value so far, and the number of checks since.
 #[derive(Default)]
-struct Patient {
+struct Patience {
     best: Option<f64>,
     waited: u64,
 }
 
-impl Patient {
+impl Patience {
     /// Adds a value. NaN is never better.
     fn look(&mut self, value: f64, better: Better, min_delta: f64) {
         let margin = f64::from(Better::sign(Some(better))) * min_delta;
@@ -52,7 +52,7 @@ impl EarlyStoppingHook {
         let name = &self.monitor;
         let Some(now) = monitored::expect(t, name, self.mode)? else { return Ok(()) };
         let better = Better::of(now.higher_is_better);
-        self.patient.look(now.value, better, self.min_delta);
+        self.waiting.look(now.value, better, self.min_delta);
         let reached =
             self.stopping_threshold.is_some_and(|goal| !better.is_better(goal, now.value));
         if self.check_finite && !now.value.is_finite() {
@@ -61,10 +61,10 @@ impl EarlyStoppingHook {
         if reached {
             return t.request_stop(&format!("{name} has reached {:.6}", now.value));
         }
-        if self.patient.waited >= self.patience {
-            let best = self.patient.best.unwrap_or(f64::NAN);
+        if self.waiting.waited >= self.patience {
+            let best = self.waiting.best.unwrap_or(f64::NAN);
             let why =
-                format!("{name} has not improved on {best:.6} for {} checks", self.patient.waited);
+                format!("{name} has not improved on {best:.6} for {} checks", self.waiting.waited);
             return t.request_stop(&why);
         }
         Ok(())
@@ -88,21 +88,21 @@ impl Hook for EarlyStoppingHook {
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
         let is_over = matches!(t.outcome(), Some(Outcome::Completed));
-        if is_over && self.patient.best.is_none() && self.patient.waited == 0 {
+        if is_over && self.waiting.best.is_none() && self.waiting.waited == 0 {
             warn!("training ended and nothing logged `{}`, which this hook monitors", self.monitor);
         }
         Ok(())
     }
 
     fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        state.put("waited", self.patient.waited)?;
-        self.patient.best.map_or(Ok(()), |best| state.put("best", best))
+        state.put("waited", self.waiting.waited)?;
+        self.waiting.best.map_or(Ok(()), |best| state.put("best", best))
     }
 
     fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
         // A run that was saved before the first check has no best value.
         let best = state.value("best").ok();
-        self.patient = Patient { best, waited: state.value("waited")? };
+        self.waiting = Patience { best, waited: state.value("waited")? };
         Ok(())
     }
 }
@@ -112,11 +112,11 @@ mod tests {
     use super::*;
 
     fn waited(values: &[f64], higher: bool, min_delta: f64) -> u64 {
-        let mut patient = Patient::default();
+        let mut waiting = Patience::default();
         for value in values {
-            patient.look(*value, Better::of(higher), min_delta);
+            waiting.look(*value, Better::of(higher), min_delta);
         }
-        patient.waited
+        waiting.waited
     }
 
     #[test]

@@ -15,13 +15,13 @@ use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::data::Rank;
 use crate::engine::lr::Horizon;
-use crate::engine::{Engine, Stage as ModelStage};
+use crate::engine::{Engine, Stage};
 use crate::job::{Job, Maker, Member};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::RunDir;
-use crate::run::checkpoint::{Background, Stage};
+use crate::run::checkpoint::{Background, EpochStage};
 use crate::torch::{Op, allocator};
 use crate::world::World;
 use crate::writers::Writers;
@@ -160,7 +160,7 @@ impl Parts {
 
     /// Whether the output of the model is in this process: it has the whole model, or its last stage.
     pub fn has_output(&self) -> bool {
-        self.engine.stage().is_none_or(ModelStage::is_last)
+        self.engine.stage().is_none_or(Stage::is_last)
     }
 
     /// Whether the model takes rows of tokens: a model of text.
@@ -225,7 +225,7 @@ impl Trainer {
             rng: None,
             when_started: None,
             watch: None,
-            stage: Stage::Done,
+            stage: EpochStage::Done,
             drawn: 0,
             background: Background::default(),
             saved_at: None,
@@ -256,9 +256,9 @@ fn rehearse(
     }
     let Some(name) = engine.lr_schedule().watched() else { return Ok(()) };
     match config.scalars.expect(name) {
-        Err(doubt) if doubt.is_sure => {
-            let why = format!("nothing logs `{name}`{}", doubt.why);
-            Err(config.refuse("lr_scheduler", why, doubt.help))
+        Err(unknown) if unknown.is_sure => {
+            let why = format!("nothing logs `{name}`{}", unknown.why);
+            Err(config.refuse("lr_scheduler", why, unknown.help))
         }
         _ => Ok(()),
     }

@@ -17,7 +17,7 @@ use crate::engine::schedule::{Action, MicroBatch, Part};
 use crate::engine::{Engine, EngineError};
 use crate::position;
 use crate::run::RunDir;
-use crate::run::checkpoint::{Background, Provenance, Stage};
+use crate::run::checkpoint::{Background, EpochStage, Provenance};
 use crate::torch::autograd::GradMode;
 use crate::torch::rng::RngState;
 use hookrack_plugin_api::{Phase, Point as P};
@@ -56,7 +56,7 @@ pub struct Trainer {
     // The recorded state of hooks, for `verify-resume`.
     pub(super) watch: Option<Watch>,
     // Which parts of the current epoch are done, and how many of its batches were drawn.
-    pub(super) stage: Stage,
+    pub(super) stage: EpochStage,
     pub(super) drawn: u64,
     pub(super) background: Background,
     pub(super) saved_at: Option<u64>,
@@ -92,7 +92,7 @@ impl Trainer {
         self.agree()?;
         self.take_up()?;
         while self.begin_epoch() {
-            if self.enter(Stage::Iterations) {
+            if self.enter(EpochStage::Iterations) {
                 self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
             }
             while self.fetch()? {
@@ -118,7 +118,7 @@ impl Trainer {
             if self.is_cut_short() {
                 break;
             }
-            if self.enter(Stage::Closed) {
+            if self.enter(EpochStage::Closed) {
                 self.adjust_lr_by_epoch()?;
                 self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
                 self.agree()?;
@@ -129,7 +129,7 @@ impl Trainer {
             }
             self.context.tell_schedule();
             self.fire(P::AfterCycle)?;
-            self.enter(Stage::Done);
+            self.enter(EpochStage::Done);
             self.agree()?;
             self.save_if_asked()?;
         }
@@ -167,7 +167,7 @@ impl Trainer {
     /// Moves to the next epoch, or continues the one in which a checkpoint was taken; false after the last one.
     fn begin_epoch(&mut self) -> bool {
         let progress = self.context.progress.get();
-        let is_open = self.stage != Stage::Done;
+        let is_open = self.stage != EpochStage::Done;
         if !is_open && (progress.epoch >= progress.max_epochs || self.is_over()) {
             return false;
         }
@@ -184,7 +184,7 @@ impl Trainer {
             (p.inner_iter, p.inner_len) = (inner_iter, inner_len);
         });
         if !is_open {
-            self.stage = Stage::Begun;
+            self.stage = EpochStage::Begun;
         }
         tracing::debug!("epoch {epoch} begins, {inner_iter} of {inner_len} iterations done");
         true
@@ -197,7 +197,7 @@ impl Trainer {
     }
 
     /// Enters a stage of the epoch; false if a resumed run had entered it before.
-    fn enter(&mut self, stage: Stage) -> bool {
+    fn enter(&mut self, stage: EpochStage) -> bool {
         let is_new = self.stage < stage;
         self.stage = self.stage.max(stage);
         is_new
@@ -208,7 +208,7 @@ impl Trainer {
         if self.context.world.get().is_none() {
             self.heed_limits();
         }
-        if self.stage > Stage::Iterations || self.is_over() {
+        if self.stage > EpochStage::Iterations || self.is_over() {
             return Ok(false);
         }
         self.began = Instant::now();

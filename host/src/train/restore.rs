@@ -5,7 +5,7 @@ use super::join::seed_of;
 use super::stage_states::StageParams;
 use crate::engine::{EngineError, SavedState};
 use crate::plugins::give_back;
-use crate::run::checkpoint::{Checkpoint, Facts, Stage, Stored};
+use crate::run::checkpoint::{Checkpoint, EpochStage, Facts, Stored};
 use crate::run::{RunDirError, from_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
@@ -59,7 +59,7 @@ impl Trainer {
         let device = self.context.engine.borrow().device();
         let set = rng::set_state(&rng, device).map_err(EngineError::from);
         self.locate(set)?;
-        if self.stage == Stage::Iterations {
+        if self.stage == EpochStage::Iterations {
             let progress = self.context.progress.get();
             let inner_iter = progress.inner_iter;
             // A checkpoint that is taken here has the position in the data.

@@ -83,13 +83,13 @@ impl Resolver<'_> {
             return;
         }
         for Monitor { at, key, name } in monitors.into_iter().filter(|one| !one.name.is_empty()) {
-            let Err(doubt) = scalars.expect(&name) else { continue };
-            if doubt.is_sure {
-                let doubt = Box::new(doubt);
-                self.checker.errors.push(ConfigError::NeverPut { at, key, name, doubt });
+            let Err(unknown) = scalars.expect(&name) else { continue };
+            if unknown.is_sure {
+                let unknown = Box::new(unknown);
+                self.checker.errors.push(ConfigError::NotLogged { at, key, name, unknown });
                 continue;
             }
-            let meant = doubt.nearest.map(|meant| format!("; did you mean `{meant}`?"));
+            let meant = unknown.nearest.map(|meant| format!("; did you mean `{meant}`?"));
             let meant = meant.unwrap_or_default();
             tracing::warn!("{at}: `{key}`: nothing is known to log `{name}`{meant}");
         }

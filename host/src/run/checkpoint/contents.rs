@@ -73,7 +73,7 @@ pub struct Position {
     /// Steps of the learning rate schedule.
     pub lr_position: u64,
     /// How much of the epoch in progress is done.
-    pub stage: Stage,
+    pub stage: EpochStage,
     /// A validation was requested and has not finished.
     pub validate: bool,
 }
@@ -81,7 +81,7 @@ pub struct Position {
 /// How much of an epoch is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum EpochStage {
     /// Nothing yet.
     Begun,
     /// Some or all of its iterations.
@@ -95,7 +95,7 @@ pub enum Stage {
 
 impl Position {
     /// The position of a run in progress.
-    pub fn of(progress: &Progress, lr_position: u64, stage: Stage) -> Self {
+    pub fn of(progress: &Progress, lr_position: u64, stage: EpochStage) -> Self {
         let Progress { epoch, iter, inner_iter, samples, .. } = *progress;
         Self { epoch, iter, inner_iter, samples, lr_position, stage, ..Self::default() }
     }

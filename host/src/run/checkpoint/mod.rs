@@ -19,7 +19,7 @@ mod together;
 mod write;
 
 pub use background::Background;
-pub use contents::{Captured, Checkpoint, Facts, Position, Provenance, Stage};
+pub use contents::{Captured, Checkpoint, EpochStage, Facts, Position, Provenance};
 pub use find::{Newest, Wanted, choose, locate, named_in, newest_facts, newest_valid, open};
 pub use manifest::{About, Manifest, fingerprint};
 pub use names::check as check_name;

@@ -4,8 +4,8 @@
 //! resumed run truncates the older files to the checkpoint and starts its own with a session start at that step, which
 //! makes an open TensorBoard discard what it had read beyond it.
 
+mod event_files;
 mod hparams;
-mod ledger;
 mod messages;
 mod record;
 
@@ -14,8 +14,8 @@ use super::{RunFacts, Writer};
 use crate::events::{Content, EventStorage, Image, Media, Medium};
 use crate::progress::Progress;
 use crate::run::{RunDirError, atomic};
+use event_files::EventFiles;
 use image::{ExtendedColorType, ImageEncoder as _};
-use ledger::Ledger;
 use messages::{Event, SessionLog, SessionStatus, Shown, Summary, Value, What};
 use prost::Message as _;
 use serde_json::{Map, Value as Json, json};
@@ -28,7 +28,7 @@ pub(super) struct TensorBoard {
     folder: PathBuf,
     records: RecordFile,
     // Which files of the folder are this run's.
-    ledger: Ledger,
+    event_files: EventFiles,
     // The last step of anything written.
     step: u64,
 }
@@ -58,11 +58,11 @@ fn create(folder: &Path) -> Result<(PathBuf, File), RunDirError> {
 /// Opens a new event file in a folder.
 pub(super) fn open(folder: &Path, facts: &RunFacts) -> Result<Box<dyn Writer>, RunDirError> {
     let (path, file) = create(folder)?;
-    let ledger = Ledger::of(folder, facts.run_dir.as_deref());
-    // Before anything is written: a file that is not in the ledger belongs to another run.
-    ledger.add(&path)?;
+    let event_files = EventFiles::of(folder, facts.run_dir.as_deref());
+    // Before anything is written: a file that is not listed belongs to another run.
+    event_files.add(&path)?;
     let records = RecordFile::new(&path, file)?;
-    let mut writer = TensorBoard { folder: folder.to_owned(), records, ledger, step: 0 };
+    let mut writer = TensorBoard { folder: folder.to_owned(), records, event_files, step: 0 };
     writer.push(0, What::FileVersion("brain.Event:2".to_owned()));
     writer.push(0, What::Summary(hparams::begin(&facts.config, now())));
     let config = text("config", &format!("```toml\n{}\n```", facts.config.trim_end()));
@@ -89,7 +89,7 @@ impl TensorBoard {
                 files.push(path);
             }
         }
-        self.ledger.own(files)
+        self.event_files.own(files)
     }
 }
 
@@ -180,7 +180,7 @@ impl Writer for TensorBoard {
 
     fn abandon(&mut self) -> Result<(), RunDirError> {
         let path = self.records.path();
-        self.ledger.remove(path)?;
+        self.event_files.remove(path)?;
         std::fs::remove_file(path).map_err(RunDirError::io("remove", path))?;
         // Only a file that this writer created can be empty now.
         let _ = std::fs::remove_dir(&self.folder);

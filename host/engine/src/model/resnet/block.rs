@@ -9,7 +9,7 @@ use crate::model::{LayerOutput, Mode};
 
 /// The shape and position of a block.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct BlockConfig {
     /// The name in front of those of its tensors.
     pub(super) path: String,
     /// Channels in.
@@ -24,7 +24,7 @@ pub(super) struct Place {
     pub(super) silent: bool,
 }
 
-impl Place {
+impl BlockConfig {
     /// Channels out.
     pub(super) fn outputs(&self) -> i64 {
         if self.bottleneck { 4 * self.width } else { self.width }
@@ -52,18 +52,18 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(super) fn new(builder: &mut ParamBuilder, place: &Place) -> Result<Self> {
-        let (path, kernels) = (&place.path, place.kernels());
+    pub(super) fn new(builder: &mut ParamBuilder, config: &BlockConfig) -> Result<Self> {
+        let (path, kernels) = (&config.path, config.kernels());
         let output = builder.layer(path);
         let mut layers = Vec::with_capacity(kernels.len());
         for (i, kernel) in kernels.iter().enumerate() {
             let conv = Conv2d::kaiming(builder, &format!("{path}.conv{}", i + 1), *kernel)?;
-            let silent = place.silent && i + 1 == kernels.len();
+            let silent = config.silent && i + 1 == kernels.len();
             let norm = if silent { BatchNorm::silent } else { BatchNorm::new };
             layers.push((conv, norm(builder, &format!("{path}.bn{}", i + 1), kernel.outputs)?));
         }
-        let changed = place.stride > 1 || place.inputs != place.outputs();
-        let downsample = changed.then(|| downsample(builder, place)).transpose()?;
+        let changed = config.stride > 1 || config.inputs != config.outputs();
+        let downsample = changed.then(|| downsample(builder, config)).transpose()?;
         Ok(Self { layers, downsample, output })
     }
 
@@ -93,10 +93,10 @@ impl Block {
 /// The projection of the input to the shape of the output.
 fn downsample(
     builder: &mut ParamBuilder,
-    place: &Place,
+    config: &BlockConfig,
 ) -> Result<(LayerOutput, Conv2d, BatchNorm)> {
     let (path, kernel) =
-        (&place.path, Kernel::same(place.inputs, place.outputs(), 1, place.stride));
+        (&config.path, Kernel::same(config.inputs, config.outputs(), 1, config.stride));
     let output = builder.layer(&format!("{path}.downsample"));
     let conv = Conv2d::kaiming(builder, &format!("{path}.downsample.0"), kernel)?;
     let norm = BatchNorm::new(builder, &format!("{path}.downsample.1"), kernel.outputs)?;

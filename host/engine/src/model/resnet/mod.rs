@@ -7,7 +7,7 @@ use std::ops::Range;
 use hookrack_plugin_api::prelude::Settings;
 use tch::Tensor;
 
-use self::block::{Block, Place};
+use self::block::{Block, BlockConfig};
 use super::init::Init;
 use super::layer::{BatchNorm, Conv2d, Kernel, Linear};
 use super::param_builder::{ModelInfo, ParamBuilder};
@@ -81,7 +81,7 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
         let (mut blocks, mut inputs) = (Vec::new(), self.width);
         for (group, &count) in counts.iter().enumerate() {
             for index in 0..count {
-                let place = Place {
+                let config = BlockConfig {
                     path: format!("layer{}.{index}", group + 1),
                     inputs,
                     width: self.width << group,
@@ -89,10 +89,10 @@ impl Component<ModelContext, dyn Model> for ResNetSettings {
                     bottleneck,
                     silent: self.zero_init_residual,
                 };
-                inputs = place.outputs();
-                builder.unit(&place.path);
+                inputs = config.outputs();
+                builder.unit(&config.path);
                 let of_group = builder.layer(&format!("layer{}", group + 1));
-                let block = Block::new(&mut builder, &place)?;
+                let block = Block::new(&mut builder, &config)?;
                 blocks.push((block, (index + 1 == count).then_some(of_group)));
             }
         }

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "event_files.txt";
 
 /// The list of a run's event files.
-pub(super) enum Ledger {
+pub(super) enum EventFiles {
     /// The folder belongs to the run, with every file in it.
     Folder,
     /// The files listed in this one.
     File(PathBuf),
 }
 
-impl Ledger {
-    /// The ledger of a folder.
+impl EventFiles {
+    /// The event files of a folder.
     pub(super) fn of(folder: &Path, run_dir: Option<&Path>) -> Self {
         let is_within = |run_dir: &Path| folder.strip_prefix(run_dir).is_ok_and(is_inside);
         match run_dir {
@@ -94,20 +94,20 @@ mod tests {
         for file in [&mine, &other] {
             std::fs::write(file, "").unwrap();
         }
-        let ledger = Ledger::of(&run.join("../../shared"), Some(&run));
-        ledger.add(&run.join("../../shared/mine")).unwrap();
+        let event_files = EventFiles::of(&run.join("../../shared"), Some(&run));
+        event_files.add(&run.join("../../shared/mine")).unwrap();
         let both = || vec![mine.clone(), other.clone()];
-        assert_eq!(ledger.own(both()).unwrap(), both()[..1]);
+        assert_eq!(event_files.own(both()).unwrap(), both()[..1]);
         // An unused file is removed from the list.
-        ledger.add(&other).unwrap();
-        assert_eq!(ledger.own(both()).unwrap(), both());
-        ledger.remove(&other).unwrap();
-        assert_eq!(ledger.own(both()).unwrap(), both()[..1]);
+        event_files.add(&other).unwrap();
+        assert_eq!(event_files.own(both()).unwrap(), both());
+        event_files.remove(&other).unwrap();
+        assert_eq!(event_files.own(both()).unwrap(), both()[..1]);
         // Another run has listed nothing.
-        let others = Ledger::of(&shared, Some(&root.path().join("runs/two")));
+        let others = EventFiles::of(&shared, Some(&root.path().join("runs/two")));
         assert!(others.own(both()).unwrap().is_empty());
         // Files in the run directory are not listed.
-        let own = Ledger::of(&run.join("tb"), Some(&run));
+        let own = EventFiles::of(&run.join("tb"), Some(&run));
         assert_eq!(own.own(both()).unwrap().len(), 2);
         assert_eq!(std::fs::read_dir(&run).unwrap().count(), 1, "the list");
     }
