@@ -22,7 +22,7 @@ use super::piece::{Accepted, Piece, SavedTensors};
 use super::pipeline::Pipeline;
 use super::precision::Precision;
 use super::registry::{Build as _, Choice};
-use super::schedule::{self, Action, Layout, SCHEDULES, Schedule, ScheduleContext};
+use super::schedule::{self, Action, Layout, SCHEDULES, Schedule, ScheduleContext, Table};
 use super::stage::Stage;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
@@ -334,16 +334,20 @@ impl Engine {
         self.schedule.parts()
     }
 
-    /// What this process does in an iteration of so many micro-batches.
-    pub fn actions(&self, micros: usize) -> Vec<Action> {
+    /// What this process does in an iteration of so many micro-batches. The table of a pipeline is checked for all stages: a short batch
+    /// has fewer micro-batches than the one that was checked at the start.
+    ///
+    /// # Errors
+    /// The table cannot be run.
+    pub fn actions(&self, micros: usize) -> Result<Vec<Action>> {
         let micros = u32::try_from(micros).unwrap_or(u32::MAX);
         let order = self.schedule.order();
-        match &self.stage {
-            Some(stage) => {
-                schedule::actions(order, Layout { micros, ..stage.layout }, stage.number)
-            }
-            None => schedule::actions(order, Layout::alone(micros), 0),
-        }
+        let Some(stage) = &self.stage else {
+            return Ok(schedule::actions(order, Layout::alone(micros), 0));
+        };
+        let table = Table::new(order, Layout { micros, ..stage.layout });
+        schedule::check(&table)?;
+        Ok(table.into_stage(stage.number))
     }
 
     /// How a batch is cut into micro-batches.

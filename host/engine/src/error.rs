@@ -1,6 +1,7 @@
 //! What can go wrong while an engine is built or used.
 
 use crate::registry::ComponentKind;
+use crate::schedule::ScheduleError;
 use hookrack_torch::TorchError;
 
 /// What the engine's functions return.
@@ -12,6 +13,9 @@ pub enum EngineError {
     /// libtorch refused.
     #[error(transparent)]
     Torch(#[from] TorchError),
+    /// A schedule whose table cannot be run.
+    #[error("the schedule cannot be run: {0}; report this as a bug")]
+    Schedule(#[from] ScheduleError),
     /// A pass or a message that the schedule of this process does not have.
     #[error(
         "the passes of a pipeline run once each, in the order of its schedule: this one is not due here"

@@ -89,7 +89,7 @@ impl Trainer {
 
     /// The actions of the iteration. A stage of a pipeline prepares for the messages among them.
     pub(super) fn begin_actions(&mut self) -> Result<Rc<[Action]>> {
-        let actions = self.actions();
+        let actions = self.actions()?;
         self.clock.begin();
         self.with_engine(|engine| engine.expect_messages(&actions, &self.micros))?;
         Ok(actions)
@@ -118,14 +118,14 @@ impl Trainer {
     }
 
     /// The actions of this process for the micro-batches of the iteration, made once for each number of them.
-    fn actions(&mut self) -> Rc<[Action]> {
+    fn actions(&mut self) -> Result<Rc<[Action]>> {
         let micros = self.micros.len();
         if let Some((_, actions)) = self.actions.iter().find(|(known, _)| *known == micros) {
-            return Rc::clone(actions);
+            return Ok(Rc::clone(actions));
         }
-        let actions: Rc<[Action]> = self.context.engine.borrow().actions(micros).into();
+        let actions: Rc<[Action]> = self.with_engine(|engine| engine.actions(micros))?.into();
         self.actions.push((micros, Rc::clone(&actions)));
-        actions
+        Ok(actions)
     }
 
     /// Puts a micro-batch into the slots for its forward pass.

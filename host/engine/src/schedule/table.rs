@@ -52,6 +52,11 @@ impl Table {
     pub fn stages(&self) -> &[Vec<Action>] {
         &self.stages
     }
+
+    /// The actions of one stage.
+    pub fn into_stage(mut self, stage: u32) -> Vec<Action> {
+        self.stages.swap_remove(stage as usize)
+    }
 }
 
 /// The actions of one stage, without those of the others.
