@@ -27,7 +27,12 @@ impl Engine {
         let kind = if data.has_tokens() { Kind::Int64 } else { Kind::Float };
         let rows = |shape: &[i64]| [&[ROWS], shape].concat();
         let input = Tensor::f_zeros(rows(&data.input), (kind, self.device()))?;
-        let output = self.infer(&input, Mode::Eval)?;
+        let output = if self.stage().is_some() {
+            let shape = &self.model().info().output_shape;
+            Tensor::f_zeros(rows(shape), (Kind::Float, self.device()))?
+        } else {
+            self.infer(&input, Mode::Eval)?
+        };
         let label = self.label(data)?;
         let _recorded = GradMode::set(false);
         self.loss(&output, &label).map(drop).map_err(|why| {

@@ -3,7 +3,7 @@
 use super::ConfigSource;
 use super::exit::Failure;
 use crate::run::RunDir;
-use crate::train::{Interrupt, Parts, Stages, Trainer};
+use crate::train::{Grid, Interrupt, Parts, Stages, Trainer};
 use crate::writers::Writers;
 use clap::Args;
 use std::process::ExitCode;
@@ -22,10 +22,13 @@ pub(super) struct CheckArgs {
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let job = args.source.job()?;
     super::plan::warn_of_stale_reads(&job);
+    let grid = Grid::planned(&job.config, None)?;
     let mut parts = Parts::build(&job.config)?;
     let weights = parts.load_weights(&job.config)?;
-    if parts.engine.schedule().stages() > 1 {
-        Stages::new(&job.config, &mut parts.engine, 1)?;
+    Stages::check(&job.config, parts.loaders.train.spec(), grid)?;
+    if grid.stages > 1 {
+        let stages = Stages::new(&job.config, &mut parts.engine, grid.data)?;
+        stages.warn_of_norms(parts.engine.model().info());
     }
     // Hooks may write files when they are attached; they are not kept.
     let folder = tempfile::tempdir()

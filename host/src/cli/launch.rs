@@ -5,7 +5,7 @@ use super::{Cli, Command};
 use crate::launch::{Launch, Outcome, RankFailure, Style};
 use crate::ranks::Ranks;
 use crate::run::RunDir;
-use crate::train::Grid;
+use crate::train::{Grid, Parts};
 use clap::{Args, Parser as _};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -65,7 +65,8 @@ impl LaunchArgs {
         match command {
             Command::Train(mut train) => {
                 let job = super::train::check(&mut train)?;
-                Grid::new(&job.config, self.ranks.into())?;
+                let grid = Grid::new(&job.config, self.ranks.into())?;
+                Parts::check_stages(&job.config, grid)?;
                 super::train::reserve(&train, &job)
             }
             Command::Eval(eval) => super::eval::check(&eval).map(|_| None),

@@ -4,7 +4,7 @@ use super::ConfigSource;
 use super::exit::Failure;
 use super::rank_plan::RankPlan;
 use super::schedule_plan::SchedulePlan;
-use crate::config::Origin;
+use crate::config::{Origin, ParallelSection, ResolvedConfig};
 use crate::job::Job;
 use crate::ranks::Ranks;
 use crate::run::atomic;
@@ -94,15 +94,10 @@ fn run_ranks(job: &Job, ranks: u32, json: bool) -> Result<ExitCode, Failure> {
 }
 
 fn run_schedule(args: &PlanArgs, schedule: Option<&str>) -> Result<ExitCode, Failure> {
-    let mut source = args.source.clone();
-    if let Some(name) = schedule {
-        source.set.push(format!("schedule.type={name}"));
-        // Without a number of stages, it is that of the ranks.
-        let origin = source.job()?.config.origin_of("schedule.stages");
-        let is_open = matches!(origin, Origin::Default) && name != "NoPipeline";
-        let stages = args.ranks.filter(|_| is_open);
-        source.set.extend(stages.map(|ranks| format!("schedule.stages={ranks}")));
-    }
+    let source = match schedule {
+        Some(name) => with_schedule(args, name)?,
+        None => args.source.clone(),
+    };
     let job = source.job()?;
     let plan = SchedulePlan::new(&job.config, Parts::build(&job.config)?, args.ranks)?;
     if let Some(path) = &args.svg {
@@ -114,6 +109,32 @@ fn run_schedule(args: &PlanArgs, schedule: Option<&str>) -> Result<ExitCode, Fai
         plan.lines().iter().for_each(|line| say!("{line}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The config with another type of schedule.
+fn with_schedule(args: &PlanArgs, name: &str) -> Result<ConfigSource, Failure> {
+    let mut source = args.source.clone();
+    let is_written =
+        |config: &ResolvedConfig, key| !matches!(config.origin_of(key), Origin::Default);
+    if name == "NoPipeline" {
+        // Neither the settings of a pipeline apply, nor the layout that it is written for.
+        let config = source.job()?.config;
+        if is_written(&config, "schedule") {
+            source.set.push("schedule={_delete_=true,type=\"NoPipeline\"}".to_owned());
+        }
+        if config.parallel != ParallelSection::default() {
+            source.set.push("parallel={_delete_=true}".to_owned());
+        }
+        return Ok(source);
+    }
+    source.set.push(format!("schedule.type={name}"));
+    // Without a number of stages, it is that of the ranks.
+    if let Some(ranks) = args.ranks
+        && !is_written(&source.job()?.config, "schedule.stages")
+    {
+        source.set.push(format!("schedule.stages={ranks}"));
+    }
+    Ok(source)
 }
 
 /// Warns about values that are read before they are written.

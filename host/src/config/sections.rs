@@ -192,11 +192,11 @@ pub struct DistributedSection {
     pub bucket_mb: f64,
 }
 
-/// `[parallel]`: the layout that the ranks must have. Both follow from the schedule and the number of ranks; a config that sets them
-/// fails on any other layout.
+/// `[parallel]`: the layout that the ranks must have. Without it, it follows from the schedule and the number of ranks; a config that sets
+/// it fails on any other layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ParallelSection {
-    /// Stages of the pipeline; must be `schedule.stages`.
+    /// Stages of the pipeline, for a `[schedule]` that does not set `stages`; else it must be the same number.
     #[param(min = 1)]
     pub pipeline: Option<u32>,
     /// Copies of the pipeline, which train data parallel.

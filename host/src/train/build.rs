@@ -9,7 +9,7 @@ use super::limits::Limits;
 use super::loaders::{Loaders, Shared, iters_in_epoch, loaders};
 use super::micro_batches::PartResults;
 use super::stage_clock::StageClock;
-use super::stages::{Stages, check_reduction, measure_together};
+use super::stages::{Stages, measure_together};
 use crate::config::{ConfigErrors, Kind, Origin, ResolvedConfig};
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
@@ -80,6 +80,19 @@ impl Parts {
         Self::build_whole(config, ranks, Grid::whole(ranks.world), false)
     }
 
+    /// Checks that the ranks of a layout can train a config as a pipeline. Reads the data, whose shape the model depends on, and creates no
+    /// model. Does nothing without a pipeline.
+    ///
+    /// # Errors
+    /// As [`build_on`](Self::build_on).
+    pub fn check_stages(config: &ResolvedConfig, grid: Grid) -> Result<(), BuildError> {
+        if grid.stages == 1 {
+            return Ok(());
+        }
+        let loaders = Self::loaders(config, &Ranks::single(), grid, true)?;
+        Ok(Stages::check(config, loaders.train.spec(), grid)?)
+    }
+
     fn build_whole(
         config: &ResolvedConfig,
         ranks: &Ranks,
@@ -108,9 +121,12 @@ impl Parts {
         };
         let spec = loaders.train.spec();
         let stages = Stages::of_config(config, spec, grid, measured)?;
-        check_reduction(config)?;
         let stage = stages.stage(grid.stage_of(ranks.rank));
         let engine = engine(config, &loaders, grid.copy_of(ranks.rank), Some(stage))?;
+        rehearse(config, &engine, &loaders)?;
+        if ranks.is_main() {
+            stages.warn_of_norms(engine.model().info());
+        }
         Self::finish(config, loaders, engine, Some(stages))
     }
 

@@ -45,13 +45,30 @@ impl Grid {
         Ok(grid)
     }
 
+    /// The layout that a config is written for, where no ranks are started: `ranks` ranks, or else as many copies of the pipeline as
+    /// `parallel.data` says.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn planned(config: &ResolvedConfig, ranks: Option<usize>) -> Result<Self, ConfigErrors> {
+        let stages = schedule(config)?.stages() as usize;
+        let copies = config.parallel.data.map_or(1, |data| data as usize);
+        Self::new(config, ranks.unwrap_or(stages * copies))
+    }
+
     /// Checks the layout against `[parallel]` and the batch size.
     fn check(&self, config: &ResolvedConfig) -> Result<(), ConfigErrors> {
         let Self { stages, data } = *self;
         let wanted = &config.parallel;
         if wanted.pipeline.is_some_and(|wanted| wanted as usize != stages) {
-            let why = format!("the schedule has {stages} stages");
-            let help = "set schedule.stages to the same number, or remove this key";
+            let (why, help) = if stages == 1 {
+                let help =
+                    "choose a pipeline, such as [schedule] type = \"OneFOneB\", or remove this key";
+                ("the schedule has one stage".to_owned(), help)
+            } else {
+                let help = "remove schedule.stages, or set it to the same number";
+                (format!("the schedule has {stages} stages"), help)
+            };
             return Err(config.refuse("parallel.pipeline", why, help));
         }
         if wanted.data.is_some_and(|wanted| wanted as usize != data) {

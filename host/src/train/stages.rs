@@ -43,15 +43,29 @@ impl Stages {
         let (schedule, info) = (engine.schedule(), engine.model().info());
         let layout = layout(config, schedule, info);
         let ranges = divide(config, info, schedule, &layout, &costs)?;
-        warn_of_norms(engine, rows);
         Ok(Self { layout, ranges, costs, rows, copies: data })
+    }
+
+    /// Checks that the ranks of a layout can train the model of a config as a pipeline, without creating it.
+    ///
+    /// # Errors
+    /// As [`of_config`](Self::of_config).
+    pub(crate) fn check(
+        config: &ResolvedConfig,
+        data: &DataSpec,
+        grid: Grid,
+    ) -> Result<(), ConfigErrors> {
+        if grid.stages == 1 {
+            return Ok(());
+        }
+        Self::of_config(config, data, grid, |_| Ok(Vec::new())).map(drop)
     }
 
     /// Divides the model of a config without creating it: by parameters, or as listed in `split`. With `split = "time"`, `measured` returns
     /// the division.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As [`new`](Self::new), and a setting that a pipeline does not support.
     pub(crate) fn of_config(
         config: &ResolvedConfig,
         data: &DataSpec,
@@ -61,6 +75,7 @@ impl Stages {
         if config.train.mode == ExecutionMode::Graph {
             return Err(not_split(config)(EngineError::NoUnits));
         }
+        check_reduction(config)?;
         let schedule = schedule(config)?;
         let rows = micro_rows(config, &schedule, grid.data)?;
         let context = ModelContext::new(data.clone(), tch::Device::Cpu);
@@ -71,6 +86,7 @@ impl Stages {
             return Err(not_split(config)(EngineError::NoUnits));
         }
         let layout = layout(config, &schedule, info);
+        check_layers(config, info, &layout)?;
         let (ranges, costs) = (Vec::new(), Vec::new());
         let mut stages = Self { layout, ranges, costs, rows, copies: grid.data };
         stages.ranges = match schedule.split_rule() {
@@ -81,6 +97,18 @@ impl Stages {
             config.refuse("schedule", error.to_string(), "report this as a bug")
         })?;
         Ok(stages)
+    }
+
+    /// Warns that batch norms use the statistics of micro-batches. `info` may be that of one stage.
+    pub(crate) fn warn_of_norms(&self, info: &ModelInfo) {
+        let names = info.buffers.iter().map(|buffer| &buffer.name).chain(&info.elsewhere);
+        let norm = names.into_iter().find(|name| name.ends_with("running_mean"));
+        if let Some(norm) = norm.filter(|_| self.layout.stages > 1) {
+            tracing::warn!(
+                "`{norm}`: batch normalisation uses the statistics of each micro-batch of {} rows, as train.accumulation does",
+                self.rows
+            );
+        }
     }
 
     /// The stage with this number.
@@ -146,7 +174,7 @@ pub(super) fn measure_together(
 }
 
 /// Refuses options of gradient reduction that a pipeline does not support.
-pub(super) fn check_reduction(config: &ResolvedConfig) -> Result<(), ConfigErrors> {
+fn check_reduction(config: &ResolvedConfig) -> Result<(), ConfigErrors> {
     let distributed = &config.distributed;
     let refused = [
         ("distributed.find_unused_parameters", distributed.find_unused_parameters),
@@ -186,6 +214,30 @@ fn micro_rows(
     Ok((batch / shares).max(1))
 }
 
+/// Every chunk must have a layer.
+fn check_layers(
+    config: &ResolvedConfig,
+    info: &ModelInfo,
+    layout: &Layout,
+) -> Result<(), ConfigErrors> {
+    let (parts, count) = ((layout.stages * layout.chunks) as usize, info.units.len());
+    if parts <= count {
+        return Ok(());
+    }
+    let (what, key) = if layout.chunks > 1 {
+        (format!("{} stages of {} chunks", layout.stages, layout.chunks), "schedule.chunks")
+    } else {
+        (format!("{parts} stages"), "schedule.stages")
+    };
+    let names = unit_names(info);
+    let why = format!("{what} need at least {parts} layers, but the model has {count}: {names}");
+    Err(config.refuse(key, why, "use fewer stages or chunks, or a deeper model"))
+}
+
+fn unit_names(info: &ModelInfo) -> String {
+    info.units.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 fn divide(
     config: &ResolvedConfig,
     info: &ModelInfo,
@@ -193,20 +245,8 @@ fn divide(
     layout: &Layout,
     costs: &[UnitCost],
 ) -> Result<Vec<Range<usize>>, ConfigErrors> {
-    let units = &info.units;
-    let parts = (layout.stages * layout.chunks) as usize;
-    let (names, count) = (units.iter().map(|it| it.name.as_str()), units.len());
-    let names = names.collect::<Vec<_>>().join(", ");
-    if parts > count {
-        let (what, key) = if layout.chunks > 1 {
-            (format!("{} stages of {} chunks", layout.stages, layout.chunks), "schedule.chunks")
-        } else {
-            (format!("{parts} stages"), "schedule.stages")
-        };
-        let why =
-            format!("{what} need at least {parts} layers, but the model has {count}: {names}");
-        return Err(config.refuse(key, why, "use fewer stages or chunks, or a deeper model"));
-    }
+    check_layers(config, info, layout)?;
+    let (units, parts) = (&info.units, (layout.stages * layout.chunks) as usize);
     #[expect(clippy::cast_precision_loss, reason = "a model has far fewer parameters than 2^53")]
     let divided = match schedule.split_rule() {
         Split::Params => {
@@ -216,25 +256,14 @@ fn divide(
             let time = |cost: &UnitCost| cost.forward + cost.backward;
             balanced(&costs.iter().map(time).collect::<Vec<_>>(), parts)
         }
-        Split::Layers(sizes) => listed(sizes, count).filter(|ranges| ranges.len() == parts),
+        Split::Layers(sizes) => listed(sizes, units.len()).filter(|ranges| ranges.len() == parts),
     };
     divided.ok_or_else(|| {
+        let (count, names) = (units.len(), unit_names(info));
         let why = format!("the list must have {parts} numbers above 0 with a sum of {count}");
         let help = format!("the model has {count} layers: {names}");
         config.refuse("schedule.split", why, help)
     })
-}
-
-/// Warns that batch norms use the statistics of micro-batches.
-fn warn_of_norms(engine: &Engine, rows: usize) {
-    let is_norm = |name: &str| name.ends_with("running_mean");
-    let norm = engine.buffers().iter().find(|buffer| is_norm(&buffer.name));
-    if let Some(norm) = norm.filter(|_| engine.schedule().stages() > 1) {
-        tracing::warn!(
-            "`{}`: batch normalisation uses the statistics of each micro-batch of {rows} rows, as train.accumulation does",
-            norm.name
-        );
-    }
 }
 
 #[cfg(test)]

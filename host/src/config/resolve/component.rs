@@ -3,7 +3,7 @@
 use super::Resolver;
 use crate::config::check::Scope;
 use crate::config::error::ConfigError;
-use crate::config::fixed::ComponentSection;
+use crate::config::fixed::{ComponentSection, SCHEDULE};
 use crate::config::origin::Origin;
 use crate::config::tree::{Node, Table};
 use hookrack_plugin_api::Choice;
@@ -18,8 +18,33 @@ impl Resolver<'_> {
         &mut self,
         section: &ComponentSection,
     ) -> Option<(Choice, Table)> {
+        self.component_at(section, self.file.root.node(section.key))
+    }
+
+    /// `[schedule]`. A pipeline without a number of stages has that of `parallel.pipeline`.
+    pub(super) fn schedule(&mut self) -> Option<Choice> {
+        let root = &self.file.root;
+        let stages = root.node("parallel").and_then(|node| node.as_table()?.node("pipeline"));
+        let own = root.node(SCHEDULE.key);
+        let table = own.and_then(Node::as_table).filter(|table| {
+            let kind = table.str("type").filter(|kind| Some(*kind) != SCHEDULE.default_type);
+            kind.is_some() && table.node("stages").is_none()
+        });
+        let filled = own.zip(table).zip(stages).map(|((own, table), stages)| {
+            let mut table = table.clone();
+            table.push_node("stages", stages.clone());
+            Node::table(table, own.origin.clone())
+        });
+        self.component_at(&SCHEDULE, filled.as_ref().or(own)).map(|(schedule, _)| schedule)
+    }
+
+    fn component_at(
+        &mut self,
+        section: &ComponentSection,
+        node: Option<&Node>,
+    ) -> Option<(Choice, Table)> {
         let absent = Node::table(Table::default(), Origin::Default);
-        let (node, fallback) = match self.file.root.node(section.key) {
+        let (node, fallback) = match node {
             Some(node) => (node, None),
             None => (&absent, Some(self.default_type(section)?)),
         };

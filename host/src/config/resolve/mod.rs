@@ -87,7 +87,7 @@ impl<'a> Resolver<'a> {
         let weights = self.weights();
         let optimizer = self.optimizer();
         let lr_scheduler = self.component(&fixed::LR_SCHEDULER);
-        let schedule = self.component(&fixed::SCHEDULE);
+        let schedule = self.schedule();
         let train = self.train();
         let distributed = self.distributed();
         let parallel = self.parallel();
