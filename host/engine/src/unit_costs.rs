@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::error::{EngineError, Result};
 use super::model::{Mode, Unit};
 use super::named_tensor::tensor_list;
+use hookrack_torch::allocator::Allocated;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::{foreach, rng};
 
@@ -23,6 +24,8 @@ pub struct UnitCost {
     pub backward: f64,
     /// Bytes of its output.
     pub output: usize,
+    /// Bytes that its forward pass leaves for its backward pass, with the output and without the input.
+    pub activations: usize,
 }
 
 impl Engine {
@@ -62,35 +65,38 @@ impl Engine {
         let mut input = Tensor::f_zeros(shape, (kind, self.device()))?;
         let mut costs = Vec::new();
         for unit in 0..self.units()?.len() {
-            let mut best = UnitCost { forward: f64::INFINITY, backward: f64::INFINITY, output: 0 };
-            let mut output = Tensor::new();
-            for _ in 0..PASSES {
-                let (forward, backward);
-                (output, forward, backward) = self.pass(unit, &input)?;
-                best.forward = best.forward.min(forward);
-                best.backward = best.backward.min(backward);
+            let (mut output, mut best) = self.pass(unit, &input)?;
+            for _ in 1..PASSES {
+                let cost;
+                (output, cost) = self.pass(unit, &input)?;
+                best.forward = best.forward.min(cost.forward);
+                best.backward = best.backward.min(cost.backward);
+                best.activations = best.activations.min(cost.activations);
             }
-            best.output = output.numel() * output.kind().elt_size_in_bytes();
             costs.push(best);
             input = output;
         }
         Ok(costs)
     }
 
-    /// The output of a unit, and the seconds of both passes.
-    fn pass(&self, unit: usize, input: &Tensor) -> Result<(Tensor, f64, f64)> {
+    /// The output of a unit, and what both passes cost.
+    fn pass(&self, unit: usize, input: &Tensor) -> Result<(Tensor, UnitCost)> {
         let _mode = GradMode::set(true);
         let is_real = input.is_floating_point();
         let input = input.f_detach()?.f_set_requires_grad(is_real)?;
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), Allocated::now());
         let forward = || self.model().forward_units(unit..unit + 1, &input, Mode::Train);
         let output = self.precision().forward(self.device(), forward)?;
         let forward = begun.elapsed().as_secs_f64();
+        let bytes = output.numel() * output.kind().elt_size_in_bytes();
+        // A unit that passes on a view allocates nothing.
+        let activations = before.growth();
         let begun = Instant::now();
         // A unit without parameters at the beginning of a model has no backward pass.
         if output.requires_grad() {
             autograd::backward(&output.f_sum(output.kind())?)?;
         }
-        Ok((output.f_detach()?, forward, begun.elapsed().as_secs_f64()))
+        let backward = begun.elapsed().as_secs_f64();
+        Ok((output.f_detach()?, UnitCost { forward, backward, output: bytes, activations }))
     }
 }

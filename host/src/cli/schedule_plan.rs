@@ -3,10 +3,12 @@
 use super::rank_plan::{bytes_of, count, size};
 use super::schedule_drawing::{drawing, text};
 use crate::config::{ConfigErrors, ResolvedConfig};
-use crate::engine::schedule::{Durations, Table, Timeline, check, simulate};
-use crate::engine::{Engine, NamedTensor, UnitCost};
-use crate::train::{Parts, Stages, layer_range};
+use crate::engine::model::Shared;
+use crate::engine::schedule::{Action, Durations, Table, Timeline, check, simulate};
+use crate::engine::{Engine, UnitCost};
+use crate::train::{Grid, Parts, Stages, layer_range};
 use serde_json::{Value as Json, json};
+use std::ops::Range;
 
 /// The plan of a pipeline.
 pub(super) struct SchedulePlan {
@@ -30,13 +32,15 @@ struct ChunkRow {
     range: String,
     params: usize,
     memory: usize,
+    // Of all micro-batches that are alive at once.
+    activations: usize,
     sent: usize,
     forward: f64,
     backward: f64,
 }
 
 impl SchedulePlan {
-    /// The plan for `ranks` ranks, or for as many as there are stages.
+    /// The plan for `ranks` ranks, or for as many copies of the pipeline as the config says.
     ///
     /// # Errors
     /// The ranks, the layers or the batch cannot be divided that way.
@@ -45,22 +49,17 @@ impl SchedulePlan {
         mut parts: Parts,
         ranks: Option<u32>,
     ) -> Result<Self, ConfigErrors> {
-        let stages = parts.engine.schedule().stages();
-        let ranks = ranks.unwrap_or(stages);
-        if !ranks.is_multiple_of(stages) {
-            let why = format!("{ranks} ranks cannot be divided into pipelines of {stages} stages");
-            let help = format!("use a multiple of {stages} ranks, or another number of stages");
-            return Err(config.refuse("schedule.stages", why, help));
-        }
-        let data = (ranks / stages) as usize;
-        let divided = Stages::new(config, &mut parts.engine, data)?;
+        let grid = Grid::planned(config, ranks.map(|ranks| ranks as usize))?;
+        Stages::check(config, parts.loaders.train.spec(), grid)?;
+        let divided = Stages::new(config, &mut parts.engine, grid.data)?;
+        divided.warn_of_norms(parts.engine.model().info());
         let table = Table::new(parts.engine.schedule().order(), divided.layout);
         let unsound = |why: String| config.refuse("schedule", why, "report this as a bug");
         let checked = check(&table).map_err(|error| unsound(error.to_string()))?;
         let run = |durations: &Durations| {
             simulate(&table, durations).ok_or_else(|| unsound("it does not end".to_owned()))
         };
-        let rows = chunk_rows(&divided, &parts.engine);
+        let rows = chunk_rows(&divided, &parts.engine, &table, config.param_groups.shard);
         let by = |time: fn(&ChunkRow) -> f64| rows.iter().map(time).collect();
         let (forward, backward) = (by(|row| row.forward), by(|row| row.backward));
         Ok(Self {
@@ -93,7 +92,7 @@ impl SchedulePlan {
             vec![format!("{}, on {}", self.title(), count(ranks, "rank")), String::new()];
         let width = self.rows.iter().map(|row| row.range.chars().count()).max().unwrap_or(0).max(6);
         lines.push(format!(
-            "STAGE  RANKS       {:width$}  PARAMETERS      MEMORY        SENT  FORWARD  BACKWARD  LIVE",
+            "STAGE  RANKS       {:width$}  PARAMETERS      MEMORY  ACTIVATIONS        SENT  FORWARD  BACKWARD  LIVE",
             "LAYERS"
         ));
         for row in &self.rows {
@@ -106,10 +105,11 @@ impl SchedulePlan {
                 row.stage.to_string()
             };
             lines.push(format!(
-                "{stage:<6} {:<11} {layers:width$}  {:>10}  {:>10}  {:>10}  {:>5.1} ms  {:>5.1} ms  {:>4}",
+                "{stage:<6} {:<11} {layers:width$}  {:>10}  {:>10}  {:>11}  {:>10}  {:>5.1} ms  {:>5.1} ms  {:>4}",
                 shortened(&ranks.join(",")),
                 row.params,
                 size(row.memory),
+                size(row.activations),
                 size(row.sent),
                 1e3 * row.forward,
                 1e3 * row.backward,
@@ -118,8 +118,9 @@ impl SchedulePlan {
         }
         lines.extend([
             String::new(),
-            "MEMORY is that of parameters, gradients and optimizer, without activations; SENT is sent on per micro-batch; LIVE is the \
-             largest number of micro-batches whose activations a stage keeps".to_owned(),
+            "MEMORY is that of parameters, gradients and optimizer on each rank; ACTIVATIONS is what the forward passes of all live \
+             micro-batches keep, without that of the loss; SENT is sent on per micro-batch; LIVE is the largest number of micro-batches \
+             whose activations a stage keeps".to_owned(),
             format!(
                 "bubble: {:.1} % with equal stages whose backward pass takes twice the time of a forward pass, {:.1} % with these times",
                 100.0 * self.equal.bubble(),
@@ -148,6 +149,7 @@ impl SchedulePlan {
                 "layers": row.layers,
                 "parameters": row.params,
                 "memory_bytes": row.memory,
+                "activation_bytes": row.activations,
                 "sent_bytes": row.sent,
                 "forward_seconds": row.forward,
                 "backward_seconds": row.backward,
@@ -169,42 +171,76 @@ impl SchedulePlan {
 }
 
 /// The chunks in the order of the model.
-fn chunk_rows(stages: &Stages, engine: &Engine) -> Vec<ChunkRow> {
+fn chunk_rows(stages: &Stages, engine: &Engine, table: &Table, is_sharded: bool) -> Vec<ChunkRow> {
     let info = engine.model().info();
-    let state = engine.optimizer_state();
-    let mut next = 0;
-    let owners: Vec<&[NamedTensor]> = info
-        .units
-        .iter()
-        .map(|unit| {
-            let own = &info.params[next..next + unit.tensors];
-            next += unit.tensors;
-            own
-        })
-        .collect();
+    let live = live_parts(table);
     let last = stages.ranges.len() - 1;
     let row = |(place, number): (usize, u32)| {
         let range = stages.ranges[place].clone();
-        let params: Vec<_> = owners[range.clone()].iter().copied().flatten().collect();
-        let trained = params.iter().copied().filter(|param| param.tensor.requires_grad());
-        let is_own = |name: &str| params.iter().any(|param| is_state_of(name, &param.name));
-        let optimizer = state.iter().filter(|piece| is_own(&piece.name));
-        let optimizer =
-            optimizer.map(|it| it.tensor.numel() * it.tensor.kind().elt_size_in_bytes());
+        let before = place.checked_sub(1).and_then(|_| stages.costs.get(range.start - 1));
         let costs: &[UnitCost] = &stages.costs[range.clone()];
+        let kept: usize = costs.iter().map(|cost| cost.activations).sum();
+        // The input that was received is kept too; that of the model is part of the batch.
+        let kept = kept + before.map_or(0, |cost| cost.output);
         ChunkRow {
             stage: number % stages.layout.stages,
             chunk: number / stages.layout.stages,
             layers: info.units[range.clone()].iter().map(|unit| unit.name.clone()).collect(),
             range: layer_range(&info.units[range.clone()]),
-            params: info.units[range].iter().map(|unit| unit.params).sum(),
-            memory: bytes_of(params.iter().copied()) + bytes_of(trained) + optimizer.sum::<usize>(),
+            params: info.units[range.clone()].iter().map(|unit| unit.params).sum(),
+            memory: state_bytes(stages, engine, range, is_sharded),
+            activations: kept * live[place] as usize,
             sent: if place == last { 0 } else { costs.last().map_or(0, |cost| cost.output) },
             forward: costs.iter().map(|cost| cost.forward).sum(),
             backward: costs.iter().map(|cost| cost.backward).sum(),
         }
     };
     (0..stages.ranges.len()).zip(0..).map(row).collect()
+}
+
+/// The largest number of live micro-batches of each chunk, in the order of the model.
+fn live_parts(table: &Table) -> Vec<u32> {
+    let layout = table.layout();
+    let mut most = vec![0; (layout.stages * layout.chunks) as usize];
+    for (stage, actions) in table.stages().iter().enumerate() {
+        let mut live = vec![0_u32; layout.chunks as usize];
+        for action in actions {
+            let (part, is_forward) = match action {
+                Action::Forward(part) => (part, true),
+                Action::Backward(part) => (part, false),
+                _ => continue,
+            };
+            let chunk = part.chunk as usize;
+            live[chunk] = if is_forward { live[chunk] + 1 } else { live[chunk].saturating_sub(1) };
+            let place = chunk * layout.stages as usize + stage;
+            most[place] = most[place].max(live[chunk]);
+        }
+    }
+    most
+}
+
+/// Bytes of the parameters of some units on a rank, with gradients and optimizer state.
+fn state_bytes(stages: &Stages, engine: &Engine, units: Range<usize>, is_sharded: bool) -> usize {
+    let info = engine.model().info();
+    let tensors =
+        |units: Range<usize>| info.units[units].iter().map(|unit| unit.tensors).sum::<usize>();
+    let start = tensors(0..units.start);
+    let params = &info.params[start..start + tensors(units.clone())];
+    let trained = params.iter().filter(|param| param.tensor.requires_grad());
+    let is_own = |name: &str| params.iter().any(|param| is_state_of(name, &param.name));
+    let state = engine.optimizer_state();
+    let state = state.iter().filter(|piece| is_own(&piece.name));
+    let state: usize =
+        state.map(|it| it.tensor.numel() * it.tensor.kind().elt_size_in_bytes()).sum();
+    let sharers = if is_sharded { stages.copies } else { 1 };
+    // The last stage has a copy of a tied parameter, and its gradient.
+    let is_copied = |shared: &&Shared| stages.layout.stages > 1 && units.contains(&shared.unit);
+    let copied = info
+        .shared
+        .iter()
+        .filter(is_copied)
+        .filter_map(|shared| info.params.iter().find(|param| param.name == shared.param));
+    bytes_of(params) + bytes_of(trained) + state.div_ceil(sharers) + 2 * bytes_of(copied)
 }
 
 /// Whether a tensor of the optimizer's state, such as `fc1.weight.exp_avg`, belongs to a parameter.
