@@ -48,6 +48,8 @@ pub(super) fn record(measured: &Measured) -> Json {
     json!({
         "stages": measured.timeline.stages.len(),
         "bubble": measured.bubble,
+        "planned_bubble": measured.planned_bubble,
+        "peak_memory_bytes": measured.peak_memory,
         "live_micro_batches": measured.timeline.peak,
     })
 }

@@ -1,7 +1,7 @@
 //! Measures when the stages of a pipeline run their passes, to compare a run with its plan.
 
 use super::fit::Trainer;
-use crate::engine::schedule::{Action, Part, Span, Timeline};
+use crate::engine::schedule::{Action, Durations, Part, Span, Table, Timeline, simulate};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -25,6 +25,10 @@ struct Counted {
     // Seconds in passes, and from the start of each iteration to the end of its last pass.
     busy: f64,
     total: f64,
+    // Seconds of the forward and backward passes of each chunk.
+    passes: Vec<[f64; 2]>,
+    // Bytes, at the end of the run.
+    peak_memory: u64,
     // The passes of the last iteration: micro-batch, chunk, whether backward, start, end.
     last: Vec<(u32, u32, bool, f64, f64)>,
 }
@@ -33,6 +37,10 @@ struct Counted {
 pub struct Measured {
     /// The share of time in which stages waited for each other, over all iterations except the first few.
     pub bubble: f64,
+    /// That share for the schedule, with the mean times of each stage's passes and messages that take no time.
+    pub planned_bubble: f64,
+    /// The largest memory of each stage's process, in bytes.
+    pub peak_memory: Vec<u64>,
     /// The last iteration.
     pub timeline: Timeline,
     /// Chunks of each stage.
@@ -64,11 +72,16 @@ impl StageClock {
     }
 
     fn end(&mut self) {
-        let Counted { iters, busy, total, last } = &mut self.counted;
+        let Counted { iters, busy, total, passes, last, .. } = &mut self.counted;
         *iters += 1;
         if *iters > WARM_UP {
             *busy += self.spans.iter().map(|span| span.end - span.start).sum::<f64>();
             *total += self.spans.last().map_or(0.0, |span| span.end);
+            for span in &self.spans {
+                let chunk = span.part.chunk as usize;
+                passes.resize(passes.len().max(chunk + 1), [0.0; 2]);
+                passes[chunk][usize::from(span.is_backward)] += span.end - span.start;
+            }
         }
         last.clear();
         last.extend(self.spans.iter().map(|span| {
@@ -83,12 +96,14 @@ impl Trainer {
         let Some(world) = self.context.world.get() else { return };
         let stage = self.context.engine.borrow().stage().cloned();
         let Some(stage) = stage else { return };
+        self.clock.counted.peak_memory = peak_memory().unwrap_or(0);
         let own = serde_json::to_vec(&self.clock.counted).unwrap_or_default();
         let all = world.exchange(&own).unwrap_or_default();
         let stages = all.iter().take(stage.layout.stages as usize);
         let stages: Vec<Counted> =
             stages.map(|told| serde_json::from_slice(told).unwrap_or_default()).collect();
-        self.measured = measured(&stages, stage.layout.chunks);
+        let order = self.context.engine.borrow().schedule().order();
+        self.measured = measured(&stages, &Table::new(order, stage.layout));
     }
 
     /// The times of the pipeline after a successful run; `None` without a pipeline.
@@ -98,7 +113,7 @@ impl Trainer {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are far fewer stages than 2^53")]
-fn measured(stages: &[Counted], chunks: u32) -> Option<Measured> {
+fn measured(stages: &[Counted], table: &Table) -> Option<Measured> {
     let busy: f64 = stages.iter().map(|stage| stage.busy).sum();
     let longest = stages.iter().map(|stage| stage.total).fold(0.0, f64::max);
     if longest <= 0.0 {
@@ -115,7 +130,35 @@ fn measured(stages: &[Counted], chunks: u32) -> Option<Measured> {
     let end = spans.iter().flatten().map(|span| span.end).fold(0.0, f64::max);
     let peak = spans.iter().map(|spans| peak(spans)).collect();
     let bubble = 1.0 - busy / (longest * stages.len() as f64);
-    Some(Measured { bubble, timeline: Timeline { stages: spans, end, peak }, chunks })
+    Some(Measured {
+        bubble,
+        planned_bubble: planned(stages, table),
+        peak_memory: stages.iter().map(|stage| stage.peak_memory).collect(),
+        timeline: Timeline { stages: spans, end, peak },
+        chunks: table.layout().chunks,
+    })
+}
+
+/// The bubble of a table whose passes take their mean times.
+fn planned(stages: &[Counted], table: &Table) -> f64 {
+    let layout = table.layout();
+    // Each chunk has as many passes as the others: sums have the proportions of means.
+    let time = |direction: usize| {
+        let places =
+            (0..layout.chunks as usize).flat_map(|chunk| stages.iter().map(move |it| (chunk, it)));
+        let times =
+            places.map(|(chunk, stage)| stage.passes.get(chunk).map_or(0.0, |it| it[direction]));
+        times.collect::<Vec<_>>()
+    };
+    let durations = Durations { forward: time(0), backward: time(1), message: 0.0 };
+    simulate(table, &durations).map_or(0.0, |timeline| timeline.bubble())
+}
+
+/// The largest memory of this process so far, in bytes.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(kib.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
 /// The largest number of parts between their passes.
@@ -131,15 +174,38 @@ fn peak(spans: &[Span]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::schedule::{Layout, OneFOneB};
+
+    fn table(stages: u32, micros: u32) -> Table {
+        Table::new(OneFOneB::ORDER, Layout { stages, micros, chunks: 1, tied: false })
+    }
 
     #[test]
     fn the_bubble_is_the_share_of_time_without_a_pass_after_the_first_iterations() {
-        let stage = |busy, total, last| Counted { iters: 9, busy, total, last };
+        let stage =
+            |busy, total, last| Counted { iters: 9, busy, total, last, ..Counted::default() };
         let first = vec![(0, 0, false, 0.0, 1.0), (1, 0, false, 1.0, 2.0), (0, 0, true, 3.0, 4.0)];
-        let found = measured(&[stage(3.0, 4.0, first), stage(3.0, 3.0, Vec::new())], 1).unwrap();
+        let stages = [stage(3.0, 4.0, first), stage(3.0, 3.0, Vec::new())];
+        let found = measured(&stages, &table(2, 2)).unwrap();
         assert!((found.bubble - 0.25).abs() < 1e-9, "{}", found.bubble);
         assert_eq!(found.timeline.peak, [2, 0]);
         assert!((found.timeline.end - 4.0).abs() < 1e-9);
-        assert!(measured(&[], 1).is_none());
+        assert!(measured(&[], &table(2, 2)).is_none());
+    }
+
+    #[test]
+    fn the_planned_bubble_is_that_of_the_schedule_with_the_times_of_the_passes() {
+        let stage =
+            |forward, backward| Counted { passes: vec![[forward, backward]], ..Counted::default() };
+        let equal = [stage(3.0, 6.0), stage(3.0, 6.0)];
+        assert!((planned(&equal, &table(2, 8)) - 1.0 / 9.0).abs() < 1e-9);
+        // The first stage takes half the time of the second one, and waits for it.
+        let slow = planned(&[stage(1.0, 2.0), stage(2.0, 4.0)], &table(2, 8));
+        assert!(slow > 0.25, "{slow}");
+    }
+
+    #[test]
+    fn a_process_has_a_peak_of_memory() {
+        assert!(peak_memory().unwrap() > 1 << 20);
     }
 }

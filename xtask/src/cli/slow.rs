@@ -8,7 +8,8 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each layout has up to 64 stages, 512 micro-batches and 8 chunks, and a table of every schedule. A table must
-pass the check, run to its end, and keep as many activations at once as the schedule promises.
+pass the check, run to its end, and keep as many activations at once as the schedule promises. With two sends
+exchanged it must be refused.
 
 Examples:
   cargo xtask schedules
@@ -36,7 +37,7 @@ Examples:
   cargo xtask soak --kills 50 --seed 7
   cargo xtask soak --ranks 2 --kills 30
   cargo xtask soak --ranks 2 --kills 30 --torchrun
-  cargo xtask soak --ranks 2 --kills 20 --stages 2")]
+  cargo xtask soak --ranks 4 --kills 20 --stages 2")]
 pub(crate) struct Soak {
     /// Number of kills of each run
     #[arg(long, default_value_t = 200)]
@@ -45,11 +46,11 @@ pub(crate) struct Soak {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Train on this many ranks, and kill one of them each time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) ranks: u64,
-    /// Stages of a pipeline that the ranks form; 1 trains data parallel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) stages: u64,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) ranks: Option<u64>,
+    /// Stages of a pipeline that the ranks form; without it they train data parallel
+    #[arg(long, value_name = "N", requires = "ranks")]
+    pub(crate) stages: Option<u64>,
     /// Have torchrun restart the ranks
     #[arg(long, requires = "ranks")]
     pub(crate) torchrun: bool,
@@ -58,13 +59,24 @@ pub(crate) struct Soak {
 /// `cargo xtask pipeline`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+With --measure a GPT of 8 blocks is trained on 2 stages under GPipe, OneFOneB and Interleaved1F1B: peak memory and
+bubble are printed beside the planned bubble, and docs/img gets the timelines. OneFOneB must need less memory than
+GPipe.
+
 Examples:
   cargo xtask pipeline
-  cargo xtask pipeline --steps 10")]
+  cargo xtask pipeline --steps 10
+  cargo xtask pipeline --measure")]
 pub(crate) struct Pipeline {
     /// Optimizer steps of each run
     #[arg(long, default_value_t = 50)]
     pub(crate) steps: u64,
+    /// Measure memory and bubble instead
+    #[arg(long, conflicts_with = "steps")]
+    pub(crate) measure: bool,
+    /// Iterations of each measured run
+    #[arg(long, value_name = "N", requires = "measure", default_value_t = 10)]
+    pub(crate) iters: u64,
 }
 
 /// `cargo xtask netns`

@@ -44,7 +44,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
             None => dist::dist(&workspace, args.out),
         },
         Command::Lightning(args) => lightning::lightning(&workspace, args.python),
-        Command::Pipeline(args) => pipeline::pipeline(&workspace, args.steps),
+        Command::Pipeline(args) => pipeline::pipeline(&workspace, &args),
         Command::Netns(args) => netns::netns(&workspace, &args),
         Command::Bench(args) => bench::bench(&workspace, &args),
     }

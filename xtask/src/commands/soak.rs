@@ -10,8 +10,8 @@ use crate::{
 pub(crate) fn soak(workspace: &Workspace, args: &Soak) -> Result<(), TaskError> {
     let torchrun = if args.torchrun { Some(torchrun()?) } else { None };
     build(workspace, Profile::Dev)?;
-    let (kills, ranks) = (args.kills, args.ranks);
-    let tests = if ranks > 1 {
+    let kills = args.kills;
+    let tests = if let Some(ranks) = args.ranks {
         report::step(&format!("a run on {ranks} ranks, one of which is killed {kills} times"));
         "soak_ranks::"
     } else {
@@ -21,8 +21,10 @@ pub(crate) fn soak(workspace: &Workspace, args: &Soak) -> Result<(), TaskError> 
     let mut command = testing::suite(workspace, tests);
     command.env("HOOKRACK_SOAK_KILLS", kills.to_string());
     command.env("HOOKRACK_SOAK_SEED", args.seed.to_string());
-    command.env("HOOKRACK_SOAK_RANKS", ranks.to_string());
-    command.env("HOOKRACK_SOAK_STAGES", args.stages.to_string());
+    if let Some(ranks) = args.ranks {
+        command.env("HOOKRACK_SOAK_RANKS", ranks.to_string());
+        command.env("HOOKRACK_SOAK_STAGES", args.stages.unwrap_or(1).to_string());
+    }
     if let Some(torchrun) = torchrun {
         command.env("HOOKRACK_SOAK_TORCHRUN", torchrun);
     }
