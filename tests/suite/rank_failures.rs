@@ -198,22 +198,48 @@ fn verify_resume_works_on_two_ranks() {
     bench.run(short).expect(5).says(&["the run ended before iteration 5 (AT + STEPS)"]);
 }
 
+const STAGES: [&str; 2] = ["-s", "schedule={type=\"OneFOneB\",stages=2,microbatches=2}"];
+
 #[test]
-fn a_stage_that_is_stopped_is_named_with_the_action_it_is_in() {
+fn a_stage_that_hangs_is_named_with_the_action_it_is_in() {
+    let hook = "[[custom_hooks]]\ntype = \"Staller\"\nname = \"sleeper\"\niter = 4\nranks = \"last_stage\"\n";
+    let bench = Bench::new(hook);
+    let world = World::new(&bench, 2, "20");
+    let mut ranks = [0, 1].map(|rank| world.start(rank, &STAGES));
+    let (code, said) = (wait(&mut ranks[0]).code(), world.said(0));
+    assert_eq!(code, Some(7), "{said}");
+    // The other stage waits for the gradient of that micro-batch.
+    for wanted in [
+        "rank 1 (",
+        ") did not reach the collective in time; it is in iteration 4",
+        "`sleeper`",
+        "backward of micro-batch 0, chunk 0; this rank waited in iteration 4",
+        "receive of the gradient of micro-batch 0, chunk 0 from stage 1",
+    ] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert_plain(&said);
+    signal(&ranks[1], "KILL");
+    wait(&mut ranks[1]);
+}
+
+#[test]
+fn a_stage_that_is_stopped_is_named_with_its_last_position() {
     let bench = Bench::new("");
     let world = World::new(&bench, 2, "20");
-    let schedule = "schedule={type=\"OneFOneB\",stages=2,microbatches=2}";
-    let more = ["-s", "train.max_epochs=1000000", "-s", schedule];
+    let more = [&["-s", "train.max_epochs=1000000"], &STAGES[..]].concat();
     let mut ranks = [0, 1].map(|rank| world.start(rank, &more));
     until("the ranks train", || bench.path("run/checkpoints/latest").exists());
     signal(&ranks[1], "STOP");
-    let code = wait(&mut ranks[0]).code();
-    let said = world.said(0);
+    let (code, said) = (wait(&mut ranks[0]).code(), world.said(0));
     assert_eq!(code, Some(7), "{said}");
-    assert!(said.contains("rank 1 ("), "{said}");
-    // This rank waited for it in an action of the schedule.
-    let is_action = ["receive of the ", "reduce", "collective "].iter().any(|it| said.contains(it));
-    assert!(is_action, "{said}");
+    for wanted in [
+        "rank 1 (",
+        ") stopped responding; its last known position was iteration ",
+        "; this rank waited in iteration ",
+    ] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
     signal(&ranks[1], "KILL");
     wait(&mut ranks[1]);
 }

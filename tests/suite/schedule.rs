@@ -95,6 +95,79 @@ fn layers_are_divided_as_configured_and_drawn_as_svg() {
 }
 
 #[test]
+fn activations_are_those_of_the_live_micro_batches_and_a_sharded_state_is_divided() {
+    let bench = Bench::new("");
+    let wide = ["model.hidden=[256, 256, 256]", "train.batch_size=512", "data.train.samples=512"];
+    let wide: Vec<_> = wide.iter().flat_map(|set| ["-s", set]).collect();
+    let planned = |name: &str, more: &[&str]| {
+        json(&bench, &[&["--schedule", name], &wide[..], more].concat())["layout"].clone()
+    };
+    let bytes = |row: &Json, key: &str| row[key].as_u64().unwrap();
+    let [gpipe, one] = ["GPipe", "OneFOneB"].map(|name| planned(name, &[]));
+    // The first stage keeps the outputs of two layers, 64 rows of 256 floats, for two micro-batches: relu keeps its result alone.
+    let outputs = 2 * 2 * 64 * 256 * 4;
+    let [most, few] = [&gpipe[0], &one[0]].map(|row| bytes(row, "activation_bytes"));
+    // Each tensor and each step of the graph has a few hundred bytes of its own.
+    assert!((outputs..outputs + outputs / 8).contains(&few), "{few}");
+    // Eight micro-batches are alive.
+    assert!((4 * outputs..4 * outputs + outputs / 2).contains(&most), "{most}");
+    assert_eq!(gpipe[0]["memory_bytes"], one[0]["memory_bytes"]);
+    let shard = ["--ranks", "4", "-s", "schedule.stages=2", "-s", "optimizer.shard=true"];
+    let sharded = planned("OneFOneB", &shard);
+    let (whole, half) = (bytes(&one[0], "memory_bytes"), bytes(&sharded[0], "memory_bytes"));
+    let state = whole - 8 * bytes(&one[0], "parameters");
+    assert_eq!(half, whole - state / 2);
+}
+
+#[test]
+fn the_plan_is_that_of_the_layout_that_a_config_is_written_for() {
+    let bench = Bench::new(
+        "[schedule]\ntype = \"OneFOneB\"\nmicrobatches = 2\n[parallel]\npipeline = 3\ndata = 2\n",
+    );
+    let found = json(&bench, &["--schedule"]);
+    assert_eq!((&found["stages"], &found["data_parallel"]), (&json!(3), &json!(2)));
+    assert_eq!(found["layout"][1]["ranks"], json!([1, 4]));
+    assert_eq!(json(&bench, &["--schedule", "GPipe"])["stages"], 3);
+    assert_eq!(json(&bench, &["--schedule", "NoPipeline"])["layout"][0]["ranks"], json!([0]));
+    plan(&bench, &["--schedule", "--ranks", "3"])
+        .expect(2)
+        .says(&["`parallel.data`: 3 ranks with 3 stages each are 1 copies", "data = 2"]);
+    plan(&bench, &["--schedule", "-s", "schedule.stages=2"])
+        .expect(2)
+        .says(&["`parallel.pipeline`: the schedule has 2 stages", "remove schedule.stages"]);
+}
+
+#[test]
+fn check_finds_what_the_ranks_of_a_layout_would_find() {
+    let bench = Bench::new("[schedule]\ntype = \"OneFOneB\"\nmicrobatches = 2\n");
+    let check = |more: &[&str]| {
+        let sets = more.iter().flat_map(|set| ["-s", set]);
+        bench.run(["check", "config.toml"].into_iter().chain(DEEP).chain(sets))
+    };
+    check(&["parallel.data=2"]).expect(0).prints(&["config.toml is valid"]);
+    for (set, wanted) in [
+        (
+            "parallel.data=3",
+            "`data.train.batch_size`: a batch of 8 cannot be divided among 3 ranks",
+        ),
+        (
+            "parallel.data=8",
+            "a batch of 8 cannot be divided into 2 micro-batches of 8 data-parallel ranks",
+        ),
+        ("parallel.pipeline=6", "6 stages need at least 6 layers, but the model has 5"),
+        ("distributed.fp16_compression=true", "`distributed.fp16_compression`: a pipeline sums"),
+        ("schedule={type=\"NoPipeline\",_delete_=true}", "config.toml is valid"),
+    ] {
+        let ran = check(&[set]);
+        let said = ran.stdout.clone() + &ran.stderr;
+        assert!(said.contains(wanted), "{set}: {said}");
+    }
+    check(&["schedule={type=\"NoPipeline\",_delete_=true}", "parallel.pipeline=2"])
+        .expect(2)
+        .says(&["`parallel.pipeline`: the schedule has one stage", "choose a pipeline, such as"]);
+}
+
+#[test]
 fn what_cannot_be_divided_is_an_error_at_its_line() {
     let bench = Bench::new("[schedule]\ntype = \"OneFOneB\"\nstages = 6\nmicrobatches = 3\n");
     let schedule = |args: &[&str]| plan(&bench, &[&["--schedule"], args].concat());

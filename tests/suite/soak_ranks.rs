@@ -1,5 +1,5 @@
-//! A run on several ranks that are killed repeatedly equals an uninterrupted one. `cargo xtask soak --ranks 2 --kills 30` is the long form;
-//! with `--torchrun` PyTorch's launcher restarts the ranks.
+//! A run on several ranks that are killed repeatedly equals an uninterrupted one. `cargo xtask soak --ranks 2 --kills 30` is the long form,
+//! `--stages 2` that of a pipeline; with `--torchrun` PyTorch's launcher restarts the ranks.
 
 #![expect(clippy::print_stdout, reason = "the long form reports its progress")]
 use crate::patience;
@@ -71,13 +71,12 @@ impl RankSoak {
     }
 }
 
-#[test]
-fn a_run_whose_ranks_are_killed_at_random_moments_equals_an_uninterrupted_one() {
+/// Kills the ranks of a run at random moments, and compares it with one that is left alone.
+fn kill_ranks(stages: u64) {
     let (kills, seed) = (number("HOOKRACK_SOAK_KILLS", 2), number("HOOKRACK_SOAK_SEED", 1));
     let torchrun = std::env::var("HOOKRACK_SOAK_TORCHRUN").unwrap_or_default();
     let began = Instant::now();
     let mut soak = Soak::new(4 + kills, "fp32");
-    let stages = number("HOOKRACK_SOAK_STAGES", 1);
     if stages > 1 {
         let schedule = format!("schedule={{type=\"OneFOneB\",stages={stages},microbatches=2}}");
         soak.settings.extend(["-s".to_owned(), schedule]);
@@ -103,9 +102,22 @@ fn a_run_whose_ranks_are_killed_at_random_moments_equals_an_uninterrupted_one() 
     assert!(patience::wait(&mut launcher).success(), "{}", soak.soak.bench.read("killed.said"));
     assert_same(&whole, &run, &format!("after {kills} kills with seed {seed}"));
     println!(
-        "{} ranks, {kills} kills, {} iterations, {:.0} s: the same run, bit for bit",
+        "{} ranks in {stages} stages, {kills} kills, {} iterations, {:.0} s: the same run, bit for bit",
         soak.ranks,
         whole.record()["iter"],
         began.elapsed().as_secs_f64()
     );
+}
+
+#[test]
+fn a_run_whose_ranks_are_killed_at_random_moments_equals_an_uninterrupted_one() {
+    kill_ranks(number("HOOKRACK_SOAK_STAGES", 1));
+}
+
+#[test]
+fn a_pipeline_whose_stages_are_killed_at_random_moments_equals_an_uninterrupted_one() {
+    // The long form has one kind of ranks, and runs them in the test above.
+    if std::env::var_os("HOOKRACK_SOAK_STAGES").is_none() {
+        kill_ranks(2);
+    }
 }
