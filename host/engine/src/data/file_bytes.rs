@@ -24,6 +24,11 @@ enum Bytes {
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
+/// What a packed file may unpack to, however small it is.
+const ALWAYS_UNPACKED: u64 = 64 << 20;
+/// Beyond that: this many times its size. Deflate reaches 1,000 with zeros; images, texts and tables stay below 20.
+const MOST_RATIO: u64 = 100;
+
 impl FileBytes {
     /// Opens a file, gzipped or not: its first bytes say which. An empty one is an error.
     pub(super) fn open(path: &Path) -> Result<Self> {
@@ -90,13 +95,35 @@ pub(super) fn at(path: &Path, offset: usize, why: &str) -> EngineError {
     EngineError::Data(format!("{}, byte {offset}: {why}", path.display()))
 }
 
+/// The most bytes that a packed file of `packed` bytes is unpacked to.
+pub(super) fn most_unpacked(packed: usize) -> u64 {
+    (packed as u64).saturating_mul(MOST_RATIO).max(ALWAYS_UNPACKED)
+}
+
+/// Reads `packed` to its end; `None` if there are more bytes than `most`.
+pub(super) fn read_bounded(packed: &mut impl Read, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let read = packed.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((read as u64 <= most).then_some(bytes))
+}
+
+/// What is said about a packed file, or an array in one, that unpacks to too much.
+pub(super) fn too_much(packed: usize, most: u64) -> String {
+    format!(
+        "unpacks to more than {most} bytes, the limit for a packed file of {packed} bytes: if it is meant to be that large, store it uncompressed"
+    )
+}
+
 /// All of a gzipped file. The checksum at its end is verified.
 fn unpack(path: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     let mut decoder = MultiGzDecoder::new(packed);
-    let mut bytes = Vec::new();
-    match decoder.read_to_end(&mut bytes) {
-        Ok(0) => Err(at(path, packed.len(), "the gzip stream is empty")),
-        Ok(_) => Ok(bytes),
+    let most = most_unpacked(packed.len());
+    match read_bounded(&mut decoder, most) {
+        Ok(None) => Err(at(path, 0, &too_much(packed.len(), most))),
+        Ok(Some(bytes)) if bytes.is_empty() => {
+            Err(at(path, packed.len(), "the gzip stream is empty"))
+        }
+        Ok(Some(bytes)) => Ok(bytes),
         Err(error) => {
             let read = packed.len() - decoder.get_ref().len();
             let why = match error.kind() {
@@ -149,6 +176,16 @@ pub(super) mod tests {
             let error = open(&whole[..len]).unwrap_err().to_string();
             assert!(error.contains("gzip stream") && error.contains(", byte "), "{error}");
         }
+    }
+
+    #[test]
+    fn unpacking_ends_at_the_limit() {
+        let read = |len: usize, most| read_bounded(&mut &vec![7_u8; len][..], most).unwrap();
+        assert_eq!(read(10, 10).map(|bytes| bytes.len()), Some(10));
+        assert_eq!(read(11, 10), None);
+        assert_eq!(most_unpacked(10), ALWAYS_UNPACKED);
+        assert_eq!(most_unpacked(1 << 30), 100 << 30);
+        assert_eq!(most_unpacked(usize::MAX), u64::MAX);
     }
 
     #[test]

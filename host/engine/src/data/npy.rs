@@ -1,6 +1,6 @@
 //! `Npy` and `Npz`: inputs and labels that NumPy saved, in two files or in one archive.
 
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use hookrack_plugin_api::prelude::Settings;
@@ -8,7 +8,7 @@ use hookrack_plugin_api::prelude::Settings;
 use super::Dataset;
 use super::array::Array;
 use super::array_pair::ArrayPair;
-use super::file_bytes::FileBytes;
+use super::file_bytes::{FileBytes, most_unpacked, read_bounded, too_much};
 use super::npy_file;
 use crate::error::Result;
 use crate::registry::Component;
@@ -107,8 +107,10 @@ pub(super) fn member(file: &FileBytes, name: &str) -> Result<Array> {
         file.wrong(0, format!("array `{name}` cannot be unpacked ({error}): get the file again"))
     };
     let mut entry = archive.by_index(place).map_err(|error| broken(&error))?;
-    let mut bytes = Vec::new();
-    entry.read_to_end(&mut bytes).map_err(|error| broken(&error))?;
+    let most = most_unpacked(file.len());
+    let Some(bytes) = read_bounded(&mut entry, most).map_err(|error| broken(&error))? else {
+        return Err(file.wrong(0, format!("array `{name}` {}", too_much(file.len(), most))));
+    };
     npy_file::array(FileBytes::unpacked(within(file.path(), name), bytes))
 }
 
