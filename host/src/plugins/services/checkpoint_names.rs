@@ -1,7 +1,7 @@
 //! What checkpoints are called beside their own names, for plugins.
 
 use super::service::service;
-use crate::context::LoadRequest;
+use crate::context::{LoadRequest, RunParts};
 use crate::run::checkpoint::{Wanted, check_name};
 use hookrack_plugin_api::abi::{CheckpointNameTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
@@ -26,7 +26,8 @@ unsafe extern "C" fn load(
     weights: u32,
     strict: u32,
 ) -> HrStatus {
-    service!(host, text(path, suffix), |context| {
+    service!(host, text(path, suffix), |context, endpoint| {
+        endpoint.check_engine("load_checkpoint_named()", RunParts::PARAMS)?;
         context.requests.borrow_mut().load = Some(LoadRequest {
             path: path.as_ref().into(),
             wanted: Wanted { epoch: u64::try_from(epoch).ok(), suffix: suffix.into_owned() },

@@ -1,7 +1,7 @@
 //! Which checkpoints hooks want kept, and which one they want loaded.
 
 use super::service::service;
-use crate::context::LoadRequest;
+use crate::context::{LoadRequest, RunParts};
 use crate::run::checkpoint::{Best, Rule, Wanted};
 use hookrack_plugin_api::abi::{CheckpointTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
@@ -40,7 +40,8 @@ unsafe extern "C" fn load(
     weights: u32,
     strict: u32,
 ) -> HrStatus {
-    service!(host, text(path), |context| {
+    service!(host, text(path), |context, endpoint| {
+        endpoint.check_engine("load_checkpoint()", RunParts::PARAMS)?;
         context.requests.borrow_mut().load = Some(LoadRequest {
             path: path.as_ref().into(),
             wanted: Wanted { epoch: u64::try_from(epoch).ok(), ..Wanted::default() },

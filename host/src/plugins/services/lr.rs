@@ -1,6 +1,7 @@
 //! What the learning rate schedule counts, for plugins.
 
 use super::service::service;
+use crate::context::RunParts;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, LrTable};
 use std::ffi::c_void;
 
@@ -8,5 +9,9 @@ use std::ffi::c_void;
 pub(super) static TABLE: LrTable = LrTable { header: HrHeader::of::<LrTable>(0), count_by_epoch };
 
 unsafe extern "C" fn count_by_epoch(host: *mut c_void, by_epoch: u32) -> HrStatus {
-    service!(host, |context| Ok(context.engine.borrow_mut().count_lr_by_epoch(by_epoch != 0)?))
+    service!(host, |context, endpoint| {
+        // Hooks built against 1.1 declare the parameters, which the rate changes, and not the rate.
+        endpoint.check_engine("count_lr_by_epoch()", RunParts::LR | RunParts::PARAMS)?;
+        Ok(context.engine.borrow_mut().count_lr_by_epoch(by_epoch != 0)?)
+    })
 }

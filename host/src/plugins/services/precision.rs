@@ -1,6 +1,7 @@
 //! The arithmetic of a run, for plugins.
 
 use super::service::service;
+use crate::context::RunParts;
 use crate::engine::{LossScalerSettings, Precision};
 use hookrack_plugin_api::abi::{
     HrHeader, HrStatus, PRECISION_BF16, PRECISION_FP16, PRECISION_FP32, PrecisionTable,
@@ -11,8 +12,14 @@ use std::ffi::c_void;
 pub(super) static TABLE: PrecisionTable =
     PrecisionTable { header: HrHeader::of::<PrecisionTable>(0), set_precision, set_loss_scaling };
 
+/// What depends on the arithmetic.
+fn changed() -> RunParts {
+    RunParts::PARAMS | RunParts::GRADS
+}
+
 unsafe extern "C" fn set_precision(host: *mut c_void, precision: u32) -> HrStatus {
     service!(host, |context, endpoint| {
+        endpoint.check_engine("set_precision()", changed())?;
         let precision = match precision {
             PRECISION_FP32 => Precision::Fp32,
             PRECISION_BF16 => Precision::Bf16,
@@ -35,7 +42,8 @@ unsafe extern "C" fn set_loss_scaling(
     backoff: f64,
     interval: u64,
 ) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("set_loss_scaling()", changed())?;
         let settings = LossScalerSettings { scale, growth, backoff, interval };
         Ok(context.engine.borrow_mut().set_loss_scaling(settings)?)
     })

@@ -1,6 +1,7 @@
 //! How a training step is made, for plugins.
 
 use super::service::service;
+use crate::context::RunParts;
 use crate::torch::autograd;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, StepTable};
 use std::ffi::c_void;
@@ -10,11 +11,15 @@ pub(super) static TABLE: StepTable =
     StepTable { header: HrHeader::of::<StepTable>(0), set_anomaly_mode, set_accumulation };
 
 unsafe extern "C" fn set_anomaly_mode(host: *mut c_void, on: u32) -> HrStatus {
-    service!(host, |_| Ok(autograd::set_anomaly_mode(on != 0)?))
+    service!(host, |_, endpoint| {
+        endpoint.check_engine("set_anomaly_mode()", RunParts::GRADS | RunParts::LOSS)?;
+        Ok(autograd::set_anomaly_mode(on != 0)?)
+    })
 }
 
 unsafe extern "C" fn set_accumulation(host: *mut c_void, parts: u64) -> HrStatus {
-    service!(host, |context| {
+    service!(host, |context, endpoint| {
+        endpoint.check_engine("set_accumulation()", RunParts::GRADS)?;
         let parts = usize::try_from(parts).unwrap_or(usize::MAX);
         Ok(context.engine.borrow_mut().set_accumulation(parts)?)
     })
