@@ -19,8 +19,14 @@ fn hook_name(case: &str) -> String {
 
 /// A bench with the library of a case, configured as a hook.
 pub(crate) fn bench(case: &str, more: &str) -> Bench {
+    bench_at(3, case, more)
+}
+
+/// The same with a library that misbehaves after another iteration than the third.
+pub(crate) fn bench_at(iter: u64, case: &str, more: &str) -> Bench {
     let bench = Bench::new(&format!("[[custom_hooks]]\ntype = \"{}\"\n{more}", hook_name(case)));
-    compile_c(case, &bench.path(&format!("plugins/lib{case}.so")), &["-shared", "-pthread"]);
+    let (library, at) = (bench.path(&format!("plugins/lib{case}.so")), format!("-DAT_ITER={iter}"));
+    compile_c(case, &library, &["-shared", "-pthread", &at]);
     bench
 }
 
@@ -79,6 +85,55 @@ fn faults(case: &Path) -> Vec<String> {
         faults.push(format!("{name}: {:?}, signal {signal:?}\n{}", ran.code, ran.stderr));
     }
     faults
+}
+
+/// The fixtures without an expectation in a file of their own, and the test that says what they do.
+const ELSEWHERE: [(&str, &str); 14] = [
+    ("evolving", "abi_evolution.rs"),
+    ("executable", "loader.rs"),
+    ("good", "loader.rs"),
+    ("handed_on", "second_pass.rs"),
+    ("missing_dependency", "loader.rs"),
+    ("newer_minor", "loader.rs"),
+    ("orca_points", "loader.rs"),
+    ("panic_abort", "loader.rs"),
+    ("panic_in_root", "loader.rs"),
+    ("pries", "trust.rs"),
+    ("reserved_param", "plugin_folders.rs"),
+    ("shows_maps", "trust.rs"),
+    ("vandal", "trust.rs"),
+    ("writes_in_constructor", "trust.rs"),
+];
+
+/// The whole table: a fixture has one expectation, beside it or in a test.
+#[test]
+fn every_library_fixture_has_one_expectation() {
+    let mut wrong = Vec::new();
+    let folders = fs::read_dir(fixtures()).unwrap().map(|entry| entry.unwrap().path());
+    let mut names = Vec::new();
+    for folder in folders.filter(|path| path.is_dir()) {
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let files = ["message.txt", "probe.txt", "run.txt"];
+        let beside = files.iter().filter(|file| folder.join(file).exists()).count();
+        let elsewhere = ELSEWHERE.iter().filter(|(case, _)| *case == name).count();
+        if beside + elsewhere != 1 {
+            wrong.push(format!("{name}: {beside} beside it, {elsewhere} in tests"));
+        }
+        names.push(name);
+    }
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("suite");
+    for (case, test) in ELSEWHERE {
+        let text = fs::read_to_string(suite.join(test)).unwrap();
+        if !names.iter().any(|name| name == case) || !text.contains(&format!("\"{case}")) {
+            wrong.push(format!("{case}: not a fixture, or not in {test}"));
+        }
+    }
+    assert!(
+        wrong.is_empty() && names.len() >= 70,
+        "{} fixtures\n{}",
+        names.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]

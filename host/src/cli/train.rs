@@ -197,6 +197,7 @@ fn lead(
         Search::Run(found) => found,
         Search::Complete(run, past) => {
             world.map_or(Ok(()), |world| ranks::announce_complete(world))?;
+            supervise::tell(&run, &job);
             return Ok(tell::complete(&run, &past, args.json, args.quiet));
         }
     };

@@ -1,9 +1,6 @@
 //! Decides whether a crashed run is restarted, and without which hook.
 
-use crate::launch::RankFailure;
 use serde_json::{Value as Json, json};
-use signal_hook::low_level::signal_name;
-use std::os::unix::process::ExitStatusExt as _;
 
 /// After this many crashes a hook is left out, if the run can continue without it.
 const TOO_OFTEN: usize = 2;
@@ -38,15 +35,10 @@ pub(super) struct History {
 }
 
 impl Crash {
-    /// From the exit status of the process and its crash report, if it wrote one.
-    pub(super) fn new(failure: &RankFailure, report: Option<&Json>, saved: u64) -> Self {
+    /// From the crash report, if there is one, else from the cause that the exit status tells.
+    pub(super) fn new(cause: &str, report: Option<&Json>, saved: u64) -> Self {
         let text = |key: &str| report.and_then(|report| report[key].as_str()).map(str::to_owned);
-        let message = text("message").unwrap_or_else(|| match failure.status.signal() {
-            Some(signal) => {
-                format!("the run was killed by {}", signal_name(signal).unwrap_or("a signal"))
-            }
-            None => format!("the run ended with exit code {}", failure.exit_code()),
-        });
+        let message = text("message").unwrap_or_else(|| cause.to_owned());
         let iter = report.and_then(|report| report["iteration"].as_u64());
         Self { message, hook: text("hook"), iter, saved }
     }

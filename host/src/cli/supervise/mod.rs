@@ -2,18 +2,20 @@
 //!
 //! The supervisor loads no plugin. The child writes its run directory and the optional hooks to a file ([`RunNote`]).
 
+mod death;
 mod decide;
 mod run_note;
 
 pub(super) use run_note::tell;
 
 use super::exit::{Failure, PERMANENT};
-use crate::launch::{Launch, Outcome, RankFailure, Streams, Style};
+use crate::launch::{Launch, Outcome, Streams, Style};
 use crate::plugins::crash;
 use crate::ranks::Ranks;
 use crate::report;
 use crate::run::{atomic, checkpoint};
 use crate::stdio;
+use death::{Death, has_succeeded};
 use decide::{Crash, History, Next};
 use run_note::{RunNote, VARIABLE};
 use serde_json::{Value as Json, json};
@@ -57,10 +59,12 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
         let outcome = launch.run(|_, _| {}).map_err(failed)?;
         let note = RunNote::read(told.path());
         let end = match outcome {
-            Outcome::Completed if history.left_out().next().is_some() => Ok(WITHOUT_A_HOOK),
-            Outcome::Completed => Ok(0),
             Outcome::Interrupted(code) => Ok(code),
-            Outcome::Failed(failure) => after(&failure, note.as_ref(), &mut history),
+            Outcome::Completed if note.as_ref().is_some_and(|note| has_succeeded(&note.run)) => {
+                Ok(history.left_out().next().map_or(0, |_| WITHOUT_A_HOOK))
+            }
+            Outcome::Completed => after(&Death::pretended(), note.as_ref(), &mut history),
+            Outcome::Failed(failure) => after(&Death::new(&failure), note.as_ref(), &mut history),
         };
         match end {
             // Restart.
@@ -76,24 +80,24 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
 }
 
 /// The exit code after a failure, or `Err` for a restart.
-fn after(failure: &RankFailure, note: Option<&RunNote>, history: &mut History) -> Result<u8, ()> {
+fn after(death: &Death, note: Option<&RunNote>, history: &mut History) -> Result<u8, ()> {
     let report = note.and_then(|note| report_of(&note.run));
     // An error, not a crash: the child has reported it, and would fail in the same way again.
-    if failure.status.code().is_some() && report.is_none() {
-        return Ok(failure.exit_code());
+    if report.is_none() && death.is_clean(note.map(|note| note.run.as_path())) {
+        return Ok(death.code);
     }
     let Some(note) = note else {
-        stdio::complain(format_args!("{failure}\nthe run had not started: not restarted"));
-        return Ok(failure.exit_code());
+        stdio::complain(format_args!("{}\nthe run had not started: not restarted", death.message));
+        return Ok(death.code);
     };
     restore_terminal();
-    let crash = Crash::new(failure, report.as_ref(), newest_iter(&note.run));
+    let crash = Crash::new(&death.message, report.as_ref(), newest_iter(&note.run));
     note_crash(&note.run, &crash);
     let (next, message) = history.after(&crash, |hook| note.is_optional(hook));
     stdio::complain(format_args!("{message}"));
     match next {
         Next::Again => Err(()),
-        Next::GiveUp => Ok(failure.exit_code()),
+        Next::GiveUp => Ok(death.code),
     }
 }
 
