@@ -3,6 +3,7 @@
 use crate::workbench::{Bench, Ran, TINY, cache, program};
 use crate::workshop::compile_c;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 const QUIET: &str = "[[custom_hooks]]\ntype = \"Quiet\"\n";
@@ -109,6 +110,12 @@ fn a_signature_by_a_trusted_key_stands_for_a_library() {
     let (ran, run) = bench.train("run", &[]);
     ran.expect(0);
     assert_eq!(run.record()["plugins"][0]["signer"], key);
+    let by = format!(", signed by {key}");
+    bench.run(["plugins", "config.toml"]).expect(0).prints(&["libx.so  quiet 0.1.0", &by]);
+    let json = bench.run(["plugins", "config.toml", "--json"]);
+    let files: serde_json::Value = serde_json::from_str(&json.expect(0).stdout).unwrap();
+    let own = files.as_array().unwrap().iter().find(|file| file["file"] == "libx.so").unwrap();
+    assert_eq!((&own["state"], &own["signer"]), (&"ready".into(), &key.into()));
 
     sign("stranger.key").expect(0);
     bench.run(["check", "config.toml"]).expect(2).says(&[
@@ -156,10 +163,65 @@ fn a_config_cannot_loosen_the_policy_of_the_machine() {
     check(&own).expect(2).says(&["own.lock"]);
     fs::copy(bench.path("plugins.lock"), bench.path("own.lock")).unwrap();
     check(&own).expect(0);
+    // Others could change it.
+    fs::set_permissions(bench.path("own.lock"), fs::Permissions::from_mode(0o666)).unwrap();
+    check(&own).expect(2).says(&[
+        "policy.toml relies on ",
+        "own.lock: is writable by every user",
+        "no plugin is loaded until that is repaired",
+    ]);
+    // Its keys count, and no lock file does.
+    bench.run(["keygen", "team", "--no-password"]).expect(0);
+    let keys =
+        format!("policy = \"require\"\ntrusted_keys = [\"{}\"]", bench.path("team.pub").display());
+    check(&keys).expect(2).says(&["libx.so: is not signed by a trusted key, and "]);
+    bench.run(["sign", "--key", "team.key", "plugins/libx.so"]).expect(0);
+    check(&keys).expect(0);
     let elsewhere = format!("folders = [\"{}\"]", bench.path("opt").display());
     check(&elsewhere)
         .expect(2)
         .says(&["libx.so: is outside the folders that ", "policy.toml allows"]);
+    let locked = installed(&bench, &elsewhere, &["lock", "config.toml"]);
+    assert_ne!(locked.code, Some(0), "what is elsewhere is not even probed: {}", locked.stdout);
+}
+
+#[test]
+fn a_library_that_the_machine_refuses_is_not_tested_either() {
+    let bench = bench("");
+    let test = |policy: &str| {
+        installed(&bench, policy, &["test-plugin", "plugins/libx.so", "--case", "manifest.loads"])
+    };
+    test("").expect(0).prints(&[" 0 failed"]);
+    test("policy = \"require\"")
+        .expect(3)
+        .says(&["libx.so: is neither in ", "opt/etc/policy.toml requires one of the two"]);
+    bench.run(["lock", "config.toml"]).expect(0);
+    let run =
+        ["test-plugin", "plugins/libx.so", "--case", "manifest.loads", "--case", "run.observers"];
+    let tested = installed(&bench, "policy = \"require\"", &run);
+    tested.expect(0).prints(&[" 0 failed"]);
+}
+
+#[test]
+fn a_plugin_folder_of_the_current_directory_is_not_enough_under_require() {
+    let bench = bench("policy = \"require\"");
+    bench.run(["lock", "config.toml"]).expect(0);
+    bench.run(["check", "config.toml"]).expect(0);
+    fs::create_dir(bench.path("configs")).unwrap();
+    fs::copy(bench.path("config.toml"), bench.path("configs/config.toml")).unwrap();
+    let elsewhere = ["check", "configs/config.toml"];
+    bench.run(elsewhere).expect(2).says(&[
+        "`plugins.dirs`: ",
+        "plugins is in the current directory, not beside the config, and the policy is \"require\"",
+        "= help: name the folder in `plugins.dirs`",
+    ]);
+    let config =
+        bench.read("config.toml").replace("dirs = [\"plugins\"]", "lock = \"../plugins.lock\"");
+    bench.write("configs/config.toml", &config);
+    bench.run(elsewhere).expect(2).says(&["is in the current directory"]);
+    bench
+        .write("configs/config.toml", &config.replace("lock =", "dirs = [\"../plugins\"]\nlock ="));
+    bench.run(elsewhere).expect(0);
 }
 
 #[test]

@@ -57,9 +57,9 @@ fn count(libraries: usize) -> String {
     if libraries == 1 { "1 library".to_owned() } else { format!("{libraries} libraries") }
 }
 
-/// Locking is what verifies a library: it only needs to be loadable here.
+/// Locking is what verifies a library: it only needs to be loadable here, and in a folder that the machine allows.
 fn take(folders: &PluginFolders, named: &[PathBuf]) -> Result<Inventory, Failure> {
-    Inventory::with(folders, named, &Trust::off()).map_err(Failure::usage)
+    Inventory::with(folders, named, &Trust::of_folders()).map_err(Failure::usage)
 }
 
 fn found() -> Result<Vec<Arc<PluginFile>>, Failure> {

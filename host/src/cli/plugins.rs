@@ -14,20 +14,28 @@ use std::process::ExitCode;
 #[command(after_help = help!("\
 Examples:
   hookrack plugins
+  hookrack plugins configs/quickstart.toml       its folders, lock file, keys and policy
   hookrack plugins --dir plugins --dir ~/my-plugins
   hookrack plugins --retry                       probe again what was quarantined
   hookrack plugins --json
   hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
+    /// A config: its plugin folders are listed, and its lock file, trusted keys and policy decide
+    config: Option<PathBuf>,
+
+    /// Override a value of the config, such as plugins.dirs (repeatable)
+    #[arg(short, long = "set", value_name = "KEY=VALUE", requires = "config")]
+    set: Vec<String>,
+
     /// Folder to search instead of ./plugins, HOOKRACK_PLUGINS and the installation's folder (repeatable)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
     dir: Vec<PathBuf>,
 
     /// Probe every library again, also those that crashed or hung the last time
     #[arg(long)]
     retry: bool,
 
-    /// Print one JSON object for each file: state, reason, name, version, ABI, sha256, hooks, metrics
+    /// Print one JSON object for each file: state, reason, name, version, ABI, sha256, signer, hooks, metrics
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
 
@@ -45,16 +53,11 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
             format!("no folder {}: create it, or choose another with --dir", missing.display());
         return Err(Failure::usage(message));
     }
-    let folders = if args.dir.is_empty() {
-        usual_folders()
-    } else {
-        let dirs = args.dir.iter().filter_map(|dir| std::path::absolute(dir).ok()).collect();
-        PluginFolders { dirs, search: Vec::new(), trust: own_trust() }
-    };
+    let (folders, named) = folders(args)?;
     if args.retry {
         probe::forget_all();
     }
-    let inventory = Inventory::of(&folders, &[]).map_err(Failure::usage)?;
+    let inventory = Inventory::of(&folders, &named).map_err(Failure::usage)?;
     if args.markdown {
         say!("{}", super::catalogue::markdown(&inventory).trim_end());
         return Ok(ExitCode::SUCCESS);
@@ -64,7 +67,21 @@ pub(super) fn run(args: &PluginsArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     list(&folders, &inventory.plugin_set);
+    list_named(&named, &inventory.plugin_set);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The folders to list, and libraries elsewhere that the config names.
+fn folders(args: &PluginsArgs) -> Result<(PluginFolders, Vec<PathBuf>), Failure> {
+    if let Some(config) = &args.config {
+        let file = ConfigFile::load(config, &args.set)?;
+        return Ok((file.plugin_folders()?, file.libraries()?));
+    }
+    if args.dir.is_empty() {
+        return Ok((usual_folders(), Vec::new()));
+    }
+    let dirs = args.dir.iter().filter_map(|dir| std::path::absolute(dir).ok()).collect();
+    Ok((PluginFolders { dirs, search: Vec::new(), trust: own_trust() }, Vec::new()))
 }
 
 /// The folders of a config without `[plugins]` in the current directory, including those that do not exist.
@@ -103,6 +120,21 @@ fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
     if plugin_set.libraries.is_empty() && plugin_set.failed.is_empty() {
         say!("no plugin libraries here; `cargo xtask build` puts the bundled ones into plugins/");
     }
+}
+
+/// The libraries that a config names by path, outside of the folders.
+fn list_named(named: &[PathBuf], plugin_set: &PluginSet) {
+    for (path, library) in plugin_set.found().filter(|(path, _)| is_named(named, path)) {
+        say!("{}, named by the config:", path.display());
+        library_lines(path, library);
+    }
+    for (path, error) in plugin_set.failed.iter().filter(|(path, _)| is_named(named, path)) {
+        say!("{}, named by the config: failed to load: {error}", path.display());
+    }
+}
+
+fn is_named(named: &[PathBuf], path: &Path) -> bool {
+    named.iter().any(|own| own == path)
 }
 
 fn library_lines(path: &Path, file: &PluginFile) {

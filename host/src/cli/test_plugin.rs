@@ -1,7 +1,9 @@
 //! `hookrack test-plugin`: runs every conformance case with a library, each in its own process.
 
 use super::exit::Failure;
-use crate::conformance::{Case, Lab, Verdict, cases};
+use crate::conformance::{Case, LOCK, Lab, Verdict, cases};
+use crate::plugins::trust::Trust;
+use crate::plugins::untrusted;
 use clap::Args;
 use hookrack_chart::escape;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -83,6 +85,7 @@ pub(super) fn run(args: &TestPluginArgs) -> Result<ExitCode, Failure> {
     if !library.is_file() {
         return Err(Failure::usage(format!("{} is not a file", library.display())));
     }
+    refuse_untrusted(library)?;
     let chosen = |case: &&Case| {
         args.case.is_empty() || args.case.iter().any(|start| case.name.starts_with(start))
     };
@@ -111,6 +114,12 @@ pub(super) fn run(args: &TestPluginArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::plugin(format!("{name} fails {failed} of {} cases", all.len())));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the policy of the machine refuses the library, no case runs.
+fn refuse_untrusted(library: &Path) -> Result<(), Failure> {
+    let trust = Trust::of_machine(std::path::absolute(LOCK).unwrap_or_default());
+    untrusted(library, &trust).map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// In the child: runs a case and prints its verdict.

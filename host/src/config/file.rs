@@ -103,6 +103,18 @@ impl ConfigFile {
         let folders = self.folders()?;
         let trust = self.trust(&folders)?;
         let Folders { dirs, search, .. } = folders;
+        if let Some(folder) = dirs.iter().find(|folder| self.is_chance(folder, &trust)) {
+            return Err(ConfigError::Refused {
+                at: self.root.node("plugins").map_or(&self.origin, |node| &node.origin).clone(),
+                key: "plugins.dirs".to_owned(),
+                why: format!(
+                    "{} is in the current directory, not beside the config, and the policy is \"require\"",
+                    folder.path.display()
+                ),
+                help: "name the folder in `plugins.dirs` by a path that does not depend on where hookrack is started".to_owned(),
+            }
+            .into());
+        }
         for folder in dirs.iter().filter(|folder| folder.is_of_current) {
             let path = folder.path.display();
             tracing::info!(
@@ -113,6 +125,20 @@ impl ConfigFile {
             folders.into_iter().filter(|folder| folder.exists).map(|folder| folder.path).collect()
         };
         Ok(PluginFolders { dirs: present(dirs), search: present(search), trust })
+    }
+
+    /// Whether a folder was found only because of the current directory, although its libraries must be verified.
+    fn is_chance(&self, folder: &Folder, trust: &PluginTrust) -> bool {
+        let of_default = matches!(folder.origin, Origin::Default)
+            && folder.path.parent() != Some(self.beside().as_path());
+        let own = trust.folders.iter().find(|own| own.dir == folder.path);
+        let policy = own.map_or(trust.policy, |own| own.policy);
+        folder.exists && (folder.is_of_current || of_default) && policy == TrustPolicy::Require
+    }
+
+    /// The folder of the config.
+    fn beside(&self) -> &PathBuf {
+        self.origin.document().map_or(&self.current, |document| &document.dir)
     }
 
     fn trust(&self, folders: &Folders) -> Result<PluginTrust, ConfigErrors> {
@@ -129,8 +155,7 @@ impl ConfigFile {
     }
 
     fn default_lock(&self) -> PathBuf {
-        let beside = self.origin.document().map_or(&self.current, |document| &document.dir);
-        beside.join(Self::LOCK)
+        self.beside().join(Self::LOCK)
     }
 
     fn folders(&self) -> Result<Folders, ConfigErrors> {

@@ -11,7 +11,7 @@ mod runs;
 mod settings;
 mod state;
 
-pub use lab::Lab;
+pub use lab::{LOCK, Lab};
 
 /// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -55,7 +55,7 @@ impl PluginFile {
     /// The step that refused it, in one line.
     pub fn load(&self) -> Result<Arc<Library>, LoadError> {
         let image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(image) = image.as_ref() else { return loader::open(&self.about.path) };
+        let Some(image) = image.as_ref() else { return self.read_again() };
         if let Some(warning) = &self.standing.warning {
             tracing::warn!("{warning}");
         }
@@ -65,6 +65,34 @@ impl PluginFile {
         }
         Ok(library)
     }
+}
+
+impl PluginFile {
+    /// Maps the file after its bytes were freed: only if they are still those that were checked.
+    fn read_again(&self) -> Result<Arc<Library>, LoadError> {
+        let image = loader::image(&self.about.path, None)?;
+        if image.sha256 != self.about.sha256 {
+            return Err(LoadError::of_image(&self.about.path, &image, Refusal::Fickle));
+        }
+        loader::map(&image)
+    }
+}
+
+/// Maps a file without a probe, if `trust` accepts it.
+///
+/// # Errors
+/// The step that refused it, in one line.
+pub fn open_trusted(path: &Path, trust: &Trust) -> Result<Arc<Library>, LoadError> {
+    let (image, standing) = trusted(path, None, trust)?;
+    if let Some(warning) = &standing.warning {
+        tracing::warn!("{warning}");
+    }
+    loader::map(&image)
+}
+
+/// Why `trust` refuses a file; nothing if it accepts it, or if the file cannot be loaded for another reason.
+pub fn untrusted(path: &Path, trust: &Trust) -> Option<LoadError> {
+    trusted(path, None, trust).err().filter(|error| matches!(error.reason, Refusal::Untrusted(_)))
 }
 
 /// A file that was found, before it is known what is in it.

@@ -121,7 +121,7 @@ pub(super) fn check(file: &Path, meta: &Metadata, trusted: &Trusted) -> Result<(
     check_folder(file.parent().unwrap_or(file), trusted)
 }
 
-/// Checks any file that the host relies on.
+/// Checks any file that the host relies on. Where there is none yet, nobody else must be able to put one there.
 ///
 /// # Errors
 /// Others could have put it there or can change it.
@@ -129,7 +129,10 @@ pub fn check_place(file: &Path) -> Result<(), PlaceError> {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     match file.metadata() {
         Ok(meta) => check(&file, &meta, &Trusted::here()),
-        Err(_) => Ok(()),
+        Err(_) => {
+            let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+            folder.map_or(Ok(()), |folder| check_folder(&folder, &Trusted::here()))
+        }
     }
 }
 

@@ -3,19 +3,20 @@
 //! Everything here is decided on the bytes of a library, before any code of it runs, and at every start: nothing of it
 //! is cached.
 
+mod evidence;
 mod lock;
 mod signature;
 mod system;
 
+pub use evidence::Unverified;
 pub use lock::{Change, LockError, LockFile, TARGET};
 pub use signature::{KeyError, PublicKeys, SignatureError, key_id, signature_path};
-pub use system::SystemError;
+pub use system::{SystemError, SystemPolicy};
 
 use super::loader::Image;
 use crate::config::{FolderPolicy, PluginTrust, TrustPolicy};
-use lock::Finding;
+use evidence::Evidence;
 use std::path::{Path, PathBuf};
-use system::SystemPolicy;
 
 /// What a config and the machine ask of libraries.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ pub struct Trust {
     least: Option<(TrustPolicy, PathBuf)>,
     /// The only folders that the machine allows, and where that is written.
     only: Vec<(PathBuf, Vec<PathBuf>)>,
-    lock: Option<Result<LockFile, LockError>>,
-    keys: Result<PublicKeys, KeyError>,
+    /// Every one of these must stand for a library.
+    evidence: Vec<Evidence>,
     system: Result<(), SystemError>,
 }
 
@@ -46,17 +47,8 @@ pub struct Standing {
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// Neither locked nor signed.
-    #[error(
-        "is neither in {} nor signed by a trusted key, and {by} requires one of the two: \
-         check it, then run `hookrack lock` or `hookrack sign`",
-        .lock.display()
-    )]
-    Unverified {
-        /// The lock file.
-        lock: PathBuf,
-        /// Who requires it.
-        by: String,
-    },
+    #[error(transparent)]
+    Unverified(#[from] Unverified),
     /// It is not the file that was locked.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -83,28 +75,18 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// What the config asks for, tightened by the files of the machine.
+    /// What the config asks for, tightened by the files of the machine. Where these name a lock file or keys, those of the config do not
+    /// count.
     pub fn new(config: &PluginTrust) -> Self {
         let mut trust = Self {
             policy: config.policy,
             folders: config.folders.clone(),
-            least: None,
-            only: Vec::new(),
-            lock: None,
-            keys: Ok(PublicKeys::default()),
-            system: Ok(()),
+            ..Self::read(|trust, file, policy| trust.tighten(file, policy))
         };
-        let (mut lock, mut keys) = (config.lock.clone(), config.trusted_keys.clone());
-        for file in system::files() {
-            match SystemPolicy::read(&file) {
-                Ok(None) => {}
-                Ok(Some(policy)) => trust.tighten(file, policy, &mut lock, &mut keys),
-                Err(error) => trust.system = Err(error),
-            }
-        }
-        if trust.is_asking() {
-            trust.lock = Some(LockFile::read(&lock));
-            trust.keys = PublicKeys::read(&keys);
+        if !trust.is_asking() {
+            trust.evidence.clear();
+        } else if trust.evidence.is_empty() {
+            trust.evidence.push(Evidence::new(Some(&config.lock), &config.trusted_keys));
         }
         trust
     }
@@ -116,28 +98,43 @@ impl Trust {
             folders: Vec::new(),
             least: None,
             only: Vec::new(),
-            lock: None,
-            keys: Ok(PublicKeys::default()),
+            evidence: Vec::new(),
             system: Ok(()),
         }
     }
 
-    fn tighten(
-        &mut self,
-        file: PathBuf,
-        policy: SystemPolicy,
-        lock: &mut PathBuf,
-        keys: &mut Vec<PathBuf>,
-    ) {
-        if let Some(own) = policy.lock {
-            *lock = own;
+    /// Only the folders that the machine allows: for a command that makes a library a verified one.
+    pub fn of_folders() -> Self {
+        Self::read(|trust, file, policy| trust.restrict(file, policy.folders))
+    }
+
+    /// What the machine asks for, without a config. Where it names no lock file and no key, `lock` counts.
+    pub fn of_machine(lock: PathBuf) -> Self {
+        Self::new(&PluginTrust { lock, ..PluginTrust::default() })
+    }
+
+    fn read(mut add: impl FnMut(&mut Self, PathBuf, SystemPolicy)) -> Self {
+        let mut trust = Self::off();
+        for file in system::files() {
+            match SystemPolicy::read(&file) {
+                Ok(None) => {}
+                Ok(Some(policy)) => add(&mut trust, file, policy),
+                Err(error) => trust.system = Err(error),
+            }
         }
-        if let Some(own) = policy.trusted_keys {
-            *keys = own;
+        trust
+    }
+
+    fn restrict(&mut self, file: PathBuf, folders: Option<Vec<PathBuf>>) {
+        self.only.extend(folders.map(|folders| (file, folders)));
+    }
+
+    fn tighten(&mut self, file: PathBuf, policy: SystemPolicy) {
+        if policy.lock.is_some() || policy.trusted_keys.is_some() {
+            let keys = policy.trusted_keys.unwrap_or_default();
+            self.evidence.push(Evidence::new(policy.lock.as_deref(), &keys));
         }
-        if let Some(folders) = policy.folders {
-            self.only.push((file.clone(), folders));
-        }
+        self.restrict(file.clone(), policy.folders);
         if self.least.as_ref().is_none_or(|(least, _)| *least < policy.policy) {
             self.least = Some((policy.policy, file));
         }
@@ -175,7 +172,7 @@ impl Trust {
         if policy == TrustPolicy::Off {
             return Ok(Standing::default());
         }
-        match self.verify(image, by) {
+        match self.verify(image, &by) {
             Err(error) if policy == TrustPolicy::Warn => {
                 let path = image.path.display();
                 let warning = Some(format!("{path}: {error}; loading it anyway"));
@@ -198,22 +195,17 @@ impl Trust {
         Ok(())
     }
 
-    /// A lock file that lists another sha256, or a signature that does not hold, is an error even where the other would do.
-    fn verify(&self, image: &Image, by: String) -> Result<Standing, TrustError> {
-        let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
-        let signer = keys.signer(image)?;
-        let lock = match &self.lock {
-            None => return Err(TrustError::Unverified { lock: PathBuf::new(), by }),
-            Some(lock) => lock.as_ref().map_err(|error| TrustError::Lock(error.clone()))?,
-        };
-        let locked = match lock.find(image) {
-            Finding::Same => true,
-            Finding::Unknown => false,
-            Finding::Other(error) => return Err(error.into()),
-        };
-        if !locked && signer.is_none() {
-            return Err(TrustError::Unverified { lock: lock.path.clone(), by });
+    /// Each evidence must hold.
+    fn verify(&self, image: &Image, by: &str) -> Result<Standing, TrustError> {
+        let mut standing = Standing::default();
+        for evidence in &self.evidence {
+            let found = evidence.verify(image, by)?;
+            standing.locked |= found.locked;
+            standing.signer = standing.signer.or(found.signer);
         }
-        Ok(Standing { locked, signer, warning: None })
+        Ok(standing)
     }
 }
+
+#[cfg(test)]
+mod tests;

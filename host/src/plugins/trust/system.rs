@@ -1,5 +1,5 @@
 //! What the machine asks of plugins, whatever a config says: `/etc/hookrack/policy.toml`, and `etc/policy.toml` of the
-//! installation that the program belongs to. Where both are there, both hold.
+//! installation that the program belongs to. Where both are there, both hold: the stricter policy, and the lock file and keys of each.
 
 use super::super::loader;
 use crate::config::TrustPolicy;
@@ -12,16 +12,16 @@ const MACHINE: &str = "/etc/hookrack/policy.toml";
 /// A policy file. It can only tighten what a config says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SystemPolicy {
+pub struct SystemPolicy {
     /// The least that holds for every library.
     #[serde(default = "off")]
-    pub(super) policy: TrustPolicy,
+    pub policy: TrustPolicy,
     /// The only lock file that counts.
-    pub(super) lock: Option<PathBuf>,
+    pub lock: Option<PathBuf>,
     /// The only keys that count.
-    pub(super) trusted_keys: Option<Vec<PathBuf>>,
+    pub trusted_keys: Option<Vec<PathBuf>>,
     /// The only folders that libraries are loaded from.
-    pub(super) folders: Option<Vec<PathBuf>>,
+    pub folders: Option<Vec<PathBuf>>,
 }
 
 fn off() -> TrustPolicy {
@@ -46,7 +46,10 @@ pub(super) fn files() -> Vec<PathBuf> {
 
 impl SystemPolicy {
     /// Reads a policy file; `None` where there is none.
-    pub(super) fn read(file: &Path) -> Result<Option<Self>, SystemError> {
+    ///
+    /// # Errors
+    /// It cannot be followed.
+    pub fn read(file: &Path) -> Result<Option<Self>, SystemError> {
         let refused = |why: String| SystemError { file: file.to_owned(), why };
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
@@ -60,6 +63,10 @@ impl SystemPolicy {
         let relative = relative.chain(policy.trusted_keys.iter().flatten());
         if let Some(path) = relative.into_iter().find(|path| path.is_relative()) {
             return Err(refused(format!("has a relative path, {}", path.display())));
+        }
+        for own in policy.lock.iter().chain(policy.trusted_keys.iter().flatten()) {
+            loader::check_place(own)
+                .map_err(|error| refused(format!("relies on {}: {error}", own.display())))?;
         }
         Ok(Some(policy))
     }

@@ -1,0 +1,67 @@
+//! What can stand for a library: a lock file, and keys that may have signed it.
+
+use super::super::loader::Image;
+use super::lock::{Finding, LockError, LockFile};
+use super::signature::{KeyError, PublicKeys};
+use super::{Standing, TrustError};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A lock file and keys, one of which must stand for a library.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    lock: Option<Result<LockFile, LockError>>,
+    keys: Result<PublicKeys, KeyError>,
+}
+
+/// Nobody stands for a library.
+#[derive(Debug, thiserror::Error)]
+pub struct Unverified {
+    /// The lock file, if one counts.
+    lock: Option<PathBuf>,
+    /// Who requires it.
+    by: String,
+}
+
+impl fmt::Display for Unverified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = &self.by;
+        match &self.lock {
+            Some(lock) => write!(
+                f,
+                "is neither in {} nor signed by a trusted key, and {by} requires one of the two: \
+                 check it, then run `hookrack lock` or `hookrack sign`",
+                lock.display()
+            ),
+            None => write!(
+                f,
+                "is not signed by a trusted key, and {by} requires that: check it, then run `hookrack sign`"
+            ),
+        }
+    }
+}
+
+impl Evidence {
+    /// Reads the files.
+    pub(super) fn new(lock: Option<&Path>, keys: &[PathBuf]) -> Self {
+        Self { lock: lock.map(LockFile::read), keys: PublicKeys::read(keys) }
+    }
+
+    /// A lock file that lists another sha256, or a signature that does not hold, is an error even where the other would do.
+    pub(super) fn verify(&self, image: &Image, by: &str) -> Result<Standing, TrustError> {
+        let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
+        let signer = keys.signer(image)?;
+        let lock =
+            self.lock.as_ref().map(|lock| lock.as_ref().map_err(Clone::clone)).transpose()?;
+        let locked = match lock.map(|lock| lock.find(image)) {
+            Some(Finding::Same) => true,
+            Some(Finding::Unknown) | None => false,
+            Some(Finding::Other(error)) => return Err(error.into()),
+        };
+        if !locked && signer.is_none() {
+            let lock = lock.map(|lock| lock.path.clone());
+            return Err(Unverified { lock, by: by.to_owned() }.into());
+        }
+        Ok(Standing { locked, signer, warning: None })
+    }
+}
