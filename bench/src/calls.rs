@@ -19,6 +19,9 @@ const MOST: f64 = 1.5;
 /// The nanoseconds that a point without hooks may add to an empty loop.
 const NOTHING: f64 = 1.0;
 
+/// The nanoseconds that guard, breadcrumb and timing together may add to a call of a table's function.
+const GUARDED: f64 = 10.0;
+
 /// Hooks at the crowded point.
 const MANY: u32 = 10;
 
@@ -65,6 +68,7 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     cases.extend(at_every_site!(table_call::<1>(built_in.0, instance(built_in.1, &context)?)));
     cases.extend(at_every_site!(table_call::<2>(rust.0, instance(rust.1, &context)?)));
     cases.extend(at_every_site!(table_call::<3>(c.0, instance(c.1, &context)?)));
+    cases.extend(at_every_site!(bare_call::<4>(instance(rust.1, &context)?)));
     let best = best_of(rounds, &mut cases)?;
     let found: Vec<_> = cases.iter().map(|case| case.name.as_str()).zip(best).collect();
 
@@ -79,6 +83,7 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
     let beyond = Line::new("a point without hooks, beyond the loop", idle - empty);
     bare.lines.push(beyond.must(About::Value, Target::AtMost(NOTHING)));
     Ok(vec![
+        guarded(mean(&found[found.len() - SITES..]).1, &found[8..lone]),
         bare,
         judged(
             "hooks of three types in sequence, as in a run: each of them".to_owned(),
@@ -90,6 +95,24 @@ pub(crate) fn measure(rounds: u32) -> Result<Vec<Section>, BenchError> {
         ),
         judged(format!("and {MANY} hooks at the point: each of them"), &found[8..lone]),
     ])
+}
+
+/// What the host adds to a call: the mean of a hook of a Rust library among [`MANY`] at a point, less the call alone.
+fn guarded(alone: f64, crowded: &[(&str, f64)]) -> Section {
+    let whole = crowded.iter().find(|(name, _)| *name == "Rust .so").map_or(f64::NAN, |it| it.1);
+    let added = Line::new("guard, breadcrumb and timing together", whole - alone);
+    Section {
+        title: format!(
+            "what a call costs beyond the function of its table ({MANY} hooks at the point)"
+        ),
+        unit: "ns",
+        baseline: "",
+        lines: vec![
+            Line::new("the table's function alone, Rust .so", alone),
+            Line::new("through the rack, Rust .so", whole),
+            added.must(About::Value, Target::AtMost(GUARDED)),
+        ],
+    }
 }
 
 /// One figure for the same case in several loops.
@@ -194,6 +217,18 @@ fn table_call<const KIND: u32, const SITE: u32>(name: &str, mut instance: Instan
         let mut failures = 0;
         for _ in 0..passes {
             let status = black_box(&mut instance).on_point(black_box(POINT));
+            failures += u32::from(status != HrStatus::OK);
+        }
+        failures
+    })
+}
+
+fn bare_call<const KIND: u32, const SITE: u32>(mut instance: Instance) -> Case {
+    Case::new("Rust .so, the table's function alone", 1, move |passes| {
+        black_box((KIND, SITE));
+        let mut failures = 0;
+        for _ in 0..passes {
+            let status = black_box(&mut instance).call_bare(black_box(POINT));
             failures += u32::from(status != HrStatus::OK);
         }
         failures

@@ -139,6 +139,7 @@ fn measure(quick: bool) -> Result<Report, BenchError> {
         stall::measure(if quick { 3 } else { 9 })?,
         default_hooks::measure(if quick { 3 } else { 15 })?,
         startup::measure(if quick { 3 } else { 9 })?,
+        scaling::verified_start(if quick { 5 } else { 15 })?,
         resume::measure(if quick { 3 } else { 9 })?,
     ]);
     Ok(Report { sections })

@@ -7,6 +7,8 @@ mod parameters;
 mod plugins;
 mod samples;
 
+pub(crate) use plugins::verified_start;
+
 use crate::error::BenchError;
 use crate::subjects::workspace;
 use clap::Args;

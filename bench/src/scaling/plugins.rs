@@ -2,6 +2,7 @@
 
 use super::curve::Curve;
 use crate::error::BenchError;
+use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
 use crate::subjects::{beside_this, workspace};
 use std::fmt::Write as _;
@@ -12,6 +13,42 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 const PLUGINS: [usize; 6] = [1, 3, 10, 30, 100, 300];
+
+/// The plugins of a large project, and the milliseconds that they may add to a start.
+const MANY: usize = 50;
+const MOST_ADDED: f64 = 150.0;
+
+/// The start of a config with many plugins, all of them locked, known from the index and used, compared with the start of one without any.
+pub(crate) fn verified_start(rounds: u32) -> Result<Section, BenchError> {
+    let folders = [verified(0)?, verified(MANY)?];
+    let mut times: [Vec<f64>; 2] = Default::default();
+    for _ in 0..rounds {
+        for ((folder, config), times) in folders.iter().zip(&mut times) {
+            times.push(plan(folder.path(), config)?);
+        }
+    }
+    let [none, many] = times.map(|times| median(&times));
+    let added = Line::new("added by the plugins", many - none);
+    Ok(Section {
+        title: format!("hookrack plan with verified plugins, policy require (medians of {rounds})"),
+        unit: "ms",
+        baseline: "",
+        lines: vec![
+            Line::new("no plugin", none),
+            Line::new(format!("{MANY} plugins"), many),
+            added.must(About::Value, Target::AtMost(MOST_ADDED)),
+        ],
+    })
+}
+
+/// A folder with plugins that are locked and known from the index, and a config that requires that.
+fn verified(count: usize) -> Result<(TempDir, String), BenchError> {
+    let folder = TempDir::new().map_err(BenchError::file("a temporary folder"))?;
+    let config = install(folder.path(), count)?;
+    plan(folder.path(), &config)?;
+    run(folder.path(), &["lock", "config.toml"])?;
+    Ok((folder, config.replace("dirs = ", "policy = 'require'\ndirs = ")))
+}
 
 /// Milliseconds of `hookrack plan` with up to `most` plugins: known from the index, and seen for the first time.
 pub(super) fn measure(most: usize) -> Result<Curve, BenchError> {
@@ -66,9 +103,14 @@ fn renamed(library: &[u8], name: &[u8]) -> Vec<u8> {
 fn plan(folder: &Path, config: &str) -> Result<f64, BenchError> {
     let path = folder.join("config.toml");
     fs::write(&path, config).map_err(BenchError::file(&path))?;
+    run(folder, &["plan", "config.toml"])
+}
+
+/// The milliseconds of a command in a folder, with a cache of its own.
+fn run(folder: &Path, args: &[&str]) -> Result<f64, BenchError> {
     let program = beside_this("hookrack")?;
     let mut command = Command::new(&program);
-    command.args(["plan", "config.toml"]).current_dir(folder).stdin(Stdio::null());
+    command.args(args).current_dir(folder).stdin(Stdio::null());
     command.env("XDG_CACHE_HOME", folder.join("cache"));
     let began = Instant::now();
     let output = command.output().map_err(BenchError::file(program))?;
@@ -77,5 +119,5 @@ fn plan(folder: &Path, config: &str) -> Result<f64, BenchError> {
         return Ok(time);
     }
     let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(BenchError::Command { command: "plan config.toml".to_owned(), why })
+    Err(BenchError::Command { command: args.join(" "), why })
 }
