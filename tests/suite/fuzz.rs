@@ -4,14 +4,18 @@
 //! A few inputs here; `cargo xtask fuzz --minutes N` tries millions. The current input is in `fuzz-input` of the test folder and stays
 //! there after a crash; add it to the fixtures.
 
+//! What once made a reader fail is kept in `fixtures/fuzz/READER/` and read first, every time.
+
 #![expect(clippy::print_stdout, reason = "reports the number of inputs")]
+
+mod plugins;
 
 use crate::workbench::Bench;
 use crate::workshop::repository;
 use hookrack::config::ConfigFile;
 use hookrack::engine::data::{
     CsvSettings, CsvTarget, Dataset, IdxImagesSettings, NpySettings, NpzSettings,
-    SafetensorsSettings, TrainTest,
+    SafetensorsSettings, Split, TokensSettings, TrainTest,
 };
 use hookrack::engine::registry::Component as _;
 use hookrack::plugins::trust::LockFile;
@@ -22,6 +26,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The variable with the seed of the inputs; the same seed gives the same ones.
+const SEED: &str = "HOOKRACK_FUZZ_SEED";
 /// The variable with the number of seconds for each reader, set by xtask.
 const SECONDS: &str = "HOOKRACK_FUZZ_SECONDS";
 /// Inputs for each reader without it.
@@ -113,7 +119,13 @@ fn fuzz(name: &str, seeds: &[Vec<u8>], read: impl Fn(&Path)) {
     let file = folder.path().join("fuzz-input");
     let seconds = std::env::var(SECONDS).ok().and_then(|text| text.parse::<u64>().ok());
     let began = Instant::now();
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let seed = std::env::var(SEED).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut numbers = Numbers(seed.unwrap_or(0x9e37_79b9_7f4a_7c15).max(1));
+    for kept in kept(name) {
+        fs::copy(&kept, &file).unwrap();
+        let ran = catch_unwind(AssertUnwindSafe(|| read(&file)));
+        assert!(ran.is_ok(), "{name}: the reader panics again at {}", kept.display());
+    }
     for count in 0_u64.. {
         let is_done = match seconds {
             Some(seconds) => began.elapsed() > Duration::from_secs(seconds),
@@ -131,6 +143,13 @@ fn fuzz(name: &str, seeds: &[Vec<u8>], read: impl Fn(&Path)) {
             panic!("{name}: input {count} makes the reader panic: {}", kept.display());
         }
     }
+}
+
+/// What made a reader fail once.
+fn kept(name: &str) -> Vec<PathBuf> {
+    let folder = repository().join("tests/fixtures/fuzz").join(name);
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 fn golden(files: &[&str]) -> Vec<Vec<u8>> {
@@ -243,6 +262,42 @@ fn idx_files_of_any_bytes_are_read_or_refused() {
             labels: Some(own.clone()),
             classes: None,
             ignore_index: None,
+        };
+        look(settings.build(&()));
+    });
+}
+
+#[test]
+fn gzip_streams_of_any_bytes_are_read_or_refused() {
+    let labels = repository().join("tests/fixtures/bad_data/data/six-labels");
+    let packed = ["flipped-labels.gz", "bomb-images.gz"];
+    let packed = packed.map(|it| fs::read(labels.with_file_name(it)).unwrap());
+    fuzz("gzip", &packed, |file| {
+        let settings = IdxImagesSettings {
+            dir: None,
+            split: TrainTest::Train,
+            images: Some(file.to_owned()),
+            labels: Some(labels.clone()),
+            classes: None,
+            ignore_index: None,
+        };
+        look(settings.build(&()));
+    });
+}
+
+#[test]
+fn token_files_of_any_bytes_are_read_or_refused() {
+    let plain = repository().join("tests/fixtures/bad_data/data/tokens.npy");
+    let seeds = [golden(&["tokens.npz"]), vec![fs::read(plain).unwrap()]].concat();
+    fuzz("tokens", &seeds, |file| {
+        let settings = TokensSettings {
+            path: file.to_owned(),
+            array: None,
+            context: 3,
+            stride: None,
+            vocab: None,
+            split: Split::All,
+            val_share: 0.1,
         };
         look(settings.build(&()));
     });

@@ -116,15 +116,21 @@ pub(crate) struct Mutate {
 /// `cargo xtask fuzz`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Good files are flipped, cut, repeated and mixed: config, overrides, IDX, npy, npz, CSV, safetensors, lock file and
-checkpoint. No input may make a reader panic; the one that does is kept and named.
+Good files are flipped, cut, repeated and mixed: config, overrides, IDX, npy, npz, gzip, tokens, CSV, safetensors,
+checkpoint, ELF, manifest, index, lock file, key, signature and policy. No input may make a reader panic; the one that
+does is kept and named.
 
 Examples:
-  cargo xtask fuzz --minutes 60")]
+  cargo xtask fuzz --minutes 60
+  cargo xtask fuzz --minutes 60 --seed 7")]
 pub(crate) struct Fuzz {
     /// Total time, divided among the readers
     #[arg(long, default_value_t = 10)]
     pub(crate) minutes: u64,
+
+    /// The same seed gives the same inputs; by default another one each time
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 /// `cargo xtask parity`

@@ -56,7 +56,10 @@ pub struct Description {
 
 impl Description {
     /// Reads and checks every manifest.
-    pub(in super::super) fn new(image: &Image, facts: Facts) -> Result<Self, Refusal> {
+    ///
+    /// # Errors
+    /// A manifest is invalid, or two types have the same name.
+    pub fn new(image: &Image, facts: Facts) -> Result<Self, Refusal> {
         let hooks = facts.hooks.iter().map(|of| HookManifest::of_facts(of).map(Arc::new));
         let metrics = facts.metrics.iter().map(|of| MetricManifest::of_facts(of).map(Arc::new));
         let (hooks, metrics) =
