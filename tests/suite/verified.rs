@@ -168,7 +168,7 @@ fn a_config_cannot_loosen_the_policy_of_the_machine() {
     check(&own).expect(2).says(&[
         "policy.toml relies on ",
         "own.lock: is writable by every user",
-        "no plugin is loaded until that is repaired",
+        "no plugin is loaded until this is fixed",
     ]);
     // Its keys count, and no lock file does.
     bench.run(["keygen", "team", "--no-password"]).expect(0);

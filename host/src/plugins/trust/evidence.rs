@@ -1,4 +1,4 @@
-//! What can stand for a library: a lock file, and keys that may have signed it.
+//! What a library is verified by: a lock file, and keys that may have signed it.
 
 use super::super::loader::Image;
 use super::lock::{Finding, LockError, LockFile};
@@ -7,14 +7,14 @@ use super::{Standing, TrustError};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A lock file and keys, one of which must stand for a library.
+/// A lock file and keys, one of which must verify a library.
 #[derive(Debug)]
 pub(super) struct Evidence {
     lock: Option<Result<LockFile, LockError>>,
     keys: Result<PublicKeys, KeyError>,
 }
 
-/// Nobody stands for a library.
+/// A library is neither locked nor signed.
 #[derive(Debug, thiserror::Error)]
 pub struct Unverified {
     /// The lock file, if one counts.

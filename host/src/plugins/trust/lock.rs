@@ -63,7 +63,7 @@ struct Text {
     libraries: Vec<Locked>,
 }
 
-/// Why a lock file does not stand for a library.
+/// Why a lock file does not verify a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// It has another sha256 for it.

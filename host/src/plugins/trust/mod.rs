@@ -27,7 +27,7 @@ pub struct Trust {
     least: Option<(TrustPolicy, PathBuf)>,
     /// The only folders that the machine allows, and where that is written.
     only: Vec<(PathBuf, Vec<PathBuf>)>,
-    /// Every one of these must stand for a library.
+    /// Each of these must verify a library.
     evidence: Vec<Evidence>,
     system: Result<(), SystemError>,
 }

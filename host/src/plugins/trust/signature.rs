@@ -23,7 +23,7 @@ pub struct KeyError {
     why: String,
 }
 
-/// Why a signature does not stand for a library.
+/// Why a signature does not verify a library.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
     /// Nobody trusts the key.
