@@ -50,6 +50,11 @@ impl Failure {
         Self { code, message: format!("error: {message}") }
     }
 
+    /// The message without the word error before it.
+    pub(super) fn why(&self) -> &str {
+        self.message.strip_prefix("error: ").unwrap_or(&self.message).trim_end()
+    }
+
     /// An invalid command line.
     pub(super) fn usage(message: impl Display) -> Self {
         Self::new(CONFIG, message)

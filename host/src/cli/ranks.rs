@@ -150,12 +150,12 @@ pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
 /// Reports to the others that this rank failed before training.
 pub(super) fn give_up(world: &World, failure: &Failure) {
     if world.ranks().is_main() {
-        let told = tell(world, &Word::Failed(failure.to_string()));
+        let told = tell(world, &Word::Failed(failure.why().to_owned()));
         if let Err(error) = told {
             tracing::debug!("could not report the failure to the other ranks: {error}");
         }
     }
-    world.tell_failure(&failure.to_string());
+    world.tell_failure(failure.why());
     world.leave();
 }
 
@@ -193,16 +193,32 @@ pub(super) fn evaluator(
     let mut parts = Parts::build_to_evaluate(&job.config, &ranks)?;
     let checkpoint = from.open()?;
     let world = meet(&ranks, job)?;
-    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let writers = if ranks.is_main() { writers } else { Writers::default() };
-    job.keep_on_rank(ranks.is_main(), true).map_err(Failure::usage)?;
     parts.keep_memory_format(&job.config, checkpoint.checkpoint.engine.memory_format());
-    let mut trainer = Trainer::assemble(parts, job, writers, None, interrupt)?;
-    if let Some(world) = &world {
-        join(&mut trainer, world, &job.config)?;
-    }
+    let joined = assemble_evaluator(job, parts, writers, world.as_ref());
+    let mut trainer = joined.inspect_err(|failure| {
+        if let Some(world) = &world {
+            give_up(world, failure);
+        }
+    })?;
     trainer.resume_from(checkpoint);
     Ok((trainer, ranks))
+}
+
+fn assemble_evaluator(
+    job: &mut Job,
+    parts: Parts,
+    writers: Writers,
+    world: Option<&Rc<World>>,
+) -> Result<Trainer, Failure> {
+    let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
+    let is_main = world.is_none_or(|world| world.ranks().is_main());
+    job.keep_on_rank(is_main, true).map_err(Failure::usage)?;
+    let mut trainer = Trainer::assemble(parts, job, writers, None, interrupt)?;
+    if let Some(world) = world {
+        join(&mut trainer, world, &job.config)?;
+    }
+    Ok(trainer)
 }
 
 /// Trains on a rank that is not the first: it has no files of its own but a log.
@@ -224,6 +240,7 @@ pub(super) fn follow(
             return Ok(ExitCode::SUCCESS);
         }
         Ok(Word::Failed(why)) => {
+            // Rank 0 reports it.
             world.leave();
             return Err(Failure::peer(format!("rank 0 could not start: {why}")));
         }

@@ -175,9 +175,12 @@ fn train(
         (ranks::meet(ranks, &job)?, parts)
     };
     match &world {
-        Some(world) if !ranks.is_main() => ranks::follow(world, job, parts, args, files),
         Some(world) => {
-            let trained = lead(source, args, files, (job, parts), Some(world));
+            let trained = if ranks.is_main() {
+                lead(source, args, files, (job, parts), Some(world))
+            } else {
+                ranks::follow(world, job, parts, args, files)
+            };
             trained.inspect_err(|failure| ranks::give_up(world, failure))
         }
         None => lead(source, args, files, (job, parts), None),
@@ -225,21 +228,25 @@ fn lead(
     supervise::tell(&run, &job);
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let _watchdog = watchdog(&job, &interrupt);
-    let mut trainer = match Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt) {
+    let trainer = Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt);
+    let joined = trainer.map_err(Failure::from).and_then(|mut trainer| {
+        if let Some(world) = world {
+            let checkpoint = start.checkpoint.as_ref().map(|(path, _)| path.as_path());
+            ranks::announce(world, &run, checkpoint, format)?;
+            ranks::join(&mut trainer, world, &job.config)?;
+        }
+        Ok(trainer)
+    });
+    let mut trainer = match joined {
         Ok(trainer) => trainer,
-        Err(error) => {
-            record.end("failed", &error.to_string());
+        Err(failure) => {
+            record.end("failed", failure.why());
             if !start.goes_on {
                 record.write(&run)?;
             }
-            return Err(error.into());
+            return Err(failure);
         }
     };
-    if let Some(world) = world {
-        let checkpoint = start.checkpoint.as_ref().map(|(path, _)| path.as_path());
-        ranks::announce(world, &run, checkpoint, format)?;
-        ranks::join(&mut trainer, world, &job.config)?;
-    }
     if let Some((_, checkpoint)) = start.checkpoint.take() {
         trainer.resume_from(Resume { checkpoint, force: args.place.force });
     }

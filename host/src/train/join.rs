@@ -11,7 +11,8 @@ use crate::world::{World, WorldError};
 use std::rc::Rc;
 
 impl Trainer {
-    /// Joins the other ranks: takes over the parameters of rank 0, and seeds this rank's own random numbers.
+    /// Joins the other ranks once all of them have their trainer: takes over the parameters of rank 0, and seeds this rank's own random
+    /// numbers.
     ///
     /// # Errors
     /// Another rank failed or timed out, or its model differs.
@@ -28,8 +29,13 @@ impl Trainer {
         (provenance.rank, provenance.world) = (rank, size);
         provenance.threads = u64::try_from(tch::get_num_threads()).unwrap_or(1);
         self.rack.report_to(Rc::clone(world));
+        // A rank that could not start has left, and is named here: in making a group the others would wait for it until the timeout.
+        world.await_all()?;
         let joined = join_engine(&mut self.context.engine.borrow_mut(), world, config);
-        joined.map_err(|error| WorldError(format!("rank {rank} of {size}: {error}")))?;
+        joined.map_err(|error| match &error {
+            EngineError::Torch(why) if why.is_of_peers() => WorldError(world.name_failure(why)),
+            error => WorldError(format!("rank {rank} of {size}: {error}")),
+        })?;
         if rank > 0 {
             let seed = self.context.progress.get().seed;
             rng::seed(seed_of(seed, 0, rank));

@@ -192,6 +192,15 @@ impl World {
         self.ask(move |store| store.get(&key))
     }
 
+    /// Waits until every rank is here.
+    ///
+    /// # Errors
+    /// Another rank failed or timed out; the error names it.
+    pub fn await_all(&self) -> Result<(), WorldError> {
+        let met = self.with(|groups| groups.control.barrier());
+        met.map_err(|error| WorldError(self.name_failure(&error)))
+    }
+
     /// Leaves the process groups: a rank that waits for this one in a collective fails immediately.
     pub fn part(&self) {
         self.groups.replace(None);
