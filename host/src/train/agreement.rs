@@ -134,6 +134,19 @@ impl Trainer {
         error
     }
 
+    /// Waits for the other ranks after closing points: if one has failed there, the run has failed on all of them.
+    pub(super) fn await_others(&self) -> Result<()> {
+        let Some(world) = self.world() else { return Ok(()) };
+        self.collective(world.agree([0]).map(drop))
+    }
+
+    /// Waits for the other ranks after the last point, and reports a failure to them that they do not know of.
+    pub(super) fn end_together(&mut self, outcome: Result<()>) -> Result<()> {
+        let is_known = !self.context.failure.borrow().is_empty();
+        let outcome = outcome.and_then(|()| self.await_others());
+        outcome.map_err(|error| if is_known { error } else { self.blame(error) })
+    }
+
     /// Ends the run with the others, or without them.
     pub(super) fn part(&mut self, is_well: bool) {
         let Some(world) = self.world() else { return };

@@ -40,6 +40,7 @@ impl Trainer {
         let outcome = self.close(P::OnDetach, outcome);
         let written = self.context.writers.borrow_mut().finish();
         let outcome = first_failure(outcome, written);
+        let outcome = self.end_together(outcome);
         if outcome.is_ok() {
             self.gather_costs();
             self.gather_times();

@@ -85,7 +85,8 @@ impl Trainer {
         let outcome = self.finish_saving(outcome);
         // Saving may fail too, and hooks must know of a failure before `after_train`.
         let outcome = self.note_failure(outcome);
-        self.close(P::AfterTrain, outcome)
+        let outcome = self.close(P::AfterTrain, outcome);
+        outcome.and_then(|()| self.await_others())
     }
 
     fn epochs(&mut self) -> Result<()> {
