@@ -367,7 +367,7 @@ fn finish(
     record.set("hook_costs", trainer.costs().iter().map(HookCost::to_json).collect::<Vec<_>>());
     let progress = trainer.context().progress.get();
     if let Some(costs) = trainer.rank_costs() {
-        record.set("ranks", json!({ "world": progress.world, "hook_costs": costs }));
+        record.set("ranks", costs.clone());
     }
     if let Some(measured) = trainer.measured_pipeline() {
         record.set("pipeline", schedule_drawing::record(measured));

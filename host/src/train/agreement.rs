@@ -151,6 +151,6 @@ impl Trainer {
     pub(super) fn part(&mut self, is_well: bool) {
         let Some(world) = self.world() else { return };
         self.context.engine.borrow_mut().part();
-        if is_well { world.finish() } else { world.leave() }
+        if is_well { world.finish() } else { self.leave_with_costs(&world) }
     }
 }

@@ -22,7 +22,6 @@ use crate::torch::autograd::GradMode;
 use crate::torch::rng::RngState;
 use hookrack_plugin_api::{Phase, Point as P};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -63,7 +62,7 @@ pub struct Trainer {
     pub(super) keeps_checkpoints: bool,
     pub(super) limits: Limits,
     // The cost of hooks on all ranks, once the run has ended.
-    pub(super) rank_costs: Option<BTreeMap<String, Json>>,
+    pub(super) rank_costs: Option<Json>,
     // The passes of a stage of a pipeline in time, and once the run has ended those of all stages.
     pub(super) clock: StageClock,
     pub(super) measured: Option<Measured>,

@@ -217,12 +217,38 @@ impl World {
     /// Leaves without waiting until the other ranks have finished. The rank that serves the store leaves last, so that the others can read
     /// from it why the run failed.
     pub fn leave(&self) {
-        self.part();
-        let done = format!("done/{}", self.ranks.rank);
-        let told = self.ask(move |store| store.set(&done, b""));
-        if told.is_ok() && self.ranks.is_main() && !self.ranks.agent_store {
+        if self.check_out(b"").is_ok() && self.ranks.is_main() && !self.ranks.agent_store {
             self.await_others();
         }
         self.client.replace(None);
     }
+
+    /// As [`leave`](Self::leave), with a message for the main rank, to which it returns those of all ranks: `None` for a rank that does not
+    /// leave within a few seconds.
+    pub fn leave_with(&self, message: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
+        let told = self.check_out(message);
+        let all = self.ranks.is_main().then(|| {
+            if told.is_ok() {
+                self.await_others();
+            }
+            let of_rank = |rank| {
+                let found = self.ask(move |store| store.get(&done(rank))).ok().flatten();
+                if rank == self.ranks.rank { Some(message.to_owned()) } else { found }
+            };
+            (0..self.ranks.world).map(of_rank).collect()
+        });
+        self.client.replace(None);
+        all
+    }
+
+    fn check_out(&self, message: &[u8]) -> Result<(), TorchError> {
+        self.part();
+        let (key, message) = (done(self.ranks.rank), message.to_owned());
+        self.ask(move |store| store.set(&key, &message))
+    }
+}
+
+/// The key of a rank that has left.
+fn done(rank: usize) -> String {
+    format!("done/{rank}")
 }

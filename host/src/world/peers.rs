@@ -1,6 +1,6 @@
 //! Finds the rank that failed: it reported the failure, or it stopped sending heartbeats.
 
-use super::World;
+use super::{World, done};
 use super::store_client::{PERIOD, Seen, StoreClient};
 use crate::torch::{TorchError, dist};
 use std::time::{Duration, Instant};
@@ -144,7 +144,7 @@ impl World {
             self.ask(move |store| {
                 let mut others = 1..world;
                 others.try_fold(true, |all, rank| {
-                    Ok(all && store.get(&format!("done/{rank}"))?.is_some())
+                    Ok(all && store.get(&done(rank))?.is_some())
                 })
             })
         };
