@@ -318,11 +318,43 @@ fn a_plan_of_ranks_says_what_each_would_take_and_starts_none() {
         (&1.into(), &1.into())
     );
     assert!(!bench.path("runs").exists());
+    // Gradients are sent in half precision, parameters that a sharded optimizer has stepped are not.
+    let sent = |more: &[&str]| {
+        let args = [&args[..], &["--json", "-s", "distributed.fp16_compression=true"], more];
+        let ran = Ran::of(&mut command(&bench, &args.concat()));
+        let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+        plan["wire_bytes_per_iteration"].clone()
+    };
+    assert_eq!(sent(&[]), bytes / 2);
+    assert_eq!(sent(&["-s", "optimizer.shard=true"]), bytes);
     let args = ["plan", "config.toml", "--ranks", "3"];
     Ran::of(&mut command(&bench, &args)).expect(2).says(&[
         "a batch of 4 cannot be divided among 3 ranks",
         "use a batch size of 3 or 6, or 2 or 4 ranks",
     ]);
+}
+
+#[test]
+fn a_plan_of_ranks_adds_up_the_batches_of_an_iteration() {
+    // 15 samples in batches of 4: iterations of 8 and 7 samples.
+    let bench = Bench::new("");
+    let args = ["plan", "config.toml", "--ranks", "2", "-s", "data.train.samples=15"];
+    let args = [&args[..], &["-s", "train.accumulate_grad_batches=2"]].concat();
+    Ran::of(&mut command(&bench, &args)).expect(0).prints(&[
+        "15 samples in 2 iterations per epoch, 2 batches each\n",
+        "RANKS         SAMPLES/BATCH  IN LAST BATCH   SAMPLES/ITER  SAMPLES/EPOCH\n",
+        "0                         2              2              4              8\n",
+        "1                         2              1              4              7\n",
+    ]);
+    let ran = Ran::of(command(&bench, &args).arg("--json"));
+    let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    assert_eq!(plan["shares"][1]["samples_per_iteration"], 4);
+    // Fewer batches than an iteration would have.
+    let few = [&args[..4], &["--json", "-s", "train.accumulate_grad_batches=9"]].concat();
+    let ran = Ran::of(&mut command(&bench, &few));
+    let plan: serde_json::Value = serde_json::from_str(&ran.expect(0).stdout).unwrap();
+    let share = &plan["shares"][0];
+    assert_eq!(share["samples_per_iteration"], share["samples_per_epoch"]);
 }
 
 #[test]

@@ -20,6 +20,10 @@ pub(super) struct RankPlan {
     shares: Vec<RankShare>,
     /// Bytes of gradients that are reduced at once, in the order of the backward pass.
     buckets: Vec<usize>,
+    /// Gradients are sent in half precision.
+    is_half: bool,
+    /// Bytes of all gradients as they are sent.
+    sent: usize,
     memory: Memory,
 }
 
@@ -30,6 +34,8 @@ struct RankShare {
     last: usize,
     of_batch: usize,
     of_last_batch: usize,
+    /// Of an iteration with all its batches.
+    of_iteration: usize,
     of_epoch: usize,
 }
 
@@ -43,6 +49,9 @@ struct Memory {
     is_sharded: bool,
 }
 
+/// Bytes of a number in half precision.
+const HALF: usize = 2;
+
 impl RankPlan {
     /// The plan of a run on `ranks` ranks.
     pub(super) fn new(
@@ -55,26 +64,34 @@ impl RankPlan {
         let batches = usize::try_from(train.batches()).unwrap_or(usize::MAX);
         let samples = train.dataset().len().min(batches.saturating_mul(batch));
         let last_batch = samples - batches.saturating_sub(1) * batch;
+        let batches_per_iteration = config.train.accumulate_grad_batches.max(1);
+        let grouped = usize::try_from(batches_per_iteration).unwrap_or(usize::MAX);
         let of_rank = |rank| {
             let share = Share { rank, ..train.share() };
             let (of_batch, of_last_batch) = (share.rows(batch), share.rows(last_batch));
             let of_epoch = batches.saturating_sub(1) * of_batch + of_last_batch;
-            RankShare { first: rank, last: rank, of_batch, of_last_batch, of_epoch }
+            // An epoch may have fewer batches than an iteration.
+            let of_iteration = of_epoch.min(of_batch.saturating_mul(grouped));
+            RankShare { first: rank, last: rank, of_batch, of_last_batch, of_iteration, of_epoch }
         };
         let refused =
             |error: EngineError| config.refuse("model", error.to_string(), "train on one rank");
         let engine = &parts.engine;
         let trained: Vec<_> =
             engine.params().iter().filter(|param| param.tensor.requires_grad()).collect();
+        let is_half = config.distributed.fp16_compression;
+        let numbers: usize = trained.iter().map(|param| param.tensor.numel()).sum();
         Ok(Self {
             ranks,
             batch,
-            batches_per_iteration: config.train.accumulate_grad_batches.max(1),
+            batches_per_iteration,
             micro_batches: config.train.accumulation,
             iterations: iters_in_epoch(config, train),
             samples,
             shares: together((0..ranks).map(of_rank)),
             buckets: buckets(&trained, config).map_err(refused)?,
+            is_half,
+            sent: if is_half { HALF * numbers } else { bytes_of(trained.iter().copied()) },
             memory: Memory {
                 parameters: bytes_of(engine.params()),
                 buffers: bytes_of(engine.buffers()),
@@ -88,29 +105,32 @@ impl RankPlan {
     /// Bytes that each rank sends, and receives, in an iteration: a ring passes each gradient on twice, except once around, and where
     /// the optimizer is sharded each parameter that was stepped once.
     fn wire_bytes(&self) -> usize {
-        let bytes: usize = self.buckets.iter().sum();
-        let times = if self.memory.is_sharded { 3 } else { 2 };
-        times * (self.ranks - 1) * bytes / self.ranks
+        let gathered = if self.memory.is_sharded { self.memory.gradients } else { 0 };
+        (self.ranks - 1) * (2 * self.sent + gathered) / self.ranks
     }
 
     fn traffic(&self) -> String {
         let wire = size(self.wire_bytes());
+        let half = if self.is_half { " in fp16" } else { "" };
         let gather = if self.memory.is_sharded { ", all-gather of parameters" } else { "" };
-        format!("traffic: {wire} sent by each rank per iteration (ring all-reduce{gather})")
+        format!("traffic: {wire} sent by each rank per iteration (ring all-reduce{half}{gather})")
     }
 
     /// For a person.
     pub(super) fn lines(&self) -> Vec<String> {
         let Self { ranks, batch, iterations, samples, .. } = self;
         let (ranks, iterations) = (count(*ranks as u64, "rank"), count(*iterations, "iteration"));
-        let head = ["RANKS", "SAMPLES/BATCH", "IN LAST BATCH", "SAMPLES/EPOCH"];
-        let row = |[name, batch, last, epoch]: [&str; 4]| {
-            format!("{name:<12} {batch:>14} {last:>14} {epoch:>14}")
+        let is_grouped = self.batches_per_iteration > 1;
+        let row = |[name, batch, last, iter, epoch]: [&str; 5]| {
+            let iter = if is_grouped { format!(" {iter:>14}") } else { String::new() };
+            format!("{name:<12} {batch:>14} {last:>14}{iter} {epoch:>14}")
         };
+        let head = ["RANKS", "SAMPLES/BATCH", "IN LAST BATCH", "SAMPLES/ITER", "SAMPLES/EPOCH"];
         let shares = self.shares.iter().map(|share| {
-            let numbers = [share.of_batch, share.of_last_batch, share.of_epoch];
-            let [batch, last, epoch] = numbers.map(|number| number.to_string());
-            row([&share.name(), &batch, &last, &epoch])
+            let RankShare { of_batch, of_last_batch, of_iteration, of_epoch, .. } = *share;
+            let numbers = [of_batch, of_last_batch, of_iteration, of_epoch];
+            let [batch, last, iter, epoch] = numbers.map(|number| number.to_string());
+            row([&share.name(), &batch, &last, &iter, &epoch])
         });
         let mut lines = vec![
             format!("batches of {batch}, shared by {ranks}"),
@@ -151,6 +171,7 @@ impl RankPlan {
                 "last_rank": share.last,
                 "samples_per_batch": share.of_batch,
                 "samples_in_last_batch": share.of_last_batch,
+                "samples_per_iteration": share.of_iteration,
                 "samples_per_epoch": share.of_epoch,
             })
         };
