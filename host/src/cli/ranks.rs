@@ -11,7 +11,7 @@ use crate::job::Job;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::{RunDir, RunDirError};
-use crate::run::{checkpoint, data_files};
+use crate::run::{checkpoint, fingerprints};
 use crate::train::{Interrupt, Parts, Resume, Trainer};
 use crate::world::World;
 use crate::writers::{RunFacts, Writers, leave_terminal};
@@ -92,8 +92,8 @@ fn facts(job: &Job) -> Json {
         let path = library["path"].as_str().unwrap_or_default();
         put(format!("library {}", name_of(path)), library["sha256"].clone());
     }
-    for (name, found) in data_files::fingerprints(&about.config) {
-        put(format!("data file {name}"), found.join("; ").into());
+    for (name, found) in fingerprints::of_config(&about.config) {
+        put(name, found.join("; ").into());
     }
     let config = about.config.parse::<toml::Table>().unwrap_or_default();
     for (section, value) in &config {

@@ -6,6 +6,7 @@ pub mod data_files;
 mod differences;
 mod directory;
 mod error;
+pub mod fingerprints;
 mod inside;
 mod json_value;
 mod lock;
