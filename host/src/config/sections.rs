@@ -43,7 +43,7 @@ pub struct TrainSection {
     /// Seed of the weights, dropout, transforms and the order of samples.
     #[param(default = 0)]
     pub seed: u64,
-    /// Where the model and the batches are: `cpu`, `cuda` (the same as `cuda:0`) or `cuda:N`.
+    /// Where the model and the batches are: `cpu`, `cuda` (the first device; of several ranks on a machine, each takes its own) or `cuda:N`.
     #[param(default = Device::Cpu)]
     pub device: Device,
     /// Arithmetic of the forward and backward pass.
@@ -268,13 +268,13 @@ pub enum FormatChoice {
     ChannelsLast,
 }
 
-/// A device by its name: `cpu`, `cuda` for the first of its kind, `cuda:1` for the second.
+/// A device by its name: `cpu`, `cuda` for this rank's own, the first of its kind for a single process, `cuda:1` for the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
     /// The processor.
     Cpu,
-    /// The CUDA device of this number.
-    Cuda(usize),
+    /// The CUDA device of this number, or this rank's own.
+    Cuda(Option<usize>),
 }
 
 impl Device {
@@ -282,8 +282,8 @@ impl Device {
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "cpu" => Some(Self::Cpu),
-            "cuda" => Some(Self::Cuda(0)),
-            _ => name.strip_prefix("cuda:")?.parse().ok().map(Self::Cuda),
+            "cuda" => Some(Self::Cuda(None)),
+            _ => name.strip_prefix("cuda:")?.parse().ok().map(|index| Self::Cuda(Some(index))),
         }
     }
 }
@@ -296,7 +296,8 @@ impl Setting for Device {
     fn to_value(&self) -> Option<Value> {
         Some(Value::Str(match self {
             Self::Cpu => "cpu".into(),
-            Self::Cuda(index) => format!("cuda:{index}"),
+            Self::Cuda(None) => "cuda".into(),
+            Self::Cuda(Some(index)) => format!("cuda:{index}"),
         }))
     }
 }
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn a_device_has_a_kind_and_perhaps_a_number() {
         let devices = ["cpu", "cuda", "cuda:3"].map(Device::from_name);
-        assert_eq!(devices, [Device::Cpu, Device::Cuda(0), Device::Cuda(3)].map(Some));
+        assert_eq!(devices, [Device::Cpu, Device::Cuda(None), Device::Cuda(Some(3))].map(Some));
         let wrong = ["gpu", "cuda:", "cuda:-1", "cuda:x", "CUDA", ""];
         assert_eq!(wrong.map(Device::from_name), [None; 6]);
     }

@@ -1,6 +1,6 @@
 //! From a checked job to a trainer: data, engine, hooks, rack.
 
-use super::build_engine::{engine, horizon};
+use super::build_engine::{device, engine, horizon};
 use super::fit::Trainer;
 use super::grid::{Grid, schedule};
 use super::interrupt::Interrupt;
@@ -140,7 +140,8 @@ impl Parts {
         if config.train.keep_memory && !allocator::keep_freed_memory() {
             tracing::debug!("the allocator keeps its own thresholds");
         }
-        let part = Shared { rank: grid.copy_of(ranks.rank), parts: schedule(config)?.parts() };
+        let (rank, parts) = (grid.copy_of(ranks.rank), schedule(config)?.parts());
+        let part = Shared { rank, parts, device: device(config.train.device, ranks) };
         Ok(loaders(config, part, trains)?)
     }
 
@@ -187,7 +188,7 @@ impl Parts {
     /// Shortens training to one epoch of this many batches, and every other pass to as many. Schedules still span the
     /// configured length.
     pub fn shorten(&mut self, config: &ResolvedConfig, batches: u64) {
-        let Loaders { train, val, test, tests, pred } = &mut self.loaders;
+        let Loaders { train, val, test, tests, pred, .. } = &mut self.loaders;
         let named = tests.iter_mut().map(|(_, loader)| loader);
         for loader in [train].into_iter().chain(val).chain(test).chain(named).chain(pred) {
             loader.shorten(batches);

@@ -12,6 +12,7 @@ use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
 use crate::engine::registry::ComponentKind;
 use crate::engine::{Engine, EngineError, MemoryFormat, Precision, Stage};
+use crate::ranks::Ranks;
 use hookrack_plugin_api::Arithmetic;
 
 /// The engine of a process that takes the share `copy` of each batch and has the whole model or one stage.
@@ -34,7 +35,7 @@ pub(super) fn engine(
             norm_type: config.train.clip_grad_norm_type,
             value: config.train.clip_grad_value,
         })
-        .device(device(config.train.device))
+        .device(loaders.device)
         .precision(precision(config.train.precision))
         .memory_format(memory_format(config.train.memory_format))
         .graph(config.train.mode == ExecutionMode::Graph)
@@ -67,12 +68,21 @@ pub(super) fn engine(
     })
 }
 
-/// A device of the config, for libtorch.
-pub(super) fn device(device: Device) -> tch::Device {
+/// The device of a rank, for libtorch.
+pub(super) fn device(device: Device, ranks: &Ranks) -> tch::Device {
     match device {
         Device::Cpu => tch::Device::Cpu,
-        Device::Cuda(index) => tch::Device::Cuda(index),
+        Device::Cuda(Some(index)) => tch::Device::Cuda(index),
+        Device::Cuda(None) => {
+            let visible = usize::try_from(tch::Cuda::device_count()).unwrap_or(0);
+            tch::Device::Cuda(own_device(ranks.local_rank, visible))
+        }
     }
+}
+
+/// The number of a rank's own device among those that it sees: batch systems may show each rank only its own.
+fn own_device(local_rank: usize, visible: usize) -> usize {
+    local_rank % visible.max(1)
 }
 
 /// The arithmetic of the config, for the engine.
@@ -189,5 +199,23 @@ fn section(kind: ComponentKind) -> &'static str {
         ComponentKind::LrScheduler => "lr_scheduler",
         ComponentKind::Schedule => "schedule",
         ComponentKind::Dataset | ComponentKind::Transform => "data",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_of_a_machine_has_its_own_device() {
+        let devices = |visible| [0, 1, 2, 3].map(|rank| own_device(rank, visible));
+        assert_eq!(devices(4), [0, 1, 2, 3]);
+        // Each rank sees its own only.
+        assert_eq!(devices(1), [0; 4]);
+        // None at all: the engine reports that.
+        assert_eq!(devices(0), [0; 4]);
+        let ranks = Ranks { local_rank: 3, ..Ranks::single() };
+        assert_eq!(device(Device::Cuda(Some(1)), &ranks), tch::Device::Cuda(1));
+        assert_eq!(device(Device::Cpu, &ranks), tch::Device::Cpu);
     }
 }

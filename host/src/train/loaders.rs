@@ -1,6 +1,6 @@
 //! The data of a run: a loader for each split of the config.
 
-use super::build_engine::{device, refused};
+use super::build_engine::refused;
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
@@ -21,6 +21,8 @@ pub struct Loaders {
     pub tests: Vec<(String, Loader)>,
     /// Data to predict.
     pub pred: Option<Loader>,
+    /// Where the batches are.
+    pub device: tch::Device,
 }
 
 /// The data of a pass without training.
@@ -79,6 +81,8 @@ pub(super) struct Shared {
     pub(super) rank: Rank,
     /// Micro-batches of a batch.
     pub(super) parts: usize,
+    /// Where the batches are.
+    pub(super) device: tch::Device,
 }
 
 fn loader(
@@ -109,7 +113,7 @@ fn loader(
         workers: split.loading.workers,
         prefetch: split.loading.prefetch,
         endless: key == "data.train",
-        device: device(config.train.device),
+        device: part.device,
     };
     let loader = Loader::transformed(Arc::from(dataset), chain, &settings);
     loader.map_err(refused(config, key)).inspect(|loader| {
@@ -190,7 +194,7 @@ pub(super) fn loaders(
         let set = beside(config, &format!("data.tests.{name}"), Some(split), &train, part)?;
         tests.extend(set.map(|set| (name.clone(), set)));
     }
-    Ok(Loaders { train, val, test, tests, pred })
+    Ok(Loaders { train, val, test, tests, pred, device: part.device })
 }
 
 /// Iterations of an epoch: optimizer steps, however many batches each has.

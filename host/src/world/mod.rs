@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 use store_client::{PERIOD, StoreClient};
-use tch::Tensor;
+use tch::{Device, Tensor};
 
 /// The connection to the other ranks.
 #[derive(Debug)]
@@ -137,7 +137,9 @@ impl World {
     /// # Errors
     /// Another rank failed or timed out.
     pub fn sum(&self, tensor: &Tensor) -> Result<(), TorchError> {
-        self.with(|groups| groups.control.all_reduce(tensor, Reduction::Sum))
+        through_cpu(tensor, |tensor| {
+            self.with(|groups| groups.control.all_reduce(tensor, Reduction::Sum))
+        })
     }
 
     /// The group for collectives of hooks.
@@ -251,4 +253,22 @@ impl World {
 /// The key of a rank that has left.
 fn done(rank: usize) -> String {
     format!("done/{rank}")
+}
+
+/// Runs a collective in place of a group that has tensors on the CPU only. One on another device is copied there and back, which waits for
+/// the device.
+///
+/// # Errors
+/// Those of the collective, and of the copies.
+pub fn through_cpu(
+    tensor: &Tensor,
+    collective: impl FnOnce(&Tensor) -> Result<(), TorchError>,
+) -> Result<(), TorchError> {
+    if tensor.device() == Device::Cpu {
+        return collective(tensor);
+    }
+    let copy = tensor.f_to_device(Device::Cpu)?;
+    collective(&copy)?;
+    let mut tensor = tensor.shallow_clone();
+    Ok(tensor.f_copy_(&copy)?)
 }

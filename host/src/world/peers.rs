@@ -1,7 +1,7 @@
 //! Finds the rank that failed: it reported the failure, or it stopped sending heartbeats.
 
-use super::{World, done};
 use super::store_client::{PERIOD, Seen, StoreClient};
+use super::{World, done};
 use crate::torch::{TorchError, dist};
 use std::time::{Duration, Instant};
 
@@ -143,9 +143,7 @@ impl World {
         let are_done = move || {
             self.ask(move |store| {
                 let mut others = 1..world;
-                others.try_fold(true, |all, rank| {
-                    Ok(all && store.get(&done(rank))?.is_some())
-                })
+                others.try_fold(true, |all, rank| Ok(all && store.get(&done(rank))?.is_some()))
             })
         };
         while matches!(are_done(), Ok(false)) && Instant::now() < deadline {

@@ -6,7 +6,7 @@ use crate::context::{Context, Lease};
 use crate::torch::TorchError;
 use crate::torch::autograd::GradMode;
 use crate::torch::dist::{Group, Reduction};
-use crate::world::{HookCall, NotMet};
+use crate::world::{HookCall, NotMet, through_cpu};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable,
@@ -123,7 +123,9 @@ unsafe extern "C" fn all_reduce_numbers(
 unsafe extern "C" fn all_reduce(host: *mut c_void, tensor: HrTensor, code: u32) -> HrStatus {
     service!(host, |context, endpoint| {
         let (reduction, tensor) = (reduction(code)?, tensor_of(context, tensor)?);
-        together(endpoint, context, "all_reduce", |group| group.all_reduce(&tensor, reduction))
+        together(endpoint, context, "all_reduce", |group| {
+            through_cpu(&tensor, |tensor| group.all_reduce(tensor, reduction))
+        })
     })
 }
 
@@ -134,7 +136,9 @@ unsafe extern "C" fn broadcast(host: *mut c_void, tensor: HrTensor, root: u32) -
             return Err(format!("rank {root} does not exist: the run has {world}").into());
         }
         let tensor = tensor_of(context, tensor)?;
-        together(endpoint, context, "broadcast", |group| group.broadcast(&tensor, root as usize))
+        together(endpoint, context, "broadcast", |group| {
+            through_cpu(&tensor, |tensor| group.broadcast(tensor, root as usize))
+        })
     })
 }
 
@@ -147,7 +151,8 @@ unsafe extern "C" fn all_gather(
         let tensor = tensor_of(context, tensor)?;
         let mut gathered = None;
         together(endpoint, context, "all_gather", |group| {
-            gathered = Some(group.all_gather(&tensor)?);
+            let all = group.all_gather(&tensor.f_to_device(tch::Device::Cpu)?)?;
+            gathered = Some(all.f_to_device(tensor.device())?);
             Ok(())
         })?;
         let gathered = match gathered {
