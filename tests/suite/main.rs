@@ -56,6 +56,7 @@ mod plugin_settings;
 mod points;
 mod precision;
 mod profiler;
+mod rank_batches;
 mod rank_evaluation;
 mod rank_failures;
 mod rank_hooks;

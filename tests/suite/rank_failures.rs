@@ -5,6 +5,7 @@ use crate::workbench::{Bench, Ran, program};
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 /// Batches of 6, for one, two or three ranks.
 const SETTINGS: [&str; 6] = [
@@ -71,10 +72,14 @@ fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
     let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &["-s", "train.max_epochs=1000000"]));
     until("the ranks train", || bench.path("run/checkpoints/latest").exists());
     signal(&ranks[1], "STOP");
+    let stopped = Instant::now();
     for rank in [0, 2] {
         let code = wait(&mut ranks[rank]).code();
         let said = world.said(rank);
         assert_eq!(code, Some(7), "rank {rank}: {said}");
+        // The timeout of a collective, and some seconds in which a failed rank could say why, and to leave.
+        let seconds = stopped.elapsed().as_secs();
+        assert!(seconds <= 20 + 10, "rank {rank} exited after {seconds} s");
         for wanted in [
             "rank 1 (",
             ") stopped responding; its last known position was iteration ",
@@ -97,6 +102,77 @@ fn a_rank_that_is_stopped_is_named_by_every_other_one_within_the_timeout() {
     let args = ["train", "config.toml", "--run-dir", "run", "--resume", "--until", &next];
     let longer = ["-s", "train.max_epochs=1000000"];
     bench.run(args.iter().chain(&SETTINGS).chain(&longer)).expect(0).prints(&["resuming from"]);
+}
+
+/// One rank is killed in iteration 3; every other one names it long before the timeout.
+#[test]
+fn a_rank_that_is_killed_is_named_by_every_other_one_also_rank_0() {
+    for victim in [1, 0] {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"dies\"\nfile = \"own\"\nat = \"before_train_iter\"\niter = 3\n\
+             how = \"sigkill\"\nrank = {victim}\n"
+        ));
+        let world = World::new(&bench, 3, "300");
+        let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &[]));
+        assert_eq!(wait(&mut ranks[victim]).code(), None);
+        let died = Instant::now();
+        for rank in [0, 1, 2].into_iter().filter(|rank| *rank != victim) {
+            let (code, said) = (wait(&mut ranks[rank]).code(), world.said(rank));
+            assert_eq!(code, Some(7), "rank {rank}: {said}");
+            let seconds = died.elapsed().as_secs();
+            assert!(seconds < 60, "rank {rank} exited after {seconds} s: {said}");
+            for wanted in [
+                &format!("rank {victim} ("),
+                ") stopped responding; its last known position was iteration ",
+                "; this rank waited in iteration 3",
+            ] {
+                assert!(said.contains(wanted), "rank {rank}, {wanted}: {said}");
+            }
+            assert_plain(&said);
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_is_stopped_under_launch_is_named_and_does_not_stay_behind() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"stops\"\nfile = \"own\"\nat = \"before_train_iter\"\niter = 3\n\
+         how = \"shell\"\ncommand = \"test $RANK = 0 || { echo $PPID >stopped; kill -STOP $PPID; }\"\n",
+    );
+    let mut command = Command::new(program());
+    command.args(["launch", "-n", "2", "--grace", "1", "--", "train", "config.toml"]);
+    command.args(["--run-dir", "run"]).args(SETTINGS).current_dir(bench.path(""));
+    command.env_remove("LD_LIBRARY_PATH").env_remove("HOOKRACK_PLUGINS");
+    command.env("HOOKRACK_TIMEOUT", "10");
+    let ran = Ran::of(&mut command);
+    ran.expect(7)
+        .says(&["rank 1 (", ") stopped responding; its last known position was iteration"]);
+    let pid = bench.read("stopped");
+    let left = fs::read_to_string(format!("/proc/{}/cmdline", pid.trim()));
+    assert!(!left.is_ok_and(|it| it.contains("config.toml")), "rank 1 is still there");
+}
+
+/// On rank 1 a hook cannot be made. The others are about to form a process group, in which they would wait for it until the timeout.
+#[test]
+fn a_rank_that_cannot_start_is_named_at_once() {
+    let bench = Bench::new(
+        "[[custom_hooks]]\ntype = \"Picky\"\nname = \"p\"\ncolour = \"red on rank 0\"\n",
+    );
+    let world = World::new(&bench, 3, "600");
+    let began = Instant::now();
+    let mut ranks = [0, 1, 2].map(|rank| world.start(rank, &[]));
+    let codes = ranks.each_mut().map(|rank| wait(rank).code());
+    let said = [0, 1, 2].map(|rank| world.said(rank));
+    // Ranks 1 and 2 fail alike; the one that is named is the first of them.
+    assert_eq!(codes, [Some(7), Some(2), Some(2)], "{said:?}");
+    let seconds = began.elapsed().as_secs();
+    assert!(seconds < 200, "{seconds} s, a third of the timeout");
+    for wanted in [") failed in iteration 0: ", "`red on rank 0` is not a colour"] {
+        assert!(said[0].contains(wanted), "{wanted}: {}", said[0]);
+    }
+    assert_plain(&said[0]);
+    let record: serde_json::Value = serde_json::from_str(&bench.read("run/run.json")).unwrap();
+    assert_eq!(record["outcome"], "failed");
 }
 
 /// Kills rank 1 in iteration 3, before a hook in which all ranks wait for each other.

@@ -121,8 +121,9 @@ fn a_run_moves_to_another_number_of_ranks_at_a_checkpoint() {
 }
 
 fn faulty(at: &str, how: &str) -> String {
+    let iter = if ["on_attach", "before_run", "before_train"].contains(&at) { 0 } else { 2 };
     format!(
-        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\niter = 2\non_error = \"abort\"\nhow = \
+        "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"bad\"\nfile = \"own\"\nat = \"{at}\"\niter = {iter}\non_error = \"abort\"\nhow = \
          \"{how}\"\nrank = 1\n"
     )
 }
@@ -172,10 +173,20 @@ fn what_a_hook_on_one_rank_does_is_agreed_on_by_all() {
         ("after_train_iter", "panic", [7, 4], "failed", 2, None),
         ("before_train_iter", "error", [7, 4], "failed", 2, None),
         ("after_val_iter", "error", [7, 4], "failed", 2, None),
+        ("on_attach", "error", [7, 4], "failed", 0, None),
+        ("before_run", "panic", [7, 4], "failed", 0, None),
+        ("before_train", "error", [7, 4], "failed", 0, None),
+        ("before_save_checkpoint", "error", [7, 4], "failed", 2, None),
+        ("after_cycle", "error", [7, 4], "failed", 2, None),
+        // The last points: nothing of the loop follows, and the ranks still agree.
+        ("after_train", "error", [7, 4], "failed", 6, Some(6)),
+        ("after_run", "panic", [7, 4], "failed", 6, Some(6)),
+        ("on_detach", "error", [7, 4], "failed", 6, Some(6)),
         ("after_train_iter", "stop", [0, 0], "stopped", 2, Some(2)),
         ("after_train_iter", "sigterm", [143, 143], "interrupted", 2, Some(2)),
         // In the middle of an epoch: nothing else saves there.
         ("after_train_iter", "save", [0, 0], "completed", 6, Some(3)),
+        ("after_train_iter", "validate", [0, 0], "completed", 6, Some(6)),
     ] {
         let bench = Bench::new(&faulty(at, how));
         let (ended, said) = ends(&bench, both(&bench, "60", &[]));
@@ -194,6 +205,28 @@ fn what_a_hook_on_one_rank_does_is_agreed_on_by_all() {
             let model = format!("run/checkpoints/iter_{saved:07}/model.safetensors");
             assert!(bench.path(&model).exists(), "{at} {how}: no {model}");
         }
+        // In every iteration from the second on, instead of one in two.
+        let validations = values(&RunFolder { path: bench.path("run") }, "val/Accuracy").len();
+        assert!(outcome != "completed" || validations == if how == "validate" { 5 } else { 3 });
+        // Also of a run that failed.
+        let costs = &record["ranks"]["hook_costs"]["MainHook"];
+        assert!(costs["min_s"].is_number(), "{at} {how}: {}", record["ranks"]);
+    }
+}
+
+#[test]
+fn a_role_that_fails_on_one_rank_ends_the_run_on_all() {
+    for panics in [false, true] {
+        let bench = Bench::new(&format!(
+            "[[custom_hooks]]\ntype = \"FaultyRole\"\npanics = {panics}\nrank = 1\n"
+        ));
+        let (ended, said) = ends(&bench, both(&bench, "60", &[]));
+        assert_eq!(ended, [Some(7), Some(5)], "{said} / {}", bench.read("said_1"));
+        for wanted in ["rank 1 (", "on_optimizer_step", "on purpose"] {
+            assert!(said.contains(wanted), "{wanted}: {said}");
+        }
+        let record = RunFolder { path: bench.path("run") }.record();
+        assert_eq!(record["outcome"], "failed");
     }
 }
 

@@ -1,0 +1,102 @@
+//! Batches that do not divide evenly, batches that accumulate and labels that do not count are weighed on several ranks as in one process.
+
+use crate::ranks::{LAST, alone, furthest, launched, values};
+use crate::workbench::{Bench, RunFolder};
+
+fn run_of(bench: &Bench, name: &str) -> RunFolder {
+    RunFolder { path: bench.path(name) }
+}
+
+/// Settings that change how much a row counts, in numbers that floats have exactly.
+const WEIGHED: [(&str, &[&str]); 3] = [
+    ("plain", &[]),
+    // With shares of one or two rows, none may count on a rank.
+    ("ignored", &["-s", "loss.ignore_index=2"]),
+    ("weighed", &["-s", "loss.ignore_index=1", "-s", "loss.class_weights=[0.5, 1.0, 4.0]"]),
+];
+
+/// Trains in one process and on ranks; returns both.
+fn both(bench: &Bench, ranks: usize, name: &str, more: &[&str]) -> [RunFolder; 2] {
+    let (one, several) = (format!("one_{name}"), format!("ranks_{name}"));
+    let one = alone(bench, ranks, &one, more);
+    launched(bench, ranks, &several, more).expect(0);
+    [one, run_of(bench, &several)]
+}
+
+const UNEVEN: &[&str] = &["-s", "data.train.drop_last=false"];
+
+#[test]
+fn uneven_last_batches_are_weighed_bit_for_bit_as_in_one_process() {
+    let bench = Bench::new("");
+    // A batch of 4 and one of 3: two rows and one.
+    let uneven = [UNEVEN, &["-s", "data.train.samples=7", "-s", "train.batch_size=4"]].concat();
+    for (name, more) in WEIGHED {
+        let [one, two] = both(&bench, 2, name, &[&uneven, more].concat());
+        assert_eq!(one.tensors(LAST), two.tensors(LAST), "{name}");
+        for scalar in ["train/loss", "train/loss_epoch", "val/loss", "val/Accuracy"] {
+            let [one, two] = [&one, &two].map(|run| values(run, scalar));
+            assert!(
+                !one.is_empty() && one.iter().all(|value| value.is_finite()),
+                "{name}: {one:?}"
+            );
+            assert_eq!(one, two, "{name}: {scalar}");
+        }
+    }
+}
+
+#[test]
+fn uneven_last_batches_on_four_ranks_differ_by_the_order_of_summation_alone() {
+    let bench = Bench::new("");
+    // A batch of 8 and one of 6: two, two, one and one row.
+    let uneven = [UNEVEN, &["-s", "data.train.samples=14"]].concat();
+    for (name, more) in WEIGHED {
+        let [one, four] = both(&bench, 4, name, &[&uneven, more].concat());
+        // Six steps at a rate of 0.1, with gradients that are sums of four numbers of about 1.
+        let far = furthest(&one, &four, LAST);
+        assert!(far < 1e-5, "{name}: {far}");
+        assert_eq!(values(&one, "val/Accuracy"), values(&four, "val/Accuracy"), "{name}");
+    }
+}
+
+/// Four batches of 8, 8, 8 and 6 rows are two iterations.
+#[test]
+fn batches_that_accumulate_make_the_same_step_on_any_number_of_ranks() {
+    let bench = Bench::new("");
+    let grouped = ["-s", "data.train.samples=30", "-s", "train.accumulate_grad_batches=2"];
+    let grouped = [UNEVEN, &grouped].concat();
+    for (name, more) in WEIGHED {
+        for ranks in [2, 4] {
+            let name = format!("{name}_{ranks}");
+            let [one, several] = both(&bench, ranks, &name, &[&grouped, more].concat());
+            // A rank adds up its parts of both batches first: sums of up to eight numbers in another order, in six steps.
+            let far = furthest(&one, &several, LAST);
+            assert!(far < 1e-5, "{name}: {far}");
+            let [left, right] = [&one, &several].map(|run| values(run, "train/loss"));
+            assert_eq!(left.len(), 6, "{name}: two iterations an epoch");
+            let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
+            assert!(left.iter().zip(&right).all(is_near), "{name}: {left:?} {right:?}");
+            let [left, right] = [&one, &several].map(|run| values(run, "samples"));
+            assert_eq!(left, right, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_cores_of_a_machine_are_divided_among_its_ranks_and_their_number_is_recorded() {
+    let bench = Bench::new("");
+    let text = bench.read("config.toml").replace("threads = 1\n", "");
+    bench.write("config.toml", &text);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = |run: &RunFolder| {
+        let state = run.text("checkpoints/iter_0000006/state.json");
+        let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+        state["provenance"]["threads"].clone()
+    };
+    for ranks in [2, 4] {
+        let name = ranks.to_string();
+        launched(&bench, ranks, &name, &[]).expect(0);
+        assert_eq!(threads(&run_of(&bench, &name)), (cores / ranks).max(1), "{ranks} ranks");
+    }
+    launched(&bench, 2, "chosen", &["-s", "train.threads=3"]).expect(0);
+    assert_eq!(threads(&run_of(&bench, "chosen")), 3);
+}
