@@ -22,8 +22,10 @@ use network::{Network, address, name};
 
 /// The exit code of a rank that ends because of another one.
 const PEER: i32 = 7;
-/// How long the ranks may take to write a checkpoint, and to exit after the timeout.
+/// How long the ranks may take to write a checkpoint, and to exit after the timeout before they count as hanging.
 const PATIENCE: Duration = Duration::from_mins(3);
+/// Seconds after the timeout in which a rank must have named the one that is cut off, and exited.
+const PROMPT: f64 = 10.0;
 
 /// The programs that such a run needs.
 pub(crate) fn require() -> Result<(), TaskError> {
@@ -85,6 +87,8 @@ impl Trial<'_> {
         let settings = [
             "train.max_epochs=1000000".to_owned(),
             format!("train.batch_size={}", 16 * self.hosts),
+            // The last batch may have fewer samples than there are hosts.
+            "data.train.drop_last=true".to_owned(),
             "train.threads=1".to_owned(),
             "default_hooks.checkpoint={epoch_period=0,iter_period=50,max_num_checkpoints=3}"
                 .to_owned(),
@@ -165,6 +169,14 @@ impl Trial<'_> {
         report::note(&format!("{} {seconds:.1} s after the cut, {status}: {error}", name(rank)));
         if status.code() != Some(PEER) {
             return Err(self.wrong(rank, format!("{status}, expected exit code {PEER}")));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a timeout is far below 2^53 s")]
+        let limit = self.timeout as f64 + PROMPT;
+        if seconds > limit {
+            return Err(self.wrong(
+                rank,
+                format!("exited {seconds:.1} s after the cut, expected at most {limit}"),
+            ));
         }
         // The host that is cut off cannot tell whether it or the others are.
         let wanted = if rank == victim {
