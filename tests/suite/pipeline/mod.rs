@@ -52,6 +52,9 @@ const SEQUENTIAL: &str = "type = \"Sequential\"\nlayers = [{ type = \"conv\", ou
                           { type = \"activation\", kind = \"gelu\" }, { type = \"pool\", kind = \"global\" }, \
                           { type = \"linear\", outputs = 12 }, { type = \"activation\" }, { type = \"linear\" }]\n";
 
+/// For runs that differ by rounding. AdamW divides gradients near 0 by their own size: there a rounding error becomes a whole step.
+const SGD: &str = "optimizer={_delete_=true,type=\"SGD\",lr=0.02,momentum=0.9}";
+
 /// Steps of each run; more in the long form.
 fn steps() -> u64 {
     std::env::var("HOOKRACK_PIPELINE_STEPS").map_or(4, |steps| steps.parse().unwrap())
