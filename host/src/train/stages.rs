@@ -101,8 +101,8 @@ impl Stages {
 
     /// Warns that batch norms use the statistics of micro-batches. `info` may be that of one stage.
     pub(crate) fn warn_of_norms(&self, info: &ModelInfo) {
-        let names = info.buffers.iter().map(|buffer| &buffer.name).chain(&info.elsewhere);
-        let norm = names.into_iter().find(|name| name.ends_with("running_mean"));
+        let mut names = info.buffers.iter().map(|buffer| &buffer.name).chain(&info.elsewhere);
+        let norm = names.find(|name| name.ends_with("running_mean"));
         if let Some(norm) = norm.filter(|_| self.layout.stages > 1) {
             tracing::warn!(
                 "`{norm}`: batch normalisation uses the statistics of each micro-batch of {} rows, as train.accumulation does",
