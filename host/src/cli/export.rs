@@ -4,6 +4,7 @@ use super::exit::Failure;
 use crate::run::checkpoint::{self, Checkpoint};
 use crate::run::{RunDirError, safetensors_file, torch_file};
 use clap::{Args, ValueEnum};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tch::Tensor;
@@ -42,7 +43,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let (path, checkpoint) = checkpoint::open(&args.run)?;
     let tensors = match args.what {
         What::Model => checkpoint.model.all()?,
-        What::Ema => averaged(checkpoint)?.ok_or_else(|| {
+        What::Ema => averaged(&checkpoint)?.ok_or_else(|| {
             Failure::usage(format!("{} has no averaged weights: no hook saved any", path.display()))
         })?,
     };
@@ -61,19 +62,19 @@ pub(super) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The model with its parameters replaced by the average of the first hook that has one.
-fn averaged(checkpoint: Checkpoint) -> Result<Option<Vec<(String, Tensor)>>, RunDirError> {
+fn averaged(checkpoint: &Checkpoint) -> Result<Option<Vec<(String, Tensor)>>, RunDirError> {
     let key = |name: &str| format!("average.{name}");
-    let Checkpoint { model, hooks, .. } = checkpoint;
+    let Checkpoint { model, hooks, hook_tensors, .. } = checkpoint;
     let mut model = model.all()?;
-    let has_average = |tensors: &std::collections::BTreeMap<String, Tensor>| {
-        model.iter().any(|(name, _)| tensors.contains_key(&key(name)))
+    let saved: HashSet<&str> = hook_tensors.names().collect();
+    let has_average = |hook: &&String| {
+        model.iter().any(|(name, _)| saved.contains(format!("{hook}/{}", key(name)).as_str()))
     };
-    let Some(average) = hooks.into_values().find(|state| has_average(&state.tensors)) else {
-        return Ok(None);
-    };
+    let Some(hook) = hooks.keys().find(has_average) else { return Ok(None) };
     for (name, tensor) in &mut model {
-        if let Some(averaged) = average.tensors.get(&key(name)) {
-            *tensor = averaged.shallow_clone();
+        let averaged = format!("{hook}/{}", key(name));
+        if saved.contains(averaged.as_str()) {
+            *tensor = hook_tensors.tensor(&averaged)?;
         }
     }
     Ok(Some(model))

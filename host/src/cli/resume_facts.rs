@@ -76,10 +76,10 @@ impl Facts {
 /// A file is missing or damaged, or the checkpoint does not match the state of the hooks.
 pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
-    let Checkpoint { model, optimizer, engine, hooks, rng, rank_rng, facts } =
-        checkpoint::read(&path)?;
+    let checkpoint = checkpoint::read(&path)?;
     let held = read_held(held)?;
-    compare_saved(&path, &hooks, &held.last)?;
+    compare_saved(&path, &checkpoint.hook_states()?, &held.last)?;
+    let Checkpoint { model, optimizer, engine, rng, rank_rng, facts, .. } = checkpoint;
     let mut all = Facts::default();
     all.hold(When::Resumed, held.there);
     all.hold(When::End, held.last);

@@ -24,6 +24,7 @@ impl Trainer {
             optimizer: (),
             engine: engine.state(),
             hooks,
+            hook_tensors: (),
             rng,
             rank_rng,
             facts,

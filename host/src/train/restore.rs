@@ -3,13 +3,12 @@
 use super::fit::{Result, Trainer};
 use super::join::seed_of;
 use super::stage_states::StageParams;
-use crate::engine::{EngineError, SavedState};
+use crate::engine::EngineError;
 use crate::plugins::give_back;
-use crate::run::checkpoint::{Checkpoint, EpochStage, Facts, Stored};
+use crate::run::checkpoint::{Checkpoint, EpochStage, Facts};
 use crate::run::{RunDirError, from_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
-use std::collections::BTreeMap;
 
 /// The checkpoint that a run starts from.
 pub struct Resume {
@@ -28,10 +27,10 @@ impl Trainer {
     /// Restores the checkpoint, if there is one, and fires the points around it.
     pub(super) fn restore(&mut self) -> Result<()> {
         let Some(Resume { checkpoint, force }) = self.resume.take() else { return Ok(()) };
-        let Checkpoint { model, optimizer, engine, hooks, rng, rank_rng, facts } = checkpoint;
-        let restored = self.restore_engine(&model, &optimizer, &engine, facts.position.lr_position);
+        let restored = self.restore_engine(&checkpoint);
         self.locate(restored)?;
-        self.restore_hooks(&hooks, &facts.without, force)?;
+        self.restore_hooks(&checkpoint, force)?;
+        let Checkpoint { rng, rank_rng, facts, .. } = checkpoint;
         let world = facts.provenance.world;
         self.restore_facts(facts);
         self.rng = self.own_rng(world, rng, rank_rng);
@@ -72,19 +71,14 @@ impl Trainer {
         Ok(())
     }
 
-    fn restore_engine(
-        &mut self,
-        model: &Stored,
-        optimizer: &Stored,
-        state: &SavedState,
-        lr_position: u64,
-    ) -> std::result::Result<(), EngineError> {
+    fn restore_engine(&mut self, checkpoint: &Checkpoint) -> std::result::Result<(), EngineError> {
+        let Checkpoint { model, optimizer, engine: state, facts, .. } = checkpoint;
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(model)?;
         // Only trainable parameters have state.
         engine.recall(state)?;
         engine.load_optimizer_state(optimizer)?;
-        engine.set_lr_position(lr_position);
+        engine.set_lr_position(facts.position.lr_position);
         engine.load_state(state)?;
         let lr = engine.lr();
         drop(engine);
@@ -92,22 +86,20 @@ impl Trainer {
         Ok(())
     }
 
-    fn restore_hooks(
-        &mut self,
-        hooks: &BTreeMap<String, SavedState>,
-        without: &[String],
-        force: bool,
-    ) -> Result<()> {
+    /// Reads the tensors of each hook's state that belong to this process, one hook after the other.
+    fn restore_hooks(&mut self, checkpoint: &Checkpoint, force: bool) -> Result<()> {
+        let without = &checkpoint.facts.without;
         let params = StageParams::of(&self.context.engine.borrow());
         for attached in self.rack.hooks_mut() {
-            let Some(state) = hooks.get(&attached.spec.name) else {
+            let state = checkpoint.hook_state(&attached.spec.name, |key| params.wants(key))?;
+            let Some(state) = state else {
                 if without.contains(&attached.spec.name) {
                     let hook = &attached.spec.name;
                     tracing::warn!("hook `{hook}` starts without state: it could not save it");
                 }
                 continue;
             };
-            let given = params.own_part(state).and_then(|state| {
+            let given = params.own_part(&state).and_then(|state| {
                 give_back(&self.context, &state, |reader| attached.instance.load_state(reader))
             });
             let hook = attached.spec.name.clone();

@@ -117,6 +117,11 @@ impl StageParams {
         stage.map_or_else(String::new, |it| format!("{MARK}{}_of_{}/", it.number, it.layout.stages))
     }
 
+    /// Whether this process reads a tensor of a saved state: not if it is named after a parameter of another stage.
+    pub(super) fn wants(&self, key: &str) -> bool {
+        key.starts_with(MARK) || self.param_of(key).is_none_or(|param| self.own.contains(param))
+    }
+
     /// The part of a saved state that belongs to this process: all of it, or that of its stage.
     ///
     /// # Errors
@@ -140,8 +145,7 @@ impl StageParams {
                 }
                 continue;
             }
-            let is_own = self.param_of(key).is_none_or(|param| self.own.contains(param));
-            if is_own && !own.tensors.contains_key(key) {
+            if self.wants(key) && !own.tensors.contains_key(key) {
                 own.tensors.insert(key.clone(), tensor.shallow_clone());
             }
         }
@@ -225,6 +229,9 @@ mod tests {
         let second = params(Some(1), &NAMES[1..]).own_part(&whole).unwrap();
         assert_eq!(names(&second).unwrap(), NAMES[1..]);
         assert!(!second.tensors.contains_key("average.a.weight"));
+        let wants = |key: &str| params(Some(1), &NAMES[1..]).wants(key);
+        let keys = ["average.a.weight", "average.b.bias", "same", "stage_1_of_2/step"];
+        assert_eq!(keys.map(wants), [false, true, true, true]);
         assert_eq!(second.tensors["same"], Tensor::from(1_i64));
         assert_eq!(params(None, &NAMES).own_part(&whole).unwrap().tensors.len(), 5);
     }

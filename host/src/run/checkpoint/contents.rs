@@ -5,6 +5,7 @@ use crate::engine::SavedState;
 use crate::events::SavedMetric;
 use crate::events::SavedSeries;
 use crate::progress::Progress;
+use crate::run::RunDirError;
 use crate::run::data_files::DataFiles;
 use crate::torch::rng::RngState;
 use serde::{Deserialize, Serialize};
@@ -20,14 +21,50 @@ pub struct Checkpoint<T = Stored> {
     pub optimizer: T,
     /// The engine's other state.
     pub engine: SavedState,
-    /// The states of hooks and metrics by instance name.
+    /// The states of hooks and metrics by instance name. Those that were read have no tensors: they are in `hook_tensors`.
     pub hooks: BTreeMap<String, SavedState>,
+    /// The tensors of these states, named `HOOK/KEY`.
+    pub hook_tensors: T,
     /// The state of libtorch's random number generator; on several ranks, that of rank 0.
     pub rng: RngState,
     /// The states of the other ranks, from rank 1 on.
     pub rank_rng: Vec<RngState>,
     /// Everything that is not a tensor.
     pub facts: Facts,
+}
+
+impl Checkpoint {
+    /// The state of a hook that was read, with those of its tensors whose keys are wanted; `None` if it has none.
+    ///
+    /// # Errors
+    /// The file of the tensors can no longer be read.
+    pub fn hook_state(
+        &self,
+        hook: &str,
+        wants: impl Fn(&str) -> bool,
+    ) -> Result<Option<SavedState>, RunDirError> {
+        let Some(state) = self.hooks.get(hook) else { return Ok(None) };
+        let mut state = SavedState { values: state.values.clone(), ..SavedState::default() };
+        for name in self.hook_tensors.names() {
+            if let Some((_, key)) =
+                name.split_once('/').filter(|(of, key)| *of == hook && wants(key))
+            {
+                state.tensors.insert(key.to_owned(), self.hook_tensors.tensor(name)?);
+            }
+        }
+        Ok(Some(state))
+    }
+
+    /// The states of all hooks that were read, with all their tensors.
+    ///
+    /// # Errors
+    /// As [`hook_state`](Self::hook_state).
+    pub fn hook_states(&self) -> Result<BTreeMap<String, SavedState>, RunDirError> {
+        let state = |hook: &String| {
+            Ok((hook.clone(), self.hook_state(hook, |_| true)?.unwrap_or_default()))
+        };
+        self.hooks.keys().map(state).collect()
+    }
 }
 
 /// The part of a checkpoint to write that belongs to the whole run, without its large tensors: those are

@@ -41,6 +41,7 @@ fn read_with(path: &Path, trust: Trust) -> Result<Checkpoint, RunDirError> {
     let mut checkpoint = Checkpoint {
         model: large(Contents::Model)?,
         optimizer: large(Contents::Optimizer)?,
+        hook_tensors: large(Contents::Hooks)?,
         ..Checkpoint::default()
     };
     let state = state(path, &manifest)?;
@@ -49,11 +50,9 @@ fn read_with(path: &Path, trust: Trust) -> Result<Checkpoint, RunDirError> {
     }
     take_values(&mut checkpoint.engine, &state["engine"]);
     checkpoint.facts = facts_in(path, state)?;
-    for (name, tensor) in stored(path, &manifest, Contents::Hooks, Trust::Nothing)?.all()? {
-        if let Some((hook, key)) = name.split_once('/') {
-            let state = checkpoint.hooks.entry(hook.to_owned()).or_default();
-            state.tensors.insert(key.to_owned(), tensor);
-        }
+    // A hook may have tensors and no values.
+    for (hook, _) in checkpoint.hook_tensors.names().filter_map(|name| name.split_once('/')) {
+        checkpoint.hooks.entry(hook.to_owned()).or_default();
     }
     let run = manifest.read_file(path, RUN)?;
     for (name, tensor) in safetensors_file::from_bytes(&path.join(RUN), &run)? {

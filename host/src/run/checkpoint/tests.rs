@@ -48,6 +48,7 @@ fn checkpoint(iter: u64) -> Captured {
         optimizer: (),
         engine,
         hooks: BTreeMap::from([("EMAIterHook".to_owned(), ema)]),
+        hook_tensors: (),
         rng: RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) },
         rank_rng: vec![
             RngState { cpu: vec![7], cuda: None },
@@ -75,7 +76,10 @@ fn a_checkpoint_comes_back_as_it_was() {
     let ranks = [(vec![7], None), (vec![8], Some(vec![9]))];
     assert_eq!(back.rank_rng, ranks.map(|(cpu, cuda)| RngState { cpu, cuda }));
     assert_eq!(back.engine.values["scale"], 65536.0.into());
-    let ema = &back.hooks["EMAIterHook"];
+    assert!(back.hooks["EMAIterHook"].tensors.is_empty(), "they are read when they are requested");
+    let ema = back.hook_state("EMAIterHook", |key| key == "shadow.0").unwrap().unwrap();
+    assert_eq!(ema.tensors.len(), 1);
+    assert!(back.hook_state("EMAIterHook", |_| false).unwrap().unwrap().tensors.is_empty());
     assert_eq!(ema.values["updates"], 7i64.into());
     assert_eq!(ema.tensors["shadow.0"], expected.hooks["EMAIterHook"].tensors["shadow.0"]);
     let bits = |facts: &Facts| {
