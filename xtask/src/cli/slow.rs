@@ -85,7 +85,7 @@ pub(crate) struct Pipeline {
 Needs root, `ip` (Debian: iproute2) and `unshare` (util-linux). Every host is a network namespace with an
 address and a host name of its own, on a bridge in another namespace; the machine's own network is not
 touched. First the last host is cut off, then in another run that of rank 0. Every rank must end within
-the timeout with exit code 7 and name the host, no process may be left, and the run must resume.
+ten seconds of the timeout with exit code 7 and name the host, no process may be left, and the run must resume.
 
 Examples:
   cargo xtask netns
@@ -137,8 +137,9 @@ pub(crate) struct Fuzz {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Trains MLP, LeNet, ResNet with synchronized batch norms and GPT on 1, 2 and 4 ranks: samples, losses and validation
-metrics of every step are compared with one process that has the same micro-batches. Fashion-MNIST and the text of
-`cargo xtask data text` are used where they are installed.
+metrics of every step are compared with one process that has the same micro-batches, and so is a run that moves from
+1 to 2 to 4 to 1 ranks. ResNet amplifies rounding: after its first steps it is compared with how much one process
+differs from itself with two threads. Fashion-MNIST and the text of `cargo xtask data text` are used where they are installed.
 
 Examples:
   cargo xtask parity
