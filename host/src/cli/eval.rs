@@ -4,6 +4,7 @@ use super::exit::{Failure, code_in};
 use super::from_checkpoint::FromCheckpoint;
 use super::{ConfigSource, ranks};
 use crate::job::Job;
+use crate::plugins::crash;
 use crate::run::atomic;
 use crate::writers::{Console, Writers};
 use clap::Args;
@@ -43,7 +44,9 @@ pub(super) fn check(args: &EvalArgs) -> Result<Job, Failure> {
 }
 
 pub(super) fn run(args: &EvalArgs) -> Result<ExitCode, Failure> {
+    let crash = crash::watch();
     let mut job = check(args)?;
+    crash.report();
     let mut writers = Writers::default();
     writers.add(Console::new());
     let (mut trainer, ranks) = ranks::evaluator(&mut job, &args.from, writers)?;

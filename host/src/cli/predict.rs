@@ -5,6 +5,7 @@ use super::from_checkpoint::FromCheckpoint;
 use super::sample::SampleArgs;
 use super::{ConfigSource, ranks};
 use crate::job::Job;
+use crate::plugins::crash;
 use crate::run::{PredictionFormat, Predictions};
 use crate::writers::Writers;
 use clap::Args;
@@ -62,7 +63,9 @@ pub(super) fn run(args: &PredictArgs) -> Result<ExitCode, Failure> {
         ranks::check_single("predict --prompt")?;
         return args.sample.run(prompt, &args.source.job()?, args.from.open()?);
     }
+    let crash = crash::watch();
     let mut job = check(args)?;
+    crash.report();
     let (mut trainer, ranks) = ranks::evaluator(&mut job, &args.from, Writers::default())?;
     let (ending, outputs) = trainer.predict();
     let code = code_in(ending, &job.config)?;

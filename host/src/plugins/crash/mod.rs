@@ -27,7 +27,7 @@ pub const FILE: &str = "crash.json";
 
 /// What the handlers work with.
 struct Prepared {
-    /// Where the report goes.
+    /// Where the report goes; empty if only standard error has it.
     path: CString,
     /// The libraries of the process, by address.
     modules: Vec<Module>,
@@ -45,12 +45,14 @@ fn prepared() -> Option<&'static Prepared> {
 #[derive(Debug)]
 pub struct CrashWatch(());
 
-/// Installs the handlers. Call it before data files are mapped: their handler of SIGBUS passes on what is not theirs.
+/// Installs the handlers; until [`CrashWatch::report_to`], a report is a line on standard error. Call it before data files are mapped: their handler of SIGBUS passes on what is not theirs.
 pub fn watch() -> CrashWatch {
     stack::prepare();
     handler::install();
     leaving::install();
-    CrashWatch(())
+    let watch = CrashWatch(());
+    watch.report();
+    watch
 }
 
 impl CrashWatch {
@@ -58,10 +60,20 @@ impl CrashWatch {
     /// name: `crash.1.json`.
     pub fn report_to(&self, path: &Path) {
         set_aside(path);
-        let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
-        let prepared = Box::new(Prepared { path, modules: modules::mapped() });
-        PREPARED.store(Box::leak(prepared), Ordering::Release);
+        if let Ok(path) = CString::new(path.as_os_str().as_bytes()) {
+            prepare(path);
+        }
     }
+
+    /// Reports on standard error alone, with the libraries that are loaded now: for a command without a run directory.
+    pub fn report(&self) {
+        prepare(CString::default());
+    }
+}
+
+fn prepare(path: CString) {
+    let prepared = Box::new(Prepared { path, modules: modules::mapped() });
+    PREPARED.store(Box::leak(prepared), Ordering::Release);
 }
 
 impl Drop for CrashWatch {

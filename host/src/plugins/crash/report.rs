@@ -104,6 +104,9 @@ fn number(out: &mut Text<16384>, key: &str, value: std::fmt::Arguments<'_>) {
 
 /// Writes the report to its file, from the beginning.
 pub(super) fn write(prepared: &Prepared, facts: &Facts<'_>) {
+    if prepared.path.is_empty() {
+        return;
+    }
     let mut text = Text::<16384>::new();
     json(&mut text, facts);
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC;
@@ -122,8 +125,10 @@ pub(super) fn say(prepared: &Prepared, facts: &Facts<'_>) {
     let _ = text.write_str("\nerror: ");
     line(&mut text, facts);
     write_all(libc::STDERR_FILENO, text.as_bytes());
-    write_all(libc::STDERR_FILENO, b"; details: ");
-    write_all(libc::STDERR_FILENO, prepared.path.as_bytes());
+    if !prepared.path.is_empty() {
+        write_all(libc::STDERR_FILENO, b"; details: ");
+        write_all(libc::STDERR_FILENO, prepared.path.as_bytes());
+    }
     write_all(libc::STDERR_FILENO, b"\n");
 }
 
