@@ -88,7 +88,7 @@ fn faults(case: &Path) -> Vec<String> {
 }
 
 /// The fixtures without an expectation in a file of their own, and the test that says what they do.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 15] = [
     ("evolving", "abi_evolution.rs"),
     ("executable", "loader.rs"),
     ("good", "loader.rs"),
@@ -102,6 +102,7 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("reserved_param", "plugin_folders.rs"),
     ("shows_maps", "trust.rs"),
     ("vandal", "trust.rs"),
+    ("writes_beyond_buffer", "test_plugin.rs"),
     ("writes_in_constructor", "trust.rs"),
 ];
 
@@ -162,6 +163,19 @@ fn a_crash_report_has_hook_point_service_and_a_backtrace_with_the_plugin() {
     let frames = crash["backtrace"].as_array().unwrap();
     assert!(frames[0].as_str().unwrap().starts_with("libsegfault.so+0x"), "{crash}");
     assert!(frames.iter().any(|it| it.as_str().unwrap().starts_with("hookrack+0x")), "{crash}");
+}
+
+#[test]
+fn a_crash_in_an_evaluation_is_named_on_standard_error() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"Segfault\"\n");
+    let points = "-DPOINTS=\"\\\"before_test\\\"\"";
+    let library = bench.path("plugins/libsegfault.so");
+    compile_c("segfault", &library, &["-shared", "-DWHEN=1", points]);
+    bench.trained("run", &[]);
+    let ran = bench.run(["eval", "config.toml", "--checkpoint", "run"]);
+    assert_eq!(ran.code, None, "ended by a signal");
+    let said = ran.says(&["error: SIGSEGV in libsegfault.so, Segfault at before_test, iteration "]);
+    assert!(!said.stderr.contains("details"), "{}", said.stderr);
 }
 
 #[test]

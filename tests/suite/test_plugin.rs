@@ -37,6 +37,9 @@ fn each_misbehaviour_fails_its_case() {
         ("writes_through_view", "run.observers", "the weights differ"),
         ("changes_folder", "surroundings.folder", "the working directory has changed"),
         ("leaks", "leaks.run_handles", "tensors"),
+        ("writes_through_view", "claims.versions", "it changes a parameter or buffer of the model"),
+        ("writes_beyond_buffer", "claims.batch_bounds", "SIGSEGV"),
+        ("thread_outlives", "leaks.run_threads", "after"),
         ("undeclared_mutation", "run.train", "`aten::zero_` would change a parameter"),
     ] {
         let bench = bench(fixture, "");

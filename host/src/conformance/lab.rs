@@ -162,9 +162,14 @@ impl Lab {
 
     /// A trainer of a job.
     pub(super) fn assemble(&self, job: &Job) -> Result<Trainer, String> {
+        self.assemble_in(job, &self.path("run"))
+    }
+
+    /// A trainer of a job, with another run directory.
+    pub(super) fn assemble_in(&self, job: &Job, folder: &Path) -> Result<Trainer, String> {
         tch::manual_seed(i64::try_from(self.seed % (1 << 31)).unwrap_or(0));
         let parts = Parts::build(&job.config).map_err(|error| error.to_string())?;
-        let run = RunDir::at(&self.path("run")).map_err(|error| error.to_string())?;
+        let run = RunDir::at(folder).map_err(|error| error.to_string())?;
         Trainer::assemble(parts, job, Writers::default(), Some(run), Interrupt::default())
             .map_err(|error| error.to_string())
     }

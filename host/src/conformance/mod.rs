@@ -2,6 +2,8 @@
 //!
 //! A case is a function over a [`Lab`]: a folder, a tiny config that names the library, and a seed. A crash or a hang of the process is a failure of the case.
 
+mod claims;
+mod killed;
 mod lab;
 mod manifest;
 mod metrics;
@@ -43,11 +45,13 @@ impl Case {
 
 /// Every case, in the order in which they run.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let groups: [&'static [Case]; 7] = [
+    let groups: [&'static [Case]; 9] = [
         manifest::CASES,
         settings::CASES,
         points::CASES,
         runs::CASES,
+        killed::CASES,
+        claims::CASES,
         state::CASES,
         metrics::CASES,
         resources::CASES,

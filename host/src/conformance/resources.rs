@@ -7,6 +7,7 @@ use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::time::Duration;
 
 pub(super) static CASES: &[Case] = &[
     Case::new(
@@ -29,6 +30,7 @@ pub(super) static CASES: &[Case] = &[
         "Creating and destroying hooks 100 times leaves no thread running.",
         threads,
     ),
+    Case::new("leaks.run_threads", "A run leaves no thread running.", run_threads),
     Case::new("leaks.run_handles", "A run leaks no tensor of a hook.", run_handles),
     Case::new("surroundings.folder", "The working directory does not change.", folder),
     Case::new("surroundings.signals", "Signal handlers are not replaced.", signals),
@@ -91,6 +93,28 @@ fn descriptors(lab: &Lab) -> Verdict {
 
 fn threads(lab: &Lab) -> Verdict {
     count_stays(lab, "/proc/self/task")
+}
+
+/// The threads of the host and of libtorch are there after a first run.
+fn run_threads(lab: &Lab) -> Verdict {
+    let settled = |most: usize| {
+        // A thread that is ending may take a moment.
+        (0..100).find_map(|_| {
+            let now = entries("/proc/self/task");
+            if now > most {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            (now <= most).then_some(now)
+        })
+    };
+    judge(lab.entries("").and_then(|with| {
+        lab.fit("", &[])?;
+        let before = entries("/proc/self/task");
+        lab.fit(&with, &[])?;
+        ensure(settled(before).is_some(), || {
+            format!("{before} before, {} after", entries("/proc/self/task"))
+        })
+    }))
 }
 
 fn run_handles(lab: &Lab) -> Verdict {

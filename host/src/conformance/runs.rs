@@ -50,7 +50,7 @@ fn completes(lab: &Lab, more: &str, sets: &[&str]) -> Verdict {
     judge(fit(lab, more, sets).map(drop))
 }
 
-fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
+pub(super) fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
     let engine = trainer.context().engine.borrow();
     let numbers = |tensor: &tch::Tensor| {
         Vec::<f32>::try_from(tensor.detach().flatten(0, -1)).unwrap_or_default()

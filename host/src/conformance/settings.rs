@@ -3,12 +3,16 @@
 use super::lab::settings;
 use super::{Case, Lab, Verdict, ensure, judge};
 use crate::context::Context;
-use crate::plugins::{HookType, Instance};
+use crate::plugins::{HookType, Instance, MetricTrial, MetricType};
 use hookrack_plugin_api::{Param, ParamType, Value};
 use std::rc::Rc;
 
 pub(super) static CASES: &[Case] = &[
-    Case::new("settings.defaults", "Every hook can be created with its defaults.", defaults),
+    Case::new(
+        "settings.defaults",
+        "Every hook and metric can be created with its defaults.",
+        defaults,
+    ),
     Case::new("settings.minimum", "Every number can be set to its minimum.", minimum),
     Case::new("settings.maximum", "Every number can be set to its maximum.", maximum),
     Case::new("settings.choices", "Every choice is accepted.", choices),
@@ -26,14 +30,39 @@ pub(super) static CASES: &[Case] = &[
 
 type Made = Result<(), String>;
 
-fn make(hook: &HookType, value: &Value, context: &Rc<Context>) -> Made {
-    Instance::hook(hook, hook.name(), value, context).map(drop)
+/// A hook or a metric of the library.
+enum Type {
+    Hook(HookType),
+    Metric(MetricType),
 }
 
-/// Creates every hook with settings that `change` makes from its defaults, one parameter at a time.
+impl Type {
+    fn name(&self) -> &str {
+        match self {
+            Self::Hook(hook) => hook.name(),
+            Self::Metric(metric) => metric.name(),
+        }
+    }
+
+    fn params(&self) -> Option<&[Param]> {
+        match self {
+            Self::Hook(hook) => hook.manifest.params.as_deref(),
+            Self::Metric(metric) => metric.manifest.params.as_deref(),
+        }
+    }
+}
+
+fn make(of: &Type, value: &Value, context: &Rc<Context>) -> Made {
+    match of {
+        Type::Hook(hook) => Instance::hook(hook, hook.name(), value, context).map(drop),
+        Type::Metric(metric) => MetricTrial::new(metric, value, context).map(drop),
+    }
+}
+
+/// Creates every hook and metric with settings that `change` makes from its defaults, one parameter at a time.
 fn with(lab: &Lab, change: impl Fn(&Param) -> Vec<Value>, check: impl Fn(Made) -> Made) -> Verdict {
     judge(tried(lab, |hook, whole, context| {
-        for param in hook.manifest.params.as_deref().unwrap_or_default() {
+        for param in hook.params().unwrap_or_default() {
             for value in change(param) {
                 let tree = replaced(whole, &param.name, value.clone());
                 check(make(hook, &tree, context)).map_err(|why| {
@@ -45,11 +74,12 @@ fn with(lab: &Lab, change: impl Fn(&Param) -> Vec<Value>, check: impl Fn(Made) -
     }))
 }
 
-fn tried(lab: &Lab, try_one: impl Fn(&HookType, &Value, &Rc<Context>) -> Made) -> Made {
+fn tried(lab: &Lab, try_one: impl Fn(&Type, &Value, &Rc<Context>) -> Made) -> Made {
     let context = lab.context()?;
-    for hook in lab.hooks()? {
-        let whole = settings(hook.manifest.params.as_deref()).unwrap_or_else(Value::empty);
-        try_one(&hook, &whole, &context)?;
+    let hooks = lab.hooks()?.into_iter().map(Type::Hook);
+    for one in hooks.chain(lab.metrics()?.into_iter().map(Type::Metric)) {
+        let whole = settings(one.params()).unwrap_or_else(Value::empty);
+        try_one(&one, &whole, &context)?;
     }
     Ok(())
 }

@@ -32,6 +32,16 @@ pub(super) static CASES: &[Case] = &[
     ),
     Case::new("state.random", "A state of random texts and numbers causes no crash.", random),
     Case::new(
+        "state.random_trees",
+        "A state of random nested lists and tables causes no crash.",
+        random_trees,
+    ),
+    Case::new(
+        "state.random_bytes",
+        "Tensors of random bytes, of any type, in a state cause no crash.",
+        random_bytes,
+    ),
+    Case::new(
         "state.other_shapes",
         "A state with tensors of other shapes causes no crash.",
         other_shapes,
@@ -186,6 +196,64 @@ fn random(lab: &Lab) -> Verdict {
             changed
         };
         numbers.iter().map(with).collect()
+    })
+}
+
+/// A random value, at most `depth` levels deep.
+fn tree(random: &mut Prng, depth: u32) -> Value {
+    let number = random.next_u64();
+    let few = (number >> 8) & 3;
+    match number % if depth == 0 { 4 } else { 6 } {
+        0 => Value::Bool(number & 64 != 0),
+        1 => Value::Int(i64::from_ne_bytes(number.to_ne_bytes())),
+        2 => Value::Float(f64::from_bits(random.next_u64())),
+        3 => Value::Str(format!("{number:x}\u{0}\n\u{10ffff}")),
+        4 => Value::List((0..few).map(|_| tree(random, depth - 1)).collect()),
+        _ => {
+            let mut entry = |at: u64| (format!("key{at}"), tree(random, depth - 1));
+            Value::Table((0..few).map(&mut entry).collect())
+        }
+    }
+}
+
+fn random_trees(lab: &Lab) -> Verdict {
+    offered(lab, |state| {
+        let mut random = Prng::new(&[lab.seed, 2]);
+        let mut with = || {
+            let mut changed = copy(&state);
+            changed.values.values_mut().for_each(|value| *value = tree(&mut random, 5));
+            changed
+        };
+        (0..64).map(|_| with()).collect()
+    })
+}
+
+fn random_bytes(lab: &Lab) -> Verdict {
+    use tch::Kind::{Bool, Double, Float, Half, Int, Int64, Uint8};
+    let mut random = Prng::new(&[lab.seed, 3]);
+    let mut bytes = |count: usize| -> Vec<u8> {
+        (0..count).map(|_| random.next_u64().to_le_bytes()[3]).collect()
+    };
+    let noise = bytes(512);
+    offered(lab, |state| {
+        let with = |kind: tch::Kind| {
+            let mut changed = copy(&state);
+            for tensor in changed.tensors.values_mut() {
+                let width = kind.elt_size_in_bytes();
+                let count = (tensor.numel() * width).clamp(width, noise.len()) / width;
+                let size = i64::try_from(count).unwrap_or(1);
+                // One byte, 0 or 1, is all that a truth value can be.
+                let made = match kind {
+                    Bool => tch::Tensor::f_from_slice(&noise[..count]).and_then(|it| it.f_gt(127)),
+                    _ => tch::Tensor::f_from_data_size(&noise[..count * width], &[size], kind),
+                };
+                if let Ok(made) = made {
+                    *tensor = made;
+                }
+            }
+            changed
+        };
+        [Bool, Uint8, Int, Int64, Half, Float, Double].into_iter().map(with).collect()
     })
 }
 

@@ -8,6 +8,7 @@
 mod callback_instance;
 pub mod crash;
 mod forward_role;
+pub mod guarded;
 mod instance;
 pub mod loader;
 mod merge;

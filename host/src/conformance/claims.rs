@@ -1,0 +1,184 @@
+//! What hooks write to: only what their manifests declare, and nothing beyond a buffer.
+
+use super::lab::fill;
+use super::points::instance;
+use super::{Case, Lab, Verdict, ensure, judge};
+use crate::context::{Context, RunParts};
+use crate::hooks::CallbackHook;
+use crate::job::Job;
+use crate::plugins::guarded::{Edge, guarded};
+use crate::plugins::{HookType, Instance};
+use crate::train::{Ending, Trainer};
+use hookrack_plugin_api::abi::{HrStatus, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use hookrack_plugin_api::{Error, Level, Point};
+use std::cell::RefCell;
+use std::rc::Rc;
+use tch::Tensor;
+
+pub(super) static CASES: &[Case] = &[
+    Case::new(
+        "claims.versions",
+        "In a run, no call of a hook changes a tensor that its manifest does not declare.",
+        versions,
+    ),
+    Case::new(
+        "claims.parameter_bounds",
+        "In a run, no hook writes before or after a parameter.",
+        parameter_bounds,
+    ),
+    Case::new(
+        "claims.batch_bounds",
+        "No hook writes before or after a tensor of the batch.",
+        batch_bounds,
+    ),
+];
+
+/// A tensor of the run at some time.
+#[derive(PartialEq)]
+struct Look {
+    part: RunParts,
+    name: String,
+    /// How often operators have written to it.
+    version: i64,
+    /// Its elements: a write through a pointer leaves the version as it is.
+    elements: Vec<u64>,
+}
+
+fn look(part: RunParts, name: &str, tensor: &Tensor) -> Option<Look> {
+    let flat = tensor.detach().f_to_kind(tch::Kind::Double).ok()?.f_flatten(0, -1).ok()?;
+    let elements = Vec::<f64>::try_from(flat).ok()?.into_iter().map(f64::to_bits).collect();
+    Some(Look { part, name: name.to_owned(), version: tensor.f_internal_version().ok()?, elements })
+}
+
+/// The tensors of the run that a hook can reach.
+fn looks(context: &Context) -> Vec<Look> {
+    let engine = context.engine.borrow();
+    let model = engine.params().iter().chain(engine.buffers());
+    let model = model.filter_map(|it| look(RunParts::PARAMS, &it.name, &it.tensor));
+    let grads = engine.params().iter();
+    let grads = grads.filter_map(|it| Some((it.name.as_str(), it.tensor.f_grad().ok()?)));
+    let grads = grads.filter(|(_, grad)| grad.defined());
+    let grads = grads.filter_map(|(name, grad)| look(RunParts::GRADS, name, &grad));
+    let current = context.current.borrow();
+    let slots = [
+        (SLOT_INPUT, RunParts::INPUT, "input"),
+        (SLOT_LABEL, RunParts::LABEL, "label"),
+        (SLOT_OUTPUT, RunParts::OUTPUT, "output"),
+        (SLOT_LOSS, RunParts::LOSS, "loss"),
+    ];
+    let slots =
+        slots.iter().filter_map(|(slot, part, name)| look(*part, name, current.tensor(*slot)?));
+    model.chain(grads).chain(slots).collect()
+}
+
+/// The context of a run that is assembled after its hooks.
+type Place = Rc<RefCell<Option<Rc<Context>>>>;
+
+/// Looks before the hooks of each point and compares after them.
+fn watch(job: &mut Job, hook: &HookType, place: &Place) -> Result<(), String> {
+    let seen: Rc<RefCell<Vec<Look>>> = Rc::default();
+    let mut before = CallbackHook::new("claims_before").level(Level::HIGHEST);
+    let mut after = CallbackHook::new("claims_after").level(Level::LOWEST);
+    let points = hook.manifest.points.iter().copied().filter(|point| !point.is_role());
+    for point in points.filter(|point| !matches!(point, Point::OnAttach | Point::OnDetach)) {
+        let (own, kept) = (Rc::clone(place), Rc::clone(&seen));
+        before = before.at(point, move |_| {
+            *kept.borrow_mut() = own.borrow().as_deref().map(looks).unwrap_or_default();
+            Ok(())
+        });
+        let declared = RunParts::declared(&hook.manifest.mutates);
+        let (own, kept) = (Rc::clone(place), Rc::clone(&seen));
+        after = after.at(point, move |_| {
+            let now = own.borrow().as_deref().map(looks).unwrap_or_default();
+            let seen = kept.borrow();
+            let changed = seen.iter().find(|old| {
+                let same = |new: &&Look| new.name == old.name && new.part == old.part;
+                !declared.meets(old.part) && now.iter().find(same).is_some_and(|new| new != *old)
+            });
+            changed.map_or(Ok(()), |it| {
+                let (part, name) = (it.part, &it.name);
+                let why =
+                    format!("it changes {part} (`{name}`) at {point} and does not declare it");
+                Err(Error::new(why))
+            })
+        });
+    }
+    job.add(before).and_then(|()| job.add(after)).map_err(|error| error.to_string())
+}
+
+fn ended(trainer: &mut Trainer) -> Result<(), String> {
+    match trainer.fit() {
+        Ending::Failed(error) => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Each hook in a run of its own, so that no other hook is blamed.
+fn versions(lab: &Lab) -> Verdict {
+    judge(lab.hooks().and_then(|hooks| {
+        hooks.iter().try_for_each(|hook| {
+            let entry = lab.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
+            let entry = format!("{entry}level = \"normal\"\non_error = \"abort\"\n");
+            let job = Job::load(&lab.config(&entry)?, &[]);
+            let mut job = job.map_err(|error| error.to_string())?;
+            let place = Place::default();
+            watch(&mut job, hook, &place)?;
+            let mut trainer = lab.assemble(&job)?;
+            *place.borrow_mut() = Some(Rc::clone(trainer.context()));
+            let ran = ended(&mut trainer);
+            *place.borrow_mut() = None;
+            ran.map_err(|why| format!("`{}`: {why}", hook.name()))
+        })
+    }))
+}
+
+fn parameter_bounds(lab: &Lab) -> Verdict {
+    judge(lab.entries("").and_then(|entries| {
+        Edge::BOTH.into_iter().try_for_each(|edge| {
+            let mut trainer = lab.trainer(&entries, &[])?;
+            guard_params(trainer.context(), edge)?;
+            ended(&mut trainer)
+        })
+    }))
+}
+
+fn guard_params(context: &Context, edge: Edge) -> Result<(), String> {
+    for param in context.engine.borrow().params() {
+        let copy = guarded(&param.tensor, edge).map_err(|error| error.to_string())?;
+        let mut own = param.tensor.shallow_clone();
+        tch::no_grad(|| own.f_set_data(&copy)).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn guard_batch(context: &Context, edge: Edge) -> Result<(), String> {
+    let mut current = context.current.borrow_mut();
+    for slot in [SLOT_INPUT, SLOT_LABEL, SLOT_OUTPUT, SLOT_LOSS] {
+        let copy = current.tensor(slot).map(|tensor| guarded(tensor, edge)).transpose();
+        current.set(slot, copy.map_err(|error| error.to_string())?);
+    }
+    Ok(())
+}
+
+fn batch_bounds(lab: &Lab) -> Verdict {
+    judge(lab.context().and_then(|context| {
+        for hook in lab.hooks()? {
+            for edge in Edge::BOTH {
+                let mut instance = instance(&hook, &context)?;
+                for point in &hook.manifest.points {
+                    tch::no_grad(|| fill(&context)).map_err(|error| error.to_string())?;
+                    guard_batch(&context, edge)?;
+                    call(&mut instance, *point)?;
+                    context.end_iteration().map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        Ok(())
+    }))
+}
+
+/// An error is allowed, because the points are not called as in a run.
+fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
+    let has_panicked = instance.on_point(point) == HrStatus::PANIC;
+    ensure(!has_panicked, || format!("panicked at {point}: {}", instance.take_error()))
+}
