@@ -89,6 +89,12 @@ fn a_signature_of_any_bytes_stands_for_a_library_only_if_it_is_one() {
     };
     let trust = Trust::new(&required);
     assert!(trust.check(&library).unwrap().signer.is_some());
+    // A second signature that is cut off once made the host panic.
+    let global = good.trim_end().rfind('\n').unwrap() + 1;
+    for end in global..good.trim_end().len() {
+        fs::write(&own, &good[..end]).unwrap();
+        assert!(trust.check(&library).is_err(), "cut off after {} digits", end - global);
+    }
     // Only the first comment is not signed.
     let signed_parts = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     fuzz("signature", &[good.clone().into()], |file| {

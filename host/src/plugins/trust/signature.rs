@@ -69,6 +69,17 @@ pub fn key_id(number: &[u8]) -> String {
     })
 }
 
+/// The digits of the signature of a file (74 bytes with algorithm and key) and of that of the trusted comment (64 bytes), in base64.
+const SIGNATURE_DIGITS: usize = 100;
+const GLOBAL_DIGITS: usize = 88;
+
+/// Whether both signatures are as long as they must be. `minisign` panics on a shorter second one.
+fn has_whole_signatures(text: &str) -> bool {
+    let line = |at: usize| text.lines().nth(at).unwrap_or_default().trim();
+    let global = line(3);
+    line(1).len() == SIGNATURE_DIGITS && global.len() == GLOBAL_DIGITS && global.ends_with("==")
+}
+
 impl PublicKeys {
     /// Reads the files of public keys.
     ///
@@ -99,6 +110,10 @@ impl PublicKeys {
                 return Err(SignatureError::Unreadable { signature: path, why });
             }
         };
+        if !has_whole_signatures(&text) {
+            let why = "a signature in it is too short or too long".to_owned();
+            return Err(SignatureError::Unreadable { signature: path, why });
+        }
         let signature = match SignatureBox::from_string(&text) {
             Ok(signature) => signature,
             Err(error) => {
