@@ -14,6 +14,10 @@ use tempfile::TempDir;
 /// The variable by which xtask asks for all libraries.
 const ALL: &str = "HOOKRACK_SANITIZE";
 
+/// Libraries whose hooks use tensors or scalars, which the small host does not have: they are loaded, described and not called.
+const ONLY_LOADED: [&str; 4] =
+    ["libgolden.so", "libgolden_1_1.so", "libgolden_c.so", "libleaks.so"];
+
 /// The fixtures that do no harm while they are loaded and while their hooks are called without a run: good ones, those that a run or the
 /// loader complains about, the golden ones.
 fn libraries(folder: &TempDir) -> Vec<PathBuf> {
@@ -55,6 +59,9 @@ fn libraries_are_loaded_called_and_dropped_without_an_error_of_memory() {
         // What a library keeps for the life of the process is not an error; `test-plugin` finds what grows.
         valgrind.args(["--quiet", "--error-exitcode=99", "--leak-check=no"]);
         valgrind.arg(host.get_program()).arg(library);
+        if ONLY_LOADED.iter().any(|name| library.ends_with(name)) {
+            valgrind.env("HOOKRACK_ONLY_LOAD", "1");
+        }
         let ran = output(&mut valgrind).unwrap();
         // 99 after an error of memory; a signal or a panic of the host is no better.
         if !ran.status.success() {
