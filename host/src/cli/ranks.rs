@@ -173,16 +173,6 @@ pub(super) fn join(
     trainer.join(world, &config.distributed).map_err(Failure::peer)
 }
 
-/// Reports which rank has which layers, in a pipeline.
-pub(super) fn tell_stages(parts: &Parts, quiet: bool) {
-    for line in parts.stage_lines() {
-        tracing::info!("{line}");
-        if !quiet {
-            say!("{line}");
-        }
-    }
-}
-
 /// A trainer that evaluates a checkpoint: alone, or as one of several ranks. Only the main one has writers.
 pub(super) fn evaluator(
     job: &mut Job,

@@ -4,6 +4,7 @@ use crate::engine::FormatTrial;
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::run::{PastRun, RunDir};
+use crate::train::Parts;
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -23,8 +24,30 @@ pub(super) fn complete(run: &RunDir, past: &PastRun, as_json: bool, is_quiet: bo
     ExitCode::SUCCESS
 }
 
+/// Reports what was decided before training: the ranks and layers of a pipeline, the memory format, the weights to start from.
+pub(super) fn decisions(
+    parts: &Parts,
+    format: Option<&FormatTrial>,
+    loaded: Option<&LoadReport>,
+    job: &Job,
+    is_quiet: bool,
+) {
+    for line in parts.stage_lines() {
+        tracing::info!("{line}");
+        if !is_quiet {
+            say!("{line}");
+        }
+    }
+    if let Some(trial) = format {
+        memory_format(trial, is_quiet);
+    }
+    if let Some(report) = loaded {
+        weights(report, job, is_quiet);
+    }
+}
+
 /// Reports which memory format was chosen, and why.
-pub(super) fn memory_format(trial: &FormatTrial, is_quiet: bool) {
+fn memory_format(trial: &FormatTrial, is_quiet: bool) {
     let FormatTrial { chosen, contiguous, channels_last, difference } = trial;
     let line = format!(
         "memory_format: {}; forward and backward pass {:.1} ms contiguous, {:.1} ms channels_last",
@@ -39,7 +62,7 @@ pub(super) fn memory_format(trial: &FormatTrial, is_quiet: bool) {
 }
 
 /// Reports which initial weights were loaded.
-pub(super) fn weights(report: &LoadReport, job: &Job, is_quiet: bool) {
+fn weights(report: &LoadReport, job: &Job, is_quiet: bool) {
     let path = job.config.weights.as_ref().map(|weights| weights.path.display().to_string());
     let line = format!("weights from {}: {report}", path.unwrap_or_default());
     if report.fits() {

@@ -217,13 +217,7 @@ fn lead(
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
     let writers = writers(&start, job.config.to_toml(), args)?;
     let is_quiet = args.quiet || args.json;
-    ranks::tell_stages(&parts, is_quiet);
-    if let Some(trial) = tried {
-        tell::memory_format(&trial, is_quiet);
-    }
-    if let Some(report) = weights {
-        tell::weights(&report, &job, is_quiet);
-    }
+    tell::decisions(&parts, tried.as_ref(), weights.as_ref(), &job, is_quiet);
     crash.report_to(&run.path().join(crash::FILE));
     supervise::tell(&run, &job);
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;

@@ -127,13 +127,11 @@ pub(super) fn check(file: &Path, meta: &Metadata, trusted: &Trusted) -> Result<(
 /// Others could have put it there or can change it.
 pub fn check_place(file: &Path) -> Result<(), PlaceError> {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    match file.metadata() {
-        Ok(meta) => check(&file, &meta, &Trusted::here()),
-        Err(_) => {
-            let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-            folder.map_or(Ok(()), |folder| check_folder(&folder, &Trusted::here()))
-        }
+    if let Ok(meta) = file.metadata() {
+        return check(&file, &meta, &Trusted::here());
     }
+    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+    folder.map_or(Ok(()), |folder| check_folder(&folder, &Trusted::here()))
 }
 
 /// Checks a folder, and that nobody can put another in its place.

@@ -81,7 +81,7 @@ impl Trust {
         let mut trust = Self {
             policy: config.policy,
             folders: config.folders.clone(),
-            ..Self::read(|trust, file, policy| trust.tighten(file, policy))
+            ..Self::read(Self::tighten)
         };
         if !trust.is_asking() {
             trust.evidence.clear();
