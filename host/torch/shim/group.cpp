@@ -86,7 +86,8 @@ char* hrt_work_wait_for(c10d::Work* work, uint64_t timeout_ms, bool* done) {
     try {
       work->wait(std::chrono::milliseconds(timeout_ms));
     } catch (...) {
-      if (work->isCompleted()) throw;
+      // The wait timed out, or the collective failed. It may also have been completed since the wait timed out.
+      if (work->isCompleted() && !work->isSuccess()) throw;
     }
     *done = work->isCompleted();
   });
