@@ -58,7 +58,7 @@ fn what_cannot_be_divided_is_an_error_at_its_line_before_anything_runs() {
         (
             2,
             schedule("OneFOneB", 2, &["model.outputs=3"]),
-            "`model.outputs`: the model has 3 outputs, and the labels are 10 classes",
+            "`model.outputs`: the model has 3 outputs, but the labels have 10 classes",
         ),
         (2, schedule("OneFOneB", 2, &[PLATEAU]), "`lr_scheduler`: nothing logs `val/los`"),
     ];
