@@ -346,7 +346,7 @@ impl Engine {
             return Ok(schedule::actions(order, Layout::alone(micros), 0));
         };
         let table = Table::new(order, Layout { micros, ..stage.layout });
-        schedule::check(&table)?;
+        schedule::check(&table).map_err(|why| EngineError::Schedule(why.to_string()))?;
         Ok(table.into_stage(stage.number))
     }
 

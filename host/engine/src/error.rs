@@ -1,7 +1,6 @@
 //! What can go wrong while an engine is built or used.
 
 use crate::registry::ComponentKind;
-use crate::schedule::ScheduleError;
 use hookrack_torch::TorchError;
 
 /// What the engine's functions return.
@@ -15,7 +14,7 @@ pub enum EngineError {
     Torch(#[from] TorchError),
     /// A schedule whose table cannot be run.
     #[error("the schedule cannot be run: {0}; report this as a bug")]
-    Schedule(#[from] ScheduleError),
+    Schedule(String),
     /// A pass or a message that the schedule of this process does not have.
     #[error(
         "the passes of a pipeline run once each, in the order of its schedule: this one is not due here"
