@@ -41,7 +41,7 @@ impl Kernel {
     /// Whether the pixels that it strides over are dropped before the convolution, which gives the same sums.
     ///
     /// oneDNN 3.12 writes beyond its buffers in the backward pass of a strided 1x1 convolution if the input is `channels_last` and has
-    /// fewer channels than a register holds: 8 floats with AVX2, 16 with AVX-512.
+    /// few channels: seen with AVX2 and fewer than 8, as many floats as a register holds. Up to 16, because AVX-512, not tried, holds 16.
     fn drops_pixels(&self) -> bool {
         self.side == 1 && self.stride > 1 && self.padding == 0 && self.inputs / self.groups < 16
     }
