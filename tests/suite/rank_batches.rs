@@ -58,6 +58,19 @@ fn uneven_last_batches_on_four_ranks_differ_by_the_order_of_summation_alone() {
     }
 }
 
+/// The weights of all labels are summed over the ranks, whoever has changed some.
+#[test]
+fn a_hook_may_change_the_labels_of_one_rank_alone() {
+    let hook = "[[custom_hooks]]\ntype = \"BatchChanger\"\nranks = \"main\"\n";
+    let bench = Bench::new(hook);
+    for (name, more) in WEIGHED {
+        launched(&bench, 2, name, more).expect(0);
+        let losses = values(&run_of(&bench, name), "train/loss");
+        assert_eq!(losses.len(), 6, "{name}");
+        assert!(losses.iter().all(|loss| loss.is_finite()), "{name}: {losses:?}");
+    }
+}
+
 /// Four batches of 8, 8, 8 and 6 rows are two iterations.
 #[test]
 fn batches_that_accumulate_make_the_same_step_on_any_number_of_ranks() {

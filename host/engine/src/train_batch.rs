@@ -10,19 +10,19 @@ use super::model::Mode;
 use super::schedule::MicroBatch;
 
 impl Engine {
-    /// Splits this rank's rows of an iteration into micro-batches whose gradients, over all ranks, add up to those of the whole,
-    /// even if rows have different weights in the loss. `sizes` are the rows of the batches over all ranks: each batch is
-    /// split separately. If no label counts, no micro-batch does. Refills `out`, and returns the total weight.
-    pub fn split(&self, batch: &Batch, sizes: &[i64], out: &mut Vec<MicroBatch>) -> Result<f64> {
+    /// Splits this rank's rows of an iteration into micro-batches. `sizes` are the rows of the batches over all ranks: each batch is
+    /// split separately. Refills `out`, whose weights [`weigh`](Self::weigh) sets.
+    pub fn split(&self, sizes: &[i64], out: &mut Vec<MicroBatch>) {
         out.clear();
         let mut start = 0;
         for rows in sizes {
             start = self.schedule().split(start, *rows, self.rank(), out);
         }
-        self.weigh(&batch.label, sizes.iter().sum(), out)
     }
 
-    /// Sets the weights of micro-batches by the labels of all of them; the iteration has `rows` rows over all ranks.
+    /// Sets the weights of micro-batches by the labels of all of them, so that their gradients, over all ranks, add up to those of the
+    /// whole, even if rows have different weights in the loss. The iteration has `rows` rows over all ranks. If no label counts, no
+    /// micro-batch does. Returns the total weight.
     pub fn weigh(&self, labels: &Tensor, rows: i64, parts: &mut [MicroBatch]) -> Result<f64> {
         // A single part has weight 1, unless no label counts; finding out would synchronize with the device.
         if parts.len() < 2 && labels.device() != Device::Cpu && self.rank() == Rank::ONLY {
@@ -47,7 +47,8 @@ impl Engine {
     /// advanced by the caller, with [`lr_step`](Self::lr_step).
     pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
         let mut parts = Vec::new();
-        self.split(batch, &[batch.rows()], &mut parts)?;
+        self.split(&[batch.rows()], &mut parts);
+        self.weigh(&batch.label, batch.rows(), &mut parts)?;
         self.zero_grad()?;
         let loss = match parts.as_slice() {
             [part] => self.train_part(batch, part.weight)?,

@@ -25,7 +25,7 @@ pub use requests::{Requests, Stop};
 pub use run_parts::RunParts;
 
 use crate::engine::model::Model;
-use crate::engine::schedule::Part;
+use crate::engine::schedule::MicroPart;
 use crate::engine::{Engine, EngineError, Pass};
 use crate::events::{EventStorage, Key, MetricValues, Sample};
 use crate::progress::{Progress, SharedProgress};
@@ -88,7 +88,7 @@ pub struct Context {
     /// The weight of this rank's rows in the batch.
     pub own_weight: Cell<f64>,
     /// In a pipeline: the part whose pass runs.
-    pub part: Cell<Option<Part>>,
+    pub part: Cell<Option<MicroPart>>,
     /// Whether the current micro-batch is the last of the iteration.
     pub pass: Cell<Pass>,
     /// The other ranks, in a run of several.
@@ -97,8 +97,6 @@ pub struct Context {
     pub counts: Cell<bool>,
     /// Whether a hook has changed the batch since it was fetched.
     pub batch_changed: Cell<bool>,
-    /// Whether a hook has changed its labels.
-    pub labels_changed: Cell<bool>,
     /// The state of the iteration's gradients.
     gradients: Cell<Gradients>,
     /// Names of the scalars about loss scaling, looked up once.
@@ -153,7 +151,6 @@ impl Context {
             world: OnceCell::new(),
             counts: Cell::new(true),
             batch_changed: Cell::new(false),
-            labels_changed: Cell::new(false),
             gradients: Cell::new(Gradients::Adding),
             scaling_keys: OnceCell::new(),
         }
@@ -215,7 +212,6 @@ impl Context {
         }
         current.set(slot, Some(tensor));
         self.batch_changed.set(true);
-        self.labels_changed.set(self.labels_changed.get() || slot == SLOT_LABEL);
         Ok(())
     }
 
@@ -223,7 +219,6 @@ impl Context {
     pub fn end_iteration(&self) -> Result<(), EngineError> {
         self.current.borrow_mut().clear();
         self.batch_changed.set(false);
-        self.labels_changed.set(false);
         self.grads.borrow_mut().clear();
         self.gradients.set(Gradients::Adding);
         self.arena.borrow_mut().end_iteration();

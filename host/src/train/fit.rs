@@ -13,7 +13,7 @@ use super::watch::Watch;
 use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::data::Batch;
-use crate::engine::schedule::{Action, MicroBatch, Part};
+use crate::engine::schedule::{Action, MicroBatch, MicroPart};
 use crate::engine::{Engine, EngineError};
 use crate::position;
 use crate::run::RunDir;
@@ -97,7 +97,7 @@ impl Trainer {
             }
             while self.fetch()? {
                 self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
-                self.take_changed_batch()?;
+                self.weigh_batch()?;
                 for action in self.begin_actions()?.iter() {
                     self.act(*action)?;
                 }
@@ -150,13 +150,13 @@ impl Trainer {
         done
     }
 
-    fn pass_forward(&mut self, part: Part) -> Result<()> {
+    fn pass_forward(&mut self, part: MicroPart) -> Result<()> {
         self.before_forward(part)?;
         self.role(P::OnTrainForward)?;
         self.fire(P::AfterForward)
     }
 
-    fn pass_backward(&mut self, part: Part) -> Result<()> {
+    fn pass_backward(&mut self, part: MicroPart) -> Result<()> {
         self.before_backward(part);
         self.fire(P::BeforeBackward)?;
         self.role(P::OnIterBackward)?;

@@ -3,7 +3,7 @@
 use super::fit::{Result, Trainer};
 use crate::context::Current;
 use crate::engine::data::Batch;
-use crate::engine::schedule::{Action, MicroBatch, Part};
+use crate::engine::schedule::{Action, MicroBatch, MicroPart};
 use crate::engine::{Engine, EngineError, Pass};
 use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use std::rc::Rc;
@@ -16,20 +16,19 @@ pub(super) struct PartResults {
     // The sum of the losses of the parts, each weighted by its share of the batch.
     loss: Option<Tensor>,
     // The part whose tensors are in the slots, until its backward pass is done.
-    current: Option<Part>,
+    current: Option<MicroPart>,
     // The tensors of parts between their forward and backward pass, while others are in the slots.
     aside: Vec<Current>,
 }
 
 impl Trainer {
     /// Fetches the batches of an iteration, concatenates them, and splits them into micro-batches; `None` at the end of
-    /// the epoch. The last iteration of an epoch may have fewer batches. All labels are needed before the first backward
-    /// pass: they define the weight of each part.
+    /// the epoch. The last iteration of an epoch may have fewer batches.
     pub(super) fn draw(&mut self) -> Result<Option<Batch>> {
         self.loaders.train.set_parts(self.context.engine.borrow().accumulation());
         let Some((first, rows)) = self.next_batch()? else { return Ok(None) };
         if self.group == 1 {
-            return self.cut(first, &[rows]).map(Some);
+            return Ok(Some(self.cut(first, &[rows])));
         }
         let (mut batches, mut sizes) = (vec![first], vec![rows]);
         while (batches.len() as u64) < self.group {
@@ -38,7 +37,7 @@ impl Trainer {
             sizes.push(rows);
         }
         let joined = self.locate(Batch::joined(&batches))?;
-        self.cut(joined, &sizes).map(Some)
+        Ok(Some(self.cut(joined, &sizes)))
     }
 
     /// This rank's share of the next batch, and the number of rows of the whole batch.
@@ -49,11 +48,10 @@ impl Trainer {
         Ok(self.locate(batch)?.map(|batch| (batch, rows)))
     }
 
-    fn cut(&mut self, batch: Batch, sizes: &[i64]) -> Result<Batch> {
+    fn cut(&mut self, batch: Batch, sizes: &[i64]) -> Batch {
         self.rows = sizes.iter().sum();
-        let split = self.context.engine.borrow().split(&batch, sizes, &mut self.micros);
-        self.weighed(split)?;
-        Ok(batch)
+        self.context.engine.borrow().split(sizes, &mut self.micros);
+        batch
     }
 
     /// Records the weight of the iteration and of this rank's part of it.
@@ -67,24 +65,19 @@ impl Trainer {
         Ok(())
     }
 
-    /// Applies the hooks' changes to the batch since it was fetched: new labels may change its weight.
-    pub(super) fn take_changed_batch(&mut self) -> Result<()> {
-        if !self.context.batch_changed.take() {
-            return Ok(());
-        }
-        let (input, label) = {
+    /// Takes the batch as hooks have left it, and weighs its micro-batches by their labels. Waits for the other ranks if the weight of
+    /// a label depends on its value: hooks may have changed the labels of any of them.
+    pub(super) fn weigh_batch(&mut self) -> Result<()> {
+        if self.context.batch_changed.take() {
             let current = self.context.current.borrow();
             let slot = |slot| current.tensor(slot).map(Tensor::shallow_clone);
-            (slot(SLOT_INPUT), slot(SLOT_LABEL))
-        };
-        let (Some(input), Some(label)) = (input, label) else { return Ok(()) };
-        // Weighing waits for the other ranks, whose batch may be as it was: an input does not change the weight.
-        if self.context.labels_changed.take() {
-            let weighed = self.context.engine.borrow().weigh(&label, self.rows, &mut self.micros);
-            self.weighed(weighed)?;
+            if let (Some(input), Some(label)) = (slot(SLOT_INPUT), slot(SLOT_LABEL)) {
+                self.batch = Some(Batch { input, label });
+            }
         }
-        self.batch = Some(Batch { input, label });
-        Ok(())
+        let Some(batch) = &self.batch else { return Ok(()) };
+        let weighed = self.context.engine.borrow().weigh(&batch.label, self.rows, &mut self.micros);
+        self.weighed(weighed)
     }
 
     /// The actions of the iteration. A stage of a pipeline prepares for the messages among them.
@@ -129,7 +122,7 @@ impl Trainer {
     }
 
     /// Puts a micro-batch into the slots for its forward pass.
-    pub(super) fn before_forward(&mut self, part: Part) -> Result<()> {
+    pub(super) fn before_forward(&mut self, part: MicroPart) -> Result<()> {
         if part.micro as usize + 1 == self.micros.len() {
             self.with_engine(Engine::before_last_forward)?;
         }
@@ -146,7 +139,7 @@ impl Trainer {
     }
 
     /// Puts a micro-batch into the slots for its backward pass, with what its forward pass computed.
-    pub(super) fn before_backward(&mut self, part: Part) {
+    pub(super) fn before_backward(&mut self, part: MicroPart) {
         self.select(part);
         if self.parts.current == Some(part) {
             return;
@@ -160,7 +153,7 @@ impl Trainer {
     }
 
     /// Makes a micro-batch the current one; the last one's gradients are summed over ranks.
-    fn select(&mut self, part: Part) -> MicroBatch {
+    fn select(&mut self, part: MicroPart) -> MicroBatch {
         let micro = self.micros[part.micro as usize];
         let is_last = part.micro as usize + 1 == self.micros.len();
         self.context.pass.set(if is_last { Pass::Last } else { Pass::Partial });
@@ -181,13 +174,13 @@ impl Trainer {
         std::mem::swap(tensors, &mut self.context.current.borrow_mut());
     }
 
-    fn place(&self, part: Part) -> usize {
+    fn place(&self, part: MicroPart) -> usize {
         part.chunk as usize * self.micros.len() + part.micro as usize
     }
 
     /// After the backward pass of a micro-batch: keeps its results. After the last one of a chunk, the ranks that have it sum their
     /// gradients while other chunks run.
-    pub(super) fn after_backward(&mut self, part: Part) -> Result<()> {
+    pub(super) fn after_backward(&mut self, part: MicroPart) -> Result<()> {
         self.parts.current = None;
         if part.micro as usize + 1 == self.micros.len() {
             self.with_engine(|engine| engine.start_grad_sum(part.chunk))?;
