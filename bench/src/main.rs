@@ -69,6 +69,9 @@ enum Only {
     /// Each hot path a number of times, for a program that counts instructions
     #[command(hide = true)]
     Counts(counts::CountsArgs),
+    /// A hand-written tch loop, one of those that `peers` compares with
+    #[command(hide = true)]
+    ByTch(peers::ByTchArgs),
     /// Two ranks compared with PyTorch's DistributedDataParallel, and how much of the reduction overlaps with the backward pass
     Ranks(ranks::RanksArgs),
     /// Steps a second, start and memory beside PyTorch, Lightning, MMEngine, HF Trainer, Ignite and JAX
@@ -91,6 +94,10 @@ fn main() -> ExitCode {
         }),
         Some(Only::Counts(only)) => counts::run(only).map(|ran| {
             println!("{ran}");
+            None
+        }),
+        Some(Only::ByTch(only)) => peers::by_tch(only).map(|figures| {
+            println!("{figures}");
             None
         }),
         Some(Only::Scaling(only)) => scaling::run(only, args.quick).map(|page| {

@@ -1,4 +1,4 @@
-//! Python virtual environments, created on first use.
+//! The Python environment of benchmarks and comparisons, created on first use.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,6 @@ def has(package):
     return version in ('', found.split('+')[0])
 sys.exit(0 if all(map(has, sys.argv[1:])) else 1)
 ";
-
-/// A Python that has `package`, which may name its version (`torch==2.13.0`), in a virtual environment in `folder`.
-pub(crate) fn with_package(folder: &Path, package: &str) -> Result<PathBuf, TaskError> {
-    let python = virtual_environment(folder)?;
-    install(&python, &[package])?;
-    Ok(python)
-}
 
 fn virtual_environment(folder: &Path) -> Result<PathBuf, TaskError> {
     let python = folder.join("bin/python");
@@ -50,32 +43,39 @@ fn has_all(python: &Path, packages: &[&str]) -> bool {
 
 /// The peers of `cargo xtask bench --peers`, each with the packages that it needs beside torch.
 const PEERS: [(&str, &[&str]); 5] = [
-    ("Lightning", &["lightning==2.6.6"]),
+    ("Lightning", &[LIGHTNING]),
     ("MMEngine", &["mmengine==0.10.7"]),
     ("HF Trainer", &["transformers==5.23.0", "accelerate==1.15.0"]),
     ("Ignite", &["pytorch-ignite==0.5.5"]),
     ("JAX", &["jax==0.10.2", "optax==0.2.8"]),
 ];
 
-/// A Python with torch and every peer that could be installed; the others are reported. In the user's cache: some gigabytes the first
-/// time.
+const LIGHTNING: &str = "lightning==2.6.6";
+
+/// A Python with the same version of torch as the host. All commands share one environment, in the user's cache: some gigabytes the
+/// first time.
+pub(crate) fn with_torch() -> Result<PathBuf, TaskError> {
+    let python = virtual_environment(&libtorch::cache_folder()?.join("python"))?;
+    install(&python, &[&format!("torch=={}", libtorch::folder::VERSION), "numpy"])?;
+    Ok(python)
+}
+
+/// The same with Lightning.
+pub(crate) fn with_lightning() -> Result<PathBuf, TaskError> {
+    let python = with_torch()?;
+    install(&python, &[LIGHTNING])?;
+    Ok(python)
+}
+
+/// The same with every peer that could be installed; the others are reported.
 pub(crate) fn with_peers() -> Result<PathBuf, TaskError> {
-    let folder = libtorch::cache_folder()?.join("peers");
-    let python = virtual_environment(&folder)?;
-    let torch = format!("torch=={}", libtorch::folder::VERSION);
-    install(&python, &[&torch, "numpy"])?;
+    let python = with_torch()?;
     for (name, packages) in PEERS {
         if let Err(error) = install(&python, packages) {
             report::warning(&format!("{name} is missing from the comparison: {error}"));
         }
     }
     Ok(python)
-}
-
-/// A Python with the same version of torch as the host, in the user's cache; downloads some gigabytes the first time.
-pub(crate) fn with_torch() -> Result<PathBuf, TaskError> {
-    let folder = libtorch::cache_folder()?.join("python");
-    with_package(&folder, &format!("torch=={}", libtorch::folder::VERSION))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn write(
 fn page(results: &Results, tensors: &Tensors, judged: &[Judged], data: &str) -> String {
     let mut out = format!(
         "# Benchmarks\n\n<!-- Written by `cargo xtask bench --peers`: do not edit, run it again. -->\n\n\
-         hookrack beside bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
+         hookrack beside a loop by hand on tch, bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
          batches with the same optimizer, one thread, the loss logged every 20 steps, and no checkpoints.\n\n\
          ![Steps a second of each framework, a group of bars for each model]({CHART})\n\n\
          {}\n",
@@ -165,6 +165,8 @@ const HOW: &str = "
   round, because a machine is faster at some times than at others.
 - hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks but the checkpoint,
   and `metrics.json`. Counted are whole epochs but the first, as `train/epoch_time` has them: every hook of every iteration included.
+- *tch, by hand* (`bench/src/peers/by_tch.rs`) is what a Rust user would write with tch alone: its layers, its optimizers, data in memory as
+  floats, libtorch's defaults. It is no rival in *the fastest peer*.
 - The peers are in `scripts/bench/peers/`, one file each, with the API that their guides recommend. They count the steps after a
   warm-up, without an epoch's end between them. Their batches are slices of the data in memory: no sample is collated. All but plain
   PyTorch have the fused optimizer; progress bars, summaries and checkpoints are off.

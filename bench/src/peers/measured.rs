@@ -2,7 +2,7 @@
 
 use super::child::{self, Ended};
 use super::model::Model;
-use super::subject::Subject;
+use super::subject::{Program, Subject};
 use crate::error::BenchError;
 use crate::subjects::{beside_this, workspace};
 use serde_json::Value as Json;
@@ -46,27 +46,34 @@ impl Place {
         let folder = self.folder.join("current");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
-        match subject.script() {
-            Some((script, more)) => self.by_peer(model, script, more, &folder),
-            None => self.by_hookrack(model, &folder).map(Ok),
-        }
+        let mut command = match subject.program() {
+            Program::Hookrack => return self.by_hookrack(model, &folder).map(Ok),
+            Program::Tch => {
+                let mut command = Command::new(beside_this("hookrack-bench")?);
+                command.arg("by-tch");
+                command
+            }
+            Program::Python(script, more) => {
+                let mut command = Command::new(&self.python);
+                command.arg(workspace().join("scripts/bench/peers").join(script)).args(more);
+                command
+            }
+        };
+        self.by_peer(model, &mut command, &folder)
     }
 
     fn by_peer(
         &self,
         model: &Model,
-        script: &str,
-        more: &[&str],
+        command: &mut Command,
         folder: &Path,
     ) -> Result<Result<Measured, String>, BenchError> {
-        let mut command = Command::new(&self.python);
-        command.arg(workspace().join("scripts/bench/peers").join(script)).args(more);
         command.args(["--model", model.name]);
         command.args(["--steps", &model.steps().to_string()]);
         command.args(["--warmup", &model.warmup.to_string()]);
         command.arg("--images").arg(&self.images).arg("--text").arg(&self.text);
         command.arg("--folder").arg(folder).args(["--started", &now().to_string()]);
-        let ended = child::run(&mut command, folder)?;
+        let ended = child::run(command, folder)?;
         Ok(ended.failure.clone().map_or_else(|| answer(&ended), Err))
     }
 

@@ -3,6 +3,7 @@
 //! Each training is a process of its own. In every round all subjects train every model, in random order: what disturbs the
 //! machine for a while disturbs no one in particular, and ratios are taken within a round.
 
+mod by_tch;
 mod child;
 mod document;
 mod measured;
@@ -11,6 +12,8 @@ mod results;
 mod subject;
 mod targets;
 mod tensors;
+
+pub(crate) use by_tch::{ByTchArgs, run as by_tch};
 
 use crate::error::BenchError;
 use crate::report::{About, Line, Section, Target};

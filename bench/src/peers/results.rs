@@ -76,10 +76,10 @@ impl Trained {
         Some(Quartiles::of(&ratios))
     }
 
-    /// The fastest of the others.
+    /// The fastest of the rivals.
     pub(crate) fn best_peer(&self) -> Option<Subject> {
         let speed = |subject: &Subject| self.figure(*subject, Figure::Speed).median;
-        let peers = self.by.keys().copied().filter(|subject| *subject != Subject::Hookrack);
+        let peers = self.by.keys().copied().filter(|subject| subject.is_rival());
         peers.max_by(|a, b| speed(a).total_cmp(&speed(b)))
     }
 

@@ -1,4 +1,4 @@
-//! Who is measured: hookrack, and the peers that a Python environment has.
+//! Who is measured: hookrack, a loop by hand, and the peers that a Python environment has.
 
 use super::model::Model;
 
@@ -6,6 +6,7 @@ use super::model::Model;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Hookrack,
+    Tch,
     Torch,
     TorchFused,
     TorchChannelsLast,
@@ -17,8 +18,9 @@ pub(crate) enum Subject {
 }
 
 /// All, in the order of the tables.
-const ALL: [Subject; 9] = [
+const ALL: [Subject; 10] = [
     Subject::Hookrack,
+    Subject::Tch,
     Subject::Torch,
     Subject::TorchFused,
     Subject::TorchChannelsLast,
@@ -39,6 +41,7 @@ impl Subject {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hookrack => "hookrack",
+            Self::Tch => "tch, by hand",
             Self::Torch => "PyTorch",
             Self::TorchFused => "PyTorch, fused optimizer",
             Self::TorchChannelsLast => "PyTorch, fused, channels_last",
@@ -50,18 +53,36 @@ impl Subject {
         }
     }
 
-    /// The script in `scripts/bench/peers/` and what it is told beside the task; `None` for hookrack itself.
-    pub(crate) fn script(self) -> Option<(&'static str, &'static [&'static str])> {
+    /// How it is started.
+    pub(crate) fn program(self) -> Program {
         match self {
-            Self::Hookrack => None,
-            Self::Torch => Some(("by_torch.py", &["--variant", "plain"])),
-            Self::TorchFused => Some(("by_torch.py", &["--variant", "fused"])),
-            Self::TorchChannelsLast => Some(("by_torch.py", &["--variant", "channels_last"])),
-            Self::Ignite => Some(("by_ignite.py", &[])),
-            Self::Transformers => Some(("by_transformers.py", &[])),
-            Self::Lightning => Some(("by_lightning.py", &[])),
-            Self::MmEngine => Some(("by_mmengine.py", &[])),
-            Self::Jax => Some(("by_jax.py", &[])),
+            Self::Hookrack => Program::Hookrack,
+            Self::Tch => Program::Tch,
+            Self::Torch => Program::Python("by_torch.py", &["--variant", "plain"]),
+            Self::TorchFused => Program::Python("by_torch.py", &["--variant", "fused"]),
+            Self::TorchChannelsLast => {
+                Program::Python("by_torch.py", &["--variant", "channels_last"])
+            }
+            Self::Ignite => Program::Python("by_ignite.py", &[]),
+            Self::Transformers => Program::Python("by_transformers.py", &[]),
+            Self::Lightning => Program::Python("by_lightning.py", &[]),
+            Self::MmEngine => Program::Python("by_mmengine.py", &[]),
+            Self::Jax => Program::Python("by_jax.py", &[]),
         }
     }
+
+    /// Whether it is one of those that users would choose between.
+    pub(crate) fn is_rival(self) -> bool {
+        !matches!(self, Self::Hookrack | Self::Tch)
+    }
+}
+
+/// What trains.
+pub(crate) enum Program {
+    /// The release binary.
+    Hookrack,
+    /// A subcommand of the benchmarks.
+    Tch,
+    /// A script in `scripts/bench/peers/`, and what it is told beside the task.
+    Python(&'static str, &'static [&'static str]),
 }

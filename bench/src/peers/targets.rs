@@ -15,7 +15,11 @@ enum Over {
 /// A promise: the model, whom it is compared with, in what, and how many times as good it must be.
 struct Promise(&'static str, Over, Figure, f64);
 
-const PROMISES: [Promise; 12] = [
+const PROMISES: [Promise; 16] = [
+    Promise("mlp", Over::One(Subject::Tch), Figure::Speed, 1.1),
+    Promise("cnn", Over::One(Subject::Tch), Figure::Speed, 1.15),
+    Promise("resnet18", Over::One(Subject::Tch), Figure::Speed, 1.2),
+    Promise("gpt", Over::One(Subject::Tch), Figure::Speed, 1.05),
     Promise("mlp", Over::One(Subject::Jax), Figure::Speed, 1.2),
     Promise("mlp", Over::One(Subject::Ignite), Figure::Speed, 3.0),
     Promise("mlp", Over::One(Subject::Transformers), Figure::Speed, 5.0),

@@ -190,8 +190,8 @@ pub(crate) struct Bench {
 /// `cargo xtask lightning`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --python, a virtual environment in `target/lightning` gets Lightning and its torch from the Python
-package index: about 3 GB the first time.
+Without --python, the environment that `cargo xtask bench --peers` uses too is created in the user's cache, with
+Lightning and torch from the Python package index: about 3 GB the first time.
 
 Examples:
   cargo xtask lightning
