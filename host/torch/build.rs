@@ -5,7 +5,7 @@ mod link_args;
 use std::env;
 use std::error::Error;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let libtorch = link_args::libtorch()?;
@@ -39,9 +39,11 @@ fn compile_shim(libtorch: &Path) -> Result<(), Box<dyn Error>> {
         // System headers: their warnings are not ours.
         build.flag(format!("-isystem{}", path.display()));
     }
-    // Untested: no machine with CUDA has built this yet.
-    if libtorch.join("lib/libtorch_cuda.so").is_file() && include.join("nccl.h").is_file() {
+    if let Some(headers) = nccl_headers(libtorch) {
         build.define("HOOKRACK_NCCL", None);
+        for path in headers {
+            build.flag(format!("-isystem{}", path.display()));
+        }
     }
     println!("cargo:rerun-if-changed=shim");
     let mut sources = Vec::new();
@@ -55,4 +57,22 @@ fn compile_shim(libtorch: &Path) -> Result<(), Box<dyn Error>> {
     sources.sort();
     build.files(sources).warnings(true).try_compile("hookrack_torch_shim")?;
     Ok(())
+}
+
+/// The folders with the headers of NCCL and CUDA, for a libtorch that has CUDA: the packages that come with PyTorch's (the compiler's
+/// headers are in `nvidia-cuda-crt` and `nvidia-cuda-cccl`), or the system's. Compiled, and never run on a GPU.
+fn nccl_headers(libtorch: &Path) -> Option<[PathBuf; 3]> {
+    println!("cargo:rerun-if-env-changed=CUDA_HOME");
+    if !libtorch.join("lib/libtorch_cuda.so").is_file() {
+        return None;
+    }
+    let packages = libtorch.parent()?.join("nvidia");
+    let mut folders: Vec<_> = ["nccl", "cu13"].map(|it| packages.join(it).join("include")).into();
+    folders.extend(env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("include")));
+    folders.extend(["/usr/local/cuda/include", "/usr/include"].map(PathBuf::from));
+    let with = |header: &str| folders.iter().find(|folder| folder.join(header).is_file()).cloned();
+    let (nccl, cuda) = (with("nccl.h")?, with("crt/host_config.h")?);
+    // Newer toolkits have some headers in a folder of their own.
+    let more = cuda.join("cccl");
+    Some([nccl, cuda, more])
 }
