@@ -37,8 +37,8 @@ pub fn libraries(job: &Job) -> Vec<Json> {
             "name": about.facts.name,
             "version": about.facts.version,
             "abi": about.abi(),
-            "locked": library.standing.locked,
-            "signer": library.standing.signer,
+            "locked": library.verification.locked,
+            "signer": library.verification.signer,
         })
     };
     job.inventory.plugin_set.libraries.iter().filter(used).map(describe).collect()

@@ -99,7 +99,7 @@ impl Problems {
 mod tests {
     use super::*;
 
-    use crate::piece::{InMemory, Part};
+    use crate::piece::{FlatRange, InMemory};
 
     fn named(name: &str, values: &[f32]) -> NamedTensor {
         NamedTensor::new(name, Tensor::from_slice(values))
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_range_takes_its_numbers_of_the_whole_and_another_shape_is_refused() {
-        let part = Part { shape: vec![2, 2], range: 1..3 };
+        let part = FlatRange { shape: vec![2, 2], range: 1..3 };
         let target = Piece { part: Some(part), ..piece("a", &[0.0, 0.0]) };
         let matrix = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0]).view([2, 2]);
         let load_from = |tensor: Tensor| {

@@ -16,12 +16,12 @@ pub struct Piece {
     /// Its elements; those of a range in one dimension.
     pub tensor: Tensor,
     /// The range; `None` for the whole tensor.
-    pub part: Option<Part>,
+    pub part: Option<FlatRange>,
 }
 
 /// A flat range of a tensor: elements in row-major order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct FlatRange {
     /// The shape of the whole.
     pub shape: Vec<i64>,
     /// First element and the one after the last.

@@ -8,11 +8,11 @@ use tch::{Kind, Tensor};
 use super::engine::Engine;
 use super::error::{EngineError, Result};
 use super::grad_sum::GradSum;
-use super::mail::{Expected, Mail, Sample};
 use super::model::Mode;
 use super::named_tensor::NamedTensor;
-use super::schedule::{Action, Message, MicroBatch, Part, Payload};
+use super::schedule::{Action, Message, MicroBatch, MicroPart, Payload};
 use super::stage::Stage;
+use super::stage_channel::{Expected, Sample, StageChannel};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::dist::Group;
@@ -31,9 +31,9 @@ pub(super) struct Pipeline {
 
 #[derive(Debug)]
 struct Traffic {
-    mail: Mail,
-    live: Vec<(Part, Live)>,
-    received: Vec<((Payload, Part), Tensor)>,
+    channel: StageChannel,
+    live: Vec<(MicroPart, Live)>,
+    received: Vec<((Payload, MicroPart), Tensor)>,
     // One per chunk, created on first use; only if several ranks have this stage.
     sums: Option<Vec<GradSum>>,
 }
@@ -58,8 +58,8 @@ impl Pipeline {
         &self.numbers
     }
 
-    pub(super) fn with_mail<T>(&self, act: impl FnOnce(&mut Mail) -> T) -> T {
-        act(&mut self.traffic.borrow_mut().mail)
+    pub(super) fn with_channel<T>(&self, act: impl FnOnce(&mut StageChannel) -> T) -> T {
+        act(&mut self.traffic.borrow_mut().channel)
     }
 
     pub(super) fn stage(&self) -> &Stage {
@@ -67,20 +67,20 @@ impl Pipeline {
     }
 
     /// Removes and returns the tensor received for a part.
-    fn take(&self, payload: Payload, part: Part) -> Result<Tensor> {
+    fn take(&self, payload: Payload, part: MicroPart) -> Result<Tensor> {
         let mut traffic = self.traffic.borrow_mut();
         let found = traffic.received.iter().position(|(key, _)| *key == (payload, part));
         let index = found.ok_or(EngineError::NoStage)?;
         Ok(traffic.received.swap_remove(index).1)
     }
 
-    fn with_live<T>(&self, part: Part, act: impl FnOnce(&Live) -> Result<T>) -> Result<T> {
+    fn with_live<T>(&self, part: MicroPart, act: impl FnOnce(&Live) -> Result<T>) -> Result<T> {
         let traffic = self.traffic.borrow();
         let live = traffic.live.iter().find(|(own, _)| *own == part);
         live.map_or(Err(EngineError::NoStage), |(_, live)| act(live))
     }
 
-    fn remove_live(&self, part: Part) -> Option<Live> {
+    fn remove_live(&self, part: MicroPart) -> Option<Live> {
         let mut traffic = self.traffic.borrow_mut();
         let index = traffic.live.iter().position(|(own, _)| *own == part)?;
         Some(traffic.live.swap_remove(index).1)
@@ -121,9 +121,9 @@ impl Engine {
         let stage = self.stage.clone().ok_or(EngineError::NoStage)?;
         let numbers = stage.param_numbers(self.model().info());
         let names = all_names(&group, &numbers, self.params())?;
-        let mut mail = Mail::new(group, self.device());
-        let crossings = self.rehearse_stage(&stage, &mut mail)?;
-        let traffic = Traffic { mail, live: Vec::new(), received: Vec::new(), sums: None };
+        let mut channel = StageChannel::new(group, self.device());
+        let crossings = self.rehearse_stage(&stage, &mut channel)?;
+        let traffic = Traffic { channel, live: Vec::new(), received: Vec::new(), sums: None };
         let traffic = RefCell::new(traffic);
         self.pipeline = Some(Pipeline { stage, crossings, numbers, names, traffic });
         self.share_tied()?;
@@ -135,16 +135,16 @@ impl Engine {
     }
 
     /// Runs one sample of zeros through all stages in evaluation mode, which changes neither buffers nor the random state.
-    fn rehearse_stage(&self, stage: &Stage, mail: &mut Mail) -> Result<Vec<Crossing>> {
+    fn rehearse_stage(&self, stage: &Stage, channel: &mut StageChannel) -> Result<Vec<Crossing>> {
         let data = self.data();
         let kind = if data.has_tokens() { Kind::Int64 } else { Kind::Float };
         let mut crossings = Vec::new();
         for (chunk, units) in (0..stage.layout.chunks).zip(&stage.units) {
-            let part = Part { micro: 0, chunk };
+            let part = MicroPart { micro: 0, chunk };
             let input = match stage.layout.before(stage.number, chunk) {
                 None => Sample { shape: data.input.clone(), kind },
                 Some((peer, _)) => {
-                    mail.recv_sample(Message { payload: Payload::Activation, part, peer })?
+                    channel.recv_sample(Message { payload: Payload::Activation, part, peer })?
                 }
             };
             let shape = [&[1], input.shape.as_slice()].concat();
@@ -152,12 +152,13 @@ impl Engine {
             let given = self.pass_units(units.clone(), &one, Mode::Eval)?;
             let output = Sample { shape: given.size()[1..].to_vec(), kind: given.kind() };
             if let Some((peer, chunk)) = stage.layout.after(stage.number, chunk) {
-                let part = Part { chunk, ..part };
-                mail.send_sample(Message { payload: Payload::Activation, part, peer }, &output)?;
+                let part = MicroPart { chunk, ..part };
+                channel
+                    .send_sample(Message { payload: Payload::Activation, part, peer }, &output)?;
             }
             crossings.push(Crossing { input, output });
         }
-        mail.finish()?;
+        channel.finish()?;
         Ok(crossings)
     }
 
@@ -185,7 +186,7 @@ impl Engine {
             _ => None,
         });
         let messages: Vec<_> = messages.collect();
-        pipeline.traffic.borrow_mut().mail.expect(messages)
+        pipeline.traffic.borrow_mut().channel.expect(messages)
     }
 
     /// Waits for a message.
@@ -194,7 +195,7 @@ impl Engine {
     /// Another rank failed or timed out.
     pub fn recv(&self, message: Message) -> Result<()> {
         let mut traffic = self.connected()?.traffic.borrow_mut();
-        let tensor = traffic.mail.recv(message)?;
+        let tensor = traffic.channel.recv(message)?;
         traffic.received.push(((message.payload, message.part), tensor));
         Ok(())
     }
@@ -220,7 +221,7 @@ impl Engine {
             }
             Payload::Tied => (part, self.take_tied_grad()?),
         };
-        pipeline.traffic.borrow_mut().mail.send(message, own, &tensor)
+        pipeline.traffic.borrow_mut().channel.send(message, own, &tensor)
     }
 
     /// Waits until all messages of the iteration are sent.
@@ -228,7 +229,7 @@ impl Engine {
     /// # Errors
     /// Another rank failed or timed out.
     pub fn finish_sends(&self) -> Result<()> {
-        self.pipeline.as_ref().map_or(Ok(()), |it| it.traffic.borrow_mut().mail.finish())
+        self.pipeline.as_ref().map_or(Ok(()), |it| it.traffic.borrow_mut().channel.finish())
     }
 
     /// The forward pass of a part in training. `input` is the input of the micro-batch, used by the first part of the model. Returns the
@@ -236,7 +237,7 @@ impl Engine {
     ///
     /// # Errors
     /// libtorch reports an error.
-    pub fn forward_part(&self, part: Part, input: &Tensor) -> Result<Option<Tensor>> {
+    pub fn forward_part(&self, part: MicroPart, input: &Tensor) -> Result<Option<Tensor>> {
         let pipeline = self.connected()?;
         let stage = &pipeline.stage;
         let input = if stage.begins_model(part) {
@@ -256,7 +257,7 @@ impl Engine {
     ///
     /// # Errors
     /// libtorch reports an error.
-    pub fn backward_of_part(&self, part: Part, product: Option<&Tensor>) -> Result<()> {
+    pub fn backward_of_part(&self, part: MicroPart, product: Option<&Tensor>) -> Result<()> {
         let pipeline = self.connected()?;
         let _mode = GradMode::set(true);
         match product {
@@ -269,7 +270,7 @@ impl Engine {
         Ok(())
     }
 
-    fn backward_received(&self, pipeline: &Pipeline, part: Part) -> Result<()> {
+    fn backward_received(&self, pipeline: &Pipeline, part: MicroPart) -> Result<()> {
         let (mut outputs, mut grads) = (TensorList::default(), TensorList::default());
         let grad = pipeline.take(Payload::Gradient, part)?;
         let output = pipeline.with_live(part, |live| Ok(live.output.shallow_clone()))?;
@@ -297,18 +298,18 @@ impl Engine {
         let (stage, rows) = (&pipeline.stage, input.size().first().copied().unwrap_or(0));
         let mut x = input.shallow_clone();
         for (chunk, units) in (0..stage.layout.chunks).zip(&stage.units) {
-            let part = Part { micro: 0, chunk };
+            let part = MicroPart { micro: 0, chunk };
             let mut traffic = pipeline.traffic.borrow_mut();
             if let Some((peer, _)) = stage.layout.before(stage.number, chunk) {
                 let message = Message { payload: Payload::Activation, part, peer };
-                traffic.mail.expect([pipeline.expected(message, rows, None)])?;
-                x = traffic.mail.recv(message)?;
+                traffic.channel.expect([pipeline.expected(message, rows, None)])?;
+                x = traffic.channel.recv(message)?;
             }
             x = self.pass_units(units.clone(), &x, Mode::Eval)?;
             if let Some((peer, next)) = stage.layout.after(stage.number, chunk) {
-                let there = Part { chunk: next, ..part };
+                let there = MicroPart { chunk: next, ..part };
                 let message = Message { payload: Payload::Activation, part: there, peer };
-                traffic.mail.send(message, part, &x)?;
+                traffic.channel.send(message, part, &x)?;
             }
         }
         Ok(stage.is_last().then_some(x))
@@ -348,7 +349,7 @@ impl Engine {
             return Ok(());
         };
         let mut traffic = pipeline.traffic.borrow_mut();
-        traffic.mail.finish()?;
+        traffic.channel.finish()?;
         let mut sums = traffic.sums.iter_mut().flatten();
         parallel.group().during("all_reduce", || sums.try_for_each(GradSum::finish))
     }
@@ -360,9 +361,9 @@ impl Engine {
 }
 
 /// The sender's part, given the sender's (stage, chunk) and the receiver's part.
-fn own_part(beside: Option<(u32, u32)>, receiver: Part) -> Result<Part> {
+fn own_part(beside: Option<(u32, u32)>, receiver: MicroPart) -> Result<MicroPart> {
     let (_, chunk) = beside.ok_or(EngineError::NoStage)?;
-    Ok(Part { chunk, ..receiver })
+    Ok(MicroPart { chunk, ..receiver })
 }
 
 /// The names of the parameters of all stages, in the order of the whole model.

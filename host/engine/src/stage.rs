@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::model::{Made, ModelInfo};
-use super::schedule::{Layout, Part};
+use super::schedule::{Layout, MicroPart};
 
 /// One stage of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,12 +34,12 @@ impl Stage {
     }
 
     /// Whether a part of this stage is the first part of the model.
-    pub fn begins_model(&self, part: Part) -> bool {
+    pub fn begins_model(&self, part: MicroPart) -> bool {
         self.layout.before(self.number, part.chunk).is_none()
     }
 
     /// Whether a part of this stage is the last part of the model.
-    pub fn ends_model(&self, part: Part) -> bool {
+    pub fn ends_model(&self, part: MicroPart) -> bool {
         self.layout.after(self.number, part.chunk).is_none()
     }
 
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(stage.units, [1..3, 4..6]);
         assert_eq!(stage.param_numbers(&info), [2, 3, 4, 8, 9, 10, 11]);
         assert_eq!([0, 1].map(|chunk| stage.own_params(&info, chunk)), [0..3, 3..7]);
-        let part = |chunk| Part { micro: 0, chunk };
+        let part = |chunk| MicroPart { micro: 0, chunk };
         assert!(stage.is_last() && stage.ends_model(part(1)) && !stage.ends_model(part(0)));
         let first = Stage::new(0, layout, &ranges);
         assert_eq!(first.param_numbers(&info), [0, 1, 5, 6, 7]);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tch::{Device, Kind, Tensor};
 
 use super::error::{EngineError, Result};
-use super::schedule::{Message, Part, Payload};
+use super::schedule::{Message, MicroPart, Payload};
 use hookrack_torch::dist::{Group, Pending};
 use hookrack_torch::shape::number;
 
@@ -30,16 +30,16 @@ pub(super) struct Expected {
 
 /// The connection of a stage to the others of its pipeline.
 #[derive(Debug)]
-pub(super) struct Mail {
+pub(super) struct StageChannel {
     group: Group,
     device: Device,
     expected: VecDeque<Expected>,
     posted: VecDeque<(Message, Tensor, Pending)>,
     // With the part of this stage that each belongs to.
-    sent: Vec<(Payload, Part, Pending)>,
+    sent: Vec<(Payload, MicroPart, Pending)>,
 }
 
-impl Mail {
+impl StageChannel {
     pub(super) fn new(group: Group, device: Device) -> Self {
         let (expected, posted) = (VecDeque::new(), VecDeque::new());
         Self { group, device, expected, posted, sent: Vec::new() }
@@ -82,7 +82,7 @@ impl Mail {
     }
 
     /// Starts to send a tensor of part `own` of this stage. It must not be modified before [`finish`](Self::finish).
-    pub(super) fn send(&mut self, message: Message, own: Part, tensor: &Tensor) -> Result<()> {
+    pub(super) fn send(&mut self, message: Message, own: MicroPart, tensor: &Tensor) -> Result<()> {
         let tensor = tensor.f_detach()?.f_contiguous()?;
         let pending = self.group.send_start(&tensor, message.peer as usize, tag(&message))?;
         self.sent.push((message.payload, own, pending));
@@ -90,8 +90,8 @@ impl Mail {
     }
 
     /// Releases the sent activation of a part whose gradient has arrived: it must have been received.
-    fn release(&mut self, part: Part) -> Result<()> {
-        let is_answered = |(payload, own, _): &(Payload, Part, Pending)| {
+    fn release(&mut self, part: MicroPart) -> Result<()> {
+        let is_answered = |(payload, own, _): &(Payload, MicroPart, Pending)| {
             *payload == Payload::Activation && *own == part
         };
         let found = self.sent.iter().position(is_answered);
@@ -148,7 +148,7 @@ mod tests {
     use crate::two_ranks::on_two_ranks;
 
     fn message(payload: Payload, micro: u32, peer: u32) -> Message {
-        Message { payload, part: Part { micro, chunk: 0 }, peer }
+        Message { payload, part: MicroPart { micro, chunk: 0 }, peer }
     }
 
     fn numbers(tensor: &Tensor) -> Vec<f32> {
@@ -159,32 +159,33 @@ mod tests {
     fn messages_arrive_in_order_and_a_gradient_releases_the_activation_it_answers() {
         on_two_ranks(|group| {
             let rank = group.rank();
-            let mut mail = Mail::new(group, Device::Cpu);
+            let mut channel = StageChannel::new(group, Device::Cpu);
             let expected = |message| Expected { message, shape: vec![2], kind: Kind::Float };
             let values = |micro: u16| [f32::from(micro), -1.0];
             if rank == 0 {
                 for micro in 0..4_u16 {
                     let sent = message(Payload::Activation, micro.into(), 1);
-                    mail.send(sent, sent.part, &Tensor::from_slice(&values(micro))).unwrap();
+                    channel.send(sent, sent.part, &Tensor::from_slice(&values(micro))).unwrap();
                 }
-                mail.expect([expected(message(Payload::Gradient, 2, 1))]).unwrap();
-                let grad = mail.recv(message(Payload::Gradient, 2, 1)).unwrap();
+                channel.expect([expected(message(Payload::Gradient, 2, 1))]).unwrap();
+                let grad = channel.recv(message(Payload::Gradient, 2, 1)).unwrap();
                 assert_eq!(numbers(&grad), values(9));
-                let left: Vec<_> = mail.sent.iter().map(|(_, part, _)| part.micro).collect();
+                let left: Vec<_> = channel.sent.iter().map(|(_, part, _)| part.micro).collect();
                 assert_eq!(left.len(), 3);
                 assert!(!left.contains(&2), "{left:?}");
             } else {
                 let all = (0..4).map(|micro| expected(message(Payload::Activation, micro, 0)));
-                mail.expect(all).unwrap();
+                channel.expect(all).unwrap();
                 for micro in 0..4_u16 {
-                    let found = mail.recv(message(Payload::Activation, micro.into(), 0)).unwrap();
+                    let found =
+                        channel.recv(message(Payload::Activation, micro.into(), 0)).unwrap();
                     assert_eq!(numbers(&found), values(micro));
                 }
                 let sent = message(Payload::Gradient, 2, 0);
-                mail.send(sent, sent.part, &Tensor::from_slice(&values(9))).unwrap();
+                channel.send(sent, sent.part, &Tensor::from_slice(&values(9))).unwrap();
             }
-            mail.finish().unwrap();
-            assert!(mail.sent.is_empty());
+            channel.finish().unwrap();
+            assert!(channel.sent.is_empty());
         });
     }
 
@@ -192,20 +193,21 @@ mod tests {
     fn a_sample_is_described_by_its_shape_and_type() {
         on_two_ranks(|group| {
             let rank = group.rank();
-            let mut mail = Mail::new(group, Device::Cpu);
+            let mut channel = StageChannel::new(group, Device::Cpu);
             let samples = [
                 Sample { shape: vec![3, 5], kind: Kind::Half },
                 Sample { shape: Vec::new(), kind: Kind::Double },
             ];
             for (micro, sample) in (0..).zip(&samples) {
                 if rank == 0 {
-                    mail.send_sample(message(Payload::Activation, micro, 1), sample).unwrap();
+                    channel.send_sample(message(Payload::Activation, micro, 1), sample).unwrap();
                 } else {
-                    let found = mail.recv_sample(message(Payload::Activation, micro, 0)).unwrap();
+                    let found =
+                        channel.recv_sample(message(Payload::Activation, micro, 0)).unwrap();
                     assert_eq!(found, *sample);
                 }
             }
-            mail.finish().unwrap();
+            channel.finish().unwrap();
         });
     }
 
@@ -213,14 +215,14 @@ mod tests {
     fn what_cannot_be_sent_or_was_not_announced_is_an_error() {
         on_two_ranks(|group| {
             let peer = u32::from(group.rank() == 0);
-            let mut mail = Mail::new(group, Device::Cpu);
+            let mut channel = StageChannel::new(group, Device::Cpu);
             let next = message(Payload::Activation, 0, peer);
-            assert!(matches!(mail.recv(next), Err(EngineError::NoStage)));
+            assert!(matches!(channel.recv(next), Err(EngineError::NoStage)));
             for (shape, kind) in [(vec![2], Kind::Int64), (vec![1; 15], Kind::Float)] {
-                let refused = mail.send_sample(next, &Sample { shape, kind });
+                let refused = channel.send_sample(next, &Sample { shape, kind });
                 assert!(matches!(refused, Err(EngineError::Crossing { .. })), "{kind:?}");
             }
-            mail.group.barrier().unwrap();
+            channel.group.barrier().unwrap();
         });
     }
 }

@@ -28,7 +28,7 @@ impl Pipeline {
                 }
             }
         }
-        let all = self.with_mail(|mail| mail.group().all_gather_bytes(&own))?;
+        let all = self.with_channel(|channel| channel.group().all_gather_bytes(&own))?;
         let mut norms: Vec<(u64, f32)> = all
             .iter()
             .flat_map(|bytes| bytes.as_chunks::<12>().0)
@@ -47,7 +47,7 @@ impl Pipeline {
     /// Whether `own` is true on any stage.
     pub(super) fn any(&self, own: bool) -> Result<bool> {
         let flag = Tensor::f_from_slice(&[i64::from(own)])?;
-        self.with_mail(|mail| mail.group().all_reduce(&flag, Reduction::Max))?;
+        self.with_channel(|channel| channel.group().all_reduce(&flag, Reduction::Max))?;
         Ok(flag.f_int64_value(&[0])? > 0)
     }
 }

@@ -5,8 +5,8 @@ use tch::Tensor;
 
 use super::engine::Engine;
 use super::error::{EngineError, Result};
-use super::mail::Expected;
-use super::schedule::{Message, Part, Payload};
+use super::schedule::{Message, MicroPart, Payload};
+use super::stage_channel::Expected;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::{self, GradMode};
 
@@ -27,21 +27,21 @@ impl Engine {
             return Ok(());
         };
         let _mode = GradMode::set(false);
-        let (stage, part) = (pipeline.stage(), Part { micro: 0, chunk: 0 });
+        let (stage, part) = (pipeline.stage(), MicroPart { micro: 0, chunk: 0 });
         let message = |peer| Message { payload: Payload::Tied, part, peer };
         if stage.number == 0 {
             let param = self.tied_param().ok_or(EngineError::NoStage)?;
             let last = stage.layout.stages - 1;
-            return pipeline.with_mail(|mail| mail.send(message(last), part, &param));
+            return pipeline.with_channel(|channel| channel.send(message(last), part, &param));
         }
         if !stage.is_last() {
             return Ok(());
         }
         let copy = &self.model().info().copies.first().ok_or(EngineError::NoStage)?.tensor;
         let (shape, kind) = (copy.size(), copy.kind());
-        let value = pipeline.with_mail(|mail| {
-            mail.expect([Expected { message: message(0), shape, kind }])?;
-            mail.recv(message(0))
+        let value = pipeline.with_channel(|channel| {
+            channel.expect([Expected { message: message(0), shape, kind }])?;
+            channel.recv(message(0))
         })?;
         copy.f_detach()?.f_copy_(&value)?;
         Ok(())

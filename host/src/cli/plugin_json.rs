@@ -28,8 +28,8 @@ fn ready(path: &Path, library: &PluginFile) -> Json {
         "version": about.facts.version,
         "abi": about.abi(),
         "sha256": about.sha256,
-        "locked": library.standing.locked,
-        "signer": library.standing.signer,
+        "locked": library.verification.locked,
+        "signer": library.verification.signer,
         "hooks": hooks,
         "metrics": metrics,
     })

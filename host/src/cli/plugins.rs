@@ -140,14 +140,14 @@ fn is_named(named: &[PathBuf], path: &Path) -> bool {
 fn library_lines(path: &Path, file: &PluginFile) {
     let library = &file.about;
     let (facts, abi, sha256) = (&library.facts, library.abi(), &library.sha256[..SHORT]);
-    let standing = match (file.standing.locked, &file.standing.signer) {
+    let verification = match (file.verification.locked, &file.verification.signer) {
         (false, None) => String::new(),
         (true, None) => ", locked".to_owned(),
         (false, Some(key)) => format!(", signed by {key}"),
         (true, Some(key)) => format!(", locked, signed by {key}"),
     };
     say!(
-        "{}  {} {}, ABI {abi}, sha256 {sha256}…{standing}",
+        "{}  {} {}, ABI {abi}, sha256 {sha256}…{verification}",
         file_name(path),
         facts.name,
         facts.version

@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 /// The message of rank 0 to the others before they start.
 #[derive(Debug, Serialize, Deserialize)]
-enum Word {
+enum StartMessage {
     /// Train in this run, from this checkpoint, in this memory format.
     Train { run: PathBuf, checkpoint: Option<PathBuf>, format: MemoryFormat },
     /// The run is complete.
@@ -137,12 +137,12 @@ pub(super) fn announce(
     let checkpoint =
         checkpoint.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     world.keep_records_in(run.join(FOLDER));
-    tell(world, &Word::Train { run, checkpoint, format })
+    tell(world, &StartMessage::Train { run, checkpoint, format })
 }
 
 /// Sends the others that there is nothing to do.
 pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
-    tell(world, &Word::Complete)?;
+    tell(world, &StartMessage::Complete)?;
     world.finish();
     Ok(())
 }
@@ -150,7 +150,7 @@ pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
 /// Reports to the others that this rank failed before training.
 pub(super) fn give_up(world: &World, failure: &Failure) {
     if world.ranks().is_main() {
-        let told = tell(world, &Word::Failed(failure.why().to_owned()));
+        let told = tell(world, &StartMessage::Failed(failure.why().to_owned()));
         if let Err(error) = told {
             tracing::debug!("could not report the failure to the other ranks: {error}");
         }
@@ -159,7 +159,7 @@ pub(super) fn give_up(world: &World, failure: &Failure) {
     world.leave();
 }
 
-fn tell(world: &World, message: &Word) -> Result<(), Failure> {
+fn tell(world: &World, message: &StartMessage) -> Result<(), Failure> {
     let bytes = serde_json::to_vec(message).unwrap_or_default();
     world.leave_note(START, &bytes).map_err(Failure::peer)
 }
@@ -221,15 +221,15 @@ pub(super) fn follow(
 ) -> Result<ExitCode, Failure> {
     let note = world.read_note(START).map_err(Failure::peer)?;
     let (run, checkpoint) = match serde_json::from_slice(&note) {
-        Ok(Word::Train { run, checkpoint, format }) => {
+        Ok(StartMessage::Train { run, checkpoint, format }) => {
             parts.engine.set_memory_format(format);
             (run, checkpoint)
         }
-        Ok(Word::Complete) => {
+        Ok(StartMessage::Complete) => {
             world.finish();
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(Word::Failed(why)) => {
+        Ok(StartMessage::Failed(why)) => {
             // Rank 0 reports it.
             world.leave();
             return Err(Failure::peer(format!("rank 0 could not start: {why}")));

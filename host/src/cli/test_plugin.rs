@@ -1,7 +1,7 @@
 //! `hookrack test-plugin`: runs every conformance case with a library, each in its own process.
 
 use super::exit::Failure;
-use crate::conformance::{Case, LOCK, Lab, Verdict, cases};
+use crate::conformance::{Case, CaseEnv, LOCK, Verdict, cases};
 use crate::plugins::trust::Trust;
 use crate::plugins::untrusted;
 use clap::Args;
@@ -126,9 +126,9 @@ fn refuse_untrusted(library: &Path) -> Result<(), Failure> {
 fn run_here(library: &Path, name: &str, seed: u64) -> Result<ExitCode, Failure> {
     let case = cases().find(|case| case.name == name);
     let case = case.ok_or_else(|| Failure::usage(format!("no case `{name}`")))?;
-    let lab = Lab::new(library, seed);
-    let lab = lab.map_err(|error| Failure::usage(format!("{}: {error}", library.display())))?;
-    let verdict = match (case.run)(&lab) {
+    let env = CaseEnv::new(library, seed);
+    let env = env.map_err(|error| Failure::usage(format!("{}: {error}", library.display())))?;
+    let verdict = match (case.run)(&env) {
         Verdict::Passed => json!({ "passed": true }),
         Verdict::Skipped(why) => json!({ "skipped": why }),
         Verdict::Failed(why) => json!({ "failed": why }),

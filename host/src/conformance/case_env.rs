@@ -63,7 +63,7 @@ threads = 1
 "#;
 
 /// The environment of a case.
-pub struct Lab {
+pub struct CaseEnv {
     /// The library.
     pub library: PathBuf,
     /// The seed of a case's random choices.
@@ -71,8 +71,8 @@ pub struct Lab {
     folder: TempDir,
 }
 
-impl Lab {
-    /// A lab for a library.
+impl CaseEnv {
+    /// The environment for a library.
     ///
     /// # Errors
     /// The temporary folder cannot be created.
@@ -81,7 +81,7 @@ impl Lab {
         Ok(Self { library, seed, folder: TempDir::new()? })
     }
 
-    /// A path in the lab's folder.
+    /// A path in the folder of the case.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -95,12 +95,12 @@ impl Lab {
         open_trusted(&self.library, &trust).map_err(|error| error.to_string())
     }
 
-    /// The hooks that the lab can configure.
+    /// The hooks that the case can configure.
     pub(super) fn hooks(&self) -> Result<Vec<HookType>, String> {
         Ok(self.open()?.hooks.iter().filter(|hook| required(hook).is_some()).cloned().collect())
     }
 
-    /// The metrics that the lab can configure.
+    /// The metrics that the case can configure.
     pub(super) fn metrics(&self) -> Result<Vec<MetricType>, String> {
         let library = self.open()?;
         let metrics = library.metrics.iter();

@@ -1,8 +1,8 @@
 //! What hooks write to: only what their manifests declare, and nothing beyond a buffer.
 
-use super::lab::fill;
+use super::case_env::fill;
 use super::points::instance;
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::{Context, RunParts};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
@@ -114,16 +114,16 @@ fn ended(trainer: &mut Trainer) -> Result<(), String> {
 }
 
 /// Each hook in a run of its own, so that no other hook is blamed.
-fn versions(lab: &Lab) -> Verdict {
-    judge(lab.hooks().and_then(|hooks| {
+fn versions(case: &CaseEnv) -> Verdict {
+    judge(case.hooks().and_then(|hooks| {
         hooks.iter().try_for_each(|hook| {
-            let entry = lab.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
+            let entry = case.entry("custom_hooks", hook.name(), hook.manifest.params.as_deref());
             let entry = format!("{entry}level = \"normal\"\non_error = \"abort\"\n");
-            let job = Job::load(&lab.config(&entry)?, &[]);
+            let job = Job::load(&case.config(&entry)?, &[]);
             let mut job = job.map_err(|error| error.to_string())?;
             let place = Place::default();
             watch(&mut job, hook, &place)?;
-            let mut trainer = lab.assemble(&job)?;
+            let mut trainer = case.assemble(&job)?;
             *place.borrow_mut() = Some(Rc::clone(trainer.context()));
             let ran = ended(&mut trainer);
             *place.borrow_mut() = None;
@@ -132,10 +132,10 @@ fn versions(lab: &Lab) -> Verdict {
     }))
 }
 
-fn parameter_bounds(lab: &Lab) -> Verdict {
-    judge(lab.entries("").and_then(|entries| {
+fn parameter_bounds(case: &CaseEnv) -> Verdict {
+    judge(case.entries("").and_then(|entries| {
         Edge::BOTH.into_iter().try_for_each(|edge| {
-            let mut trainer = lab.trainer(&entries, &[])?;
+            let mut trainer = case.trainer(&entries, &[])?;
             guard_params(trainer.context(), edge)?;
             ended(&mut trainer)
         })
@@ -160,9 +160,9 @@ fn guard_batch(context: &Context, edge: Edge) -> Result<(), String> {
     Ok(())
 }
 
-fn batch_bounds(lab: &Lab) -> Verdict {
-    judge(lab.context().and_then(|context| {
-        for hook in lab.hooks()? {
+fn batch_bounds(case: &CaseEnv) -> Verdict {
+    judge(case.context().and_then(|context| {
+        for hook in case.hooks()? {
             for edge in Edge::BOTH {
                 let mut instance = instance(&hook, &context)?;
                 for point in &hook.manifest.points {

@@ -1,6 +1,6 @@
 //! Runs that are killed at a point and resumed.
 
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
 use crate::run::checkpoint;
@@ -26,11 +26,11 @@ const FOLDER: &str = "HOOKRACK_TRIAL_FOLDER";
 /// The iteration in which it is killed: the first of the second epoch, after a checkpoint.
 const ITER: u64 = 3;
 
-fn at_every_point(lab: &Lab) -> Verdict {
+fn at_every_point(case: &CaseEnv) -> Verdict {
     let told = |name| std::env::var(name).ok();
     match (told(POINT).and_then(|name| named(&name)), told(FOLDER)) {
-        (Some(point), Some(folder)) => judge(die(lab, point, &PathBuf::from(folder))),
-        _ => judge(compare(lab)),
+        (Some(point), Some(folder)) => judge(die(case, point, &PathBuf::from(folder))),
+        _ => judge(compare(case)),
     }
 }
 
@@ -39,8 +39,8 @@ fn named(name: &str) -> Option<Point> {
 }
 
 /// Trains, and kills this process at the point.
-fn die(lab: &Lab, point: Point, folder: &Path) -> Result<(), String> {
-    let config = lab.config(&lab.entries("")?)?;
+fn die(case: &CaseEnv, point: Point, folder: &Path) -> Result<(), String> {
+    let config = case.config(&case.entries("")?)?;
     let mut job = Job::load(&config, &[]).map_err(|error| error.to_string())?;
     let hook = CallbackHook::new("killer").level(Level::LOWEST).at(point, |t| {
         if t.iter() >= ITER {
@@ -49,26 +49,26 @@ fn die(lab: &Lab, point: Point, folder: &Path) -> Result<(), String> {
         Ok(())
     });
     job.add(hook).map_err(|error| error.to_string())?;
-    lab.assemble_in(&job, folder)?.fit();
+    case.assemble_in(&job, folder)?.fit();
     Ok(())
 }
 
-fn compare(lab: &Lab) -> Result<(), String> {
-    let entries = lab.entries("")?;
-    let whole = super::runs::weights(&lab.fit(&entries, &[])?);
+fn compare(case: &CaseEnv) -> Result<(), String> {
+    let entries = case.entries("")?;
+    let whole = super::runs::weights(&case.fit(&entries, &[])?);
     let mut points: Vec<Point> =
-        lab.hooks()?.iter().flat_map(|it| it.manifest.points.clone()).collect();
+        case.hooks()?.iter().flat_map(|it| it.manifest.points.clone()).collect();
     // A library with metrics alone has no points of its own.
     points.extend([Point::AfterTrainIter, Point::AfterValIter]);
     points.retain(|point| !point.is_role());
     points.sort();
     points.dedup();
     for point in points {
-        let folder = lab.path(&format!("killed_at_{point}"));
-        if !is_killed(lab, point, &folder)? {
+        let folder = case.path(&format!("killed_at_{point}"));
+        if !is_killed(case, point, &folder)? {
             continue;
         }
-        let resumed = resume(lab, &entries, &folder).map_err(|why| format!("{point}: {why}"))?;
+        let resumed = resume(case, &entries, &folder).map_err(|why| format!("{point}: {why}"))?;
         let same = super::runs::weights(&resumed) == whole;
         ensure(same, || format!("killed at {point} and resumed, it ends with other weights"))?;
     }
@@ -76,11 +76,11 @@ fn compare(lab: &Lab) -> Result<(), String> {
 }
 
 /// Runs this case in a process that is to be killed; whether it was. Some points come before the iteration, or never.
-fn is_killed(lab: &Lab, point: Point, folder: &Path) -> Result<bool, String> {
+fn is_killed(case: &CaseEnv, point: Point, folder: &Path) -> Result<bool, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
-    command.arg("test-plugin").arg(&lab.library).args(["--run-case", NAME]);
-    command.args(["--seed", &lab.seed.to_string()]);
+    command.arg("test-plugin").arg(&case.library).args(["--run-case", NAME]);
+    command.args(["--seed", &case.seed.to_string()]);
     command.env(POINT, point.to_string()).env(FOLDER, folder);
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -91,9 +91,9 @@ fn is_killed(lab: &Lab, point: Point, folder: &Path) -> Result<bool, String> {
     }
 }
 
-fn resume(lab: &Lab, entries: &str, folder: &Path) -> Result<Trainer, String> {
-    let job = Job::load(&lab.config(entries)?, &[]).map_err(|error| error.to_string())?;
-    let mut trainer = lab.assemble_in(&job, folder)?;
+fn resume(case: &CaseEnv, entries: &str, folder: &Path) -> Result<Trainer, String> {
+    let job = Job::load(&case.config(entries)?, &[]).map_err(|error| error.to_string())?;
+    let mut trainer = case.assemble_in(&job, folder)?;
     let newest = checkpoint::newest_valid(&folder.join("checkpoints"));
     if let Some(newest) = newest.map_err(|error| error.to_string())? {
         trainer.resume_from(Resume { checkpoint: newest.checkpoint, force: false });

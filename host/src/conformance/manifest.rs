@@ -1,6 +1,6 @@
 //! The library and its manifests.
 
-use super::{Case, Lab, Verdict, ensure, first_fault, judge};
+use super::{Case, CaseEnv, Verdict, ensure, first_fault, judge};
 use crate::torch::Op;
 use hookrack_plugin_api::abi::{ABI_MAJOR, ABI_MINOR};
 use hookrack_plugin_api::{Param, ParamType, Presence, Value};
@@ -29,12 +29,12 @@ pub(super) static CASES: &[Case] = &[
     Case::new("manifest.words", "`mutates` contains only known words.", words),
 ];
 
-fn loads(lab: &Lab) -> Verdict {
-    judge(lab.open().map(drop))
+fn loads(case: &CaseEnv) -> Verdict {
+    judge(case.open().map(drop))
 }
 
-fn loads_twice(lab: &Lab) -> Verdict {
-    let (first, second) = (lab.open(), lab.open());
+fn loads_twice(case: &CaseEnv) -> Verdict {
+    let (first, second) = (case.open(), case.open());
     judge(first.and_then(|first| {
         let (first, second) = (&first.about, &second?.about);
         let same = first.hooks == second.hooks && first.metrics == second.metrics;
@@ -42,8 +42,8 @@ fn loads_twice(lab: &Lab) -> Verdict {
     }))
 }
 
-fn abi(lab: &Lab) -> Verdict {
-    judge(lab.open().and_then(|library| {
+fn abi(case: &CaseEnv) -> Verdict {
+    judge(case.open().and_then(|library| {
         let (major, minor) = library.about.facts.abi;
         ensure(major == ABI_MAJOR && minor <= ABI_MINOR, || {
             format!("it is ABI {major}.{minor}, this host is {ABI_MAJOR}.{ABI_MINOR}")
@@ -51,15 +51,15 @@ fn abi(lab: &Lab) -> Verdict {
     }))
 }
 
-fn offers(lab: &Lab) -> Verdict {
-    judge(lab.open().and_then(|library| {
+fn offers(case: &CaseEnv) -> Verdict {
+    judge(case.open().and_then(|library| {
         let is_empty = library.hooks.is_empty() && library.metrics.is_empty();
         ensure(!is_empty, || "it offers no hook and no metric".to_owned())
     }))
 }
 
-fn version(lab: &Lab) -> Verdict {
-    judge(lab.open().and_then(|library| {
+fn version(case: &CaseEnv) -> Verdict {
+    judge(case.open().and_then(|library| {
         let facts = &library.about.facts;
         let core = facts.version.split(['-', '+']).next().unwrap_or_default();
         let numbers = core.split('.').filter(|part| part.parse::<u64>().is_ok()).count();
@@ -69,26 +69,26 @@ fn version(lab: &Lab) -> Verdict {
     }))
 }
 
-fn docs(lab: &Lab) -> Verdict {
-    each(lab, |name, doc, _| {
+fn docs(case: &CaseEnv) -> Verdict {
+    each(case, |name, doc, _| {
         ensure(!doc.trim().is_empty(), || format!("`{name}` has no description"))
     })
 }
 
-fn param_docs(lab: &Lab) -> Verdict {
-    each_param(lab, |name, param| {
+fn param_docs(case: &CaseEnv) -> Verdict {
+    each_param(case, |name, param| {
         ensure(!param.doc.trim().is_empty(), || {
             format!("`{name}.{}` has no description", param.name)
         })
     })
 }
 
-fn described(lab: &Lab) -> Verdict {
-    each(lab, |name, _, params| ensure(params.is_some(), || format!("`{name}` declares none")))
+fn described(case: &CaseEnv) -> Verdict {
+    each(case, |name, _, params| ensure(params.is_some(), || format!("`{name}` declares none")))
 }
 
-fn defaults(lab: &Lab) -> Verdict {
-    each_param(lab, |name, param| {
+fn defaults(case: &CaseEnv) -> Verdict {
+    each_param(case, |name, param| {
         let Presence::Default(value) = &param.presence else { return Ok(()) };
         let number = match value {
             #[expect(clippy::cast_precision_loss, reason = "limits are floats")]
@@ -114,15 +114,15 @@ fn defaults(lab: &Lab) -> Verdict {
     })
 }
 
-fn limits(lab: &Lab) -> Verdict {
-    each_param(lab, |name, param| {
+fn limits(case: &CaseEnv) -> Verdict {
+    each_param(case, |name, param| {
         let sound = param.min.zip(param.max).is_none_or(|(min, max)| min <= max);
         ensure(sound, || format!("`{name}.{}`: {:?} to {:?}", param.name, param.min, param.max))
     })
 }
 
-fn points(lab: &Lab) -> Verdict {
-    judge(lab.open().and_then(|library| {
+fn points(case: &CaseEnv) -> Verdict {
+    judge(case.open().and_then(|library| {
         library.hooks.iter().try_for_each(|hook| {
             let unknown = &hook.manifest.unknown_points;
             ensure(unknown.is_empty(), || format!("`{}`: {}", hook.name(), unknown.join(", ")))
@@ -130,8 +130,8 @@ fn points(lab: &Lab) -> Verdict {
     }))
 }
 
-fn operators(lab: &Lab) -> Verdict {
-    judge(lab.open().and_then(|library| {
+fn operators(case: &CaseEnv) -> Verdict {
+    judge(case.open().and_then(|library| {
         let hooks = library.hooks.iter().flat_map(|hook| hook.manifest.ops.clone());
         let metrics = library.metrics.iter().flat_map(|metric| metric.manifest.ops.clone());
         let found = |name: String| Op::find(&name).map(drop).map_err(|error| error.to_string());
@@ -139,10 +139,10 @@ fn operators(lab: &Lab) -> Verdict {
     }))
 }
 
-fn words(lab: &Lab) -> Verdict {
+fn words(case: &CaseEnv) -> Verdict {
     const KNOWN: [&str; 8] =
         ["params", "grads", "input", "label", "output", "loss", "lr", "momentum"];
-    judge(lab.open().and_then(|library| {
+    judge(case.open().and_then(|library| {
         library.hooks.iter().try_for_each(|hook| {
             let other = hook.manifest.mutates.iter().find(|word| !KNOWN.contains(&word.as_str()));
             ensure(other.is_none(), || format!("`{}`: {other:?}", hook.name()))
@@ -151,8 +151,11 @@ fn words(lab: &Lab) -> Verdict {
 }
 
 /// Checks the name, the description and the parameters of every hook and metric.
-fn each(lab: &Lab, look: impl Fn(&str, &str, Option<&[Param]>) -> Result<(), String>) -> Verdict {
-    let library = match lab.open() {
+fn each(
+    case: &CaseEnv,
+    look: impl Fn(&str, &str, Option<&[Param]>) -> Result<(), String>,
+) -> Verdict {
+    let library = match case.open() {
         Ok(library) => library,
         Err(error) => return Verdict::Failed(error),
     };
@@ -167,8 +170,8 @@ fn each(lab: &Lab, look: impl Fn(&str, &str, Option<&[Param]>) -> Result<(), Str
     first_fault(hooks.chain(metrics))
 }
 
-fn each_param(lab: &Lab, look: impl Fn(&str, &Param) -> Result<(), String>) -> Verdict {
-    each(lab, |name, _, params| {
+fn each_param(case: &CaseEnv, look: impl Fn(&str, &Param) -> Result<(), String>) -> Verdict {
+    each(case, |name, _, params| {
         params.unwrap_or_default().iter().try_for_each(|param| look(name, param))
     })
 }

@@ -1,7 +1,7 @@
 //! Metrics: compute, reset and merge.
 
-use super::lab::{fill, settings};
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::case_env::{fill, settings};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::Context;
 use crate::plugins::{MetricTrial, MetricType};
 use hookrack_plugin_api::Value;
@@ -36,17 +36,17 @@ fn differ(one: &Values, other: &Values) -> String {
 }
 
 fn each(
-    lab: &Lab,
+    case: &CaseEnv,
     act: impl Fn(&dyn Fn() -> Result<MetricTrial, String>, &Context) -> Result<(), String>,
 ) -> Verdict {
-    let metrics = match lab.metrics() {
+    let metrics = match case.metrics() {
         Ok(metrics) if metrics.is_empty() => {
             return Verdict::Skipped("the library has no metric".to_owned());
         }
         Ok(metrics) => metrics,
         Err(error) => return Verdict::Failed(error),
     };
-    judge(lab.context().and_then(|context: Rc<Context>| {
+    judge(case.context().and_then(|context: Rc<Context>| {
         metrics.iter().try_for_each(|metric: &MetricType| {
             let settings = settings(metric.manifest.params.as_deref()).unwrap_or_else(Value::empty);
             let make = || MetricTrial::new(metric, &settings, &context);
@@ -77,12 +77,12 @@ fn two(context: &Context) -> Result<[Batch; 2], String> {
     Ok([first, batch(context)])
 }
 
-fn empty(lab: &Lab) -> Verdict {
-    each(lab, |make, _| make()?.values().map(drop))
+fn empty(case: &CaseEnv) -> Verdict {
+    each(case, |make, _| make()?.values().map(drop))
 }
 
-fn pure(lab: &Lab) -> Verdict {
-    each(lab, |make, _| {
+fn pure(case: &CaseEnv) -> Verdict {
+    each(case, |make, _| {
         let metric = make()?;
         metric.update()?;
         let (first, second) = (metric.values()?, metric.values()?);
@@ -90,8 +90,8 @@ fn pure(lab: &Lab) -> Verdict {
     })
 }
 
-fn reset(lab: &Lab) -> Verdict {
-    each(lab, |make, context| {
+fn reset(case: &CaseEnv) -> Verdict {
+    each(case, |make, context| {
         let [first, second] = two(context)?;
         let (used, fresh) = (make()?, make()?);
         put(context, &first);
@@ -105,8 +105,8 @@ fn reset(lab: &Lab) -> Verdict {
     })
 }
 
-fn merged(lab: &Lab, swap: bool) -> Verdict {
-    each(lab, |make, context| {
+fn merged(case: &CaseEnv, swap: bool) -> Verdict {
+    each(case, |make, context| {
         let [first, second] = two(context)?;
         let (joint, left, right) = (make()?, make()?, make()?);
         for (own, half) in [(&first, &left), (&second, &right)] {
@@ -121,16 +121,16 @@ fn merged(lab: &Lab, swap: bool) -> Verdict {
     })
 }
 
-fn merge(lab: &Lab) -> Verdict {
-    merged(lab, false)
+fn merge(case: &CaseEnv) -> Verdict {
+    merged(case, false)
 }
 
-fn order(lab: &Lab) -> Verdict {
-    merged(lab, true)
+fn order(case: &CaseEnv) -> Verdict {
+    merged(case, true)
 }
 
-fn merge_empty(lab: &Lab) -> Verdict {
-    each(lab, |make, _| {
+fn merge_empty(case: &CaseEnv) -> Verdict {
+    each(case, |make, _| {
         let (metric, fresh) = (make()?, make()?);
         metric.update()?;
         let before = metric.values()?;
@@ -140,8 +140,8 @@ fn merge_empty(lab: &Lab) -> Verdict {
     })
 }
 
-fn nan(lab: &Lab) -> Verdict {
-    each(lab, |make, context| {
+fn nan(case: &CaseEnv) -> Verdict {
+    each(case, |make, context| {
         let before = batch(context);
         let output = tch::Tensor::full([4, 3], f64::NAN, (tch::Kind::Float, tch::Device::Cpu));
         context.current.borrow_mut().set(SLOT_OUTPUT, Some(output));

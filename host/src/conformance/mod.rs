@@ -1,10 +1,10 @@
 //! Conformance tests of plugins: cases that `hookrack test-plugin` runs, each in its own process.
 //!
-//! A case is a function over a [`Lab`]: a folder, a tiny config that names the library, and a seed. A crash or a hang of the process is a failure of the case.
+//! A case is a function over a [`CaseEnv`]: a folder, a tiny config that names the library, and a seed. A crash or a hang of the process is a failure of the case.
 
+mod case_env;
 mod claims;
 mod killed;
-mod lab;
 mod manifest;
 mod metrics;
 mod points;
@@ -13,7 +13,7 @@ mod runs;
 mod settings;
 mod state;
 
-pub use lab::{LOCK, Lab};
+pub use case_env::{CaseEnv, LOCK};
 
 /// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,11 +34,11 @@ pub struct Case {
     /// What it requires of a plugin, in a sentence.
     pub demands: &'static str,
     /// Runs it.
-    pub run: fn(&Lab) -> Verdict,
+    pub run: fn(&CaseEnv) -> Verdict,
 }
 
 impl Case {
-    const fn new(name: &'static str, demands: &'static str, run: fn(&Lab) -> Verdict) -> Self {
+    const fn new(name: &'static str, demands: &'static str, run: fn(&CaseEnv) -> Verdict) -> Self {
         Self { name, demands, run }
     }
 }

@@ -1,7 +1,7 @@
 //! Points: called directly, in any order, and with unknown codes.
 
-use super::lab::{fill, settings};
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::case_env::{fill, settings};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::Context;
 use crate::engine::data::Prng;
 use crate::plugins::{HookType, Instance};
@@ -29,16 +29,19 @@ pub(super) static CASES: &[Case] = &[
     Case::new("points.after_detach", "A call after `on_detach` causes no crash.", after_detach),
 ];
 
-fn instances(lab: &Lab, act: impl Fn(&HookType, &mut Instance) -> Result<(), String>) -> Verdict {
-    judge(with_context(lab, |hook, context| act(hook, &mut instance(hook, context)?)))
+fn instances(
+    case: &CaseEnv,
+    act: impl Fn(&HookType, &mut Instance) -> Result<(), String>,
+) -> Verdict {
+    judge(with_context(case, |hook, context| act(hook, &mut instance(hook, context)?)))
 }
 
 fn with_context(
-    lab: &Lab,
+    case: &CaseEnv,
     act: impl Fn(&HookType, &Rc<Context>) -> Result<(), String>,
 ) -> Result<(), String> {
-    let context = lab.context()?;
-    lab.hooks()?
+    let context = case.context()?;
+    case.hooks()?
         .iter()
         .try_for_each(|hook| act(hook, &context).map_err(|why| format!("`{}`: {why}", hook.name())))
 }
@@ -48,20 +51,20 @@ pub(super) fn instance(hook: &HookType, context: &Rc<Context>) -> Result<Instanc
     Instance::hook(hook, hook.name(), &settings, context)
 }
 
-fn bare(lab: &Lab) -> Verdict {
-    instances(lab, |_, _| Ok(()))
+fn bare(case: &CaseEnv) -> Verdict {
+    instances(case, |_, _| Ok(()))
 }
 
-fn attach(lab: &Lab) -> Verdict {
-    instances(lab, |_, instance| {
+fn attach(case: &CaseEnv) -> Verdict {
+    instances(case, |_, instance| {
         instance.on_point(Point::OnAttach);
         instance.on_point(Point::OnDetach);
         Ok(())
     })
 }
 
-fn two(lab: &Lab) -> Verdict {
-    judge(with_context(lab, |hook, context| {
+fn two(case: &CaseEnv) -> Verdict {
+    judge(with_context(case, |hook, context| {
         let (mut first, mut second) = (instance(hook, context)?, instance(hook, context)?);
         for point in [Point::OnAttach, Point::AfterTrainIter] {
             first.on_point(point);
@@ -73,8 +76,8 @@ fn two(lab: &Lab) -> Verdict {
     }))
 }
 
-fn unlisted(lab: &Lab) -> Verdict {
-    instances(lab, |hook, instance| {
+fn unlisted(case: &CaseEnv) -> Verdict {
+    instances(case, |hook, instance| {
         let listed = &hook.manifest.points;
         Point::ALL.iter().filter(|point| !listed.contains(point)).try_for_each(|point| {
             let status = instance.on_code(point.code());
@@ -83,8 +86,8 @@ fn unlisted(lab: &Lab) -> Verdict {
     })
 }
 
-fn unknown(lab: &Lab) -> Verdict {
-    instances(lab, |_, instance| {
+fn unknown(case: &CaseEnv) -> Verdict {
+    instances(case, |_, instance| {
         [Point::COUNT + 1, 999, 1 << 20, u32::MAX as usize].into_iter().try_for_each(|code| {
             let code = u32::try_from(code).unwrap_or(u32::MAX);
             let status = instance.on_code(code);
@@ -101,18 +104,18 @@ fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
     }
 }
 
-fn any_order(lab: &Lab) -> Verdict {
-    let mut random = Prng::new(&[lab.seed]);
+fn any_order(case: &CaseEnv) -> Verdict {
+    let mut random = Prng::new(&[case.seed]);
     let order: Vec<usize> =
         (0..400).map(|_| usize::try_from(random.next_u64() >> 33).unwrap_or(0)).collect();
-    instances(lab, |hook, instance| {
+    instances(case, |hook, instance| {
         let points = &hook.manifest.points;
         order.iter().try_for_each(|at| call(instance, points[at % points.len()]))
     })
 }
 
-fn without_batch(lab: &Lab) -> Verdict {
-    judge(with_context(lab, |hook, context| {
+fn without_batch(case: &CaseEnv) -> Verdict {
+    judge(with_context(case, |hook, context| {
         context.end_iteration().map_err(|error| error.to_string())?;
         let mut instance = instance(hook, context)?;
         hook.manifest.points.iter().try_for_each(|point| call(&mut instance, *point))?;
@@ -121,15 +124,15 @@ fn without_batch(lab: &Lab) -> Verdict {
     }))
 }
 
-fn repeated(lab: &Lab) -> Verdict {
-    instances(lab, |hook, instance| {
+fn repeated(case: &CaseEnv) -> Verdict {
+    instances(case, |hook, instance| {
         let points = hook.manifest.points.iter();
         points.flat_map(|point| [*point; 100]).try_for_each(|point| call(instance, point))
     })
 }
 
-fn after_detach(lab: &Lab) -> Verdict {
-    instances(lab, |hook, instance| {
+fn after_detach(case: &CaseEnv) -> Verdict {
+    instances(case, |hook, instance| {
         call(instance, Point::OnAttach)?;
         call(instance, Point::OnDetach)?;
         hook.manifest.points.iter().try_for_each(|point| call(instance, *point))

@@ -1,7 +1,7 @@
 //! Leaks of tensors, memory, files and threads, and changes to the process.
 
 use super::points::instance;
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::plugins::crash::SignalGuard;
 use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;
@@ -39,10 +39,10 @@ pub(super) static CASES: &[Case] = &[
 ];
 
 /// Creates, attaches, detaches and destroys each hook this many times; returns the number of leaked tensors.
-fn live(lab: &Lab, times: usize) -> Result<usize, String> {
-    let context = lab.context()?;
+fn live(case: &CaseEnv, times: usize) -> Result<usize, String> {
+    let context = case.context()?;
     let before = context.arena.borrow().owned_len();
-    for hook in lab.hooks()? {
+    for hook in case.hooks()? {
         for _ in 0..times {
             let mut instance = instance(&hook, &context)?;
             for point in [Point::OnAttach, Point::BeforeRun, Point::AfterRun, Point::OnDetach] {
@@ -54,8 +54,8 @@ fn live(lab: &Lab, times: usize) -> Result<usize, String> {
     Ok(after.saturating_sub(before))
 }
 
-fn handles(lab: &Lab) -> Verdict {
-    judge(live(lab, 1000).and_then(|left| ensure(left == 0, || format!("{left} tensors"))))
+fn handles(case: &CaseEnv) -> Verdict {
+    judge(live(case, 1000).and_then(|left| ensure(left == 0, || format!("{left} tensors"))))
 }
 
 /// The memory of this process in KiB.
@@ -65,10 +65,10 @@ fn resident() -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
-fn memory(lab: &Lab) -> Verdict {
-    judge(live(lab, 100).and_then(|_| {
+fn memory(case: &CaseEnv) -> Verdict {
+    judge(live(case, 100).and_then(|_| {
         let before = resident();
-        live(lab, 1000)?;
+        live(case, 1000)?;
         let grown = resident().saturating_sub(before);
         ensure(grown < 64 << 10, || format!("{} MiB", grown >> 10))
     }))
@@ -78,25 +78,25 @@ fn entries(folder: &str) -> usize {
     fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-fn count_stays(lab: &Lab, folder: &str) -> Verdict {
-    judge(live(lab, 2).and_then(|_| {
+fn count_stays(case: &CaseEnv, folder: &str) -> Verdict {
+    judge(live(case, 2).and_then(|_| {
         let before = entries(folder);
-        live(lab, 100)?;
+        live(case, 100)?;
         let after = entries(folder);
         ensure(after <= before, || format!("{before} before, {after} after"))
     }))
 }
 
-fn descriptors(lab: &Lab) -> Verdict {
-    count_stays(lab, "/proc/self/fd")
+fn descriptors(case: &CaseEnv) -> Verdict {
+    count_stays(case, "/proc/self/fd")
 }
 
-fn threads(lab: &Lab) -> Verdict {
-    count_stays(lab, "/proc/self/task")
+fn threads(case: &CaseEnv) -> Verdict {
+    count_stays(case, "/proc/self/task")
 }
 
 /// The threads of the host and of libtorch are there after a first run.
-fn run_threads(lab: &Lab) -> Verdict {
+fn run_threads(case: &CaseEnv) -> Verdict {
     let settled = |most: usize| {
         // A thread that is ending may take a moment.
         (0..100).find_map(|_| {
@@ -107,19 +107,19 @@ fn run_threads(lab: &Lab) -> Verdict {
             (now <= most).then_some(now)
         })
     };
-    judge(lab.entries("").and_then(|with| {
-        lab.fit("", &[])?;
+    judge(case.entries("").and_then(|with| {
+        case.fit("", &[])?;
         let before = entries("/proc/self/task");
-        lab.fit(&with, &[])?;
+        case.fit(&with, &[])?;
         ensure(settled(before).is_some(), || {
             format!("{before} before, {} after", entries("/proc/self/task"))
         })
     }))
 }
 
-fn run_handles(lab: &Lab) -> Verdict {
-    judge(lab.entries("").and_then(|entries| {
-        let trainer = lab.fit(&entries, &[])?;
+fn run_handles(case: &CaseEnv) -> Verdict {
+    judge(case.entries("").and_then(|entries| {
+        let trainer = case.fit(&entries, &[])?;
         let context = trainer.context().clone();
         drop(trainer);
         let left = context.arena.borrow().owned_len();
@@ -128,40 +128,40 @@ fn run_handles(lab: &Lab) -> Verdict {
 }
 
 /// Checks that a run does not change something.
-fn stays<T: PartialEq>(lab: &Lab, look: impl Fn() -> T, what: &str) -> Verdict {
-    judge(lab.entries("").and_then(|entries| {
+fn stays<T: PartialEq>(case: &CaseEnv, look: impl Fn() -> T, what: &str) -> Verdict {
+    judge(case.entries("").and_then(|entries| {
         let before = look();
-        lab.fit(&entries, &[])?;
+        case.fit(&entries, &[])?;
         ensure(look() == before, || format!("{what} has changed"))
     }))
 }
 
-fn folder(lab: &Lab) -> Verdict {
-    stays(lab, || std::env::current_dir().ok(), "the working directory")
+fn folder(case: &CaseEnv) -> Verdict {
+    stays(case, || std::env::current_dir().ok(), "the working directory")
 }
 
-fn environment(lab: &Lab) -> Verdict {
+fn environment(case: &CaseEnv) -> Verdict {
     stays(
-        lab,
+        case,
         || std::env::vars_os().collect::<BTreeMap<OsString, OsString>>(),
         "an environment variable",
     )
 }
 
-fn umask(lab: &Lab) -> Verdict {
+fn umask(case: &CaseEnv) -> Verdict {
     let mask = || {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         status.lines().find(|line| line.starts_with("Umask:")).map(str::to_owned)
     };
-    stays(lab, mask, "the umask")
+    stays(case, mask, "the umask")
 }
 
-fn signals(lab: &Lab) -> Verdict {
-    judge(lab.entries("").and_then(|entries| {
+fn signals(case: &CaseEnv) -> Verdict {
+    judge(case.entries("").and_then(|entries| {
         // Except those that the host and libtorch install on demand.
-        lab.fit("", &[])?;
+        case.fit("", &[])?;
         let guard = SignalGuard::of(&(1..32).collect::<Vec<_>>());
-        lab.fit(&entries, &[])?;
+        case.fit(&entries, &[])?;
         let replaced = guard.restore();
         ensure(replaced.is_empty(), || {
             format!("the handlers of signals {replaced:?} were replaced")

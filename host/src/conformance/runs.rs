@@ -1,6 +1,6 @@
 //! Complete runs: in every phase, at other levels and cadences, stopped early, failing.
 
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
 use crate::plugins::hide_extensions;
@@ -42,12 +42,12 @@ pub(super) static CASES: &[Case] = &[
     Case::new("host.without_extensions", "A host without extensions causes no crash.", old_host),
 ];
 
-fn fit(lab: &Lab, more: &str, sets: &[&str]) -> Result<Trainer, String> {
-    lab.fit(&lab.entries(more)?, sets)
+fn fit(case: &CaseEnv, more: &str, sets: &[&str]) -> Result<Trainer, String> {
+    case.fit(&case.entries(more)?, sets)
 }
 
-fn completes(lab: &Lab, more: &str, sets: &[&str]) -> Verdict {
-    judge(fit(lab, more, sets).map(drop))
+fn completes(case: &CaseEnv, more: &str, sets: &[&str]) -> Verdict {
+    judge(fit(case, more, sets).map(drop))
 }
 
 pub(super) fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
@@ -58,17 +58,17 @@ pub(super) fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
     engine.params().iter().map(|param| numbers(&param.tensor)).collect()
 }
 
-fn train(lab: &Lab) -> Verdict {
-    completes(lab, "", &[])
+fn train(case: &CaseEnv) -> Verdict {
+    completes(case, "", &[])
 }
 
-fn train_twice(lab: &Lab) -> Verdict {
-    judge(fit(lab, "", &[]).map(drop).and_then(|()| fit(lab, "", &[]).map(drop)))
+fn train_twice(case: &CaseEnv) -> Verdict {
+    judge(fit(case, "", &[]).map(drop).and_then(|()| fit(case, "", &[]).map(drop)))
 }
 
-fn same_numbers(lab: &Lab) -> Verdict {
-    judge(fit(lab, "", &[]).and_then(|first| {
-        let second = fit(lab, "", &[])?;
+fn same_numbers(case: &CaseEnv) -> Verdict {
+    judge(fit(case, "", &[]).and_then(|first| {
+        let second = fit(case, "", &[])?;
         ensure(weights(&first) == weights(&second), || "the weights differ".to_owned())
     }))
 }
@@ -80,71 +80,71 @@ fn ended(ending: &Ending) -> Result<(), String> {
     }
 }
 
-fn evaluate(lab: &Lab) -> Verdict {
-    let trainer = lab.entries("").and_then(|entries| lab.trainer(&entries, &[]));
+fn evaluate(case: &CaseEnv) -> Verdict {
+    let trainer = case.entries("").and_then(|entries| case.trainer(&entries, &[]));
     judge(trainer.and_then(|mut trainer| ended(&trainer.test().0)))
 }
 
-fn predict(lab: &Lab) -> Verdict {
-    let trainer = lab.entries("").and_then(|entries| lab.trainer(&entries, &[]));
+fn predict(case: &CaseEnv) -> Verdict {
+    let trainer = case.entries("").and_then(|entries| case.trainer(&entries, &[]));
     judge(trainer.and_then(|mut trainer| ended(&trainer.predict().0)))
 }
 
-fn without_validation(lab: &Lab) -> Verdict {
-    completes(lab, "", &["default_hooks.evaluate=false"])
+fn without_validation(case: &CaseEnv) -> Verdict {
+    completes(case, "", &["default_hooks.evaluate=false"])
 }
 
-fn micro_batches(lab: &Lab) -> Verdict {
-    completes(lab, "", &["train.accumulation=2"])
+fn micro_batches(case: &CaseEnv) -> Verdict {
+    completes(case, "", &["train.accumulation=2"])
 }
 
-fn bf16(lab: &Lab) -> Verdict {
-    completes(lab, "", &["train.precision=bf16"])
+fn bf16(case: &CaseEnv) -> Verdict {
+    completes(case, "", &["train.precision=bf16"])
 }
 
-fn stopped(lab: &Lab) -> Verdict {
-    let trainer = lab.entries("").and_then(|entries| lab.trainer(&entries, &[]));
+fn stopped(case: &CaseEnv) -> Verdict {
+    let trainer = case.entries("").and_then(|entries| case.trainer(&entries, &[]));
     judge(trainer.and_then(|mut trainer| {
         trainer.limit(Limits::new(0.0, Some(1), None));
         ended(&trainer.fit())
     }))
 }
 
-fn failing(lab: &Lab) -> Verdict {
-    judge(lab.entries("").and_then(|entries| {
-        let job = Job::load(&lab.config(&entries)?, &[]);
+fn failing(case: &CaseEnv) -> Verdict {
+    judge(case.entries("").and_then(|entries| {
+        let job = Job::load(&case.config(&entries)?, &[]);
         let mut job = job.map_err(|error| error.to_string())?;
         let hook = CallbackHook::new("saboteur").level(Level::LOWEST).on_error(OnError::Abort);
         let hook = hook.at(Point::AfterTrainIter, |_| Err(Error::new("on purpose")));
         job.add(hook).map_err(|error| error.to_string())?;
-        let ending = lab.assemble(&job)?.fit();
+        let ending = case.assemble(&job)?.fit();
         let (_, why) = ending.describe();
         ensure(why.contains("on purpose"), || format!("the run ended with another error: {why}"))
     }))
 }
 
-fn first(lab: &Lab) -> Verdict {
-    completes(lab, "level = \"highest\"", &[])
+fn first(case: &CaseEnv) -> Verdict {
+    completes(case, "level = \"highest\"", &[])
 }
 
-fn last(lab: &Lab) -> Verdict {
-    completes(lab, "level = \"lowest\"", &[])
+fn last(case: &CaseEnv) -> Verdict {
+    completes(case, "level = \"lowest\"", &[])
 }
 
-fn every_it(lab: &Lab) -> Verdict {
-    completes(lab, "every = \"2it\"", &[])
+fn every_it(case: &CaseEnv) -> Verdict {
+    completes(case, "every = \"2it\"", &[])
 }
 
-fn every_ep(lab: &Lab) -> Verdict {
-    completes(lab, "every = \"2ep\"", &[])
+fn every_ep(case: &CaseEnv) -> Verdict {
+    completes(case, "every = \"2ep\"", &[])
 }
 
-fn only_val(lab: &Lab) -> Verdict {
-    completes(lab, "phase = \"val\"", &[])
+fn only_val(case: &CaseEnv) -> Verdict {
+    completes(case, "phase = \"val\"", &[])
 }
 
-fn observers(lab: &Lab) -> Verdict {
-    let library = match lab.open() {
+fn observers(case: &CaseEnv) -> Verdict {
+    let library = match case.open() {
         Ok(library) => library,
         Err(error) => return Verdict::Failed(error),
     };
@@ -154,15 +154,15 @@ fn observers(lab: &Lab) -> Verdict {
     if let Some(hook) = changes {
         return Verdict::Skipped(format!("`{}` declares that it changes the run", hook.name()));
     }
-    judge(fit(lab, "", &[]).and_then(|own| {
-        let alone = lab.fit("", &[])?;
+    judge(fit(case, "", &[]).and_then(|own| {
+        let alone = case.fit("", &[])?;
         ensure(weights(&own) == weights(&alone), || "the weights differ".to_owned())
     }))
 }
 
-fn resumed(lab: &Lab) -> Verdict {
-    judge(lab.entries("").and_then(|entries| {
-        let config = lab.config(&entries)?;
+fn resumed(case: &CaseEnv) -> Verdict {
+    judge(case.entries("").and_then(|entries| {
+        let config = case.config(&entries)?;
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(program);
         command.arg("verify-resume").arg(config).args(["--at", "2", "--steps", "2"]);
@@ -172,9 +172,9 @@ fn resumed(lab: &Lab) -> Verdict {
     }))
 }
 
-fn time(lab: &Lab) -> Verdict {
-    judge(fit(lab, "", &[]).and_then(|trainer| {
-        let own: Vec<_> = lab.hooks()?.iter().map(|hook| hook.name().to_owned()).collect();
+fn time(case: &CaseEnv) -> Verdict {
+    judge(fit(case, "", &[]).and_then(|trainer| {
+        let own: Vec<_> = case.hooks()?.iter().map(|hook| hook.name().to_owned()).collect();
         trainer.costs().iter().filter(|cost| own.contains(&cost.name)).try_for_each(|cost| {
             let calls = u32::try_from(cost.calls().max(1)).unwrap_or(u32::MAX);
             let mean = cost.total() / calls;
@@ -183,9 +183,9 @@ fn time(lab: &Lab) -> Verdict {
     }))
 }
 
-fn old_host(lab: &Lab) -> Verdict {
+fn old_host(case: &CaseEnv) -> Verdict {
     hide_extensions();
-    let trainer = lab.entries("").and_then(|entries| lab.trainer(&entries, &[]));
+    let trainer = case.entries("").and_then(|entries| case.trainer(&entries, &[]));
     // Errors are expected; crashes are not.
     let _ = trainer.map(|mut trainer| trainer.fit());
     Verdict::Passed

@@ -1,7 +1,7 @@
 //! Valid and invalid settings, passed to `create` directly.
 
-use super::lab::settings;
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::case_env::settings;
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::Context;
 use crate::plugins::{HookType, Instance, MetricTrial, MetricType};
 use hookrack_plugin_api::{Param, ParamType, Value};
@@ -60,8 +60,12 @@ fn make(of: &Type, value: &Value, context: &Rc<Context>) -> Made {
 }
 
 /// Creates every hook and metric with settings that `change` makes from its defaults, one parameter at a time.
-fn with(lab: &Lab, change: impl Fn(&Param) -> Vec<Value>, check: impl Fn(Made) -> Made) -> Verdict {
-    judge(tried(lab, |hook, whole, context| {
+fn with(
+    case: &CaseEnv,
+    change: impl Fn(&Param) -> Vec<Value>,
+    check: impl Fn(Made) -> Made,
+) -> Verdict {
+    judge(tried(case, |hook, whole, context| {
         for param in hook.params().unwrap_or_default() {
             for value in change(param) {
                 let tree = replaced(whole, &param.name, value.clone());
@@ -74,10 +78,10 @@ fn with(lab: &Lab, change: impl Fn(&Param) -> Vec<Value>, check: impl Fn(Made) -
     }))
 }
 
-fn tried(lab: &Lab, try_one: impl Fn(&Type, &Value, &Rc<Context>) -> Made) -> Made {
-    let context = lab.context()?;
-    let hooks = lab.hooks()?.into_iter().map(Type::Hook);
-    for one in hooks.chain(lab.metrics()?.into_iter().map(Type::Metric)) {
+fn tried(case: &CaseEnv, try_one: impl Fn(&Type, &Value, &Rc<Context>) -> Made) -> Made {
+    let context = case.context()?;
+    let hooks = case.hooks()?.into_iter().map(Type::Hook);
+    for one in hooks.chain(case.metrics()?.into_iter().map(Type::Metric)) {
         let whole = settings(one.params()).unwrap_or_else(Value::empty);
         try_one(&one, &whole, &context)?;
     }
@@ -106,39 +110,39 @@ fn number(param: &Param, number: f64) -> Option<Value> {
     }
 }
 
-fn defaults(lab: &Lab) -> Verdict {
-    judge(tried(lab, |hook, whole, context| {
+fn defaults(case: &CaseEnv) -> Verdict {
+    judge(tried(case, |hook, whole, context| {
         make(hook, whole, context).map_err(|why| format!("`{}`: {why}", hook.name()))
     }))
 }
 
-fn minimum(lab: &Lab) -> Verdict {
-    with(lab, |param| param.min.and_then(|min| number(param, min)).into_iter().collect(), |it| it)
+fn minimum(case: &CaseEnv) -> Verdict {
+    with(case, |param| param.min.and_then(|min| number(param, min)).into_iter().collect(), |it| it)
 }
 
-fn maximum(lab: &Lab) -> Verdict {
-    with(lab, |param| param.max.and_then(|max| number(param, max)).into_iter().collect(), |it| it)
+fn maximum(case: &CaseEnv) -> Verdict {
+    with(case, |param| param.max.and_then(|max| number(param, max)).into_iter().collect(), |it| it)
 }
 
-fn choices(lab: &Lab) -> Verdict {
+fn choices(case: &CaseEnv) -> Verdict {
     let all = |param: &Param| match &param.ty {
         ParamType::OneOf(names) => names.iter().cloned().map(Value::Str).collect(),
         _ => Vec::new(),
     };
-    with(lab, all, |it| it)
+    with(case, all, |it| it)
 }
 
-fn below(lab: &Lab) -> Verdict {
+fn below(case: &CaseEnv) -> Verdict {
     let beyond = |param: &Param| param.min.and_then(|min| number(param, min - 1.0));
-    with(lab, |param| beyond(param).into_iter().collect(), survived)
+    with(case, |param| beyond(param).into_iter().collect(), survived)
 }
 
-fn above(lab: &Lab) -> Verdict {
+fn above(case: &CaseEnv) -> Verdict {
     let beyond = |param: &Param| param.max.and_then(|max| number(param, max + 1.0));
-    with(lab, |param| beyond(param).into_iter().collect(), survived)
+    with(case, |param| beyond(param).into_iter().collect(), survived)
 }
 
-fn wrong_type(lab: &Lab) -> Verdict {
+fn wrong_type(case: &CaseEnv) -> Verdict {
     let other = |param: &Param| match param.ty {
         ParamType::Any | ParamType::Model => Vec::new(),
         ParamType::Bool => vec![Value::Str("yes".to_owned())],
@@ -147,54 +151,54 @@ fn wrong_type(lab: &Lab) -> Verdict {
         }
         _ => vec![Value::Str("many".to_owned())],
     };
-    with(lab, other, |made| ensure(made.is_err(), || "it was accepted".to_owned()))
+    with(case, other, |made| ensure(made.is_err(), || "it was accepted".to_owned()))
 }
 
-fn nan(lab: &Lab) -> Verdict {
+fn nan(case: &CaseEnv) -> Verdict {
     let odd = |param: &Param| match param.ty {
         ParamType::Float => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(Value::Float).to_vec(),
         ParamType::Int => [i64::MIN, i64::MAX].map(Value::Int).to_vec(),
         _ => Vec::new(),
     };
-    with(lab, odd, survived)
+    with(case, odd, survived)
 }
 
-fn long_text(lab: &Lab) -> Verdict {
+fn long_text(case: &CaseEnv) -> Verdict {
     let long = |param: &Param| match param.ty {
         ParamType::Str | ParamType::OneOf(_) => vec![Value::Str("\u{e9}".repeat(500_000))],
         _ => Vec::new(),
     };
-    with(lab, long, survived)
+    with(case, long, survived)
 }
 
-fn unknown_key(lab: &Lab) -> Verdict {
-    judge(tried(lab, |hook, whole, context| {
+fn unknown_key(case: &CaseEnv) -> Verdict {
+    judge(tried(case, |hook, whole, context| {
         survived(make(hook, &replaced(whole, "no_such_key", Value::Int(1)), context))
     }))
 }
 
-fn empty(lab: &Lab) -> Verdict {
-    judge(tried(lab, |hook, _, context| survived(make(hook, &Value::empty(), context))))
+fn empty(case: &CaseEnv) -> Verdict {
+    judge(tried(case, |hook, _, context| survived(make(hook, &Value::empty(), context))))
 }
 
-fn no_table(lab: &Lab) -> Verdict {
+fn no_table(case: &CaseEnv) -> Verdict {
     let others = [Value::Int(7), Value::Str("text".into()), Value::List(vec![Value::Bool(true)])];
-    judge(tried(lab, |hook, _, context| {
+    judge(tried(case, |hook, _, context| {
         others.iter().try_for_each(|other| survived(make(hook, other, context)))
     }))
 }
 
-fn nested(lab: &Lab) -> Verdict {
+fn nested(case: &CaseEnv) -> Verdict {
     let deep = (0..90).fold(Value::Int(1), |inner, _| Value::List(vec![inner]));
-    with(lab, |_| vec![deep.clone()], survived)
+    with(case, |_| vec![deep.clone()], survived)
 }
 
-fn reasons(lab: &Lab) -> Verdict {
+fn reasons(case: &CaseEnv) -> Verdict {
     let other = |param: &Param| match param.ty {
         ParamType::Int | ParamType::Float => vec![Value::Str("many".to_owned())],
         _ => Vec::new(),
     };
-    with(lab, other, |made| match made {
+    with(case, other, |made| match made {
         Err(why) if why.contains("gave no reason") => Err(why),
         _ => Ok(()),
     })

@@ -1,7 +1,7 @@
 //! State: saved, restored, and damaged in a checkpoint.
 
 use super::points::instance;
-use super::{Case, Lab, Verdict, ensure, judge};
+use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::Context;
 use crate::engine::SavedState;
 use crate::engine::data::Prng;
@@ -80,17 +80,17 @@ fn used(hook: &HookType, context: &Rc<Context>) -> Result<Instance, String> {
     Ok(instance)
 }
 
-fn each(lab: &Lab, act: impl Fn(&HookType, &Rc<Context>) -> Result<(), String>) -> Verdict {
-    judge(lab.context().and_then(|context| {
-        lab.hooks()?.iter().try_for_each(|hook| {
+fn each(case: &CaseEnv, act: impl Fn(&HookType, &Rc<Context>) -> Result<(), String>) -> Verdict {
+    judge(case.context().and_then(|context| {
+        case.hooks()?.iter().try_for_each(|hook| {
             act(hook, &context).map_err(|why| format!("`{}`: {why}", hook.name()))
         })
     }))
 }
 
 /// Loads the state that `change` modified into a new instance, which may refuse it.
-fn offered(lab: &Lab, change: impl Fn(SavedState) -> Vec<SavedState>) -> Verdict {
-    each(lab, |hook, context| {
+fn offered(case: &CaseEnv, change: impl Fn(SavedState) -> Vec<SavedState>) -> Verdict {
+    each(case, |hook, context| {
         let Ok(state) = save(context, &used(hook, context)?) else { return Ok(()) };
         for changed in change(state) {
             let mut fresh = instance(hook, context)?;
@@ -103,20 +103,20 @@ fn offered(lab: &Lab, change: impl Fn(SavedState) -> Vec<SavedState>) -> Verdict
     })
 }
 
-fn at_once(lab: &Lab) -> Verdict {
-    each(lab, |hook, context| save(context, &instance(hook, context)?).map(drop))
+fn at_once(case: &CaseEnv) -> Verdict {
+    each(case, |hook, context| save(context, &instance(hook, context)?).map(drop))
 }
 
-fn twice(lab: &Lab) -> Verdict {
-    each(lab, |hook, context| {
+fn twice(case: &CaseEnv) -> Verdict {
+    each(case, |hook, context| {
         let used = used(hook, context)?;
         let (first, second) = (save(context, &used)?, save(context, &used)?);
         ensure(same(&first, &second), || "the second state differs".to_owned())
     })
 }
 
-fn round_trip(lab: &Lab) -> Verdict {
-    each(lab, |hook, context| {
+fn round_trip(case: &CaseEnv) -> Verdict {
+    each(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         let mut fresh = instance(hook, context)?;
         load(context, &mut fresh, &state)?;
@@ -124,8 +124,8 @@ fn round_trip(lab: &Lab) -> Verdict {
     })
 }
 
-fn into_used(lab: &Lab) -> Verdict {
-    each(lab, |hook, context| {
+fn into_used(case: &CaseEnv) -> Verdict {
+    each(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         let mut other = used(hook, context)?;
         load(context, &mut other, &state)?;
@@ -135,8 +135,8 @@ fn into_used(lab: &Lab) -> Verdict {
     })
 }
 
-fn empty(lab: &Lab) -> Verdict {
-    offered(lab, |_| vec![SavedState::default()])
+fn empty(case: &CaseEnv) -> Verdict {
+    offered(case, |_| vec![SavedState::default()])
 }
 
 fn copy(state: &SavedState) -> SavedState {
@@ -144,8 +144,8 @@ fn copy(state: &SavedState) -> SavedState {
     SavedState { values: state.values.clone(), tensors: tensors.collect() }
 }
 
-fn missing_key(lab: &Lab) -> Verdict {
-    offered(lab, |state| {
+fn missing_key(case: &CaseEnv) -> Verdict {
+    offered(case, |state| {
         let values = state.values.keys().map(|key| {
             let mut without = copy(&state);
             without.values.remove(key);
@@ -160,15 +160,15 @@ fn missing_key(lab: &Lab) -> Verdict {
     })
 }
 
-fn extra_key(lab: &Lab) -> Verdict {
-    offered(lab, |mut state| {
+fn extra_key(case: &CaseEnv) -> Verdict {
+    offered(case, |mut state| {
         state.values.insert("of_another_version".to_owned(), Value::Int(2));
         vec![state]
     })
 }
 
-fn wrong_types(lab: &Lab) -> Verdict {
-    offered(lab, |state| {
+fn wrong_types(case: &CaseEnv) -> Verdict {
+    offered(case, |state| {
         let others = [Value::Str("text".into()), Value::Bool(true), Value::List(Vec::new())];
         let with = |other: &Value| {
             let mut changed = copy(&state);
@@ -179,10 +179,10 @@ fn wrong_types(lab: &Lab) -> Verdict {
     })
 }
 
-fn random(lab: &Lab) -> Verdict {
-    let mut random = Prng::new(&[lab.seed, 1]);
+fn random(case: &CaseEnv) -> Verdict {
+    let mut random = Prng::new(&[case.seed, 1]);
     let numbers: Vec<u64> = (0..64).map(|_| random.next_u64()).collect();
-    offered(lab, |state| {
+    offered(case, |state| {
         let with = |chosen: &u64| {
             let mut changed = copy(&state);
             for value in changed.values.values_mut() {
@@ -216,9 +216,9 @@ fn tree(random: &mut Prng, depth: u32) -> Value {
     }
 }
 
-fn random_trees(lab: &Lab) -> Verdict {
-    offered(lab, |state| {
-        let mut random = Prng::new(&[lab.seed, 2]);
+fn random_trees(case: &CaseEnv) -> Verdict {
+    offered(case, |state| {
+        let mut random = Prng::new(&[case.seed, 2]);
         let mut with = || {
             let mut changed = copy(&state);
             changed.values.values_mut().for_each(|value| *value = tree(&mut random, 5));
@@ -228,14 +228,14 @@ fn random_trees(lab: &Lab) -> Verdict {
     })
 }
 
-fn random_bytes(lab: &Lab) -> Verdict {
+fn random_bytes(case: &CaseEnv) -> Verdict {
     use tch::Kind::{Bool, Double, Float, Half, Int, Int64, Uint8};
-    let mut random = Prng::new(&[lab.seed, 3]);
+    let mut random = Prng::new(&[case.seed, 3]);
     let mut bytes = |count: usize| -> Vec<u8> {
         (0..count).map(|_| random.next_u64().to_le_bytes()[3]).collect()
     };
     let noise = bytes(512);
-    offered(lab, |state| {
+    offered(case, |state| {
         let with = |kind: tch::Kind| {
             let mut changed = copy(&state);
             for tensor in changed.tensors.values_mut() {
@@ -257,8 +257,8 @@ fn random_bytes(lab: &Lab) -> Verdict {
     })
 }
 
-fn other_shapes(lab: &Lab) -> Verdict {
-    offered(lab, |state| {
+fn other_shapes(case: &CaseEnv) -> Verdict {
+    offered(case, |state| {
         let shapes: [&[i64]; 3] = [&[], &[0], &[3, 5]];
         let with = |shape: &&[i64]| {
             let mut changed = copy(&state);
@@ -271,8 +271,8 @@ fn other_shapes(lab: &Lab) -> Verdict {
     })
 }
 
-fn declared(lab: &Lab) -> Verdict {
-    each(lab, |hook, context| {
+fn declared(case: &CaseEnv) -> Verdict {
+    each(case, |hook, context| {
         let state = save(context, &used(hook, context)?)?;
         ensure(state.is_empty() || hook.manifest.has_state, || {
             "it saves state, but its manifest says that it has none".to_owned()

@@ -1,7 +1,7 @@
 //! Calls of hooks and the loop to the engine, on the current tensors.
 
 use super::Context;
-use crate::engine::schedule::Part;
+use crate::engine::schedule::MicroPart;
 use crate::engine::{Engine, EngineError, LossScaling, Mode, Pass, Stage};
 use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use hookrack_plugin_api::{Phase, Point};
@@ -113,7 +113,7 @@ impl Context {
     }
 
     /// Differentiates what a stage has computed of a micro-batch. It always runs: the stages before it wait for its gradient.
-    fn backward_staged(&self, part: Part) -> Result<(), EngineError> {
+    fn backward_staged(&self, part: MicroPart) -> Result<(), EngineError> {
         self.grads.borrow_mut().outdate();
         let product = if self.is_elsewhere() {
             None

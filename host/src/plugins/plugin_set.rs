@@ -5,7 +5,7 @@ use super::loader::{
     self, Description, HookManifest, Image, Library, LoadError, MetricManifest, Refusal,
 };
 use super::probe;
-use super::trust::{Standing, Trust};
+use super::trust::{Trust, Verification};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub struct PluginFile {
     /// What it says about itself.
     pub about: Description,
     /// What it is verified by.
-    pub standing: Standing,
+    pub verification: Verification,
     /// How late its folder is searched: 0 for one that was asked for.
     pub rank: usize,
     /// Its bytes, until it is known whether they are needed.
@@ -42,11 +42,11 @@ impl PluginFile {
     /// # Errors
     /// The step that refused it, in one line.
     pub fn open(path: &Path, trust: &Trust) -> Result<Self, LoadError> {
-        let (image, standing) = trusted(path, None, trust)?;
+        let (image, verification) = trusted(path, None, trust)?;
         let facts = probe::facts(&[&image]).into_iter().next().unwrap_or(Err(Refusal::Fickle));
         let about = facts.and_then(|facts| Description::new(&image, facts));
         let about = about.map_err(|reason| LoadError::of_image(path, &image, reason))?;
-        Ok(Self { about, standing, rank: 0, image: Mutex::new(Some(image)) })
+        Ok(Self { about, verification, rank: 0, image: Mutex::new(Some(image)) })
     }
 
     /// Maps the bytes that were read, for the life of the process.
@@ -56,7 +56,7 @@ impl PluginFile {
     pub fn load(&self) -> Result<Arc<Library>, LoadError> {
         let image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(image) = image.as_ref() else { return self.read_again() };
-        if let Some(warning) = &self.standing.warning {
+        if let Some(warning) = &self.verification.warning {
             tracing::warn!("{warning}");
         }
         let library = loader::map(image)?;
@@ -83,8 +83,8 @@ impl PluginFile {
 /// # Errors
 /// The step that refused it, in one line.
 pub fn open_trusted(path: &Path, trust: &Trust) -> Result<Arc<Library>, LoadError> {
-    let (image, standing) = trusted(path, None, trust)?;
-    if let Some(warning) = &standing.warning {
+    let (image, verification) = trusted(path, None, trust)?;
+    if let Some(warning) = &verification.warning {
         tracing::warn!("{warning}");
     }
     loader::map(&image)
@@ -99,7 +99,7 @@ pub fn untrusted(path: &Path, trust: &Trust) -> Option<LoadError> {
 struct Candidate {
     path: PathBuf,
     rank: usize,
-    image: Result<(Image, Standing), LoadError>,
+    image: Result<(Image, Verification), LoadError>,
 }
 
 /// Finds files, folder by folder.
@@ -154,11 +154,11 @@ impl PluginSet {
         let mut facts = probe::facts(&images).into_iter();
         let mut set = Self { shadowed: search.shadowed, ..Self::default() };
         for Candidate { path, rank, image } in search.candidates {
-            let described = image.and_then(|(image, standing)| {
+            let described = image.and_then(|(image, verification)| {
                 let facts = facts.next().unwrap_or(Err(Refusal::Fickle));
                 let about = facts.and_then(|facts| Description::new(&image, facts));
                 let about = about.map_err(|reason| LoadError::of_image(&path, &image, reason))?;
-                Ok(PluginFile { about, standing, rank, image: Mutex::new(Some(image)) })
+                Ok(PluginFile { about, verification, rank, image: Mutex::new(Some(image)) })
             });
             match described {
                 Ok(file) => set.add(path, file),
@@ -284,10 +284,10 @@ fn trusted(
     path: &Path,
     folders: Option<&[PathBuf]>,
     trust: &Trust,
-) -> Result<(Image, Standing), LoadError> {
+) -> Result<(Image, Verification), LoadError> {
     let image = loader::image(path, folders)?;
     match trust.check(&image) {
-        Ok(standing) => Ok((image, standing)),
+        Ok(verification) => Ok((image, verification)),
         Err(why) => {
             let reason = Refusal::Untrusted(why.to_string());
             Err(LoadError::of_image(path, &image, reason))

@@ -2,7 +2,7 @@
 
 use super::atomic;
 use super::error::RunDirError;
-use crate::engine::{Part, Piece};
+use crate::engine::{FlatRange, Piece};
 use crate::torch::dlpack::View;
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde_json::{Map, Value as Json, json};
@@ -29,7 +29,7 @@ pub(super) const KINDS: [(Dtype, Kind, &str); 10] = [
 struct Placed<'a> {
     name: &'a str,
     tensor: &'a Tensor,
-    part: Option<&'a Part>,
+    part: Option<&'a FlatRange>,
     dtype: &'static str,
     kind: Kind,
     bytes: usize,
@@ -142,16 +142,16 @@ pub fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>, String> {
 const METADATA: &str = "__metadata__";
 
 /// A range in the metadata: a string, the only type that safetensors allows there.
-fn range_text(Part { shape, range }: &Part) -> String {
+fn range_text(FlatRange { shape, range }: &FlatRange) -> String {
     json!({ "shape": shape, "range": [range.start, range.end] }).to_string()
 }
 
 /// Parses a range of the metadata.
-pub(super) fn range_of(text: &str) -> Option<Part> {
+pub(super) fn range_of(text: &str) -> Option<FlatRange> {
     let said: Json = serde_json::from_str(text).ok()?;
     let shape = said["shape"].as_array()?.iter().map(Json::as_i64).collect::<Option<_>>()?;
     let place = |index: usize| usize::try_from(said["range"][index].as_u64()?).ok();
-    Some(Part { shape, range: place(0)?..place(1)? })
+    Some(FlatRange { shape, range: place(0)?..place(1)? })
 }
 
 /// The header, padded so that the first tensor begins at a multiple of 8.
@@ -195,7 +195,7 @@ pub fn describe(path: &Path) -> Result<Vec<String>, RunDirError> {
     let line = |(name, entry): (&String, &Json)| {
         let dtype = entry["dtype"].as_str().unwrap_or_default();
         match part(name) {
-            Some(Part { shape, range }) => {
+            Some(FlatRange { shape, range }) => {
                 format!("{name:<40} {dtype:<5} {}..{} of {}", range.start, range.end, json!(shape))
             }
             None => format!("{name:<40} {dtype:<5} {}", entry["shape"]),

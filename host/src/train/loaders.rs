@@ -4,7 +4,9 @@ use super::build_engine::refused;
 use crate::config::{ConfigErrors, DataSplit, ResolvedConfig};
 use crate::context::OwnPass;
 use crate::engine::data::transform::Chain;
-use crate::engine::data::{DATASETS, Division, Loader, LoaderSettings, Part, Rank, Share, Target};
+use crate::engine::data::{
+    DATASETS, Division, Loader, LoaderSettings, Rank, Share, Subset, Target,
+};
 use crate::engine::registry::Build as _;
 use hookrack_plugin_api::Phase;
 use std::sync::Arc;
@@ -94,7 +96,7 @@ fn loader(
     let dataset = split
         .component
         .build(DATASETS, &())
-        .and_then(|whole| Part::of(whole, split.loading.skip, split.loading.first))
+        .and_then(|whole| Subset::of(whole, split.loading.skip, split.loading.first))
         .map_err(refused(config, key))?;
     let chain = Chain::build(&split.transforms, &dataset.spec(), dataset.brightest())
         .map_err(|(number, error)| refused(config, &format!("{key}.transforms.{number}"))(error))?;

@@ -2,7 +2,7 @@
 //! If a rank is killed before that, the previous checkpoint is still the newest.
 
 use super::fit::{Result, Trainer};
-use super::stage_states::{HookStates, StageParams, Told};
+use super::stage_states::{HookStates, StageParams, StageSummary};
 use crate::engine::{Engine, EngineError};
 use crate::run::checkpoint::{Captured, Contents, Draft, Portion, Snapshot, Written};
 use crate::run::{RunDir, RunDirError};
@@ -69,12 +69,12 @@ impl Trainer {
             own = self.hook_states(&mut Vec::new())?;
         }
         let hooks = captured.map_or(&mut own, |captured| &mut captured.hooks);
-        let told = serde_json::to_vec(&params.tell(hooks)).unwrap_or_default();
-        let all = self.locate(world.exchange(&told).map_err(EngineError::from))?;
+        let summary = serde_json::to_vec(&params.summary(hooks)).unwrap_or_default();
+        let all = self.locate(world.exchange(&summary).map_err(EngineError::from))?;
         // The first ranks are the stages of the first pipeline.
         let all = all.iter().take(stages);
-        let all: Vec<Told> =
-            all.map(|told| serde_json::from_slice(told).unwrap_or_default()).collect();
+        let all: Vec<StageSummary> =
+            all.map(|summary| serde_json::from_slice(summary).unwrap_or_default()).collect();
         params.complete(hooks, &all);
         let tensors = params.tensors(hooks, &all);
         let portion = Portion { contents: Contents::Hooks, index: stage, of: stages, tensors };

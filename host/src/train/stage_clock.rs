@@ -1,7 +1,7 @@
 //! Measures when the stages of a pipeline run their passes, to compare a run with its plan.
 
 use super::fit::Trainer;
-use crate::engine::schedule::{Action, Durations, Part, Span, Table, Timeline, simulate};
+use crate::engine::schedule::{Action, Durations, MicroPart, Span, Table, Timeline, simulate};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -122,7 +122,7 @@ fn measured(stages: &[Counted], table: &Table) -> Option<Measured> {
     let spans =
         |stage: &Counted| -> Vec<Span> {
             let span = |&(micro, chunk, is_backward, start, end): &(u32, u32, bool, f64, f64)| {
-                Span { part: Part { micro, chunk }, is_backward, start, end }
+                Span { part: MicroPart { micro, chunk }, is_backward, start, end }
             };
             stage.last.iter().map(span).collect()
         };

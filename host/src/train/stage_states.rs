@@ -16,7 +16,7 @@ pub(super) type HookStates = BTreeMap<String, SavedState>;
 
 /// What a stage sends to the others about the states of its hooks.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct StageSummary {
     // Hook, key, and names: lists of parameter names.
     lists: Vec<(String, String, Vec<String>)>,
     // Hook, key, and checksum: tensors that are not named after a parameter.
@@ -54,26 +54,26 @@ impl StageParams {
     }
 
     /// Describes the states of this stage for the others.
-    pub(super) fn tell(&self, states: &HookStates) -> Told {
-        let mut told = Told::default();
+    pub(super) fn summary(&self, states: &HookStates) -> StageSummary {
+        let mut summary = StageSummary::default();
         for (hook, state) in states {
             for (key, value) in &state.values {
                 if let Some(names) = self.names_in(value) {
-                    told.lists.push((hook.clone(), key.clone(), names));
+                    summary.lists.push((hook.clone(), key.clone(), names));
                 }
             }
             for (key, tensor) in &state.tensors {
                 if self.param_of(key).is_none() {
-                    told.tensors.push((hook.clone(), key.clone(), checksum(tensor)));
+                    summary.tensors.push((hook.clone(), key.clone(), checksum(tensor)));
                 }
             }
         }
-        told
+        summary
     }
 
     /// Merges the lists of parameter names of all stages, in the order of the model.
-    pub(super) fn complete(&self, states: &mut HookStates, all: &[Told]) {
-        let lists = all.iter().flat_map(|told| &told.lists);
+    pub(super) fn complete(&self, states: &mut HookStates, all: &[StageSummary]) {
+        let lists = all.iter().flat_map(|summary| &summary.lists);
         let mut merged: BTreeMap<(&String, &String), HashSet<&String>> = BTreeMap::new();
         for (hook, key, names) in lists {
             merged.entry((hook, key)).or_default().extend(names);
@@ -87,12 +87,12 @@ impl StageParams {
 
     /// The tensors that this stage writes: those of its own parameters, and on the first stage all others. Other stages also write
     /// tensors that differ from those of the first stage, with the number of the stage in the key.
-    pub(super) fn tensors(&self, states: &HookStates, all: &[Told]) -> Vec<Piece> {
+    pub(super) fn tensors(&self, states: &HookStates, all: &[StageSummary]) -> Vec<Piece> {
         let number = self.stage.as_ref().map_or(0, |stage| stage.number);
         let (mine, first) = (all.get(number as usize), all.first());
-        let sum = |told: Option<&Told>, hook: &str, key: &str| {
+        let sum = |summary: Option<&StageSummary>, hook: &str, key: &str| {
             let is_it = |it: &&(String, String, u32)| it.0 == hook && it.1 == key;
-            told.and_then(|told| told.tensors.iter().find(is_it).map(|it| it.2))
+            summary.and_then(|summary| summary.tensors.iter().find(is_it).map(|it| it.2))
         };
         let mut pieces = Vec::new();
         for (hook, state) in states {
@@ -207,9 +207,10 @@ mod tests {
     fn saved(step: f32) -> SavedState {
         let stages = [params(Some(0), &NAMES[..1]), params(Some(1), &NAMES[1..])];
         let mut hooks = [state(&NAMES[..1], 0.5), state(&NAMES[1..], step)];
-        let told: Vec<_> = stages.iter().zip(&hooks).map(|(it, state)| it.tell(state)).collect();
-        stages[0].complete(&mut hooks[0], &told);
-        let pieces = stages.iter().zip(&hooks).flat_map(|(it, state)| it.tensors(state, &told));
+        let summary: Vec<_> =
+            stages.iter().zip(&hooks).map(|(it, state)| it.summary(state)).collect();
+        stages[0].complete(&mut hooks[0], &summary);
+        let pieces = stages.iter().zip(&hooks).flat_map(|(it, state)| it.tensors(state, &summary));
         let tensors = pieces.map(|it| (it.name.split_once('/').unwrap().1.to_owned(), it.tensor));
         let tensors = tensors.collect::<Vec<_>>();
         let count = tensors.len();

@@ -1,6 +1,6 @@
 //! The console output of a run: one redrawn line on a terminal, plain lines elsewhere.
 
-use super::line::{Layout, Part, Parts, whole};
+use super::line::{Field, Fields, Layout, whole};
 use super::{Writer, human};
 use crate::events::{EventStorage, Media, Series, WINDOW};
 use crate::progress::Progress;
@@ -146,23 +146,23 @@ impl Console {
     }
 
     /// The position of training.
-    fn train_line(&mut self, events: &EventStorage, progress: &Progress) -> Parts {
+    fn train_line(&mut self, events: &EventStorage, progress: &Progress) -> Fields {
         let (epoch, iter) = (progress.epoch, progress.iter);
         let mut line = vec![
-            (Part::Epoch, format!("epoch {epoch}/{}", progress.max_epochs)),
-            (Part::Iter, format!("iter {iter}/{}", progress.max_iters)),
+            (Field::Epoch, format!("epoch {epoch}/{}", progress.max_epochs)),
+            (Field::Iter, format!("iter {iter}/{}", progress.max_iters)),
         ];
         for (place, (name, series)) in self.shown_series(events).enumerate() {
             if let Some(value) = series.shown() {
-                let part = if place == 0 { Part::First } else { Part::Scalar(place) };
+                let part = if place == 0 { Field::First } else { Field::Scalar(place) };
                 line.push((part, format!("{name} {}", short(value))));
             }
         }
         if let Some(rate) = throughput(events, progress) {
-            line.push((Part::Throughput, format!("{rate:.0} samples/s")));
+            line.push((Field::Throughput, format!("{rate:.0} samples/s")));
         }
         if let Some(eta) = self.eta(progress) {
-            line.push((Part::Eta, format!("eta {}", human(eta))));
+            line.push((Field::Eta, format!("eta {}", human(eta))));
         }
         line
     }
@@ -266,7 +266,7 @@ impl Writer for Console {
         }
         let line = match progress.phase {
             Phase::Train => self.train_line(events, progress),
-            phase => vec![(Part::First, pass_line(progress, phase))],
+            phase => vec![(Field::First, pass_line(progress, phase))],
         };
         let (width, line) = self.layout.fit(&line, columns());
         if let Some(bar) = &self.bar {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A part of the line, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(super) enum Field {
     /// The first scalar shown, by default the loss. It is shown at any width.
     First,
     /// The iteration.
@@ -28,32 +28,32 @@ const AROUND_BAR: usize = 7;
 const GAP: &str = "  ";
 
 /// The parts of a line, in the order in which they are read.
-pub(super) type Parts = Vec<(Part, String)>;
+pub(super) type Fields = Vec<(Field, String)>;
 
 /// All parts, whatever the length of the line.
-pub(super) fn whole(parts: &Parts) -> String {
+pub(super) fn whole(parts: &Fields) -> String {
     parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(GAP)
 }
 
 /// Chooses the parts that are drawn. Remembers the widest text of each part, so that parts do not flicker as numbers change.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    widest: BTreeMap<Part, usize>,
+    widest: BTreeMap<Field, usize>,
 }
 
 impl Layout {
     /// The width of the bar, if there is one, and the text, for a terminal of this many columns. The throughput is dropped
     /// first, then the bar, then the least important parts.
-    pub(super) fn fit(&mut self, parts: &Parts, columns: usize) -> (Option<usize>, String) {
+    pub(super) fn fit(&mut self, parts: &Fields, columns: usize) -> (Option<usize>, String) {
         for (part, text) in parts {
             let widest = self.widest.entry(*part).or_default();
             *widest = console::measure_text_width(text).max(*widest);
         }
-        let mut kept: Vec<Part> = parts.iter().map(|(part, _)| *part).collect();
+        let mut kept: Vec<Field> = parts.iter().map(|(part, _)| *part).collect();
         kept.sort_unstable();
-        let fits = |kept: &[Part], beside: usize| self.width(kept) + beside <= columns;
+        let fits = |kept: &[Field], beside: usize| self.width(kept) + beside <= columns;
         if !fits(&kept, BARS[0] + AROUND_BAR) {
-            kept.retain(|part| *part != Part::Throughput);
+            kept.retain(|part| *part != Field::Throughput);
         }
         let bar = BARS.into_iter().find(|bar| fits(&kept, bar + AROUND_BAR));
         while kept.len() > 1 && !fits(&kept, 0) {
@@ -63,7 +63,7 @@ impl Layout {
         (bar, whole(&texts))
     }
 
-    fn width(&self, parts: &[Part]) -> usize {
+    fn width(&self, parts: &[Field]) -> usize {
         let texts = parts.iter().filter_map(|part| self.widest.get(part)).sum::<usize>();
         texts + GAP.len() * parts.len().saturating_sub(1)
     }
@@ -73,14 +73,14 @@ impl Layout {
 mod tests {
     use super::*;
 
-    fn parts(eta: &str) -> Parts {
+    fn parts(eta: &str) -> Fields {
         let parts = [
-            (Part::Epoch, "epoch 1/20"),
-            (Part::Iter, "iter 20/460"),
-            (Part::First, "loss 2.2688"),
-            (Part::Scalar(1), "lr 0.0048"),
-            (Part::Throughput, "205621 samples/s"),
-            (Part::Eta, eta),
+            (Field::Epoch, "epoch 1/20"),
+            (Field::Iter, "iter 20/460"),
+            (Field::First, "loss 2.2688"),
+            (Field::Scalar(1), "lr 0.0048"),
+            (Field::Throughput, "205621 samples/s"),
+            (Field::Eta, eta),
         ];
         parts.map(|(part, text)| (part, text.to_owned())).into()
     }

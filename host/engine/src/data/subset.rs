@@ -1,23 +1,23 @@
-//! A part of a data set: the samples of `skip` and `first`, which hold out some of any data set.
+//! A subset of a data set: the samples of `skip` and `first`, which hold out some of any data set.
 
 use super::{DataSpec, Dataset, SampleBuffer, Vocabulary};
 use crate::error::{EngineError, Result};
 
 /// Some consecutive samples of a data set.
-pub struct Part {
+pub struct Subset {
     whole: Box<dyn Dataset>,
     skip: usize,
     len: usize,
 }
 
-impl std::fmt::Debug for Part {
+impl std::fmt::Debug for Subset {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { skip, len, .. } = self;
-        out.debug_struct("Part").field("skip", skip).field("len", len).finish_non_exhaustive()
+        out.debug_struct("Subset").field("skip", skip).field("len", len).finish_non_exhaustive()
     }
 }
 
-impl Part {
+impl Subset {
     /// Skips `skip` samples and keeps the `first` of the rest, or all of it.
     pub fn of(
         whole: Box<dyn Dataset>,
@@ -42,7 +42,7 @@ impl Part {
     }
 }
 
-impl Dataset for Part {
+impl Dataset for Subset {
     fn len(&self) -> usize {
         self.len
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn part(skip: usize, first: Option<usize>) -> Result<Box<dyn Dataset>> {
-        Part::of(Box::new(Digits::new(Split::All)), skip, first)
+        Subset::of(Box::new(Digits::new(Split::All)), skip, first)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tch::Tensor;
 use super::cut::{Cut, Extent};
 use crate::error::Result;
 use crate::named_tensor::NamedTensor;
-use crate::piece::{Part, Piece};
+use crate::piece::{FlatRange, Piece};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::shape::number;
@@ -75,7 +75,7 @@ impl Owned {
         self.wholes.push(&param.tensor);
         self.parts.push(&tensor);
         self.starts.push(number(range.start));
-        let part = Some(Part { shape: param.tensor.size(), range });
+        let part = Some(FlatRange { shape: param.tensor.size(), range });
         self.push(Piece { name: param.name.clone(), tensor, part });
         Ok(())
     }

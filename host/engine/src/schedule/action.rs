@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One micro-batch in one chunk of the stage that works on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Part {
+pub struct MicroPart {
     /// The micro-batch, from 0.
     pub micro: u32,
     /// Which of the stage's chunks of layers, from 0.
@@ -33,7 +33,7 @@ pub struct Message {
     /// What it is.
     pub payload: Payload,
     /// What the receiver does with it.
-    pub part: Part,
+    pub part: MicroPart,
     /// The stage at the other end.
     pub peer: u32,
 }
@@ -42,9 +42,9 @@ pub struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// The forward pass of a part. Its activations live until its backward pass.
-    Forward(Part),
+    Forward(MicroPart),
     /// The backward pass of a part.
-    Backward(Part),
+    Backward(MicroPart),
     /// Starts a send, which does not wait for its receiver.
     Send(Message),
     /// Waits for what a stage sends.
@@ -53,7 +53,7 @@ pub enum Action {
     Reduce,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for MicroPart {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { micro, chunk } = self;
         write!(out, "micro-batch {micro}, chunk {chunk}")

@@ -1,6 +1,6 @@
 //! How many stages, micro-batches and chunks there are, and which micro-batch comes when.
 
-use super::action::Part;
+use super::action::MicroPart;
 
 /// The sizes of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,17 +38,17 @@ impl Layout {
     }
 
     /// The parts in the order of their forward passes: in micro-batch order for each chunk.
-    pub(super) fn forwards(self) -> impl Iterator<Item = Part> {
+    pub(super) fn forwards(self) -> impl Iterator<Item = MicroPart> {
         self.in_rounds(move |chunk| chunk)
     }
 
     /// The parts in the order of their backward passes: also in micro-batch order for each chunk, so that every schedule sums
     /// gradients in the same order.
-    pub(super) fn backwards(self) -> impl Iterator<Item = Part> {
+    pub(super) fn backwards(self) -> impl Iterator<Item = MicroPart> {
         self.in_rounds(move |chunk| self.chunks - 1 - chunk)
     }
 
-    fn in_rounds(self, chunk: impl Fn(u32) -> u32 + Copy) -> impl Iterator<Item = Part> {
+    fn in_rounds(self, chunk: impl Fn(u32) -> u32 + Copy) -> impl Iterator<Item = MicroPart> {
         let starts = (0..self.rounds()).scan(0, move |next, round| {
             let start = *next;
             *next += self.round(round);
@@ -56,7 +56,7 @@ impl Layout {
         });
         starts.flat_map(move |(start, end)| {
             (0..self.chunks).flat_map(move |index| {
-                (start..end).map(move |micro| Part { micro, chunk: chunk(index) })
+                (start..end).map(move |micro| MicroPart { micro, chunk: chunk(index) })
             })
         })
     }

@@ -16,7 +16,7 @@ mod simulate;
 mod split_rule;
 mod table;
 
-pub use action::{Action, Message, Part, Payload};
+pub use action::{Action, Message, MicroPart, Payload};
 pub use check::{Checked, ScheduleError, check};
 pub use gpipe::GPipe;
 pub use interleaved::Interleaved1F1B;

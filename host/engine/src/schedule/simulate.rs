@@ -1,6 +1,6 @@
 //! Simulates a table: when each stage runs each pass, given the time of each.
 
-use super::action::{Action, Message, Part, Payload};
+use super::action::{Action, Message, MicroPart, Payload};
 use super::layout::Layout;
 use super::table::Table;
 
@@ -27,7 +27,7 @@ impl Durations {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
     /// Which part.
-    pub part: Part,
+    pub part: MicroPart,
     /// Backward, not forward.
     pub is_backward: bool,
     /// When it begins.
@@ -134,7 +134,7 @@ impl Run<'_> {
         self.stages[number as usize].left.len() < before
     }
 
-    fn pass(&mut self, number: u32, part: Part, is_backward: bool) {
+    fn pass(&mut self, number: u32, part: MicroPart, is_backward: bool) {
         let place = (part.chunk * self.layout.stages + number) as usize;
         let Durations { forward, backward, .. } = self.durations;
         let time = if is_backward { backward[place] } else { forward[place] };

@@ -1,6 +1,6 @@
 //! The table of a schedule: the actions of every stage, with the sends and receives between them.
 
-use super::action::{Action, Message, Part, Payload};
+use super::action::{Action, Message, MicroPart, Payload};
 use super::layout::Layout;
 
 /// How a schedule orders forward and backward passes: a number of forward passes first, then one backward pass after each forward pass,
@@ -83,18 +83,18 @@ struct Writer {
 }
 
 impl Writer {
-    fn forward(&mut self, part: Part) {
+    fn forward(&mut self, part: MicroPart) {
         if let Some((peer, _)) = self.layout.before(self.stage, part.chunk) {
             self.out.push(Action::Recv(Message { payload: Payload::Activation, part, peer }));
         }
         self.out.push(Action::Forward(part));
         if let Some((peer, chunk)) = self.layout.after(self.stage, part.chunk) {
-            let part = Part { chunk, ..part };
+            let part = MicroPart { chunk, ..part };
             self.out.push(Action::Send(Message { payload: Payload::Activation, part, peer }));
         }
     }
 
-    fn backward(&mut self, part: Part) {
+    fn backward(&mut self, part: MicroPart) {
         let Layout { stages, tied, .. } = self.layout;
         let [before, after] =
             [self.layout.before(self.stage, part.chunk), self.layout.after(self.stage, part.chunk)];
@@ -107,11 +107,11 @@ impl Writer {
         }
         self.out.push(Action::Backward(part));
         if let Some((peer, chunk)) = before {
-            let part = Part { chunk, ..part };
+            let part = MicroPart { chunk, ..part };
             self.out.push(Action::Send(Message { payload: Payload::Gradient, part, peer }));
         }
         if tied && after.is_none() && stages > 1 {
-            let part = Part { chunk: 0, ..part };
+            let part = MicroPart { chunk: 0, ..part };
             self.out.push(Action::Send(Message { payload: Payload::Tied, part, peer: 0 }));
         }
     }

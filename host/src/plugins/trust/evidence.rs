@@ -3,7 +3,7 @@
 use super::super::loader::Image;
 use super::lock::{Finding, LockError, LockFile};
 use super::signature::{KeyError, PublicKeys};
-use super::{Standing, TrustError};
+use super::{TrustError, Verification};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ impl Evidence {
     }
 
     /// A lock file that lists another sha256, or a signature that does not hold, is an error even where the other would do.
-    pub(super) fn verify(&self, image: &Image, by: &str) -> Result<Standing, TrustError> {
+    pub(super) fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
         let keys = self.keys.as_ref().map_err(|error| TrustError::Key(error.to_string()))?;
         let signer = keys.signer(image)?;
         let lock =
@@ -62,6 +62,6 @@ impl Evidence {
             let lock = lock.map(|lock| lock.path.clone());
             return Err(Unverified { lock, by: by.to_owned() }.into());
         }
-        Ok(Standing { locked, signer, warning: None })
+        Ok(Verification { locked, signer, warning: None })
     }
 }

@@ -34,7 +34,7 @@ pub struct Trust {
 
 /// Whether a library is locked or signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct Verification {
     /// Whether the lock file lists it.
     pub locked: bool,
     /// The id of the trusted key that signed it.
@@ -163,20 +163,20 @@ impl Trust {
     ///
     /// # Errors
     /// Why it may not.
-    pub fn check(&self, image: &Image) -> Result<Standing, TrustError> {
+    pub fn check(&self, image: &Image) -> Result<Verification, TrustError> {
         if let Err(error) = &self.system {
             return Err(TrustError::System(error.to_string()));
         }
         self.check_folder(image)?;
         let (policy, by) = self.policy(image);
         if policy == TrustPolicy::Off {
-            return Ok(Standing::default());
+            return Ok(Verification::default());
         }
         match self.verify(image, &by) {
             Err(error) if policy == TrustPolicy::Warn => {
                 let path = image.path.display();
                 let warning = Some(format!("{path}: {error}; loading it anyway"));
-                Ok(Standing { warning, ..Standing::default() })
+                Ok(Verification { warning, ..Verification::default() })
             }
             other => other,
         }
@@ -196,14 +196,14 @@ impl Trust {
     }
 
     /// Each evidence must hold.
-    fn verify(&self, image: &Image, by: &str) -> Result<Standing, TrustError> {
-        let mut standing = Standing::default();
+    fn verify(&self, image: &Image, by: &str) -> Result<Verification, TrustError> {
+        let mut verification = Verification::default();
         for evidence in &self.evidence {
             let found = evidence.verify(image, by)?;
-            standing.locked |= found.locked;
-            standing.signer = standing.signer.or(found.signer);
+            verification.locked |= found.locked;
+            verification.signer = verification.signer.or(found.signer);
         }
-        Ok(standing)
+        Ok(verification)
     }
 }
 

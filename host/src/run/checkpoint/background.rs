@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 type Outcome = (Result<PathBuf, RunDirError>, Buffers);
 
 /// This rank's part of a checkpoint that several ranks write, while it is being written.
-struct Part {
+struct RankWrite {
     thread: JoinHandle<(Result<Written, RunDirError>, Buffers)>,
     draft: Arc<Draft>,
     about: About,
@@ -25,7 +25,7 @@ struct Part {
 #[derive(Default)]
 pub struct Background {
     in_flight: Option<JoinHandle<Outcome>>,
-    part: Option<Part>,
+    part: Option<RankWrite>,
     spare: Buffers,
     // The memory of the next snapshot, while it is being allocated.
     reserve: Option<JoinHandle<Buffers>>,
@@ -110,7 +110,7 @@ impl Background {
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
         let thread = thread.map_err(RunDirError::io("begin writing to", draft.folder()))?;
-        self.part = Some(Part { thread, draft, about });
+        self.part = Some(RankWrite { thread, draft, about });
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Background {
         rules: Vec<Rule>,
         agree: impl FnOnce(Result<Written, &RunDirError>) -> Result<Vec<Written>, E>,
     ) -> Result<(), E> {
-        let Some(Part { thread, draft, about }) = self.part.take() else { return Ok(()) };
+        let Some(RankWrite { thread, draft, about }) = self.part.take() else { return Ok(()) };
         let (written, buffers) = thread.join().map_err(|_| RunDirError::WriterPanicked)?;
         self.spare = buffers;
         let all = match written {
@@ -175,7 +175,7 @@ impl Background {
 
     /// Discards this rank's part of a checkpoint, because another rank has failed.
     pub fn abandon_part(&mut self) {
-        if let Some(Part { thread, draft, .. }) = self.part.take() {
+        if let Some(RankWrite { thread, draft, .. }) = self.part.take() {
             // The draft can be removed only when the thread has finished.
             let _ = thread.join();
             tracing::debug!("{} is not completed", draft.folder().display());

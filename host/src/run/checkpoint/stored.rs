@@ -1,6 +1,6 @@
 //! The tensors of a checkpoint on disk: reads any flat range of one from the files that contain it, and nothing else.
 
-use crate::engine::{Part, SavedTensors};
+use crate::engine::{FlatRange, SavedTensors};
 use crate::run::RunDirError;
 use crate::run::safetensors_file::{KINDS, range_of};
 use crate::torch::mapped_file::MappedFile;
@@ -168,7 +168,7 @@ fn enter(tensors: &mut BTreeMap<String, Entry>, file: &Rc<Mapped>) -> Result<(),
         let unknown = || format!("the type {:?} of `{name}` is not supported", info.dtype);
         let (_, kind, _) = known.ok_or_else(|| damaged(unknown()))?;
         let said = metadata.metadata().as_ref().and_then(|ranges| ranges.get(&name));
-        let Part { shape, range } = part_of(info, said.map(String::as_str))
+        let FlatRange { shape, range } = part_of(info, said.map(String::as_str))
             .ok_or_else(|| damaged(format!("the range of `{name}` does not fit its numbers")))?;
         let entry = tensors.entry(name.clone());
         let entry = entry.or_insert_with(|| Entry {
@@ -186,10 +186,12 @@ fn enter(tensors: &mut BTreeMap<String, Entry>, file: &Rc<Mapped>) -> Result<(),
 }
 
 /// The range of a tensor in a file, from the metadata; the whole tensor without metadata.
-fn part_of(info: &TensorInfo, said: Option<&str>) -> Option<Part> {
+fn part_of(info: &TensorInfo, said: Option<&str>) -> Option<FlatRange> {
     let count = info.shape.iter().product::<usize>();
-    let whole =
-        || Part { shape: info.shape.iter().map(|&side| number(side)).collect(), range: 0..count };
+    let whole = || FlatRange {
+        shape: info.shape.iter().map(|&side| number(side)).collect(),
+        range: 0..count,
+    };
     let part = said.map_or_else(|| Some(whole()), range_of)?;
     let is_sound = part.range.len() == count && part.shape.iter().all(|&side| side >= 0);
     is_sound.then_some(part)
@@ -223,7 +225,7 @@ mod tests {
 
     fn part(name: &str, shape: &[i64], range: Range<usize>) -> Piece {
         let numbers: Vec<i64> = range.clone().map(number).collect();
-        let part = Some(Part { shape: shape.to_vec(), range });
+        let part = Some(FlatRange { shape: shape.to_vec(), range });
         Piece { name: name.to_owned(), tensor: Tensor::from_slice(&numbers), part }
     }
 

@@ -1,7 +1,7 @@
 //! Checkpoints on a real disk: written, damaged, found.
 
 use super::*;
-use crate::engine::{Part, Piece, SavedState};
+use crate::engine::{FlatRange, Piece, SavedState};
 use crate::events::{Sample, SavedSeries};
 use crate::run::safetensors_file;
 use crate::torch::rng::RngState;
@@ -294,7 +294,7 @@ fn only_what_a_rule_wants_stays_and_best_is_named() {
 /// What one of two ranks owns: a tensor of the model, and half of the state of another.
 fn portions_of(rank: usize) -> [Portion; 2] {
     let numbers = Tensor::from_slice(&[1.0_f32, 2.0]) + i64::try_from(rank).unwrap();
-    let part = Part { shape: vec![2, 2], range: 2 * rank..2 * rank + 2 };
+    let part = FlatRange { shape: vec![2, 2], range: 2 * rank..2 * rank + 2 };
     let state = Piece { name: "a.exp_avg".into(), tensor: numbers.copy(), part: Some(part) };
     let of = 2;
     [

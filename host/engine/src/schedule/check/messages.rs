@@ -1,7 +1,7 @@
 //! Whether every send has its receive, both in the same order.
 
 use super::ScheduleError;
-use crate::schedule::action::{Action, Part, Payload};
+use crate::schedule::action::{Action, MicroPart, Payload};
 use crate::schedule::table::Table;
 
 /// The channel from one stage to another for one kind of message: channels do not wait for each other.
@@ -32,13 +32,13 @@ pub(super) fn check_messages(table: &Table) -> Result<(), ScheduleError> {
             }
         }
     }
-    let differs = |(sends, recvs): (&Vec<Part>, &Vec<Part>)| sends != recvs;
+    let differs = |(sends, recvs): (&Vec<MicroPart>, &Vec<MicroPart>)| sends != recvs;
     let Some(index) = sends.iter().zip(&recvs).position(differs) else { return Ok(()) };
     let (sends, recvs) = (&sends[index], &recvs[index]);
     let payload = Payload::ALL[index % Payload::ALL.len()];
     let pair = u32::try_from(index / Payload::ALL.len()).unwrap_or(u32::MAX);
     let number = sends.iter().zip(recvs).take_while(|(sent, awaited)| sent == awaited).count();
-    let told = |part: Option<&Part>| {
+    let told = |part: Option<&MicroPart>| {
         part.map_or("nothing".to_owned(), |part| format!("the {payload} of {part}"))
     };
     Err(ScheduleError::Crossed {

@@ -8,7 +8,7 @@ mod waits;
 use self::messages::check_messages;
 use self::passes::Passes;
 use self::waits::check_waits;
-use super::action::{Action, Part};
+use super::action::{Action, MicroPart};
 use super::table::Table;
 
 /// The result for a valid table.
@@ -56,7 +56,7 @@ pub enum ScheduleError {
         /// The stage.
         stage: u32,
         /// The part.
-        part: Part,
+        part: MicroPart,
         /// Which pass.
         pass: &'static str,
     },

@@ -1,7 +1,7 @@
 //! Checks that every micro-batch passes every chunk of a stage once in each direction, after its inputs, in micro-batch order.
 
 use super::ScheduleError;
-use crate::schedule::action::{Action, Message, Part, Payload};
+use crate::schedule::action::{Action, Message, MicroPart, Payload};
 use crate::schedule::layout::Layout;
 
 /// The progress of each part of a stage.
@@ -106,7 +106,7 @@ impl Passes {
         let Some((_, chunk)) = origin.filter(is_own) else {
             return Err("is not to a neighbour on the way through the model");
         };
-        let own = Part { chunk, ..part };
+        let own = MicroPart { chunk, ..part };
         match payload {
             Payload::Activation => {
                 self.need(own, FORWARD, "comes before the forward pass")?;
@@ -118,15 +118,15 @@ impl Passes {
         }
     }
 
-    fn before(&self, part: Part) -> Option<(u32, u32)> {
+    fn before(&self, part: MicroPart) -> Option<(u32, u32)> {
         self.layout.before(self.stage, part.chunk)
     }
 
-    fn after(&self, part: Part) -> Option<(u32, u32)> {
+    fn after(&self, part: MicroPart) -> Option<(u32, u32)> {
         self.layout.after(self.stage, part.chunk)
     }
 
-    fn bits(&mut self, part: Part) -> Result<&mut u8, &'static str> {
+    fn bits(&mut self, part: MicroPart) -> Result<&mut u8, &'static str> {
         let Layout { micros, chunks, .. } = self.layout;
         if part.micro >= micros || part.chunk >= chunks {
             return Err("does not exist in this layout");
@@ -134,11 +134,11 @@ impl Passes {
         Ok(&mut self.done[(part.chunk * micros + part.micro) as usize])
     }
 
-    fn need(&mut self, part: Part, bits: u8, why: &'static str) -> Result<(), &'static str> {
+    fn need(&mut self, part: MicroPart, bits: u8, why: &'static str) -> Result<(), &'static str> {
         if *self.bits(part)? & bits == bits { Ok(()) } else { Err(why) }
     }
 
-    fn mark(&mut self, part: Part, bit: u8) -> Result<(), &'static str> {
+    fn mark(&mut self, part: MicroPart, bit: u8) -> Result<(), &'static str> {
         let bits = self.bits(part)?;
         let is_new = *bits & bit == 0;
         *bits |= bit;
@@ -148,7 +148,7 @@ impl Passes {
     fn finish(self) -> Result<u32, ScheduleError> {
         let Layout { micros, .. } = self.layout;
         for (index, bits) in (0..).zip(&self.done) {
-            let part = Part { micro: index % micros, chunk: index / micros };
+            let part = MicroPart { micro: index % micros, chunk: index / micros };
             let pass = if bits & FORWARD == 0 { "forward" } else { "backward" };
             if bits & BACKWARD == 0 {
                 return Err(ScheduleError::Missing { stage: self.stage, part, pass });

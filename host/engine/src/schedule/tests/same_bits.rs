@@ -11,7 +11,8 @@ use crate::data::{DataSpec, Target};
 use crate::model::{MODELS, Made, Mode, Model, ModelContext};
 use crate::registry::{Build as _, Choice};
 use crate::schedule::{
-    Action, GPipe, Interleaved1F1B, Layout, Message, OneFOneB, Order, Part, Payload, Table, check,
+    Action, GPipe, Interleaved1F1B, Layout, Message, MicroPart, OneFOneB, Order, Payload, Table,
+    check,
 };
 use crate::stages::balanced;
 
@@ -94,8 +95,8 @@ fn state(model: &dyn Model, state: &mut HashMap<String, Vec<f32>>) {
 struct Stage {
     model: Box<dyn Model>,
     units: Vec<std::ops::Range<usize>>,
-    live: HashMap<Part, (Tensor, Tensor)>,
-    grads: HashMap<Part, Tensor>,
+    live: HashMap<MicroPart, (Tensor, Tensor)>,
+    grads: HashMap<MicroPart, Tensor>,
     actions: VecDeque<Action>,
 }
 
@@ -103,7 +104,7 @@ struct Stage {
 struct Walk {
     layout: Layout,
     stages: Vec<Stage>,
-    mail: HashMap<(u32, Payload, Part), Tensor>,
+    in_transit: HashMap<(u32, Payload, MicroPart), Tensor>,
     micros: Vec<Tensor>,
 }
 
@@ -125,7 +126,7 @@ impl Walk {
             Stage { model, units, live: HashMap::new(), grads: HashMap::new(), actions }
         };
         let stages: Vec<_> = (0..layout.stages).map(stage).collect();
-        Self { layout, stages, mail: HashMap::new(), micros }
+        Self { layout, stages, in_transit: HashMap::new(), micros }
     }
 
     /// Copies the values of parameters to their copies.
@@ -146,7 +147,9 @@ impl Walk {
                 while self.step(number) {}
             }
         }
-        assert!(self.mail.is_empty() && self.stages.iter().all(|stage| stage.live.is_empty()));
+        assert!(
+            self.in_transit.is_empty() && self.stages.iter().all(|stage| stage.live.is_empty())
+        );
     }
 
     /// One action of a stage; false if it waits or has finished.
@@ -155,14 +158,16 @@ impl Walk {
         let Some(action) = stage.actions.front().copied() else { return false };
         match action {
             Action::Recv(Message { payload, part, .. }) => {
-                let Some(tensor) = self.mail.remove(&(number, payload, part)) else { return false };
+                let Some(tensor) = self.in_transit.remove(&(number, payload, part)) else {
+                    return false;
+                };
                 stage.take(payload, part, tensor);
             }
             Action::Forward(part) => stage.forward(part, &self.micros),
             Action::Backward(part) => stage.backward(part, self.layout, number),
             Action::Send(Message { payload, part, peer }) => {
                 let tensor = stage.outgoing(payload, part, self.layout, peer);
-                assert!(self.mail.insert((peer, payload, part), tensor).is_none());
+                assert!(self.in_transit.insert((peer, payload, part), tensor).is_none());
             }
             Action::Reduce => {}
         }
@@ -172,7 +177,7 @@ impl Walk {
 }
 
 impl Stage {
-    fn take(&mut self, payload: Payload, part: Part, tensor: Tensor) {
+    fn take(&mut self, payload: Payload, part: MicroPart, tensor: Tensor) {
         match payload {
             Payload::Activation => {
                 let input = tensor.set_requires_grad(true);
@@ -190,7 +195,7 @@ impl Stage {
         }
     }
 
-    fn forward(&mut self, part: Part, micros: &[Tensor]) {
+    fn forward(&mut self, part: MicroPart, micros: &[Tensor]) {
         let first = || micros[part.micro as usize].shallow_clone();
         let input = self.live.remove(&part).map_or_else(first, |(input, _)| input);
         let units = self.units[part.chunk as usize].clone();
@@ -198,7 +203,7 @@ impl Stage {
         self.live.insert(part, (input, output));
     }
 
-    fn backward(&mut self, part: Part, layout: Layout, number: u32) {
+    fn backward(&mut self, part: MicroPart, layout: Layout, number: u32) {
         let (_, output) = &self.live[&part];
         if layout.after(number, part.chunk).is_none() {
             autograd::backward(&(loss(output) * (1.0 / f64::from(MICROS)))).unwrap();
@@ -213,15 +218,15 @@ impl Stage {
     }
 
     /// What is sent; `part` is the receiver's.
-    fn outgoing(&mut self, payload: Payload, part: Part, layout: Layout, peer: u32) -> Tensor {
+    fn outgoing(&mut self, payload: Payload, part: MicroPart, layout: Layout, peer: u32) -> Tensor {
         match payload {
             Payload::Activation => {
                 let (_, chunk) = layout.before(peer, part.chunk).unwrap();
-                self.live[&Part { chunk, ..part }].1.detach()
+                self.live[&MicroPart { chunk, ..part }].1.detach()
             }
             Payload::Gradient => {
                 let (_, chunk) = layout.after(peer, part.chunk).unwrap();
-                self.live.remove(&Part { chunk, ..part }).unwrap().0.grad()
+                self.live.remove(&MicroPart { chunk, ..part }).unwrap().0.grad()
             }
             Payload::Tied => {
                 let mut copy = self.model.info().copies[0].tensor.shallow_clone();

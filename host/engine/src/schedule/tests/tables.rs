@@ -1,8 +1,8 @@
 //! The guarantees of schedules, and what the checker rejects.
 
 use crate::schedule::{
-    Action, Durations, GPipe, Interleaved1F1B, Layout, Message, NoPipeline, OneFOneB, Order, Part,
-    Payload, ScheduleError, Table, check, simulate,
+    Action, Durations, GPipe, Interleaved1F1B, Layout, Message, MicroPart, NoPipeline, OneFOneB,
+    Order, Payload, ScheduleError, Table, check, simulate,
 };
 
 fn layout(stages: u32, micros: u32, chunks: u32) -> Layout {
@@ -15,7 +15,7 @@ fn table(order: Order, stages: u32, micros: u32, chunks: u32) -> Table {
 
 /// The passes of a stage as `f0 b0`, with the chunk after a dot where there are several.
 fn passes(table: &Table, stage: usize) -> String {
-    let name = |letter, part: &Part| match table.layout().chunks {
+    let name = |letter, part: &MicroPart| match table.layout().chunks {
         1 => format!("{letter}{}", part.micro),
         _ => format!("{letter}{}.{}", part.micro, part.chunk),
     };
@@ -88,7 +88,7 @@ fn the_bubble_is_the_one_that_the_papers_give() {
 fn every_stage_sends_what_the_next_one_awaits() {
     let tied = Layout { tied: true, ..layout(2, 1, 1) };
     let table = Table::new(OneFOneB::ORDER, tied);
-    let part = Part { micro: 0, chunk: 0 };
+    let part = MicroPart { micro: 0, chunk: 0 };
     let message = |payload, peer| Message { payload, part, peer };
     let first = [
         Action::Forward(part),
