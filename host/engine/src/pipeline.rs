@@ -58,6 +58,11 @@ impl Pipeline {
         &self.numbers
     }
 
+    /// The type of activations and gradients, also on a stage without parameters.
+    pub(super) fn kind(&self) -> Kind {
+        self.crossings.first().map_or(Kind::Float, |crossing| crossing.output.kind)
+    }
+
     pub(super) fn with_mail<T>(&self, act: impl FnOnce(&mut Mail) -> T) -> T {
         act(&mut self.traffic.borrow_mut().mail)
     }
@@ -165,8 +170,8 @@ impl Engine {
         let _mode = GradMode::set(mode == Mode::Train);
         let arranged = self.memory_format().arrange(input)?;
         let input = arranged.as_ref().unwrap_or(input);
-        let forward = || self.model().forward_units(units, input, mode);
-        self.precision().forward(self.device(), forward)
+        let forward = |input: &Tensor| self.model().forward_units(units, input, mode);
+        self.precision().forward(self.device(), input, forward)
     }
 
     /// Prepares to receive the messages of an iteration with these micro-batches. Does nothing in a process with the whole model.
