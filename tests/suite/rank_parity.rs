@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 
 /// How much losses, metrics and weights of about 1 may differ.
 const BOUND: f64 = 1e-5;
-/// Steps in which no model may differ by more.
-const FIRST: usize = 5;
 
 /// What is trained, and how.
 struct Case {
@@ -19,7 +17,7 @@ struct Case {
     data: String,
     /// Batch norms take the rows of all ranks: a micro-batch of one process is that of all of them.
     is_normed: bool,
-    lr: f64,
+    precision: &'static str,
 }
 
 fn setting(name: &str) -> Option<String> {
@@ -56,7 +54,7 @@ fn splits(of: fn(&str) -> String, rows: u64) -> String {
 }
 
 fn cases() -> [Case; 4] {
-    let case = |name, model, data| Case { name, model, data, is_normed: false, lr: 0.02 };
+    let case = |name, model, data| Case { name, model, data, is_normed: false, precision: "fp32" };
     let of_images = || splits(images, 280);
     // The small text has no more.
     let rows = if setting("HOOKRACK_PARITY_TEXT").is_some() { 280 } else { 28 };
@@ -65,19 +63,19 @@ fn cases() -> [Case; 4] {
         case("mlp", "type = \"MLP\"\nhidden = [32]\n", of_images()),
         case("lenet", "type = \"LeNet\"\npadding = 2\n", of_images()),
         case("gpt", "type = \"GPT\"\nlayers = 2\nheads = 2\nwidth = 16\n", splits(text, rows)),
-        // Batch norms amplify rounding from step to step, the more the larger the steps are: at a rate of 0.02 one process differs from
-        // itself by 0.08 after 100 steps if it has two threads instead of one, and ranks differ from it by as much.
-        Case { is_normed: true, lr: 0.0002, ..case("resnet", resnet, of_images()) },
+        // Batch norms amplify rounding from step to step: in floats one process differs from itself by 0.08 after 100 steps if it has two
+        // threads instead of one. In doubles rounding starts nine orders of magnitude lower, and what remains is what ranks do.
+        Case { is_normed: true, precision: "fp64", ..case("resnet", resnet, of_images()) },
     ]
 }
 
 impl Case {
     fn config(&self, steps: u64) -> String {
-        let Self { name, model, data, is_normed, lr } = self;
+        let Self { name, model, data, is_normed, precision } = self;
         format!(
             "[run]\nname = \"{name}\"\n[plugins]\ndirs = [\"plugins\"]\n[model]\n{model}{data}[loss]\ntype = \"CrossEntropy\"\n\
-             [optimizer]\ntype = \"SGD\"\nlr = {lr}\n[train]\nmax_iters = {steps}\nbatch_size = 32\nthreads = 1\nseed = 1\n\
-             [distributed]\nsync_batch_norm = {is_normed}\n[default_hooks]\nlogger = {{ interval = 1 }}\n\
+             [optimizer]\ntype = \"SGD\"\nlr = 0.02\n[train]\nmax_iters = {steps}\nbatch_size = 32\nthreads = 1\nseed = 1\n\
+             precision = \"{precision}\"\n             [distributed]\nsync_batch_norm = {is_normed}\n[default_hooks]\nlogger = {{ interval = 1 }}\n\
              [[metrics]]\ntype = \"Loss\"\n[[metrics]]\ntype = \"Accuracy\"\n\
              [[custom_hooks]]\ntype = \"RowsSeen\"\nfile = \"rows\"\n"
         )
@@ -120,11 +118,10 @@ fn ranks_train_what_one_process_trains_step_by_step() {
         bench.write("config.toml", &case.config(steps));
         // A single rank is a process alone: the same command in all but its name.
         let counts: &[usize] = if is_short { &[2, 4] } else { &[1, 2, 4] };
-        let bound = if case.is_normed && !is_short { control(&bench, &case) } else { BOUND };
         for &ranks in counts {
-            compare(&bench, &case, ranks, steps, bound);
+            compare(&bench, &case, ranks, steps);
         }
-        move_along(&bench, &case, steps, bound);
+        move_along(&bench, &case, steps);
     }
 }
 
@@ -135,7 +132,7 @@ fn alone(bench: &Bench, case: &Case, ranks: usize, steps: u64, name: &str) -> Ru
 }
 
 /// A run that moves from one process to two ranks, to four and back equals one that did not.
-fn move_along(bench: &Bench, case: &Case, steps: u64, bound: f64) {
+fn move_along(bench: &Bench, case: &Case, steps: u64) {
     let stayed = alone(bench, case, 4, steps, "stayed");
     let wanted = rows(bench, 1);
     let mut seen = BTreeMap::new();
@@ -158,26 +155,10 @@ fn move_along(bench: &Bench, case: &Case, steps: u64, bound: f64) {
     println!(
         "{name}, 1 to 2 to 4 to 1 ranks: losses differ by {losses:e}, weights by {weights:e} at most"
     );
-    assert!(losses <= bound && weights <= bound, "{name}: {losses:e} {weights:e}");
+    assert!(losses <= BOUND && weights <= BOUND, "{name}: {losses:e} {weights:e}");
 }
 
-/// How much ranks may differ after many steps of a model that amplifies rounding: ten times as much as one process differs from itself with
-/// another number of threads.
-fn control(bench: &Bench, case: &Case) -> f64 {
-    let [one, two] = ["1", "2"].map(|threads| {
-        let run = bench.trained(
-            &format!("threads_{threads}"),
-            &["-s", &format!("train.threads={threads}"), "-s", "train.accumulation=1"],
-        );
-        rows(bench, 1);
-        values(&run, "train/loss")
-    });
-    let far = furthest(&one, &two);
-    println!("{}, 1 and 2 threads of one process: losses differ by {far:e} at most", case.name);
-    BOUND.max(10.0 * far)
-}
-
-fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64, bound: f64) {
+fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64) {
     let (one, several) = (format!("one_{ranks}"), format!("ranks_{ranks}"));
     let one = alone(bench, case, ranks, steps, &one);
     let seen = rows(bench, 1);
@@ -194,10 +175,7 @@ fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64, bound: f64) {
     // With two ranks every sum has two terms: it is the same in either order.
     let is_exact = ranks <= 2 && !case.is_normed;
     println!("{name}, {ranks} ranks, {steps} steps: losses differ by {far:e} at most");
-    assert!(far <= if is_exact { 0.0 } else { bound }, "{name}, {ranks} ranks: {far:e}");
-    let count = FIRST.min(losses[0].len());
-    let first = furthest(&losses[0][..count], &losses[1][..count]);
-    assert!(first <= BOUND, "{name}, {ranks} ranks, the first {count} steps: {first:e}");
+    assert!(far <= if is_exact { 0.0 } else { BOUND }, "{name}, {ranks} ranks: {far:e}");
     for metric in ["val/loss", "val/Loss", "val/Accuracy"] {
         let [left, right] = [&one, &run].map(|run| values(run, metric));
         assert!(!left.is_empty(), "{name}: {metric}");
@@ -205,7 +183,8 @@ fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64, bound: f64) {
             assert_eq!(left, right, "{name}, {ranks} ranks: {metric}");
         } else {
             let far = furthest(&left, &right);
-            assert!(far <= bound, "{name}, {ranks} ranks: {metric} differs by {far:e}");
+            println!("{name}, {ranks} ranks: {metric} differs by {far:e}");
+            assert!(far <= BOUND, "{name}, {ranks} ranks: {metric} differs by {far:e}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Several ranks train one run: the same samples, the same numbers, and an end that all agree on.
 
 use crate::patience::{until, wait};
-use crate::workbench::{Bench, Ran, RunFolder, program};
+use crate::workbench::{Bench, Ran, RunFolder, program, wide_tensors};
 use std::fs::File;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -55,11 +55,12 @@ pub(crate) fn values(run: &RunFolder, name: &str) -> Vec<f64> {
 }
 
 pub(crate) fn furthest(run: &RunFolder, other: &RunFolder, file: &str) -> f64 {
-    let (left, right) = (run.tensors(file), other.tensors(file));
-    assert_eq!(left.len(), right.len());
+    let [left, right] = [run, other].map(|run| wide_tensors(&run.path.join(file)));
+    assert!(!left.is_empty() && left.len() == right.len(), "{file}");
     let far = |name: &String| {
-        let pairs = left[name].iter().zip(&right[name]);
-        pairs.map(|(a, b)| f64::from((a - b).abs())).fold(0.0, f64::max)
+        let ((kind, left), (other, right)) = (&left[name], &right[name]);
+        assert_eq!((kind, left.len()), (other, right.len()), "{name}");
+        left.iter().zip(right).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
     };
     left.keys().map(far).fold(0.0, f64::max)
 }

@@ -15,16 +15,16 @@ use std::path::Path;
 const WIDE: &[&str] = &["-s", "model.hidden=[64, 17]"];
 const SHARD: &[&str] = &["-s", "optimizer.shard=true"];
 
-/// Bit patterns of tensors by name, from all files of a kind, with ranges put together.
-pub(crate) type Bits = BTreeMap<String, Vec<u32>>;
+/// Bit patterns of tensors by name, as doubles, from all files of a kind, with ranges put together.
+pub(crate) type Bits = BTreeMap<String, Vec<u64>>;
 
 pub(crate) fn bits(checkpoint: &Path, kind: &str) -> Bits {
-    let mut pieces: BTreeMap<(String, u64), Vec<u32>> = BTreeMap::new();
+    let mut pieces: BTreeMap<(String, u64), Vec<u64>> = BTreeMap::new();
     for path in files(checkpoint, kind) {
         let bytes = fs::read(&path).unwrap();
         let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
         let ranges = header.metadata().clone().unwrap_or_default();
-        for (name, (_, values)) in crate::workbench::tensors(&path) {
+        for (name, (_, values)) in crate::workbench::wide_tensors(&path) {
             let start = ranges.get(&name).map_or(0, |text| {
                 serde_json::from_str::<Json>(text).unwrap()["range"][0].as_u64().unwrap()
             });
@@ -38,7 +38,7 @@ pub(crate) fn bits(checkpoint: &Path, kind: &str) -> Bits {
     }
     let mut joined = Bits::new();
     for ((name, start), values) in pieces {
-        let whole: &mut Vec<u32> = joined.entry(name).or_default();
+        let whole: &mut Vec<u64> = joined.entry(name).or_default();
         assert_eq!(whole.len() as u64, start, "{}", checkpoint.display());
         whole.extend(values);
     }

@@ -1,6 +1,7 @@
 //! A folder with a tiny config and the plugins at hand, in which the program is run and its run directories are read.
 
 use crate::patience::output;
+use safetensors::Dtype;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -304,6 +305,24 @@ impl RunFolder {
     }
 }
 
+/// Type and numbers of each tensor of 32 or 64 bit floats of a safetensors file; doubles hold both exactly.
+pub(crate) fn wide_tensors(path: &Path) -> HashMap<String, (Dtype, Vec<f64>)> {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let numbers = |view: &safetensors::tensor::TensorView<'_>| -> Option<Vec<f64>> {
+        let data = view.data();
+        match view.dtype() {
+            Dtype::F32 => {
+                Some(data.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect())
+            }
+            Dtype::F64 => Some(data.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()),
+            _ => None,
+        }
+    };
+    let tensors = file.tensors().into_iter();
+    tensors.filter_map(|(name, view)| Some((name, (view.dtype(), numbers(&view)?)))).collect()
+}
+
 /// Shape and numbers of each tensor of a safetensors file of 32 bit floats.
 pub(crate) fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<f32>)> {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -313,7 +332,7 @@ pub(crate) fn tensors(path: &Path) -> HashMap<String, (Vec<usize>, Vec<f32>)> {
     };
     file.tensors()
         .into_iter()
-        .filter(|(_, view)| view.dtype() == safetensors::Dtype::F32)
+        .filter(|(_, view)| view.dtype() == Dtype::F32)
         .map(|(name, view)| (name, (view.shape().to_vec(), numbers(view.data()))))
         .collect()
 }

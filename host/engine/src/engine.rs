@@ -1,5 +1,6 @@
 //! `Engine`: the parts of training in one hand, each step of an iteration a method that can fail.
 
+mod arithmetic;
 mod learning_rate;
 
 use std::collections::HashSet;
@@ -15,7 +16,7 @@ use super::loss::Criterion;
 use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
 use super::lr::{Horizon, LrSchedule};
 use super::memory_format::MemoryFormat;
-use super::model::{Mode, Model};
+use super::model::Model;
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::Optimizer;
 use super::piece::{Accepted, Piece, SavedTensors};
@@ -70,7 +71,6 @@ impl Engine {
     }
 
     pub(super) fn assemble(parts: Parts) -> Self {
-        let precision = parts.precision;
         let mut engine = Self {
             params: tensor_list(parts.model.params()),
             model: parts.model,
@@ -81,7 +81,7 @@ impl Engine {
             schedule: parts.schedule,
             schedule_choice: parts.schedule_choice,
             clip: GradClip::new(parts.clip),
-            precision,
+            precision: parts.precision,
             memory_format: parts.memory_format,
             scaling: parts.loss_scaler,
             loss_scaler: None,
@@ -94,27 +94,9 @@ impl Engine {
             pipeline: None,
             shard: parts.shard,
         };
-        engine.set_precision(precision);
+        engine.begin_scaling();
         engine.set_lr_position(0);
         engine
-    }
-
-    /// The model's output. Gradients are recorded in training, whatever the caller's mode is.
-    pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.refuse_stage("a forward pass of its own")?;
-        let _mode = GradMode::set(mode == Mode::Train);
-        let arranged = self.memory_format.arrange(input)?;
-        let input = arranged.as_ref().unwrap_or(input);
-        self.precision.forward(self.device, || self.model.forward(input, mode))
-    }
-
-    /// The model's output without gradients being recorded, in either mode.
-    pub fn infer(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.refuse_stage("a forward pass of its own")?;
-        let _mode = GradMode::set(false);
-        let arranged = self.memory_format.arrange(input)?;
-        let input = arranged.as_ref().unwrap_or(input);
-        self.precision.forward(self.device, || self.model.forward(input, mode))
     }
 
     /// An error in a process that has a stage of the model only.
@@ -122,20 +104,6 @@ impl Engine {
         let staged =
             |it: &Stage| EngineError::Staged { what, stage: it.number, stages: it.layout.stages };
         self.stage.as_ref().map_or(Ok(()), |stage| Err(staged(stage)))
-    }
-
-    /// Chooses the arithmetic of forward and backward passes; loss scaling begins anew where it needs any.
-    pub fn set_precision(&mut self, precision: Precision) {
-        self.precision = precision;
-        let is_scaled = precision == Precision::Fp16;
-        self.loss_scaler = is_scaled.then(|| LossScaler::new(self.scaling));
-    }
-
-    /// Begins loss scaling anew, by another rule.
-    pub fn set_loss_scaling(&mut self, scaling: LossScalerSettings) -> Result<()> {
-        let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
-        (self.scaling, *scaler) = (scaling, LossScaler::new(scaling));
-        Ok(())
     }
 
     /// How images are laid out in memory while the model computes.
@@ -153,25 +121,9 @@ impl Engine {
         &self.data
     }
 
-    /// The precision of forward and backward passes.
-    pub(super) fn precision(&self) -> &Precision {
-        &self.precision
-    }
-
     /// Where the model is.
     pub fn device(&self) -> Device {
         self.device
-    }
-
-    /// A warning about this precision on this machine, if there is one.
-    pub fn caution(&self) -> Option<String> {
-        self.precision.caution(self.device)
-    }
-
-    /// The loss of an output.
-    pub fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
-        let _mode = GradMode::set(true);
-        self.criterion()?.loss(output, label)
     }
 
     fn criterion(&self) -> Result<&dyn Criterion> {

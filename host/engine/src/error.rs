@@ -225,6 +225,12 @@ pub enum EngineError {
     /// Loss scaling was to be changed in a run without it.
     #[error("the loss is not scaled in this precision: choose fp16 first")]
     NotScaled,
+    /// A change between 64 bits and another precision, in a run whose tensors are made.
+    #[error(
+        "the precision cannot change to or from fp64 during a run, because parameters and optimizer state have another type: \
+         set train.precision in the config"
+    )]
+    FixedPrecision,
     /// The loss was requested, but none is configured.
     #[error("the config has no [loss]: add one, or let the hook that runs the model set the loss")]
     NoLoss,

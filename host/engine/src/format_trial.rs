@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::engine::Engine;
 use super::error::Result;
@@ -64,7 +64,7 @@ impl Engine {
 
     fn time_formats(&mut self, rows: i64) -> Result<FormatTrial> {
         let shape = [&[rows], self.data().input.as_slice()].concat();
-        let input = Tensor::f_randn(shape, (Kind::Float, self.device()))?;
+        let input = Tensor::f_randn(shape, (self.kind(), self.device()))?;
         let outputs = self.outputs_of_formats(&input)?;
         let (mut contiguous, mut channels_last) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..STEPS {

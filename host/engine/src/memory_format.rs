@@ -78,7 +78,7 @@ mod tests {
             let sgd = Choice::new("SGD", &[("lr", 0.05.into())]);
             let builder = Engine::builder().model(Choice::new("ResNet", &model)).optimizer(sgd);
             let mut engine = builder.loss(Choice::new("CrossEntropy", &[])).build(&data).unwrap();
-            widen(engine.model());
+            widen(engine.model(), Kind::Double).unwrap();
             let input = Tensor::randn([6, channels, 8, 8], (Kind::Double, Device::Cpu));
             let batch = Batch { input, label: Tensor::from_slice(&[0_i64, 1, 2, 3, 0, 1]) };
             let state = engine.params().iter().chain(engine.buffers());

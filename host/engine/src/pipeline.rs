@@ -58,6 +58,12 @@ impl Pipeline {
         &self.numbers
     }
 
+    /// The type of gradients, also on a stage without parameters: activations have 16 bits in mixed precision, gradients of parameters never.
+    pub(super) fn kind(&self) -> Kind {
+        let is_wide = self.crossings.iter().any(|crossing| crossing.output.kind == Kind::Double);
+        if is_wide { Kind::Double } else { Kind::Float }
+    }
+
     pub(super) fn with_channel<T>(&self, act: impl FnOnce(&mut StageChannel) -> T) -> T {
         act(&mut self.traffic.borrow_mut().channel)
     }
@@ -166,8 +172,8 @@ impl Engine {
         let _mode = GradMode::set(mode == Mode::Train);
         let arranged = self.memory_format().arrange(input)?;
         let input = arranged.as_ref().unwrap_or(input);
-        let forward = || self.model().forward_units(units, input, mode);
-        self.precision().forward(self.device(), forward)
+        let forward = |input: &Tensor| self.model().forward_units(units, input, mode);
+        self.precision().forward(self.device(), input, forward)
     }
 
     /// Prepares to receive the messages of an iteration with these micro-batches. Does nothing in a process with the whole model.

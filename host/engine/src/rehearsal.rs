@@ -29,7 +29,7 @@ impl Engine {
         let input = Tensor::f_zeros(rows(&data.input), (kind, self.device()))?;
         let output = if self.stage().is_some() {
             let shape = &self.model().info().output_shape;
-            Tensor::f_zeros(rows(shape), (Kind::Float, self.device()))?
+            Tensor::f_zeros(rows(shape), (self.kind(), self.device()))?
         } else {
             self.infer(&input, Mode::Eval)?
         };

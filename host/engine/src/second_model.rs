@@ -7,7 +7,7 @@ use tch::Tensor;
 
 use super::engine::Engine;
 use super::error::Result;
-use super::model::{MODELS, Mode, Model, ModelContext};
+use super::model::{MODELS, Mode, Model, ModelContext, widen};
 use super::named_tensor::{self, NamedTensor};
 use super::piece::{InMemory, Piece};
 use super::registry::{Build, Choice};
@@ -25,10 +25,12 @@ impl Engine {
     ) -> Result<Box<dyn Model>> {
         let choice = Choice::from_table("model", table).map_err(super::EngineError::Weights)?;
         let context = ModelContext::new(self.data().clone(), self.device());
+        let context = ModelContext { kind: self.kind(), ..context };
         let random = rng::state(self.device())?;
         let built = choice.build(MODELS, &context);
         rng::set_state(&random, self.device())?;
         let model = built?;
+        widen(model.as_ref(), self.kind())?;
         if let Some(weights) = weights {
             let state = model.params().iter().chain(model.buffers()).cloned();
             let state: Vec<_> = state.map(Piece::from).collect();
@@ -41,6 +43,6 @@ impl Engine {
     /// The output of such a model, as in an evaluation, without gradients being recorded.
     pub fn infer_by(&self, model: &dyn Model, input: &Tensor) -> Result<Tensor> {
         let _mode = GradMode::set(false);
-        self.precision().forward(self.device(), || model.forward(input, Mode::Eval))
+        self.precision().forward(self.device(), input, |input| model.forward(input, Mode::Eval))
     }
 }

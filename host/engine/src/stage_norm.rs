@@ -19,29 +19,31 @@ impl Pipeline {
     ) -> Result<Tensor> {
         let mut own = Vec::new();
         if !grads.is_empty() {
-            let norms: Vec<f32> = Vec::try_from(foreach::norms(grads, p)?.f_to_kind(Kind::Float)?)?;
+            // Doubles hold the norms of floats exactly.
+            let norms = foreach::norms(grads, p)?.f_to_kind(Kind::Double)?;
+            let norms: Vec<f64> = Vec::try_from(norms)?;
             let mut norms = norms.into_iter();
             for (param, number) in params.iter().zip(self.param_numbers()) {
                 if autograd::grad(&param)?.is_some() {
                     own.extend(u64::try_from(*number).unwrap_or(u64::MAX).to_le_bytes());
-                    own.extend(norms.next().unwrap_or(f32::NAN).to_le_bytes());
+                    own.extend(norms.next().unwrap_or(f64::NAN).to_le_bytes());
                 }
             }
         }
         let all = self.with_channel(|channel| channel.group().all_gather_bytes(&own))?;
-        let mut norms: Vec<(u64, f32)> = all
+        let mut norms: Vec<(u64, f64)> = all
             .iter()
-            .flat_map(|bytes| bytes.as_chunks::<12>().0)
-            .map(|&[a, b, c, d, e, f, g, h, w, x, y, z]| {
-                (u64::from_le_bytes([a, b, c, d, e, f, g, h]), f32::from_le_bytes([w, x, y, z]))
-            })
+            .flat_map(|bytes| bytes.as_chunks::<8>().0.as_chunks::<2>().0)
+            .map(|&[number, norm]| (u64::from_le_bytes(number), f64::from_le_bytes(norm)))
             .collect();
         norms.sort_by_key(|(number, _)| *number);
-        let norms: Vec<f32> = norms.into_iter().map(|(_, norm)| norm).collect();
+        let norms: Vec<f64> = norms.into_iter().map(|(_, norm)| norm).collect();
+        let kind = self.kind();
         if norms.is_empty() {
-            return Ok(Tensor::f_zeros([0; 0], (Kind::Float, Device::Cpu))?);
+            return Ok(Tensor::f_zeros([0; 0], (kind, Device::Cpu))?);
         }
-        Ok(Tensor::f_from_slice(&norms)?.f_linalg_norm(p, None::<&[i64]>, false, Kind::Float)?)
+        let norms = Tensor::f_from_slice(&norms)?.f_to_kind(kind)?;
+        Ok(norms.f_linalg_norm(p, None::<&[i64]>, false, kind)?)
     }
 
     /// Whether `own` is true on any stage.

@@ -64,7 +64,7 @@ impl Engine {
     }
 
     fn train_parts(&self, batch: &Batch, parts: &[MicroBatch]) -> Result<Tensor> {
-        let mut sum = Tensor::f_zeros([], (tch::Kind::Float, batch.input.device()))?;
+        let mut sum = Tensor::f_zeros([], (self.kind(), batch.input.device()))?;
         // A part in which no label counts has no loss.
         for part in parts.iter().filter(|part| part.weight > 0.0) {
             let loss = self.train_part(&batch.narrow(part.start, part.rows)?, part.weight)?;

@@ -60,7 +60,7 @@ impl Engine {
 
     fn measure(&self, rows: i64) -> Result<Vec<UnitCost>> {
         let data = self.data();
-        let kind = if data.has_tokens() { Kind::Int64 } else { Kind::Float };
+        let kind = if data.has_tokens() { Kind::Int64 } else { self.kind() };
         let shape = [&[rows], data.input.as_slice()].concat();
         let mut input = Tensor::f_zeros(shape, (kind, self.device()))?;
         let mut costs = Vec::new();
@@ -85,8 +85,9 @@ impl Engine {
         let is_real = input.is_floating_point();
         let input = input.f_detach()?.f_set_requires_grad(is_real)?;
         let (begun, before) = (Instant::now(), Allocated::now());
-        let forward = || self.model().forward_units(unit..unit + 1, &input, Mode::Train);
-        let output = self.precision().forward(self.device(), forward)?;
+        let forward =
+            |input: &Tensor| self.model().forward_units(unit..unit + 1, input, Mode::Train);
+        let output = self.precision().forward(self.device(), &input, forward)?;
         let forward = begun.elapsed().as_secs_f64();
         let bytes = output.numel() * output.kind().elt_size_in_bytes();
         // A unit that passes on a view allocates nothing.

@@ -48,6 +48,6 @@ pub use resolved::{DataSection, DataSplit, ResolvedConfig};
 pub use scalars::{NotLogged, Scalars};
 pub use sections::{
     Device, DistributedSection, ExecutionMode, Filled, FolderPolicy, FormatChoice, GroupEntry,
-    Loading, ParallelSection, ParamGroups, PluginsSection, RenameEntry, RunSection, TrainSection,
-    TrustPolicy, WeightsSection,
+    Loading, ParallelSection, ParamGroups, PluginsSection, Precision, RenameEntry, RunSection,
+    TrainSection, TrustPolicy, WeightsSection,
 };

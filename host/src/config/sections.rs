@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use hookrack_plugin_api::describe::Setting;
 use hookrack_plugin_api::prelude::Deserialize;
-use hookrack_plugin_api::{Arithmetic, LossScaling, ParamType, Value};
+use hookrack_plugin_api::{LossScaling, ParamType, Value};
 use serde::de::{Deserializer, Error as _};
 
 /// More threads than any machine can use; libtorch aborts a process that cannot create its threads.
@@ -46,9 +46,9 @@ pub struct TrainSection {
     /// Where the model and the batches are: `cpu`, `cuda` (the first device; of several ranks on a machine, each takes its own) or `cuda:N`.
     #[param(default = Device::Cpu)]
     pub device: Device,
-    /// Arithmetic of the forward and backward pass.
-    #[param(default = Arithmetic::Fp32)]
-    pub precision: Arithmetic,
+    /// Arithmetic of the forward and backward pass; with `fp64` also the type of weights, gradients and optimizer state.
+    #[param(default = Precision::Fp32)]
+    pub precision: Precision,
     /// `graph` runs the model as TorchScript graphs; the numbers are the same.
     #[param(default = ExecutionMode::Eager)]
     pub mode: ExecutionMode,
@@ -244,6 +244,20 @@ pub enum TrustPolicy {
     Warn,
     /// It is refused.
     Require,
+}
+
+/// The arithmetic of a run. Hooks choose among all but the last ([`hookrack_plugin_api::Arithmetic`]): it is also the type of all tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// float32.
+    Fp32,
+    /// bfloat16 where that is safe.
+    Bf16,
+    /// float16 where that is safe, with loss scaling.
+    Fp16,
+    /// float64 everywhere.
+    Fp64,
 }
 
 /// How a model runs.

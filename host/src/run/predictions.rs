@@ -97,16 +97,18 @@ impl Predictions {
         let sizes: Vec<_> = self.output.size().iter().map(ToString::to_string).collect();
         let comma = if sizes.len() == 1 { "," } else { "" };
         let shape = sizes.join(", ") + comma;
+        let is_wide = self.output.f_kind()? == Kind::Double;
+        let (kind, descr) = if is_wide { (Kind::Double, "<f8") } else { (Kind::Float, "<f4") };
         let mut header =
-            format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
         let padded = (PREAMBLE + header.len() + 1).next_multiple_of(64) - PREAMBLE;
         header = format!("{header:<width$}\n", width = padded - 1);
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend(u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes());
         bytes.extend(header.as_bytes());
-        let numbers = self.output.f_detach()?.f_to_kind(Kind::Float)?.f_contiguous()?;
+        let numbers = self.output.f_detach()?.f_to_kind(kind)?.f_contiguous()?;
         let start = bytes.len();
-        bytes.resize(start + numbers.numel() * size_of::<f32>(), 0);
+        bytes.resize(start + numbers.numel() * kind.elt_size_in_bytes(), 0);
         numbers.f_copy_data_u8(&mut bytes[start..], numbers.numel())?;
         Ok(bytes)
     }

@@ -2,7 +2,7 @@
 
 use super::loaders::{Loaders, iters_in_epoch};
 use crate::config::{
-    ConfigErrors, Device, ExecutionMode, FormatChoice, GroupEntry, Origin, ParamGroups,
+    self, ConfigErrors, Device, ExecutionMode, FormatChoice, GroupEntry, Origin, ParamGroups,
     ResolvedConfig,
 };
 use crate::engine::clip::ClipLimits;
@@ -13,7 +13,6 @@ use crate::engine::optimizer::{GroupRule, GroupRules};
 use crate::engine::registry::ComponentKind;
 use crate::engine::{Engine, EngineError, MemoryFormat, Precision, Stage};
 use crate::ranks::Ranks;
-use hookrack_plugin_api::Arithmetic;
 
 /// The engine of a process that takes the share `copy` of each batch and has the whole model or one stage.
 pub(super) fn engine(
@@ -86,11 +85,12 @@ fn own_device(local_rank: usize, visible: usize) -> usize {
 }
 
 /// The arithmetic of the config, for the engine.
-fn precision(arithmetic: Arithmetic) -> Precision {
-    match arithmetic {
-        Arithmetic::Fp32 => Precision::Fp32,
-        Arithmetic::Bf16 => Precision::Bf16,
-        Arithmetic::Fp16 => Precision::Fp16,
+fn precision(chosen: config::Precision) -> Precision {
+    match chosen {
+        config::Precision::Fp32 => Precision::Fp32,
+        config::Precision::Bf16 => Precision::Bf16,
+        config::Precision::Fp16 => Precision::Fp16,
+        config::Precision::Fp64 => Precision::Fp64,
     }
 }
 

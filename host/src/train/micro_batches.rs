@@ -254,7 +254,8 @@ impl Trainer {
         let loss = self.parts.loss.take();
         // If all labels are ignored there is no loss, as for one part.
         let nothing = if self.context.counts.get() { 0.0 } else { f64::NAN };
-        let options = (tch::Kind::Float, batch.label.device());
+        let kind = self.context.engine.borrow().kind();
+        let options = (kind, batch.label.device());
         let loss = loss.map_or_else(|| Tensor::f_full([], nothing, options), Ok)?;
         if let Some(world) = self.context.world.get() {
             world.sum(&loss)?;

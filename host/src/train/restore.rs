@@ -3,12 +3,13 @@
 use super::fit::{Result, Trainer};
 use super::join::seed_of;
 use super::stage_states::StageParams;
-use crate::engine::EngineError;
+use crate::engine::{Engine, EngineError, SavedTensors as _};
 use crate::plugins::give_back;
 use crate::run::checkpoint::{Checkpoint, EpochStage, Facts};
 use crate::run::{RunDirError, from_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
+use tch::Kind;
 
 /// The checkpoint that a run starts from.
 pub struct Resume {
@@ -90,16 +91,18 @@ impl Trainer {
     fn restore_hooks(&mut self, checkpoint: &Checkpoint, force: bool) -> Result<()> {
         let without = &checkpoint.facts.without;
         let params = StageParams::of(&self.context.engine.borrow());
+        let kinds = kinds(&self.context.engine.borrow(), checkpoint);
         for attached in self.rack.hooks_mut() {
             let state = checkpoint.hook_state(&attached.spec.name, |key| params.wants(key))?;
-            let Some(state) = state else {
+            let Some(mut state) = state else {
                 if without.contains(&attached.spec.name) {
                     let hook = &attached.spec.name;
                     tracing::warn!("hook `{hook}` starts without state: it could not save it");
                 }
                 continue;
             };
-            let given = params.own_part(&state).and_then(|state| {
+            let converted = params.convert(&mut state, kinds);
+            let given = converted.and_then(|()| params.own_part(&state)).and_then(|state| {
                 give_back(&self.context, &state, |reader| attached.instance.load_state(reader))
             });
             let hook = attached.spec.name.clone();
@@ -136,4 +139,12 @@ impl Trainer {
             }
         }
     }
+}
+
+/// The type of parameters in a checkpoint, and in this run.
+fn kinds(engine: &Engine, checkpoint: &Checkpoint) -> (Kind, Kind) {
+    let now = engine.kind();
+    let first = engine.params().iter().find(|param| param.tensor.numel() > 0);
+    let saved = first.and_then(|param| checkpoint.model.elements(&param.name, 0..1).ok());
+    (saved.map_or(now, |saved| saved.kind()), now)
 }

@@ -9,7 +9,7 @@ use crate::engine::{Engine, Piece, SavedState, Stage};
 use hookrack_plugin_api::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 /// The states of hooks by instance name.
 pub(super) type HookStates = BTreeMap<String, SavedState>;
@@ -120,6 +120,24 @@ impl StageParams {
     /// Whether this process reads a tensor of a saved state: not if it is named after a parameter of another stage.
     pub(super) fn wants(&self, key: &str) -> bool {
         key.starts_with(MARK) || self.param_of(key).is_none_or(|param| self.own.contains(param))
+    }
+
+    /// Converts the tensors of a saved state that are named after a parameter and had its type to the type that parameters have now: a
+    /// run whose precision changed to or from `fp64` keeps its averages.
+    ///
+    /// # Errors
+    /// libtorch reports an error.
+    pub(super) fn convert(
+        &self,
+        state: &mut SavedState,
+        (before, now): (Kind, Kind),
+    ) -> Result<(), String> {
+        for (key, tensor) in &mut state.tensors {
+            if before != now && tensor.kind() == before && self.param_of(key).is_some() {
+                *tensor = tensor.f_to_kind(now).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
     }
 
     /// The part of a saved state that belongs to this process: all of it, or that of its stage.

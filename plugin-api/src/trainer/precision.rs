@@ -5,7 +5,7 @@ use crate::abi::{PRECISION_BF16, PRECISION_FP16, PRECISION_FP32};
 use crate::error::Result;
 use hookrack_plugin_macros::Deserialize;
 
-/// The arithmetic of forward and backward passes. The output of the model is float32 in all of them.
+/// The arithmetic of forward and backward passes that a hook can choose. The output of the model is float32 in all of them.
 ///
 /// As a setting it is `"fp32"`, `"bf16"` or `"fp16"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -57,6 +57,7 @@ impl Default for LossScaling {
 /// Precision (extension `hookrack.precision/1`).
 impl Trainer {
     /// Sets the arithmetic, overriding the config. Call it at `before_run`: the loss scaling of a checkpoint is restored after that point.
+    /// An error in a run with `train.precision = "fp64"`, whose tensors have another type.
     pub fn set_precision(&mut self, arithmetic: Arithmetic) -> Result<()> {
         self.host.set_precision(match arithmetic {
             Arithmetic::Fp32 => PRECISION_FP32,

@@ -15,6 +15,7 @@ mod sequential;
 mod torch_script;
 mod traced;
 mod unit;
+mod widen;
 
 use std::ops::Range;
 
@@ -34,6 +35,7 @@ pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
 pub use traced::Traced;
 pub use unit::{Made, Shared, Unit};
+pub(crate) use widen::widen;
 
 use super::data::DataSpec;
 use super::error::{EngineError, Result};
@@ -59,12 +61,14 @@ pub struct ModelContext {
     pub device: Device,
     /// Which of its units are made.
     pub made: Made,
+    /// The type that its floats are converted to once it is made.
+    pub kind: Kind,
 }
 
 impl ModelContext {
-    /// For the whole of a model.
+    /// For the whole of a model, in 32 bits.
     pub fn new(data: DataSpec, device: Device) -> Self {
-        Self { data, device, made: Made::All }
+        Self { data, device, made: Made::All, kind: Kind::Float }
     }
 
     /// The number of outputs: as configured, or as the data set needs.
@@ -168,5 +172,3 @@ fn dropped(x: Tensor, share: f64, mode: Mode) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) use tests::widen;

@@ -26,12 +26,10 @@ pub struct ParamBuilder {
     copies: Vec<NamedTensor>,
     elsewhere: Vec<String>,
     norm_ranks: Option<NormRanks>,
+    kind: Kind,
     /// Of all tensors so far.
     bytes: u128,
 }
-
-/// Bytes of one number of a parameter.
-const FLOAT: u128 = 4;
 
 /// The tensors of a model, and the shapes of its inputs and outputs.
 #[derive(Debug, Default)]
@@ -73,13 +71,15 @@ impl ParamBuilder {
             copies: Vec::new(),
             elsewhere: Vec::new(),
             norm_ranks: None,
+            kind: Kind::Float,
             bytes: 0,
         }
     }
 
     /// An empty list for those units of a model that the context wants.
     pub fn of(context: &ModelContext, init: &Init) -> Self {
-        Self { made: context.made.clone(), ..Self::new(context.device, init.clone()) }
+        let (made, kind) = (context.made.clone(), context.kind);
+        Self { made, kind, ..Self::new(context.device, init.clone()) }
     }
 
     /// Begins the next unit of the model: what follows belongs to it.
@@ -110,7 +110,8 @@ impl ParamBuilder {
     /// Rejects a model that does not fit into memory before it is drawn: each tensor alone may fit.
     fn count(&mut self, name: &str, shape: &[i64]) -> Result<()> {
         let sides = shape.iter().map(|side| u128::from(side.unsigned_abs()));
-        let bytes = sides.fold(FLOAT, u128::saturating_mul);
+        let number = self.kind.elt_size_in_bytes() as u128;
+        let bytes = sides.fold(number, u128::saturating_mul);
         self.bytes = self.bytes.saturating_add(bytes);
         if self.device != Device::Cpu {
             return Ok(());

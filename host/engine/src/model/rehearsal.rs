@@ -26,7 +26,7 @@ pub(super) fn rehearse(model: &dyn Model, context: &ModelContext) -> Result<Vec<
 }
 
 fn both_modes(model: &dyn Model, context: &ModelContext) -> Result<Vec<i64>> {
-    let kind = if context.data.has_tokens() { Kind::Int64 } else { Kind::Float };
+    let kind = if context.data.has_tokens() { Kind::Int64 } else { context.kind };
     let input = Tensor::f_zeros(input_shape(context), (kind, context.device))?;
     let run = |mode| {
         let _recorded = GradMode::set(mode == Mode::Train);

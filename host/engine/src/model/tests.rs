@@ -114,15 +114,6 @@ fn model(name: &str, input: &[i64], settings: &[(&str, Value)]) -> Result<Box<dy
     Choice::new(name, settings).build(MODELS, &context)
 }
 
-/// Makes a model compute in doubles.
-pub(crate) fn widen(model: &dyn Model) {
-    for named in model.params().iter().chain(model.buffers()) {
-        if named.tensor.is_floating_point() {
-            named.tensor.shallow_clone().set_data(&named.tensor.detach().to_kind(Kind::Double));
-        }
-    }
-}
-
 fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| most.max(value.abs()))
 }
@@ -178,7 +169,7 @@ fn outputs_and_gradients_are_pytorchs() {
     for case in golden().cases {
         let told = format!("{} {:?}", case.r#type, case.settings.0);
         let model = build(&case);
-        widen(model.as_ref());
+        widen(model.as_ref(), Kind::Double).unwrap();
         let named: Vec<_> = tensors(model.as_ref())
             .iter()
             .map(|named| (named.name.clone(), named.tensor.size()))
@@ -248,7 +239,7 @@ fn outputs_in_floats_are_those_in_doubles_but_for_rounding() {
     for case in golden().cases {
         let told = format!("{} {:?} in floats", case.r#type, case.settings.0);
         let (narrow, wide) = (build(&case), build(&case));
-        widen(wide.as_ref());
+        widen(wide.as_ref(), Kind::Double).unwrap();
         fill_all(narrow.as_ref());
         let input = input(&case, tensors(wide.as_ref()).len());
         let moved = moved_by_one_rounding(wide.as_ref(), &input, &case.output);

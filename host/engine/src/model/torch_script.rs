@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use hookrack_plugin_api::prelude::Settings;
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::rehearsal::{input_shape, rehearse, wanted_output};
-use super::{Mode, Model, ModelContext, ModelInfo};
+use super::{Mode, Model, ModelContext, ModelInfo, widen};
 use crate::error::{EngineError, Result};
 use crate::named_tensor::NamedTensor;
 use crate::registry::Component;
@@ -26,9 +26,11 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
         let model = TorchScript::load(&self.path, context)?;
         let shown = self.path.display();
+        widen(&model, context.kind)?;
         let output = rehearse(&model, context).map_err(|why| {
             let input = input_shape(context);
-            Self::refuse(format!("{shown} does not accept a batch of shape {input:?}: {why}"))
+            let wide = if context.kind == Kind::Double { " in fp64" } else { "" };
+            Self::refuse(format!("{shown} does not accept a batch of shape {input:?}{wide}: {why}"))
         })?;
         let wanted = wanted_output(context);
         if output != wanted {

@@ -6,9 +6,9 @@ use crate::config::check::Monitor;
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
 use crate::config::scalars::Scalars;
-use crate::config::sections::TrainSection;
+use crate::config::sections::{Precision, TrainSection};
 use crate::config::tree::Node;
-use hookrack_plugin_api::{Arithmetic, Phase};
+use hookrack_plugin_api::Phase;
 
 impl Resolver<'_> {
     /// The scalars that the run will log.
@@ -27,7 +27,7 @@ impl Resolver<'_> {
         for metric in metrics {
             metric.phases.iter().for_each(|phase| scalars.add_metric(&metric.name, phase));
         }
-        if train.is_some_and(|train| train.precision == Arithmetic::Fp16) {
+        if train.is_some_and(|train| train.precision == Precision::Fp16) {
             scalars.add("train/loss_scale");
             scalars.add("train/skipped_steps");
         }

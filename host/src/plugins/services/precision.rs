@@ -27,7 +27,7 @@ unsafe extern "C" fn set_precision(host: *mut c_void, precision: u32) -> HrStatu
             _ => return Err(format!("this host does not support precision {precision}").into()),
         };
         let mut engine = context.engine.borrow_mut();
-        engine.set_precision(precision);
+        engine.set_precision(precision)?;
         if let Some(caution) = engine.caution() {
             tracing::warn!("{}: {caution}", endpoint.name);
         }

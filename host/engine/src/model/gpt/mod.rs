@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn no_place_sees_what_comes_after_it() {
         let model = gpt(&[]).unwrap();
-        widen(model.as_ref());
+        widen(model.as_ref(), Kind::Double).unwrap();
         let scores = |tokens: &[i64]| {
             let input = Tensor::from_slice(tokens).view([1, -1]);
             model.forward(&input, Mode::Eval).unwrap()
