@@ -126,7 +126,7 @@ fn the_number_of_threads_is_in_the_record_of_the_run() {
 const WIDE: [&str; 4] = [EVERY_ITERATION[0], EVERY_ITERATION[1], "-s", "train.precision=fp64"];
 
 /// Averages, a second pass in each step, and hooks and metrics that read gradients, outputs and losses.
-const READERS: &str = "[[custom_hooks]]\ntype = \"EMAIterHook\"\n[[custom_hooks]]\ntype = \"SWAHook\"\n\
+const READERS: &str = "[[custom_hooks]]\ntype = \"EMAIterHook\"\nname = \"ema\"\n[[custom_hooks]]\ntype = \"SWAHook\"\n\
                        [[custom_hooks]]\ntype = \"GradNormHook\"\n[[custom_hooks]]\ntype = \"NaNGuard\"\ngrads = true\n\
                        [[custom_hooks]]\ntype = \"SamHook\"\n[[metrics]]\ntype = \"Loss\"\n[[metrics]]\ntype = \"TopK\"\n\
                        [[metrics]]\ntype = \"F1\"\n";
@@ -220,7 +220,7 @@ fn a_checkpoint_changes_to_fp64_and_back_with_its_averages_and_a_warning() {
 #[test]
 fn a_hook_cannot_change_the_precision_of_a_run_in_fp64() {
     let bench = by_hook("");
-    bench.train("run", &WIDE).0.expect(5).says(&[
+    bench.train("run", &WIDE).0.expect(4).says(&[
         "Fp16OptimizerHook",
         "the precision cannot change to or from fp64 during a run",
         "set train.precision in the config",

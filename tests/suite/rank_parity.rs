@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 /// How much losses, metrics and weights of about 1 may differ.
 const BOUND: f64 = 1e-5;
+/// How much metrics of a validation may differ in doubles.
+const WIDE_BOUND: f64 = 1e-9;
 
 /// What is trained, and how.
 struct Case {
@@ -172,8 +174,8 @@ fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64) {
     let losses = [&one, &run].map(|run| values(run, "train/loss"));
     assert_eq!(losses[0].len() as u64, steps);
     let far = furthest(&losses[0], &losses[1]);
-    // With two ranks every sum has two terms: it is the same in either order.
-    let is_exact = ranks <= 2 && !case.is_normed;
+    // With two ranks every sum has two terms: it is the same in either order. Batch norms sum over the rows of a rank first.
+    let is_exact = ranks == 1 || ranks == 2 && !case.is_normed;
     println!("{name}, {ranks} ranks, {steps} steps: losses differ by {far:e} at most");
     assert!(far <= if is_exact { 0.0 } else { BOUND }, "{name}, {ranks} ranks: {far:e}");
     for metric in ["val/loss", "val/Loss", "val/Accuracy"] {
@@ -184,7 +186,8 @@ fn compare(bench: &Bench, case: &Case, ranks: usize, steps: u64) {
         } else {
             let far = furthest(&left, &right);
             println!("{name}, {ranks} ranks: {metric} differs by {far:e}");
-            assert!(far <= BOUND, "{name}, {ranks} ranks: {metric} differs by {far:e}");
+            let bound = if case.precision == "fp64" { WIDE_BOUND } else { BOUND };
+            assert!(far <= bound, "{name}, {ranks} ranks: {metric} differs by {far:e}");
         }
     }
 }

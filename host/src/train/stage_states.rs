@@ -190,7 +190,7 @@ fn checksum(tensor: &Tensor) -> u32 {
     let bytes = tensor
         .f_detach()
         .and_then(|it| it.f_to_device(tch::Device::Cpu)?.f_contiguous()?.f_view([-1]))
-        .and_then(|it| it.f_view_dtype(tch::Kind::Uint8))
+        .and_then(|it| it.f_view_dtype(Kind::Uint8))
         .and_then(Vec::<u8>::try_from);
     bytes.map_or(0, |bytes| crc32c::crc32c(&bytes))
 }
