@@ -3,6 +3,7 @@
 //! A case is a function over a [`Lab`]: a folder, a tiny config that names the library, and a seed. A crash or a hang of the process is a failure of the case.
 
 mod claims;
+mod hosts;
 mod killed;
 mod lab;
 mod manifest;
@@ -45,11 +46,12 @@ impl Case {
 
 /// Every case, in the order in which they run.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let groups: [&'static [Case]; 9] = [
+    let groups: [&'static [Case]; 10] = [
         manifest::CASES,
         settings::CASES,
         points::CASES,
         runs::CASES,
+        hosts::CASES,
         killed::CASES,
         claims::CASES,
         state::CASES,

@@ -3,7 +3,6 @@
 use super::{Case, Lab, Verdict, ensure, judge};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
-use crate::plugins::hide_extensions;
 use crate::train::{Ending, Limits, Trainer};
 use hookrack_plugin_api::{Error, Level, OnError, Point};
 use std::process::Command;
@@ -39,10 +38,9 @@ pub(super) static CASES: &[Case] = &[
         resumed,
     ),
     Case::new("run.time", "A call takes less than 50 ms on average.", time),
-    Case::new("host.without_extensions", "A host without extensions causes no crash.", old_host),
 ];
 
-fn fit(lab: &Lab, more: &str, sets: &[&str]) -> Result<Trainer, String> {
+pub(super) fn fit(lab: &Lab, more: &str, sets: &[&str]) -> Result<Trainer, String> {
     lab.fit(&lab.entries(more)?, sets)
 }
 
@@ -181,12 +179,4 @@ fn time(lab: &Lab) -> Verdict {
             ensure(mean.as_millis() < 50, || format!("`{}` takes {mean:?} on average", cost.name))
         })
     }))
-}
-
-fn old_host(lab: &Lab) -> Verdict {
-    hide_extensions();
-    let trainer = lab.entries("").and_then(|entries| lab.trainer(&entries, &[]));
-    // Errors are expected; crashes are not.
-    let _ = trainer.map(|mut trainer| trainer.fit());
-    Verdict::Passed
 }
