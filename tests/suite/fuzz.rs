@@ -1,35 +1,29 @@
-//! Fuzz tests of the readers of external files: each must return a value or an error for any input.
+//! Fuzz tests of the readers of external files, in their short form: each reader must return a value or an error for any input.
 //!
-//! Not guided by coverage, which would need a nightly compiler: valid files are flipped, cut, repeated and mixed, with numbers at the limits.
-//! A few inputs here; `cargo xtask fuzz --minutes N` tries millions. The current input is in `fuzz-input` of the test folder and stays
-//! there after a crash; add it to the fixtures.
-
+//! `hookrack-readers` has the readers and their seeds. Here good files are flipped, cut, repeated and mixed, with numbers at the limits: a few
+//! hundred inputs, the same ones every time, on any compiler. `cargo xtask fuzz` runs the same readers under libFuzzer, which is guided by
+//! coverage; without cargo-fuzz it runs these tests for longer.
+//!
 //! What once made a reader fail is kept in `fixtures/fuzz/READER/` and read first, every time.
 
 #![expect(clippy::print_stdout, reason = "reports the number of inputs")]
 
-mod plugins;
-
 use crate::workbench::Bench;
 use crate::workshop::repository;
-use hookrack::config::ConfigFile;
-use hookrack::engine::data::{
-    CsvSettings, CsvTarget, Dataset, IdxImagesSettings, NpySettings, NpzSettings,
-    SafetensorsSettings, Split, TokensSettings, TrainTest,
-};
-use hookrack::engine::registry::Component as _;
-use hookrack::plugins::trust::LockFile;
 use hookrack::run::checkpoint;
+use hookrack_readers::{GROUPS, Prepared, Reader, all, kept_in, reader};
+use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// The variable with the seed of the inputs; the same seed gives the same ones.
 const SEED: &str = "HOOKRACK_FUZZ_SEED";
 /// The variable with the number of seconds for each reader, set by xtask.
 const SECONDS: &str = "HOOKRACK_FUZZ_SECONDS";
+/// The variable with the only reader to run, set by xtask.
+const READER: &str = "HOOKRACK_FUZZ_READER";
 /// Inputs for each reader without it.
 const FEW: u64 = 300;
 
@@ -49,7 +43,6 @@ impl Numbers {
         usize::try_from(self.next() >> 33).unwrap() % limit.max(1)
     }
 }
-
 /// Numbers at which readers are likely to fail.
 const LIMITS: [u64; 10] =
     [0, 1, 0x7f, 0x80, 0xff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, i64::MAX as u64, u64::MAX];
@@ -112,20 +105,24 @@ fn damaged(seeds: &[Vec<u8>], numbers: &mut Numbers) -> Vec<u8> {
     bytes
 }
 
-/// Gives a reader damaged inputs, a few or as many as the time allows.
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// Gives a reader its seeds, what it failed at once, and damaged inputs: a few, or as many as the time allows.
 #[track_caller]
-fn fuzz(name: &str, seeds: &[Vec<u8>], read: impl Fn(&Path)) {
-    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let file = folder.path().join("fuzz-input");
-    let seconds = std::env::var(SECONDS).ok().and_then(|text| text.parse::<u64>().ok());
-    let began = Instant::now();
-    let seed = std::env::var(SEED).ok().and_then(|text| text.parse::<u64>().ok());
-    let mut numbers = Numbers(seed.unwrap_or(0x9e37_79b9_7f4a_7c15).max(1));
-    for kept in kept(name) {
-        fs::copy(&kept, &file).unwrap();
-        let ran = catch_unwind(AssertUnwindSafe(|| read(&file)));
-        assert!(ran.is_ok(), "{name}: the reader panics again at {}", kept.display());
+fn fuzz(reader: Reader) {
+    let name = reader.name;
+    let Prepared { seeds, read } = reader.prepare();
+    let said: Vec<_> = seeds.iter().map(|seed| read(seed)).collect();
+    assert!(said.iter().any(Result::is_ok), "{name}: no seed is accepted: {said:?}");
+    let panics = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| drop(read(input)))).is_err();
+    for kept in reader.kept() {
+        let again = panics(&fs::read(&kept).unwrap());
+        assert!(!again, "{name}: the reader panics again at {}", kept.display());
     }
+    let (seconds, began) = (variable(SECONDS), Instant::now());
+    let mut numbers = Numbers(variable(SEED).unwrap_or(0x9e37_79b9_7f4a_7c15).max(1));
     for count in 0_u64.. {
         let is_done = match seconds {
             Some(seconds) => began.elapsed() > Duration::from_secs(seconds),
@@ -135,196 +132,88 @@ fn fuzz(name: &str, seeds: &[Vec<u8>], read: impl Fn(&Path)) {
             println!("{name}: {count} inputs in {:.1} s", began.elapsed().as_secs_f64());
             return;
         }
-        let input = damaged(seeds, &mut numbers);
-        fs::write(&file, &input).unwrap();
-        if catch_unwind(AssertUnwindSafe(|| read(&file))).is_err() {
+        let input = damaged(&seeds, &mut numbers);
+        if panics(&input) {
             let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}-{count}"));
             fs::write(&kept, &input).unwrap();
-            panic!("{name}: input {count} makes the reader panic: {}", kept.display());
+            let (kept, fixtures) = (kept.display(), kept_in(name));
+            panic!("{name}: {kept} makes the reader panic: copy it to {}", fixtures.display());
         }
     }
 }
 
-/// What made a reader fail once.
-fn kept(name: &str) -> Vec<PathBuf> {
-    let folder = repository().join("tests/fixtures/fuzz").join(name);
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-fn golden(files: &[&str]) -> Vec<Vec<u8>> {
-    let folder = repository().join("host/engine/src/data/golden");
-    files.iter().map(|file| fs::read(folder.join(file)).unwrap()).collect()
-}
-
-/// Opens a data set and reads its description.
-fn look(built: Result<Box<dyn Dataset>, impl std::fmt::Display>) {
-    match built {
-        Ok(data) => drop((data.len(), data.spec(), data.check().is_ok())),
-        Err(error) => assert!(!error.to_string().is_empty()),
+#[track_caller]
+fn fuzz_group(group: &str) {
+    let (_, readers) = GROUPS.iter().find(|(name, _)| *name == group).unwrap();
+    let only = std::env::var(READER).ok();
+    for reader in readers.iter().filter(|it| only.as_ref().is_none_or(|only| only == it.name)) {
+        fuzz(*reader);
     }
 }
 
 #[test]
-fn a_config_of_any_bytes_is_read_or_refused() {
-    let folder = repository().join("configs");
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let seeds: Vec<_> = files
-        .filter(|it| it.extension() == Some("toml".as_ref()))
-        .map(|it| fs::read(it).unwrap())
-        .collect();
-    fuzz("config", &seeds, |file| {
-        let read = ConfigFile::load_in(Path::new("."), file, &[]);
-        drop(read.map_err(|error| error.to_string()));
-    });
+fn configs_and_overrides_of_any_bytes_are_read_or_refused() {
+    fuzz_group("config");
 }
 
 #[test]
-fn an_override_of_any_text_is_read_or_refused() {
-    let config = repository().join("configs/quickstart.toml");
-    let seeds = ["train.max_epochs=3", "a.0.b={c=[1,'x']}", "optimizer.lr=0.001", "x=\"y\""];
-    fuzz("override", &seeds.map(|seed| seed.as_bytes().to_vec()), |file| {
-        let text = String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
-        drop(ConfigFile::load_in(Path::new("."), &config, &[text]).map_err(|it| it.to_string()));
-    });
+fn data_files_of_any_bytes_are_read_or_refused() {
+    fuzz_group("data");
 }
 
 #[test]
-fn npy_files_of_any_bytes_are_read_or_refused() {
-    let seeds = golden(&["x_f4.npy", "x_u1.npy", "y_i8.npy", "x_fortran.npy", "v_f8.npy"]);
-    let labels = repository().join("host/engine/src/data/golden/y_i8.npy");
-    fuzz("npy", &seeds, |file| {
-        let [inputs, labels] = [file.to_owned(), labels.clone()];
-        let (classes, ignore_index) = (None, None);
-        look(NpySettings { inputs, labels, classes, ignore_index }.build(&()));
-    });
+fn what_decides_about_plugins_is_read_or_refused_whatever_it_is() {
+    fuzz_group("plugins");
 }
 
 #[test]
-fn npz_archives_of_any_bytes_are_read_or_refused() {
-    fuzz("npz", &golden(&["arrays.npz", "tokens.npz"]), |file| {
-        let settings = NpzSettings {
-            path: file.to_owned(),
-            inputs: "x".to_owned(),
-            labels: "y".to_owned(),
-            classes: None,
-            ignore_index: None,
-        };
-        look(settings.build(&()));
-    });
+fn run_directories_with_a_damaged_file_are_read_or_refused() {
+    fuzz_group("run");
 }
 
 #[test]
-fn safetensors_files_of_any_bytes_are_read_or_refused() {
-    fuzz("safetensors", &golden(&["arrays.safetensors"]), |file| {
-        let settings = SafetensorsSettings {
-            path: file.to_owned(),
-            inputs: "x".to_owned(),
-            labels: "y".to_owned(),
-            classes: None,
-            ignore_index: None,
-        };
-        look(settings.build(&()));
-    });
+fn every_reader_is_in_a_group_and_has_a_target_and_its_fixtures_a_reader() {
+    assert_eq!(GROUPS.map(|(name, _)| name), ["config", "data", "plugins", "run"], "tests above");
+    let names: BTreeSet<_> = all().map(|reader| reader.name.to_owned()).collect();
+    assert_eq!(names.len(), all().count(), "each name once");
+    let listed = |folder: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(repository().join(folder)).unwrap();
+        let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        entries.map(|entry| stem(&entry.unwrap().path())).collect()
+    };
+    assert_eq!(listed("fuzz/fuzz_targets"), names);
+    let manifest = fs::read_to_string(repository().join("fuzz/Cargo.toml")).unwrap();
+    for name in &names {
+        let target = repository().join("fuzz/fuzz_targets").join(format!("{name}.rs"));
+        assert!(fs::read_to_string(target).unwrap().contains(&format!("target!(\"{name}\")")));
+        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{name}");
+    }
+    let mut fixtures = listed("tests/fixtures/fuzz");
+    fixtures.remove("README");
+    assert!(fixtures.is_subset(&names), "{fixtures:?}");
 }
 
+/// The seed of the checkpoint readers is a file of the repository: it must be one that the present host would write.
 #[test]
-fn csv_files_of_any_bytes_are_read_or_refused() {
-    let seeds =
-        ["a,b,label\n1,2,yes\n3,4.5,no\n", "1;2;3\n4;5;6\n", "\"x\",\"la\"\"bel\"\n1,\"2\"\n"];
-    fuzz("csv", &seeds.map(|seed| seed.as_bytes().to_vec()), |file| {
-        let settings = CsvSettings {
-            path: file.to_owned(),
-            label: "label".to_owned(),
-            columns: Vec::new(),
-            header: true,
-            delimiter: ",".to_owned(),
-            target: CsvTarget::Classes,
-            classes: Vec::new(),
-            ignore_index: None,
-        };
-        look(settings.build(&()));
-    });
-}
-
-#[test]
-fn idx_files_of_any_bytes_are_read_or_refused() {
-    let images = [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2][..], &[7; 8]].concat();
-    let labels = [0, 0, 8, 1, 0, 0, 0, 2, 0, 1];
-    let folder = TempDir::new().unwrap();
-    let own: PathBuf = folder.path().join("labels");
-    fs::write(&own, labels).unwrap();
-    fuzz("idx", &[images, labels.to_vec()], |file| {
-        let settings = IdxImagesSettings {
-            dir: None,
-            split: TrainTest::Train,
-            images: Some(file.to_owned()),
-            labels: Some(own.clone()),
-            classes: None,
-            ignore_index: None,
-        };
-        look(settings.build(&()));
-    });
-}
-
-#[test]
-fn gzip_streams_of_any_bytes_are_read_or_refused() {
-    let labels = repository().join("tests/fixtures/bad_data/data/six-labels");
-    let packed = ["six-images.gz", "flipped-labels.gz"];
-    let packed = packed.map(|it| fs::read(labels.with_file_name(it)).unwrap());
-    fuzz("gzip", &packed, |file| {
-        let settings = IdxImagesSettings {
-            dir: None,
-            split: TrainTest::Train,
-            images: Some(file.to_owned()),
-            labels: Some(labels.clone()),
-            classes: None,
-            ignore_index: None,
-        };
-        look(settings.build(&()));
-    });
-}
-
-#[test]
-fn token_files_of_any_bytes_are_read_or_refused() {
-    let plain = repository().join("tests/fixtures/bad_data/data/tokens.npy");
-    let seeds = [golden(&["tokens.npz"]), vec![fs::read(plain).unwrap()]].concat();
-    fuzz("tokens", &seeds, |file| {
-        let settings = TokensSettings {
-            path: file.to_owned(),
-            array: None,
-            context: 3,
-            stride: None,
-            vocab: None,
-            split: Split::All,
-            val_share: 0.1,
-        };
-        look(settings.build(&()));
-    });
-}
-
-#[test]
-fn a_lock_file_of_any_bytes_is_read_or_refused() {
-    let seed =
-        b"[[library]]\nfile = \"libema.so\"\ntarget = \"x86_64-linux-gnu\"\nsha256 = \"00\"\n";
-    fuzz("lock", &[seed.to_vec()], |file| {
-        drop(LockFile::read(file).map_err(|error| error.to_string()));
-    });
-}
-
-#[test]
-fn a_checkpoint_with_a_damaged_file_is_read_or_refused() {
+fn the_checkpoint_of_the_readers_has_the_files_of_a_new_one() {
     let bench = Bench::new("");
     let run = bench.trained("run", &[]);
-    let checkpoint = run.path.join("checkpoints/iter_0000004");
-    for name in ["MANIFEST.json", "state.json", "model.safetensors", "hooks.safetensors"] {
-        let path = checkpoint.join(name);
-        let Ok(good) = fs::read(&path) else { continue };
-        fuzz(&format!("checkpoint-{name}"), std::slice::from_ref(&good), |file| {
-            fs::copy(file, &path).unwrap();
-            drop(checkpoint::read_verified(&checkpoint).map_err(|error| error.to_string()));
-            drop(checkpoint::read(&checkpoint).map_err(|error| error.to_string()));
-        });
-        fs::write(&path, good).unwrap();
+    let seeds = repository().join("tests/readers/seeds/run");
+    let files = |run: &Path| -> Vec<String> {
+        let manifest = checkpoint::Manifest::read(&run.join("checkpoints/iter_0000004")).unwrap();
+        manifest.files().map(|(name, _)| name.to_owned()).collect()
+    };
+    let how = "copy config.toml, metrics.json, run.json and checkpoints/iter_0000004 of a new run";
+    assert_eq!(files(&seeds), files(&run.path), "{how} to {}", seeds.display());
+}
+
+#[test]
+fn a_signature_that_is_cut_off_anywhere_is_refused() {
+    let Prepared { seeds, read } = reader("signature").unwrap().prepare();
+    let good = seeds[0].trim_ascii_end();
+    read(good).unwrap();
+    // A second signature that is cut off once made the host panic.
+    for end in 0..good.len() {
+        assert!(read(&good[..end]).is_err(), "cut off after {end} bytes");
     }
 }

@@ -1,7 +1,7 @@
 //! Plugins that were built once against plugin-api 1.0.0 and 1.1.0 and are kept as files: they must run in every later host of
 //! the major version. `fixtures/golden/README.md` says how they were made.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, RunFolder};
 use crate::workshop::repository;
 use std::fs;
 
@@ -123,4 +123,50 @@ fn a_plugin_in_c_built_against_1_1_0_runs_in_this_host_with_every_table_of_its_t
     let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
     bench.run(more.iter().chain(&sgd)).expect(0);
     assert!(run.scalar("hook/GoldenC11/golden/calls") > calls + 50.0);
+}
+
+#[test]
+fn a_plugin_in_c_built_against_1_1_0_has_roles_a_state_with_tensors_and_a_metric() {
+    let bench = Bench::new(
+        "[lr_scheduler]\ntype = \"CosineAnnealingWarmupLR\"\nwarmup_steps = 1\n\
+         [[custom_hooks]]\ntype = \"GoldenC11Roles\"\n[[metrics]]\ntype = \"GoldenC11Accuracy\"\n",
+    );
+    let file = "libgolden_c_1_1_roles.so";
+    let kept = repository().join("tests/fixtures/golden").join(file);
+    fs::copy(kept, bench.path("plugins").join(file)).unwrap();
+    let run = bench.trained("run", &[]);
+    let of = |run: &RunFolder, name: &str| run.scalar(&format!("hook/GoldenC11Roles/{name}"));
+
+    // The roles did what the host does without them.
+    let hooks = ["-s", "custom_hooks=[]", "-s", "metrics=[{type=\"Accuracy\"}]"];
+    let plain = bench.trained("plain", &hooks);
+    let model = "checkpoints/iter_0000004/model.safetensors";
+    assert_eq!(run.tensors(model), plain.tensors(model));
+    assert!((of(&run, "loss") - run.scalar("train/loss")).abs() < 1e-9);
+    assert!((of(&run, "lr") - run.scalar("train/lr")).abs() < 1e-12);
+    assert!((of(&run, "optimizer_steps") - 4.0).abs() < 1e-12);
+    assert!((of(&run, "lr_steps") - 4.0).abs() < 1e-12, "{}", of(&run, "lr_steps"));
+
+    // The metric in C has the values of the host's own, and merges as it must.
+    let (own, host) = (run.scalar("val/GoldenC11Accuracy"), run.scalar("val/Accuracy"));
+    assert!((own - host).abs() < 1e-12, "{own} in C, {host} in the host");
+    assert!((run.scalar("val/GoldenC11Accuracy/samples") - 8.0).abs() < 1e-12);
+    let library = format!("plugins/{file}");
+    bench.run(["test-plugin", &library, "--case", "metric", "--case", "state"]).expect(0);
+
+    // The tensor in the state is restored.
+    let more = ["train", "config.toml", "--resume", "--run-dir", "run", "-s", "train.max_epochs=3"];
+    bench.run(more).expect(0);
+    assert!((of(&run, "optimizer_steps") - 6.0).abs() < 1e-12);
+
+    // Weights are loaded, by path and by the end of a second name.
+    let first = run.tensors("checkpoints/iter_0000006/model.safetensors");
+    let sum: f64 = first["layers.0.weight"].iter().map(|&it| f64::from(it)).sum();
+    for suffix in ["", "golden-roles"] {
+        let keys = format!("from=\"run\",suffix=\"{suffix}\"");
+        let from = format!("custom_hooks=[{{type=\"GoldenC11Roles\",{keys}}}]");
+        let name = format!("loaded{suffix}");
+        let loaded = bench.trained(&name, &["-s", &from, "-s", "train.max_epochs=1"]);
+        assert!((of(&loaded, "weight") - sum).abs() < 1e-5, "{suffix}");
+    }
 }

@@ -88,9 +88,10 @@ fn faults(case: &Path) -> Vec<String> {
 }
 
 /// The fixtures without an expectation in a file of their own, and the test that says what they do.
-const ELSEWHERE: [(&str, &str); 15] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     ("evolving", "abi_evolution.rs"),
     ("executable", "loader.rs"),
+    ("fails_at_new_points", "test_plugin.rs"),
     ("good", "loader.rs"),
     ("handed_on", "second_pass.rs"),
     ("missing_dependency", "loader.rs"),
@@ -99,6 +100,7 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("panic_abort", "loader.rs"),
     ("panic_in_root", "loader.rs"),
     ("pries", "trust.rs"),
+    ("refuses_newer_host", "test_plugin.rs"),
     ("reserved_param", "plugin_folders.rs"),
     ("shows_maps", "trust.rs"),
     ("vandal", "trust.rs"),

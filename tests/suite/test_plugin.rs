@@ -18,8 +18,8 @@ fn a_bundled_metric_and_a_bundled_hook_pass_every_case() {
     let bench = Bench::bare();
     let metric =
         bench.run(["test-plugin", "plugins/libtopk.so", "--json", "--junit", "report.xml"]);
-    let hook = ["test-plugin", "plugins/libema.so", "--json", "--case", "state", "--case", "run"];
-    let hook = bench.run(hook);
+    let cases = ["state", "run", "host"].into_iter().flat_map(|case| ["--case", case]);
+    let hook = bench.run(["test-plugin", "plugins/libema.so", "--json"].into_iter().chain(cases));
     for ran in [&metric, &hook] {
         let verdicts = verdicts(ran);
         assert!(verdicts.values().all(|(verdict, _)| verdict != "failed"), "{verdicts:?}");
@@ -40,6 +40,8 @@ fn each_misbehaviour_fails_its_case() {
         ("writes_through_view", "claims.versions", "it changes a parameter or buffer of the model"),
         ("writes_beyond_buffer", "claims.batch_bounds", "SIGSEGV"),
         ("thread_outlives", "leaks.run_threads", "after"),
+        ("refuses_newer_host", "host.newer", "this host is too new"),
+        ("fails_at_new_points", "host.newer_points", "an error at point code"),
         ("undeclared_mutation", "run.train", "`aten::zero_` would change a parameter"),
     ] {
         let bench = bench(fixture, "");

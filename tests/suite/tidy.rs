@@ -15,7 +15,7 @@ const EMPTY_NAMES: [&str; 6] = ["base", "utils", "common", "helpers", "types", "
 fn sources() -> Vec<PathBuf> {
     let root = repository();
     let mut files = Vec::new();
-    let mut folders: Vec<_> = ["host", "plugin-api", "plugins", "tests", "xtask"]
+    let mut folders: Vec<_> = ["fuzz", "host", "plugin-api", "plugins", "tests", "xtask"]
         .iter()
         .map(|name| root.join(name))
         .collect();

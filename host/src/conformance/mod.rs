@@ -4,6 +4,7 @@
 
 mod case_env;
 mod claims;
+mod hosts;
 mod killed;
 mod manifest;
 mod metrics;
@@ -45,11 +46,12 @@ impl Case {
 
 /// Every case, in the order in which they run.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    let groups: [&'static [Case]; 9] = [
+    let groups: [&'static [Case]; 10] = [
         manifest::CASES,
         settings::CASES,
         points::CASES,
         runs::CASES,
+        hosts::CASES,
         killed::CASES,
         claims::CASES,
         state::CASES,

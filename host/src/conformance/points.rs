@@ -97,7 +97,7 @@ fn unknown(case: &CaseEnv) -> Verdict {
 }
 
 /// Fails on a panic. An error is allowed, because the points are not called as in a run.
-fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
+pub(super) fn call(instance: &mut Instance, point: Point) -> Result<(), String> {
     match instance.on_point(point) {
         HrStatus::PANIC => Err(format!("panicked at {point}: {}", instance.take_error())),
         _ => Ok(()),

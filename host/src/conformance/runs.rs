@@ -3,7 +3,6 @@
 use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
-use crate::plugins::hide_extensions;
 use crate::train::{Ending, Limits, Trainer};
 use hookrack_plugin_api::{Error, Level, OnError, Point};
 use std::process::Command;
@@ -39,10 +38,9 @@ pub(super) static CASES: &[Case] = &[
         resumed,
     ),
     Case::new("run.time", "A call takes less than 50 ms on average.", time),
-    Case::new("host.without_extensions", "A host without extensions causes no crash.", old_host),
 ];
 
-fn fit(case: &CaseEnv, more: &str, sets: &[&str]) -> Result<Trainer, String> {
+pub(super) fn fit(case: &CaseEnv, more: &str, sets: &[&str]) -> Result<Trainer, String> {
     case.fit(&case.entries(more)?, sets)
 }
 
@@ -181,12 +179,4 @@ fn time(case: &CaseEnv) -> Verdict {
             ensure(mean.as_millis() < 50, || format!("`{}` takes {mean:?} on average", cost.name))
         })
     }))
-}
-
-fn old_host(case: &CaseEnv) -> Verdict {
-    hide_extensions();
-    let trainer = case.entries("").and_then(|entries| case.trainer(&entries, &[]));
-    // Errors are expected; crashes are not.
-    let _ = trainer.map(|mut trainer| trainer.fit());
-    Verdict::Passed
 }

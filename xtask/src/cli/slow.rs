@@ -116,19 +116,25 @@ pub(crate) struct Mutate {
 /// `cargo xtask fuzz`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Good files are flipped, cut, repeated and mixed: config, overrides, IDX, npy, npz, gzip, tokens, CSV, safetensors,
-checkpoint, ELF, manifest, index, lock file, key, signature and policy. No input may make a reader panic; the one that
-does is kept and named.
+Every reader of external files (configs, data files, checkpoints, what decides about plugins, reports) gets inputs
+made from good files, guided by the code that they reach. That needs cargo-fuzz (`cargo install cargo-fuzz --locked`)
+and no other compiler; without it inputs are damaged at random. No input may make a reader panic, run for 20 seconds
+or take 2 GB: one that does is copied to tests/fixtures/fuzz. What was reached is kept in target/fuzz-corpus.
 
 Examples:
   cargo xtask fuzz --minutes 60
+  cargo xtask fuzz --minutes 5 --reader npz
   cargo xtask fuzz --minutes 60 --seed 7")]
 pub(crate) struct Fuzz {
     /// Total time, divided among the readers
     #[arg(long, default_value_t = 10)]
     pub(crate) minutes: u64,
 
-    /// The same seed gives the same inputs; by default another one each time
+    /// Only this reader
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reader: Option<String>,
+
+    /// The same seed gives the same inputs for the same corpus; by default another one each time
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }

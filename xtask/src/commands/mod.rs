@@ -36,7 +36,7 @@ pub(crate) fn perform(command: Command) -> Result<(), TaskError> {
         Command::Schedules(args) => schedules::schedules(&workspace, args.layouts),
         Command::Soak(args) => soak::soak(&workspace, &args),
         Command::Mutate(args) => mutate::mutate(&workspace, args.count),
-        Command::Fuzz(args) => fuzz::fuzz(&workspace, args.minutes, args.seed),
+        Command::Fuzz(args) => fuzz::fuzz(&workspace, &args),
         Command::Sanitize => sanitize::sanitize(&workspace),
         Command::Parity(args) => parity::parity(&workspace, args.steps),
         Command::Dist(args) => match args.only_try {

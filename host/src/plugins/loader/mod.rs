@@ -44,7 +44,7 @@ pub use locate::{LocateError, ReadError, folder};
 pub use manifest::{HookManifest, ManifestError, MetricManifest};
 pub use place::{Fault, PlaceError, check_place};
 pub use root::RootError;
-pub use table::{FlagsError, TableError};
+pub use table::{FlagsError, TableError, check_library_header};
 
 use dlopen::Opened;
 use std::collections::BTreeMap;

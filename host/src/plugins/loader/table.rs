@@ -169,6 +169,14 @@ fn check<T: Table>(table: *const T, called: impl Fn() -> String) -> Result<&'sta
     Ok(unsafe { &*table })
 }
 
+/// Checks a header as that of a library's own table, without what follows it.
+///
+/// # Errors
+/// It is not one, or it is of another major version or of a shorter table.
+pub fn check_library_header(header: &HrHeader) -> Result<(), TableError> {
+    check_header::<HrPlugin>(header, &|| "library table".to_owned())
+}
+
 /// Tables do not change within a major version, so that `T` has the size that it had in its first release.
 fn check_header<T>(header: &HrHeader, called: &impl Fn() -> String) -> Result<(), TableError> {
     if header.magic != MAGIC {

@@ -42,4 +42,4 @@ mod trainer;
 pub(super) use breadcrumb::last as last_service;
 pub(super) use endpoint::{Call, Caller, Endpoint};
 pub(super) use trainer::handle_for;
-pub use trainer::hide_extensions;
+pub use trainer::{appear_newer, hide_extensions};

@@ -29,7 +29,7 @@ pub(in crate::plugins) fn handle_for(
     let progress = context.progress.wire();
     std::mem::forget(Rc::clone(&context.progress));
     let handle = TrainerHandle {
-        header: HrHeader::of::<TrainerHandle>(0),
+        header: header(),
         host: std::ptr::from_ref(endpoint).cast_mut().cast(),
         progress,
         instance: HrStr::new(&endpoint.name),
@@ -112,6 +112,27 @@ static HIDDEN: AtomicBool = AtomicBool::new(false);
 /// Hides all extensions from plugins, for the rest of the process: for tests of plugins with an old host.
 pub fn hide_extensions() {
     HIDDEN.store(true, Ordering::Relaxed);
+}
+
+/// Whether plugins find a host of a later minor version.
+static NEWER: AtomicBool = AtomicBool::new(false);
+
+/// A flag that no version has defined: plugins ignore those that they do not know.
+const LATER_FLAG: u64 = 1 << 63;
+
+/// Shows plugins a host of a later minor version, for the rest of the process: for tests of plugins with a newer host. Its tables are as long as
+/// those of this one, because tables never change within a major version.
+pub fn appear_newer() {
+    NEWER.store(true, Ordering::Relaxed);
+}
+
+/// The header of a handle.
+fn header() -> HrHeader {
+    let own = HrHeader::of::<TrainerHandle>(0);
+    if NEWER.load(Ordering::Relaxed) {
+        return HrHeader { abi_minor: own.abi_minor + 1, flags: LATER_FLAG, ..own };
+    }
+    own
 }
 
 unsafe extern "C" fn extension(_host: *mut c_void, id: HrStr) -> *const c_void {

@@ -55,7 +55,9 @@ fn read_with(path: &Path, trust: Trust) -> Result<Checkpoint, RunDirError> {
         checkpoint.hooks.entry(hook.to_owned()).or_default();
     }
     let run = manifest.read_file(path, RUN)?;
-    for (name, tensor) in safetensors_file::from_bytes(&path.join(RUN), &run)? {
+    let tensors = safetensors_file::from_bytes(&path.join(RUN), &run)?;
+    check_ranks(path, tensors.iter().map(|(name, _)| name.as_str()))?;
+    for (name, tensor) in tensors {
         take_run_tensor(&mut checkpoint, &name, tensor)?;
     }
     check_name(path, &checkpoint)?;
@@ -112,6 +114,27 @@ fn take_values(state: &mut SavedState, values: &Json) {
     state.values.extend(values.filter_map(|(key, value)| Some((key.clone(), from_json(value)?))));
 }
 
+/// The rank and the kind of generator in the name of a tensor: `rng/rank_1/cpu`.
+fn rank_in(name: &str) -> Option<(usize, &str)> {
+    let (rank, kind) = name.strip_prefix("rng/rank_")?.split_once('/')?;
+    Some((rank.parse().ok()?, kind))
+}
+
+/// An error if a file names a rank that is greater than the number of its ranks: room is made for all below it.
+fn check_ranks<'a>(
+    path: &Path,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), RunDirError> {
+    let count = names.clone().filter_map(rank_in).count();
+    match names.filter_map(rank_in).find(|(rank, _)| !(1..=count).contains(rank)) {
+        Some((rank, _)) => {
+            let why = format!("it has a random state of rank {rank}, and not of all before it");
+            Err(RunDirError::damaged(&path.join(RUN), why))
+        }
+        None => Ok(()),
+    }
+}
+
 fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<(), RunDirError> {
     let wrong = |e: tch::TchError| RunDirError::Tensor {
         doing: "read",
@@ -121,13 +144,10 @@ fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<()
     match name.split_once('/') {
         Some(("rng", "cpu")) => to.rng.cpu = Vec::try_from(tensor).map_err(wrong)?,
         Some(("rng", "cuda")) => to.rng.cuda = Some(Vec::try_from(tensor).map_err(wrong)?),
-        Some(("rng", key)) => {
-            let Some((rank, kind)) = key.strip_prefix("rank_").and_then(|key| key.split_once('/'))
-            else {
-                return Ok(());
-            };
+        Some(("rng", _)) => {
+            let Some((rank, kind)) = rank_in(name) else { return Ok(()) };
             let bytes = Vec::try_from(tensor).map_err(wrong)?;
-            let index = rank.parse::<usize>().unwrap_or(0).saturating_sub(1);
+            let index = rank.saturating_sub(1);
             if to.rank_rng.len() <= index {
                 to.rank_rng.resize(index + 1, RngState::default());
             }

@@ -193,13 +193,18 @@ fn part_of(info: &TensorInfo, said: Option<&str>) -> Option<FlatRange> {
         range: 0..count,
     };
     let part = said.map_or_else(|| Some(whole()), range_of)?;
-    let is_sound = part.range.len() == count && part.shape.iter().all(|&side| side >= 0);
-    is_sound.then_some(part)
+    (part.range.len() == count && elements(&part.shape).is_some()).then_some(part)
+}
+
+/// The number of elements of a shape, if it is one.
+fn elements(shape: &[i64]) -> Option<i64> {
+    let is_side = |side: &i64| *side >= 0;
+    shape.iter().try_fold(1_i64, |count, side| count.checked_mul(Some(*side).filter(is_side)?))
 }
 
 /// An error unless the sorted ranges of a tensor contain every element exactly once.
 fn check_whole(folder: &Path, name: &str, entry: &Entry) -> Result<(), RunDirError> {
-    let count = entry.shape.iter().product::<i64>();
+    let count = elements(&entry.shape).unwrap_or(i64::MAX);
     let mut next = 0;
     for Placed { range, file, .. } in &entry.ranges {
         if range.start != next {

@@ -1,0 +1,5 @@
+//! The target of the reader `config`.
+
+#![no_main]
+
+hookrack_fuzz::target!("config");

@@ -1,0 +1,5 @@
+//! The target of the reader `curves`.
+
+#![no_main]
+
+hookrack_fuzz::target!("curves");

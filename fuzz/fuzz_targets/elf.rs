@@ -1,0 +1,5 @@
+//! The target of the reader `elf`.
+
+#![no_main]
+
+hookrack_fuzz::target!("elf");

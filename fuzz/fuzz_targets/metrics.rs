@@ -1,0 +1,5 @@
+//! The target of the reader `metrics`.
+
+#![no_main]
+
+hookrack_fuzz::target!("metrics");

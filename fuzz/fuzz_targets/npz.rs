@@ -1,0 +1,5 @@
+//! The target of the reader `npz`.
+
+#![no_main]
+
+hookrack_fuzz::target!("npz");

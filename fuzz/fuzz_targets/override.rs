@@ -1,0 +1,5 @@
+//! The target of the reader `override`.
+
+#![no_main]
+
+hookrack_fuzz::target!("override");

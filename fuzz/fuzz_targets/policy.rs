@@ -1,0 +1,5 @@
+//! The target of the reader `policy`.
+
+#![no_main]
+
+hookrack_fuzz::target!("policy");

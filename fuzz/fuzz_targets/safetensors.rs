@@ -1,0 +1,5 @@
+//! The target of the reader `safetensors`.
+
+#![no_main]
+
+hookrack_fuzz::target!("safetensors");

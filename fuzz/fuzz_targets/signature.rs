@@ -1,0 +1,5 @@
+//! The target of the reader `signature`.
+
+#![no_main]
+
+hookrack_fuzz::target!("signature");

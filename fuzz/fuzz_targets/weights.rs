@@ -1,0 +1,5 @@
+//! The target of the reader `weights`.
+
+#![no_main]
+
+hookrack_fuzz::target!("weights");
