@@ -95,7 +95,9 @@ fn guided(
         report::note(&row(&outcome));
         outcomes.push(outcome);
     }
-    table(&outcomes).iter().for_each(|line| report::passed_on(line));
+    for line in table(&outcomes) {
+        report::passed_on(&line);
+    }
     let findings: Vec<_> = outcomes.into_iter().flat_map(|it| it.findings).collect();
     if findings.is_empty() {
         return Ok(());

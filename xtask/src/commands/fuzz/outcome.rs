@@ -45,7 +45,7 @@ impl Outcome {
                 let message = lines.next().unwrap_or_default();
                 self.panic = format!("{}: {}", line.trim(), message.trim());
             } else if line.contains("ERROR: ") {
-                self.panic = line.trim().to_owned();
+                line.trim().clone_into(&mut self.panic);
             }
         }
         self.executions += executed;
