@@ -143,14 +143,15 @@ fn a_plugin_in_c_built_against_1_1_0_has_roles_a_state_with_tensors_and_a_metric
     let model = "checkpoints/iter_0000004/model.safetensors";
     assert_eq!(run.tensors(model), plain.tensors(model));
     assert!((of(&run, "loss") - run.scalar("train/loss")).abs() < 1e-9);
-    assert!((of(&run, "lr") - run.scalar("train/lr")).abs() < 1e-12);
+    // After the last step of the schedule, which is below the rate of the last iteration.
+    assert!((0.0..run.scalar("train/lr")).contains(&of(&run, "lr")));
     assert!((of(&run, "optimizer_steps") - 4.0).abs() < 1e-12);
     assert!((of(&run, "lr_steps") - 4.0).abs() < 1e-12, "{}", of(&run, "lr_steps"));
 
     // The metric in C has the values of the host's own, and merges as it must.
     let (own, host) = (run.scalar("val/GoldenC11Accuracy"), run.scalar("val/Accuracy"));
     assert!((own - host).abs() < 1e-12, "{own} in C, {host} in the host");
-    assert!((run.scalar("val/GoldenC11Accuracy/samples") - 8.0).abs() < 1e-12);
+    assert!((run.scalar("val/GoldenC11Accuracy.samples") - 8.0).abs() < 1e-12);
     let library = format!("plugins/{file}");
     bench.run(["test-plugin", &library, "--case", "metric", "--case", "state"]).expect(0);
 

@@ -9,6 +9,12 @@ use std::path::{Path, PathBuf};
 pub(crate) const READERS: &[Reader] =
     &[Reader { name: "config", make: config }, Reader { name: "override", make: overrides }];
 
+/// The configs of the repository, with an empty folder for the plugins that they look for.
+fn configs(folder: &Folder) -> PathBuf {
+    fs::create_dir(folder.path("plugins")).unwrap();
+    folder.copy(&repository().join("configs"), "configs")
+}
+
 /// What a config can name on a machine without plugins.
 fn catalog() -> Catalog {
     Inventory::take(&[]).map_err(|error| error.to_string()).unwrap().catalog
@@ -32,7 +38,7 @@ fn check(
 }
 
 fn config(folder: Folder) -> Prepared {
-    let (catalog, configs) = (catalog(), folder.copy(&repository().join("configs"), "configs"));
+    let (catalog, configs) = (catalog(), configs(&folder));
     let files = |folder: &Path| {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|it| it.extension() == Some("toml".as_ref())).collect::<Vec<PathBuf>>()
@@ -46,13 +52,32 @@ fn config(folder: Folder) -> Prepared {
     Prepared { seeds, read: Box::new(read) }
 }
 
+/// A config that needs no plugin.
+const SMALL: &str = r#"
+[model]
+type = "MLP"
+hidden = [8]
+[data.train]
+type = "Synthetic"
+samples = 8
+shape = [4]
+classes = 3
+[loss]
+type = "CrossEntropy"
+[optimizer]
+type = "AdamW"
+[train]
+max_epochs = 2
+batch_size = 4
+[[metrics]]
+type = "Accuracy"
+"#;
+
 fn overrides(folder: Folder) -> Prepared {
-    let (catalog, configs) = (catalog(), folder.copy(&repository().join("configs"), "configs"));
-    let file = configs.join("quickstart.toml");
+    let (catalog, file) = (catalog(), folder.write("small.toml", SMALL.as_bytes()));
     let read = move |input: &[u8]| {
-        let _ = &folder;
         let text = String::from_utf8_lossy(input).into_owned();
-        check(&configs, &file, &[text], &catalog)
+        check(&folder.path(""), &file, &[text], &catalog)
     };
     let seeds = texts([
         "train.max_epochs=3",
@@ -60,7 +85,7 @@ fn overrides(folder: Folder) -> Prepared {
         "optimizer.lr=0.001",
         "x=\"y\"",
         "metrics=[{type='Accuracy'}]",
-        "custom_hooks.0.type=EMA",
+        "metrics.0.type=Accuracy",
     ]);
     Prepared { seeds, read: Box::new(read) }
 }

@@ -82,7 +82,7 @@ fn npz(folder: Folder) -> Prepared {
 
 fn safetensors(folder: Folder) -> Prepared {
     reader(folder, golden(["arrays.safetensors"]), |path| {
-        let [inputs, labels] = ["x", "y"].map(str::to_owned);
+        let [inputs, labels] = ["inputs", "labels"].map(str::to_owned);
         SafetensorsSettings { path, inputs, labels, classes: None, ignore_index: None }
     })
 }
