@@ -13,9 +13,9 @@ thread_local! {
 /// Prepares a reader, and puts its seeds into the first folder of the command line, from which libFuzzer starts.
 ///
 /// # Panics
-/// There is no such reader, or it cannot be prepared.
+/// The reader is unknown, or cannot be prepared.
 pub fn begin(name: &str) {
-    let reader = reader(name).unwrap_or_else(|| panic!("there is no reader `{name}`"));
+    let reader = reader(name).unwrap_or_else(|| panic!("unknown reader `{name}`"));
     let prepared = reader.prepare();
     let folder = env::args_os().skip(1).map(PathBuf::from).find(|path| path.is_dir());
     if let Some(folder) = folder {

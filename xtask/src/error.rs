@@ -34,7 +34,7 @@ pub(crate) enum TaskError {
     NoNamespaces { what: &'static str },
     #[error("rank {rank} of {host}: {what}; it said:\n{said}")]
     Rank { rank: usize, host: String, what: String, said: String },
-    #[error("there is no reader `{name}`; readers are {all}")]
+    #[error("unknown reader `{name}`; must be one of {all}")]
     NoReader { name: String, all: String },
     #[error(
         "{count} findings, kept where every run of the tests reads them; fix the readers and commit them:\n  {files}"

@@ -166,7 +166,7 @@ const HOW: &str = "
 - hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks but the checkpoint,
   and `metrics.json`. Counted are whole epochs but the first, as `train/epoch_time` has them: every hook of every iteration included.
 - *tch, by hand* (`bench/src/peers/by_tch.rs`) is what a Rust user would write with tch alone: its layers, its optimizers, data in memory as
-  floats, libtorch's defaults. It is no rival in *the fastest peer*.
+  floats, libtorch's defaults. It keeps no average, and does not count as a peer in *the fastest peer*.
 - The peers are in `scripts/bench/peers/`, one file each, with the API that their guides recommend. They count the steps after a
   warm-up, without an epoch's end between them. Their batches are slices of the data in memory: no sample is collated. All but plain
   PyTorch have the fused optimizer; progress bars, summaries and checkpoints are off.

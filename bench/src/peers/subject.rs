@@ -34,8 +34,13 @@ const ALL: [Subject; 10] = [
 impl Subject {
     /// Those that train a model.
     pub(crate) fn of(model: &Model) -> impl Iterator<Item = Self> + use<> {
-        let has_layout = model.has_layout;
-        ALL.into_iter().filter(move |it| has_layout || *it != Self::TorchChannelsLast)
+        // The loop by hand keeps no average.
+        let (has_layout, has_average) = (model.has_layout, model.name == "mlp_ema");
+        ALL.into_iter().filter(move |it| match it {
+            Self::TorchChannelsLast => has_layout,
+            Self::Tch => !has_average,
+            _ => true,
+        })
     }
 
     pub(crate) fn name(self) -> &'static str {
