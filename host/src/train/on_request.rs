@@ -84,9 +84,15 @@ impl Trainer {
         self.keeps_checkpoints = false;
     }
 
+    /// Saves. A rank on which that fails, or a hook at the points around it, ends the run on all of them in this iteration.
+    fn save(&mut self) -> Result<()> {
+        self.save_own()?;
+        self.await_others()
+    }
+
     /// Copies everything, which a thread then writes in the background. The step waits only for the copy, and for
     /// the previous checkpoint if that is not written yet.
-    fn save(&mut self) -> Result<()> {
+    fn save_own(&mut self) -> Result<()> {
         if let Some(world) = self.fellow_writers() {
             return self.save_together(&world);
         }
