@@ -8,11 +8,19 @@ fn run_of(bench: &Bench, name: &str) -> RunFolder {
 }
 
 /// Settings that change how much a row counts, in numbers that floats have exactly.
-const WEIGHED: [(&str, &[&str]); 3] = [
+const WEIGHED: [(&str, &[&str]); 4] = [
     ("plain", &[]),
     // With shares of one or two rows, none may count on a rank.
     ("ignored", &["-s", "loss.ignore_index=2"]),
     ("weighed", &["-s", "loss.ignore_index=1", "-s", "loss.class_weights=[0.5, 1.0, 4.0]"]),
+    // Both terms weigh a label of class 1 alike, and no other: the ranks must not decide by their own labels.
+    (
+        "sum",
+        &[
+            "-s",
+            "loss={_delete_=true,type=\"Sum\",losses=[{type=\"CrossEntropy\"},{type=\"CrossEntropy\",class_weights=[0.5, 1.0, 4.0]}]}",
+        ],
+    ),
 ];
 
 /// Trains in one process and on ranks; returns both.

@@ -119,7 +119,7 @@ impl Place {
 }
 
 /// Seconds since 1970, as Python's `time.time()`.
-fn now() -> f64 {
+pub(super) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 

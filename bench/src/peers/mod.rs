@@ -11,6 +11,7 @@ mod model;
 mod results;
 mod subject;
 mod targets;
+mod tch_models;
 mod tensors;
 
 pub(crate) use by_tch::{ByTchArgs, run as by_tch};

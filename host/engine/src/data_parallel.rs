@@ -12,8 +12,9 @@ use super::loss_scaler::Aside;
 use super::model::NormRanks;
 use super::named_tensor::NamedTensor;
 use super::param_gather::ParamGather;
+use hookrack_torch::TorchError;
 use hookrack_torch::autograd::{self, GradMode};
-use hookrack_torch::dist::{Group, Reducer, ReducerOptions, Reduction};
+use hookrack_torch::dist::{Gathering, Group, Reducer, ReducerOptions};
 
 /// The ranks that train together, and how their gradients become one.
 #[derive(Debug)]
@@ -74,6 +75,20 @@ impl DataParallel {
 
 fn trained(params: &[NamedTensor]) -> impl Iterator<Item = &NamedTensor> {
     params.iter().filter(|param| param.tensor.requires_grad())
+}
+
+/// The weight of the labels of an iteration in its loss, on all ranks.
+#[derive(Debug)]
+pub enum Weighing {
+    /// It is known.
+    Done(f64),
+    /// The ranks' weights are on their way.
+    Started(Gathering),
+}
+
+/// The share of a part of an iteration in its gradients; 0 if no label counts.
+pub fn share(weight: f64, whole: f64) -> f64 {
+    if whole > 0.0 { weight / whole } else { 0.0 }
 }
 
 /// A backward pass among those of an iteration.
@@ -150,13 +165,29 @@ impl Engine {
         self.buffers().iter().try_for_each(|it| Ok(parallel.group.broadcast(&it.tensor, 0)?))
     }
 
-    /// What the mean of the loss of an iteration is taken over, on all ranks together.
-    pub(super) fn whole_weight(&self, labels: &Tensor, rows: i64) -> Result<f64> {
-        let Some(parallel) = &self.parallel else { return self.loss_weight(labels) };
-        let Some(own) = self.counted(labels)? else { return Ok(rows_of(rows)) };
-        let sum = Tensor::f_from_slice(&[own])?;
-        parallel.group.all_reduce(&sum, Reduction::Sum)?;
-        Ok(sum.f_double_value(&[0])?)
+    /// Starts to find what the mean of the loss of an iteration is taken over, on all ranks together; `own` is what it is here. All
+    /// ranks do, or none, whatever their labels are.
+    pub(super) fn weigh_all(&self, own: f64, rows: i64) -> Result<Weighing> {
+        let Some(parallel) = &self.parallel else { return Ok(Weighing::Done(own)) };
+        if !self.weighs_labels() {
+            return Ok(Weighing::Done(rows_of(rows)));
+        }
+        Ok(Weighing::Started(parallel.group.gather_numbers_start(&[own])?))
+    }
+
+    /// Waits for the weight of the labels of all ranks.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    pub fn weighed(&self, weighing: Weighing) -> Result<f64> {
+        match (weighing, &self.parallel) {
+            (Weighing::Done(weight), _) => Ok(weight),
+            (Weighing::Started(weights), Some(parallel)) => {
+                let weights: Vec<f64> = parallel.group.gather_numbers_finish(weights)?;
+                Ok(weights.iter().sum())
+            }
+            (Weighing::Started(_), None) => Err(TorchError::left_the_ranks().into()),
+        }
     }
 
     /// Call it before the last forward pass of an iteration: its backward pass sums the gradients over all ranks.

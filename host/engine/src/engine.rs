@@ -133,12 +133,13 @@ impl Engine {
     /// What the mean of the loss is taken over: how many labels count, or what they weigh together; rows where each
     /// counts as one. Losses of parts, weighed by it, make the loss of the whole. See [`Criterion::counted`].
     pub fn loss_weight(&self, label: &Tensor) -> Result<f64> {
-        Ok(self.counted(label)?.unwrap_or_else(|| rows_of(shape::side(label, 0).unwrap_or(1))))
+        let counted = self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))?;
+        Ok(counted.unwrap_or_else(|| rows_of(shape::side(label, 0).unwrap_or(1))))
     }
 
-    /// What the labels weigh together, where the loss does not count each of them as one.
-    pub(super) fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
-        self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))
+    /// Whether labels do not count as one each in the loss.
+    pub(super) fn weighs_labels(&self) -> bool {
+        self.criterion.as_ref().is_some_and(|loss| loss.label_weights().is_some())
     }
 
     /// Adds the gradients of `weight * loss` to the parameters. `weight` is the micro-batch's share; one of nothing

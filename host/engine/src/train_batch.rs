@@ -3,7 +3,7 @@
 use tch::{Device, Tensor};
 
 use super::data::{Batch, Rank};
-use super::data_parallel::Pass;
+use super::data_parallel::{Pass, Weighing, share};
 use super::engine::{Engine, rows_of};
 use super::error::Result;
 use super::model::Mode;
@@ -20,26 +20,29 @@ impl Engine {
         }
     }
 
-    /// Sets the weights of micro-batches by the labels of all of them, so that their gradients, over all ranks, add up to those of the
-    /// whole, even if rows have different weights in the loss. The iteration has `rows` rows over all ranks. If no label counts, no
-    /// micro-batch does. Returns the total weight.
-    pub fn weigh(&self, labels: &Tensor, rows: i64, parts: &mut [MicroBatch]) -> Result<f64> {
-        // A single part has weight 1, unless no label counts; finding out would synchronize with the device.
+    /// Sets the weights of micro-batches by their labels: divided by the weight of the iteration, which has `rows` rows over all ranks,
+    /// they are the shares by which gradients add up to those of the whole. Returns the weight of this rank's labels, and that of all
+    /// ranks, which [`weighed`](Self::weighed) waits for.
+    pub fn weigh(
+        &self,
+        labels: &Tensor,
+        rows: i64,
+        parts: &mut [MicroBatch],
+    ) -> Result<(f64, Weighing)> {
+        // A single part counts, unless none of its labels does; finding out would synchronize with the device.
         if parts.len() < 2 && labels.device() != Device::Cpu && self.rank() == Rank::ONLY {
-            return Ok(rows_of(rows));
+            return Ok((rows_of(rows), Weighing::Done(rows_of(rows))));
         }
-        let whole = self.whole_weight(labels, rows)?;
-        if let [part] = parts
-            && self.rank() == Rank::ONLY
-        {
-            part.weight = if whole > 0.0 { 1.0 } else { 0.0 };
-            return Ok(whole);
+        let own = self.loss_weight(labels)?;
+        match parts {
+            [part] => part.weight = own,
+            parts => {
+                for part in parts {
+                    part.weight = self.loss_weight(&labels.f_narrow(0, part.start, part.rows)?)?;
+                }
+            }
         }
-        for part in parts {
-            let label = labels.f_narrow(0, part.start, part.rows)?;
-            part.weight = if whole > 0.0 { self.loss_weight(&label)? / whole } else { 0.0 };
-        }
-        Ok(whole)
+        Ok((own, self.weigh_all(own, rows)?))
     }
 
     /// Trains on one batch and returns its loss, as a 0-dim tensor, without synchronizing with the device. For loops of the
@@ -48,7 +51,11 @@ impl Engine {
     pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
         let mut parts = Vec::new();
         self.split(&[batch.rows()], &mut parts);
-        self.weigh(&batch.label, batch.rows(), &mut parts)?;
+        let (_, weighing) = self.weigh(&batch.label, batch.rows(), &mut parts)?;
+        let whole = self.weighed(weighing)?;
+        for part in &mut parts {
+            part.weight = share(part.weight, whole);
+        }
         self.zero_grad()?;
         let loss = match parts.as_slice() {
             [part] => self.train_part(batch, part.weight)?,

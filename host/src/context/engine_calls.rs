@@ -30,6 +30,9 @@ impl Context {
     }
 
     fn slot(&self, slot: u32, name: &'static str) -> Result<Tensor, EngineError> {
+        if slot == SLOT_LOSS {
+            self.whole_loss()?;
+        }
         let current = self.current.borrow();
         current.tensor(slot).map(Tensor::shallow_clone).ok_or(EngineError::NoTensor { name })
     }
@@ -71,6 +74,7 @@ impl Context {
         }
         let (output, label) = (self.slot(SLOT_OUTPUT, "output")?, self.slot(SLOT_LABEL, "label")?);
         let loss = self.engine.borrow().loss(&output, &label)?;
+        self.whole_loss()?;
         self.current.borrow_mut().set(SLOT_LOSS, Some(loss));
         Ok(())
     }
@@ -80,7 +84,7 @@ impl Context {
     pub fn loss_weight(&self) -> Result<f64, EngineError> {
         let is_whole = self.phase() == Phase::Train && self.gradients.get() != Gradients::Adding;
         if is_whole && self.world.get().is_some() {
-            return Ok(self.whole_weight.get());
+            return self.whole_weight();
         }
         if self.is_elsewhere() {
             return Ok(0.0);
@@ -95,7 +99,7 @@ impl Context {
             return self.backward_staged(part);
         }
         let loss = self.slot(SLOT_LOSS, "loss")?;
-        if !self.counts.get() {
+        if self.whole_weight()? == 0.0 {
             return Ok(());
         }
         // Whatever comes of it, the gradients and their norm are not what they were.
@@ -105,7 +109,8 @@ impl Context {
             return self.backward_part(&loss);
         }
         self.gradients.set(Gradients::Unclipped);
-        let scaling = self.engine.borrow_mut().backward_again(&loss, self.own_weight.get())?;
+        let share = self.own_share()?;
+        let scaling = self.engine.borrow_mut().backward_again(&loss, share)?;
         if let Some(scaling) = scaling.filter(|scaling| scaling.skipped) {
             self.put_loss_scaling(scaling);
         }
@@ -118,9 +123,9 @@ impl Context {
         let product = if self.is_elsewhere() {
             None
         } else {
-            let (engine, weight) = (self.engine.borrow(), self.micro_weight.get());
-            Some(if weight > 0.0 && self.counts.get() {
-                engine.product(&self.slot(SLOT_LOSS, "loss")?, weight)?
+            let share = self.micro_share()?;
+            Some(if share > 0.0 {
+                self.engine.borrow().product(&self.slot(SLOT_LOSS, "loss")?, share)?
             } else {
                 Engine::product_of_nothing(&self.slot(SLOT_OUTPUT, "output")?)?
             })
@@ -131,13 +136,12 @@ impl Context {
     /// Differentiates the loss of a micro-batch. A rank without a label that counts still takes part where others wait for it: in
     /// the sum over ranks, and in batch norms over all rows.
     fn backward_part(&self, loss: &Tensor) -> Result<(), EngineError> {
-        let (engine, weight, pass) =
-            (self.engine.borrow(), self.micro_weight.get(), self.pass.get());
+        let (share, engine, pass) = (self.micro_share()?, self.engine.borrow(), self.pass.get());
         let is_awaited = self.world.get().is_some() && (pass == Pass::Last || engine.syncs_norms());
-        if weight == 0.0 && is_awaited {
+        if share == 0.0 && is_awaited {
             return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?, pass);
         }
-        engine.backward(loss, weight, pass)
+        engine.backward(loss, share, pass)
     }
 
     /// Unscales the gradients of all micro-batches. From here on they are those of the whole batch.

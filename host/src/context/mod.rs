@@ -13,6 +13,7 @@ mod own_pass;
 mod phase_clock;
 mod requests;
 mod run_parts;
+mod shares;
 
 pub use arena::{Arena, HandleError, Lease};
 pub use current::Current;
@@ -23,6 +24,7 @@ pub use own_pass::OwnPass;
 pub use phase_clock::PhaseClock;
 pub use requests::{Requests, Stop};
 pub use run_parts::RunParts;
+pub use shares::Shares;
 
 use crate::engine::model::Model;
 use crate::engine::schedule::MicroPart;
@@ -81,20 +83,14 @@ pub struct Context {
     pub forward_role: RefCell<Option<Rc<dyn ForwardRole>>>,
     /// A hook's own pass over data.
     pub own_pass: RefCell<OwnPass>,
-    /// The weight of the current micro-batch in the batch.
-    pub micro_weight: Cell<f64>,
-    /// What the mean of the iteration's loss is taken over, on all ranks.
-    pub whole_weight: Cell<f64>,
-    /// The weight of this rank's rows in the batch.
-    pub own_weight: Cell<f64>,
+    /// The shares of ranks and micro-batches in the iteration.
+    pub shares: Shares,
     /// In a pipeline: the part whose pass runs.
     pub part: Cell<Option<MicroPart>>,
     /// Whether the current micro-batch is the last of the iteration.
     pub pass: Cell<Pass>,
     /// The other ranks, in a run of several.
     pub world: OnceCell<Rc<World>>,
-    /// Whether any label of the iteration counts. If none does, backward passes add nothing.
-    pub counts: Cell<bool>,
     /// Whether a hook has changed the batch since it was fetched.
     pub batch_changed: Cell<bool>,
     /// The state of the iteration's gradients.
@@ -143,13 +139,10 @@ impl Context {
             grads: RefCell::default(),
             forward_role: RefCell::default(),
             own_pass: RefCell::default(),
-            micro_weight: Cell::new(1.0),
-            whole_weight: Cell::new(0.0),
-            own_weight: Cell::new(1.0),
+            shares: Shares::default(),
             part: Cell::new(None),
             pass: Cell::new(Pass::Last),
             world: OnceCell::new(),
-            counts: Cell::new(true),
             batch_changed: Cell::new(false),
             gradients: Cell::new(Gradients::Adding),
             scaling_keys: OnceCell::new(),

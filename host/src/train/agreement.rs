@@ -129,7 +129,7 @@ impl Trainer {
             world.tell_failure(&error.to_string());
             error
         };
-        self.context.engine.borrow_mut().part();
+        self.leave_groups();
         world.part();
         error
     }
@@ -147,10 +147,16 @@ impl Trainer {
         outcome.map_err(|error| if is_known { error } else { self.blame(error) })
     }
 
+    /// Leaves the groups of the engine, with everything that is on its way in them.
+    fn leave_groups(&self) {
+        self.context.shares.part();
+        self.context.engine.borrow_mut().part();
+    }
+
     /// Ends the run with the others, or without them.
     pub(super) fn part(&mut self, is_well: bool) {
         let Some(world) = self.world() else { return };
-        self.context.engine.borrow_mut().part();
+        self.leave_groups();
         if is_well { world.finish() } else { self.leave_with_costs(&world) }
     }
 }

@@ -108,6 +108,7 @@ impl Trainer {
                 self.role(P::OnOptimizerStep)?;
                 self.fire(P::AfterOptimizerStep)?;
                 self.adjust_lr_by_iter()?;
+                self.gather_losses()?;
                 self.note_iter_time();
                 self.fire_all([P::AfterTrainIter, P::AfterIter])?;
                 self.release()?;

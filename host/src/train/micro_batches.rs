@@ -54,18 +54,7 @@ impl Trainer {
         batch
     }
 
-    /// Records the weight of the iteration and of this rank's part of it.
-    fn weighed(&self, whole: std::result::Result<f64, EngineError>) -> Result<()> {
-        let whole = self.locate(whole)?;
-        let context = &self.context;
-        context.whole_weight.set(whole);
-        context.counts.set(whole > 0.0);
-        let own = || self.micros.iter().map(|part| part.weight).sum();
-        context.own_weight.set(if context.world.get().is_some() { own() } else { 1.0 });
-        Ok(())
-    }
-
-    /// Takes the batch as hooks have left it, and weighs its micro-batches by their labels. Waits for the other ranks if the weight of
+    /// Takes the batch as hooks have left it, and weighs its micro-batches by their labels. Asks the other ranks if the weight of
     /// a label depends on its value: hooks may have changed the labels of any of them.
     pub(super) fn weigh_batch(&mut self) -> Result<()> {
         if self.context.batch_changed.take() {
@@ -77,7 +66,9 @@ impl Trainer {
         }
         let Some(batch) = &self.batch else { return Ok(()) };
         let weighed = self.context.engine.borrow().weigh(&batch.label, self.rows, &mut self.micros);
-        self.weighed(weighed)
+        let (own, whole) = self.locate(weighed)?;
+        self.context.shares.set(own, whole);
+        Ok(())
     }
 
     /// The actions of the iteration. A stage of a pipeline prepares for the messages among them.
@@ -158,7 +149,7 @@ impl Trainer {
         let is_last = part.micro as usize + 1 == self.micros.len();
         self.context.pass.set(if is_last { Pass::Last } else { Pass::Partial });
         self.context.part.set(self.is_staged().then_some(part));
-        self.context.micro_weight.set(micro.weight);
+        self.context.shares.set_micro(micro.weight);
         self.context.advance(|p| p.micro = part.micro);
         micro
     }
@@ -198,9 +189,9 @@ impl Trainer {
         };
         let (output, loss) = self.locate(kept.map_err(EngineError::from))?;
         self.parts.outputs.extend(output);
-        let weight = self.context.micro_weight.get();
-        if let Some(loss) = loss.filter(|_| weight > 0.0) {
-            let share = loss.f_mul_scalar(weight);
+        let share = self.locate(self.context.micro_share())?;
+        if let Some(loss) = loss.filter(|_| share > 0.0) {
+            let share = loss.f_mul_scalar(share);
             let sum = match &self.parts.loss {
                 Some(sum) => share.and_then(|share| sum.f_add(&share)),
                 None => share,
@@ -226,13 +217,16 @@ impl Trainer {
 
     /// If all labels are ignored nothing is stepped, as in one process: stages then have gradients of 0.
     fn forget_nothing(&self) -> Result<()> {
-        let mut engine = self.context.engine.borrow_mut();
-        if self.context.counts.get() || engine.stage().is_none() {
+        if !self.is_staged() || self.locate(self.context.whole_weight())? > 0.0 {
             return Ok(());
         }
-        let cleared = engine.zero_grad();
-        drop(engine);
+        let cleared = self.context.engine.borrow_mut().zero_grad();
         self.locate(cleared)
+    }
+
+    /// Waits for the losses of the other ranks, for the hooks that follow.
+    pub(super) fn gather_losses(&self) -> Result<()> {
+        self.locate(self.context.whole_loss())
     }
 
     /// Divides the gradients by the loss scale, if there is one.
@@ -253,19 +247,15 @@ impl Trainer {
         let outputs = std::mem::take(&mut self.parts.outputs);
         let loss = self.parts.loss.take();
         // If all labels are ignored there is no loss, as for one part.
-        let nothing = if self.context.counts.get() { 0.0 } else { f64::NAN };
+        let nothing = if self.context.whole_weight()? > 0.0 { 0.0 } else { f64::NAN };
         let kind = self.context.engine.borrow().kind();
         let options = (kind, batch.label.device());
         let loss = loss.map_or_else(|| Tensor::f_full([], nothing, options), Ok)?;
-        if let Some(world) = self.context.world.get() {
-            world.sum(&loss)?;
-        }
         if is_split {
             let output = if outputs.is_empty() { None } else { Some(Tensor::f_cat(&outputs, 0)?) };
             self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
             self.context.current.borrow_mut().set(SLOT_OUTPUT, output);
         }
-        self.context.current.borrow_mut().set(SLOT_LOSS, Some(loss));
-        Ok(())
+        self.context.sum_loss(loss)
     }
 }

@@ -17,7 +17,7 @@ use crate::engine::data::Rank;
 use crate::engine::schedule::Action;
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Backend, Group, Member, Reduction, Store};
+use crate::torch::dist::{Backend, Gathering, Group, Member, Store};
 use meeting::FailedCall;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::PathBuf;
@@ -118,10 +118,9 @@ impl World {
     /// # Errors
     /// Another rank failed or timed out.
     pub fn agree<const N: usize>(&self, numbers: [i64; N]) -> Result<[i64; N], TorchError> {
-        let tensor = Tensor::f_from_slice(&numbers)?;
-        self.with(|groups| groups.control.all_reduce(&tensor, Reduction::Max))?;
-        let agreed: Vec<i64> = Vec::try_from(tensor)?;
-        Ok(std::array::from_fn(|index| agreed[index]))
+        let all = self.with(|groups| groups.control.gather_numbers(&numbers))?;
+        let most = |index| all.iter().copied().skip(index).step_by(N).max().unwrap_or(0);
+        Ok(std::array::from_fn(most))
     }
 
     /// The bytes of every rank, in the order of ranks.
@@ -132,14 +131,20 @@ impl World {
         self.with(|groups| groups.control.all_gather_bytes(bytes))
     }
 
-    /// Sums a tensor over all ranks in place.
+    /// Starts to gather a number of every rank.
+    ///
+    /// # Errors
+    /// This rank has left the others.
+    pub fn gather_start(&self, number: f64) -> Result<Gathering, TorchError> {
+        self.with(|groups| groups.control.gather_numbers_start(&[number]))
+    }
+
+    /// The numbers of every rank, in the order of ranks.
     ///
     /// # Errors
     /// Another rank failed or timed out.
-    pub fn sum(&self, tensor: &Tensor) -> Result<(), TorchError> {
-        through_cpu(tensor, |tensor| {
-            self.with(|groups| groups.control.all_reduce(tensor, Reduction::Sum))
-        })
+    pub fn gathered(&self, started: Gathering) -> Result<Vec<f64>, TorchError> {
+        self.with(|groups| groups.control.gather_numbers_finish(started))
     }
 
     /// The group for collectives of hooks.

@@ -28,10 +28,10 @@ pub(crate) fn suite(workspace: &Workspace, filter: &str) -> Command {
     command
 }
 
-/// Lets the tests of a program run at the same time, as they do without `.cargo/config.toml`.
+/// Lets the tests of a program run at the same time, more of them than the machine has cores: those of ranks and of failures mostly wait.
 pub(crate) fn in_parallel(command: &mut Command) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    command.env("RUST_TEST_THREADS", threads.to_string());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    command.env("RUST_TEST_THREADS", (cores + cores.div_ceil(2)).to_string());
 }
 
 /// Runs `cargo test --no-fail-fast`, forwards its output line by line, and returns the results of its test programs.

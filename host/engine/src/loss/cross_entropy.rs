@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
-use super::weights::{beside, class_weights, counted};
+use super::weights::{LabelWeights, beside, class_weights};
 use super::{Criterion, label};
 use crate::data::{DataSpec, Target};
 use crate::error::Result;
@@ -27,15 +27,16 @@ impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
     const NAME: &'static str = "CrossEntropy";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
-        let classes = label::classes_or_shares(data).map_err(Self::refuse)?;
+        let count = label::classes_or_shares(data).map_err(Self::refuse)?;
         if matches!(data.target, Target::Shares(_)) && self.ignore_index >= 0 {
             let why = "ignore_index needs class indices, and mixed labels are class probabilities";
             return Err(Self::refuse(format!("{why}: remove it, or the mixing")));
         }
-        let weights = class_weights(&self.class_weights, classes)
+        let classes = class_weights(&self.class_weights, count)
             .map_err(|why| Self::refuse_key("class_weights", why))?;
         let Self { label_smoothing, ignore_index, .. } = self;
-        Ok(Box::new(CrossEntropy { label_smoothing, ignore_index, weights }))
+        let labels = LabelWeights { ignore_index, classes };
+        Ok(Box::new(CrossEntropy { label_smoothing, labels }))
     }
 }
 
@@ -43,8 +44,7 @@ impl Component<DataSpec, dyn Criterion> for CrossEntropySettings {
 #[derive(Debug)]
 struct CrossEntropy {
     label_smoothing: f64,
-    ignore_index: i64,
-    weights: Option<Tensor>,
+    labels: LabelWeights,
 }
 
 impl Criterion for CrossEntropy {
@@ -52,15 +52,15 @@ impl Criterion for CrossEntropy {
         let (output, label) = label::by_row(output, label)?;
         Ok(output.f_cross_entropy_loss(
             &label,
-            beside(self.weights.as_ref(), &output)?,
+            beside(self.labels.classes.as_ref(), &output)?,
             Reduction::Mean,
-            self.ignore_index,
+            self.labels.ignore_index,
             self.label_smoothing,
         )?)
     }
 
-    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
-        counted(label, self.ignore_index, self.weights.as_ref())
+    fn label_weights(&self) -> Option<&LabelWeights> {
+        Some(&self.labels)
     }
 }
 
@@ -72,9 +72,14 @@ mod tests {
     /// Two or four softmaxes over two scores of up to 5, and their mean.
     const ROUNDINGS: u32 = 24;
 
+    fn smoothed(label_smoothing: f64) -> CrossEntropy {
+        let labels = LabelWeights { ignore_index: -100, classes: None };
+        CrossEntropy { label_smoothing, labels }
+    }
+
     fn loss(label_smoothing: f64, labels: &[i64]) -> f64 {
         let output = Tensor::from_slice2(&[[0.0_f32, 0.0], [0.0, 2.0]]);
-        let criterion = CrossEntropy { label_smoothing, ignore_index: -100, weights: None };
+        let criterion = smoothed(label_smoothing);
         criterion.loss(&output, &Tensor::from_slice(labels)).unwrap().double_value(&[])
     }
 
@@ -89,7 +94,7 @@ mod tests {
     #[test]
     fn shares_of_classes_weigh_the_losses_of_each() {
         let output = Tensor::from_slice2(&[[0.5_f32, 2.0], [1.0, -1.0]]);
-        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let criterion = smoothed(0.0);
         let loss = |label: &Tensor| criterion.loss(&output, label).unwrap().double_value(&[]);
         let mixed = loss(&Tensor::from_slice2(&[[0.3_f32, 0.7], [0.7, 0.3]]));
         let (one, other) =
@@ -101,7 +106,7 @@ mod tests {
     fn tokens_count_one_by_one() {
         let output = Tensor::from_slice(&[0.0_f32, 0.0, 0.0, 2.0, 1.0, 3.0, 5.0, 1.0]);
         let label = Tensor::from_slice(&[0_i64, 1, 1, 0]);
-        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let criterion = smoothed(0.0);
         let loss = |output: &Tensor, label: &Tensor| {
             criterion.loss(output, label).unwrap().double_value(&[])
         };
@@ -113,7 +118,7 @@ mod tests {
     #[test]
     fn a_label_out_of_range_is_an_error_not_a_panic() {
         let output = Tensor::from_slice2(&[[0.0_f32, 0.0]]);
-        let criterion = CrossEntropy { label_smoothing: 0.0, ignore_index: -100, weights: None };
+        let criterion = smoothed(0.0);
         let error = criterion.loss(&output, &Tensor::from_slice(&[5_i64])).unwrap_err();
         assert!(error.to_string().contains("out of bounds"), "{error}");
     }

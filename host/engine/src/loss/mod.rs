@@ -25,6 +25,7 @@ pub use mse::Mse;
 pub use nll::NllSettings;
 pub use smooth_l1::SmoothL1;
 pub use sum::SumSettings;
+pub use weights::LabelWeights;
 
 use super::data::DataSpec;
 use super::error::Result;
@@ -35,11 +36,16 @@ pub trait Criterion: Send {
     /// The loss of an output against its label.
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor>;
 
+    /// What labels weigh in the mean; `None` if each row counts as one.
+    fn label_weights(&self) -> Option<&LabelWeights> {
+        None
+    }
+
     /// The denominator of the mean if rows have different weights: the number of labels that count, or their total
     /// weight. Reads the labels, which synchronizes with the device if they are not on the CPU. `None` if each row
     /// counts as one.
-    fn counted(&self, _label: &Tensor) -> Result<Option<f64>> {
-        Ok(None)
+    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
+        self.label_weights().map_or(Ok(None), |weights| weights.of(label))
     }
 }
 

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 use tch::{Reduction, Tensor};
 
-use super::weights::{beside, class_weights, counted};
+use super::weights::{LabelWeights, beside, class_weights};
 use super::{Criterion, label};
 use crate::data::DataSpec;
 use crate::error::Result;
@@ -24,28 +24,25 @@ impl Component<DataSpec, dyn Criterion> for NllSettings {
     const NAME: &'static str = "NLL";
 
     fn build(self, data: &DataSpec) -> Result<Box<dyn Criterion>> {
-        let classes = label::classes(data).map_err(Self::refuse)?;
-        let weights = class_weights(&self.class_weights, classes)
+        let count = label::classes(data).map_err(Self::refuse)?;
+        let classes = class_weights(&self.class_weights, count)
             .map_err(|why| Self::refuse_key("class_weights", why))?;
-        Ok(Box::new(Nll { ignore_index: self.ignore_index, weights }))
+        Ok(Box::new(Nll(LabelWeights { ignore_index: self.ignore_index, classes })))
     }
 }
 
 /// The loss itself.
 #[derive(Debug)]
-struct Nll {
-    ignore_index: i64,
-    weights: Option<Tensor>,
-}
+struct Nll(LabelWeights);
 
 impl Criterion for Nll {
     fn loss(&self, output: &Tensor, label: &Tensor) -> Result<Tensor> {
         let (output, label) = label::by_row(output, label)?;
-        let weights = beside(self.weights.as_ref(), &output)?;
-        Ok(output.f_nll_loss_nd(&label, weights, Reduction::Mean, self.ignore_index)?)
+        let weights = beside(self.0.classes.as_ref(), &output)?;
+        Ok(output.f_nll_loss_nd(&label, weights, Reduction::Mean, self.0.ignore_index)?)
     }
 
-    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
-        counted(label, self.ignore_index, self.weights.as_ref())
+    fn label_weights(&self) -> Option<&LabelWeights> {
+        Some(&self.0)
     }
 }

@@ -2,11 +2,10 @@
 
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Settings;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tch::Tensor;
 
-use super::{Criterion, LOSSES};
-use crate::data::DataSpec;
+use super::{Criterion, LOSSES, LabelWeights};
+use crate::data::{DataSpec, Target};
 use crate::error::{EngineError, Result};
 use crate::registry::{Build as _, Choice, Component};
 use crate::tree::Tree;
@@ -29,7 +28,14 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
             let place = format!("losses.{index}");
             term(table, data).map_err(|why| Self::refuse_key(&place, why))
         });
-        Ok(Box::new(Sum { terms: terms.collect::<Result<_>>()?, is_told: AtomicBool::new(false) }))
+        let sum = Sum { terms: terms.collect::<Result<_>>()? };
+        if sum.differs() && matches!(data.target, Target::Classes(_)) {
+            tracing::warn!(
+                "the terms of loss `Sum` count labels in different ways (class_weights, ignore_index): parts of a batch and \
+                 batches of a pass are weighed by their rows, and the loss of a pass depends on the batch size"
+            );
+        }
+        Ok(Box::new(sum))
     }
 }
 
@@ -53,7 +59,14 @@ fn term(table: Value, data: &DataSpec) -> std::result::Result<Term, String> {
 /// The loss itself.
 struct Sum {
     terms: Vec<Term>,
-    is_told: AtomicBool,
+}
+
+impl Sum {
+    /// Whether its terms weigh labels in different ways.
+    fn differs(&self) -> bool {
+        let weights: Vec<_> = self.terms.iter().map(|it| it.criterion.label_weights()).collect();
+        weights.windows(2).any(|pair| pair[0] != pair[1])
+    }
 }
 
 struct Term {
@@ -74,28 +87,16 @@ impl Criterion for Sum {
         sum.ok_or(EngineError::NoTensor { name: "loss" })
     }
 
-    /// Only if all terms agree; otherwise their weights differ.
-    fn counted(&self, label: &Tensor) -> Result<Option<f64>> {
-        let mut counts = Vec::with_capacity(self.terms.len());
-        for term in &self.terms {
-            counts.push(term.criterion.counted(label)?);
-        }
-        let first = counts.first().copied().flatten();
-        let is_alike = counts.windows(2).all(|pair| pair[0] == pair[1]);
-        if !is_alike && !self.is_told.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "the terms of loss `Sum` count labels in different ways (class_weights, ignore_index): parts of a batch and \
-                 batches of a pass are weighed by their rows, and the loss of a pass depends on the batch size"
-            );
-        }
-        Ok(first.filter(|_| is_alike))
+    /// Those of all terms, if they are the same. Whether they are must not depend on the labels: ranks and micro-batches have different ones.
+    fn label_weights(&self) -> Option<&LabelWeights> {
+        let first = self.terms.first()?.criterion.label_weights();
+        first.filter(|_| !self.differs())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Target;
 
     fn table(fields: &[(&str, Value)]) -> Value {
         Value::Table(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
@@ -131,5 +132,21 @@ mod tests {
             error(vec!["L1".into()]),
             "loss `Sum`: losses.0: expected a table, found a string"
         );
+    }
+
+    #[test]
+    fn labels_weigh_by_their_number_only_if_all_terms_ignore_the_same_whatever_the_labels_are() {
+        let data = DataSpec { input: vec![1], target: Target::Classes(3) };
+        let term = |ignored: i64| {
+            table(&[("type", "CrossEntropy".into()), ("ignore_index", ignored.into())])
+        };
+        let weigh = |second: i64, labels: &[i64]| {
+            let losses = Value::List(vec![term(0), term(second)]);
+            let sum = Choice::new("Sum", &[("losses", losses)]).build(LOSSES, &data).unwrap();
+            sum.counted(&Tensor::from_slice(labels)).unwrap()
+        };
+        assert_eq!(weigh(0, &[0, 1, 2]), Some(2.0));
+        assert_eq!(weigh(1, &[0, 1, 2]), None);
+        assert_eq!(weigh(1, &[2, 2, 2]), None, "neither term ignores any of these");
     }
 }

@@ -36,28 +36,46 @@ pub(super) fn beside(weights: Option<&Tensor>, output: &Tensor) -> Result<Option
     Ok(weights.map(like).transpose()?)
 }
 
-/// The total weight of the labels that are not `ignored`, or their number if there are no weights.
-/// `None` if labels are class probabilities: libtorch then averages over the rows, whatever the class weights.
-pub(super) fn counted(
-    label: &Tensor,
-    ignored: i64,
-    weights: Option<&Tensor>,
-) -> Result<Option<f64>> {
-    if label.is_floating_point() {
-        return Ok(None);
+/// What class indices weigh in a mean.
+#[derive(Debug)]
+pub struct LabelWeights {
+    /// The label that does not count.
+    pub(super) ignore_index: i64,
+    /// The weight of each class; `None` for equal weights.
+    pub(super) classes: Option<Tensor>,
+}
+
+impl LabelWeights {
+    /// The total weight of the labels that count, or their number if there are no weights.
+    /// `None` if labels are class probabilities: libtorch then averages over the rows, whatever the class weights.
+    pub(super) fn of(&self, label: &Tensor) -> Result<Option<f64>> {
+        if label.is_floating_point() {
+            return Ok(None);
+        }
+        if self.classes.is_none()
+            && let Some(count) = with_elements(label, |labels| count_but(labels, self.ignore_index))
+        {
+            return Ok(Some(count));
+        }
+        let kept = label.f_ne(self.ignore_index)?;
+        let Some(weights) = &self.classes else {
+            return Ok(Some(kept.f_sum(Kind::Double)?.f_double_value(&[])?));
+        };
+        let classes = label.f_masked_select(&kept)?;
+        let weights = weights.f_to_device(label.device())?.f_index_select(0, &classes)?;
+        Ok(Some(weights.f_sum(Kind::Double)?.f_double_value(&[])?))
     }
-    if weights.is_none()
-        && let Some(count) = with_elements(label, |labels| count_but(labels, ignored))
-    {
-        return Ok(Some(count));
+}
+
+impl PartialEq for LabelWeights {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = match (&self.classes, &other.classes) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.f_equal(other).unwrap_or(false),
+            _ => false,
+        };
+        is_same && self.ignore_index == other.ignore_index
     }
-    let kept = label.f_ne(ignored)?;
-    let Some(weights) = weights else {
-        return Ok(Some(kept.f_sum(Kind::Double)?.f_double_value(&[])?));
-    };
-    let classes = label.f_masked_select(&kept)?;
-    let weights = weights.f_to_device(label.device())?.f_index_select(0, &classes)?;
-    Ok(Some(weights.f_sum(Kind::Double)?.f_double_value(&[])?))
 }
 
 /// The number of labels that are not `ignored`. Called in every step, so it creates no tensor.

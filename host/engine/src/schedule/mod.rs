@@ -38,8 +38,8 @@ pub struct MicroBatch {
     pub start: i64,
     /// How many rows.
     pub rows: i64,
-    /// Its share of the iteration. The loss is multiplied by it before backward, so that the gradients add up to
-    /// those of the whole.
+    /// What its labels weigh in the loss: their number, if each counts as one. The loss is multiplied by its share of the iteration's weight
+    /// before backward, so that the gradients add up to those of the whole.
     pub weight: f64,
 }
 
@@ -105,7 +105,7 @@ impl Schedule {
     }
 
     /// Adds a rank's micro-batches of a batch of `rows` rows to `out`, in order; its own rows begin at `start`. Their weights
-    /// are their shares of all rows; a batch with fewer rows than parts has fewer parts. Returns where its rows end.
+    /// are their rows; a batch with fewer rows than parts has fewer parts. Returns where its rows end.
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
     pub fn split(&self, start: i64, rows: i64, rank: Rank, out: &mut Vec<MicroBatch>) -> i64 {
         let share = Share { rank: rank.rank, world: rank.world, parts: self.parts };
@@ -113,7 +113,7 @@ impl Schedule {
         let mut start = start;
         for range in share.ranges(count).filter(|_| count > 0) {
             let size = i64::try_from(range.len()).unwrap_or(i64::MAX);
-            out.push(MicroBatch { start, rows: size, weight: size as f64 / rows as f64 });
+            out.push(MicroBatch { start, rows: size, weight: size as f64 });
             start += size;
         }
         start

@@ -33,6 +33,9 @@ unsafe extern "C" fn slot(host: *mut c_void, slot: u32, out: *mut HrTensor) -> H
         if slot == SLOT_GRAD_NORM {
             context.grad_norm()?;
         }
+        if slot == SLOT_LOSS {
+            context.whole_loss()?;
+        }
         if slot == SLOT_OUTPUT || slot == SLOT_LOSS {
             on_this_stage(context, slot)?;
         }
@@ -70,6 +73,7 @@ unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) ->
             }
             SLOT_OUTPUT | SLOT_LOSS => {
                 in_role(point, if slot == SLOT_OUTPUT { "output" } else { "loss" })?;
+                context.whole_loss()?;
                 context.current.borrow_mut().set(slot, Some(tensor));
             }
             _ => return Err("only input, label, output and loss can be set".into()),

@@ -4,12 +4,14 @@ mod activity;
 mod ffi;
 mod group;
 mod norm;
+mod numbers;
 mod reducer;
 mod store;
 
 pub use activity::{Activity, Collective};
 pub use group::{Backend, Group, Member, Network, Pending, Reduction, flight_record};
 pub use norm::BatchNormState;
+pub use numbers::Gathering;
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
 pub use store::{Address, Server, Store};
 

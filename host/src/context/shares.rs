@@ -1,0 +1,94 @@
+//! The shares of ranks and micro-batches in the loss of an iteration.
+//!
+//! The numbers of other ranks are waited for when they are needed, not when they are asked for: the total weight of the labels while the
+//! forward pass runs, the sum of the losses while the optimizer steps.
+
+use super::Context;
+use crate::engine::{EngineError, Weighing, share};
+use crate::torch::dist::Gathering;
+use hookrack_plugin_api::abi::SLOT_LOSS;
+use std::cell::{Cell, RefCell};
+use tch::Tensor;
+
+/// What the labels of an iteration weigh in its loss, and the losses of the other ranks.
+pub struct Shares {
+    micro: Cell<f64>,
+    own: Cell<f64>,
+    whole: RefCell<Weighing>,
+    losses: RefCell<Option<Gathering>>,
+}
+
+impl Default for Shares {
+    /// One micro-batch on one rank, and all labels count.
+    fn default() -> Self {
+        Self {
+            micro: Cell::new(1.0),
+            own: Cell::new(1.0),
+            whole: RefCell::new(Weighing::Done(1.0)),
+            losses: RefCell::default(),
+        }
+    }
+}
+
+impl Shares {
+    /// Sets the weight of this rank's labels, and that of all ranks, which may still be on its way.
+    pub fn set(&self, own: f64, whole: Weighing) {
+        self.own.set(own);
+        self.whole.replace(whole);
+    }
+
+    /// Sets the weight of the current micro-batch.
+    pub fn set_micro(&self, weight: f64) {
+        self.micro.set(weight);
+    }
+
+    /// Expects no other rank any more. What is on its way keeps the connections open.
+    pub fn part(&self) {
+        self.whole.replace(Weighing::Done(0.0));
+        self.losses.replace(None);
+    }
+}
+
+impl Context {
+    /// What the mean of the iteration's loss is taken over, on all ranks. If it is 0, no label counts, and backward passes add nothing.
+    pub fn whole_weight(&self) -> Result<f64, EngineError> {
+        let mut whole = self.shares.whole.borrow_mut();
+        let weight = match std::mem::replace(&mut *whole, Weighing::Done(0.0)) {
+            Weighing::Done(weight) => weight,
+            weighing @ Weighing::Started(_) => self.engine.borrow().weighed(weighing)?,
+        };
+        *whole = Weighing::Done(weight);
+        Ok(weight)
+    }
+
+    /// The current micro-batch's share of the iteration.
+    pub fn micro_share(&self) -> Result<f64, EngineError> {
+        Ok(share(self.shares.micro.get(), self.whole_weight()?))
+    }
+
+    /// This rank's share of the iteration.
+    pub fn own_share(&self) -> Result<f64, EngineError> {
+        Ok(share(self.shares.own.get(), self.whole_weight()?))
+    }
+
+    /// Makes the share of the iteration's loss that this rank has computed the current loss, and starts to add those of the others.
+    pub fn sum_loss(&self, own: Tensor) -> Result<(), EngineError> {
+        if let Some(world) = self.world.get() {
+            let losses = world.gather_start(own.f_double_value(&[])?)?;
+            self.shares.losses.replace(Some(losses));
+        }
+        self.current.borrow_mut().set(SLOT_LOSS, Some(own));
+        Ok(())
+    }
+
+    /// Waits for the losses of the other ranks, if they are on their way.
+    pub fn whole_loss(&self) -> Result<(), EngineError> {
+        let Some(losses) = self.shares.losses.take() else { return Ok(()) };
+        let Some(world) = self.world.get() else { return Ok(()) };
+        let sum: f64 = world.gathered(losses)?.iter().sum();
+        let current = self.current.borrow();
+        let loss = current.tensor(SLOT_LOSS).ok_or(EngineError::NoTensor { name: "loss" })?;
+        _ = loss.shallow_clone().f_fill_(sum)?;
+        Ok(())
+    }
+}
