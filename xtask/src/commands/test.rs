@@ -8,7 +8,7 @@ use crate::{
     error::TaskError,
     process, report,
     testing::{
-        self, Failure, Tally, Transcript, WORKSPACE,
+        self, Failure, Tally, Transcript, UNIT_TARGETS, WORKSPACE,
         cpus::{self, CPUS},
     },
     workspace::Workspace,
@@ -38,12 +38,8 @@ struct Part {
     parallel: bool,
 }
 
-const UNITS: Part = Part {
-    name: "unit tests",
-    packages: &WORKSPACE,
-    targets: &["--lib", "--bins", "--examples"],
-    parallel: false,
-};
+const UNITS: Part =
+    Part { name: "unit tests", packages: &WORKSPACE, targets: &UNIT_TARGETS, parallel: false };
 const SUITE: Part =
     Part { name: "suite", packages: &WORKSPACE, targets: &["--test=*"], parallel: true };
 const DOCS: Part =

@@ -19,6 +19,9 @@ pub(crate) use transcript::{Failure, Transcript};
 /// All packages except xtask, which is running: selecting single packages may change features and rebuild libtorch's bindings.
 pub(crate) const WORKSPACE: [&str; 2] = ["--workspace", "--exclude=xtask"];
 
+/// The targets with unit tests. A part of them alone would select fewer packages, whose features rebuild what they depend on.
+pub(crate) const UNIT_TARGETS: [&str; 3] = ["--lib", "--bins", "--examples"];
+
 /// The tests of the suite whose names contain `filter`, with what they print.
 pub(crate) fn suite(workspace: &Workspace, filter: &str) -> Command {
     let mut command = process::cargo();
