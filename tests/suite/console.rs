@@ -142,8 +142,8 @@ fn colors_follow_the_flag_then_the_environment_then_the_terminal() {
 
 #[test]
 fn a_second_interrupt_leaves_the_terminal_to_the_prompt() {
-    // Until its process has ended.
-    let again = "while kill -INT $PPID; do sleep 0.05; done";
+    // Until its process has ended, which `kill` would report in the midst of the prompt.
+    let again = "while kill -INT $PPID 2>/dev/null; do sleep 0.05; done";
     let bench = Bench::new(&format!(
         "{EACH}[[custom_hooks]]\ntype = \"Faulty\"\nfile = \"own\"\nat = \"after_train_iter\"\niter = 3\n\
          how = \"shell\"\ncommand = \"{again}\"\n"
