@@ -74,7 +74,6 @@ impl Context {
         }
         let (output, label) = (self.slot(SLOT_OUTPUT, "output")?, self.slot(SLOT_LABEL, "label")?);
         let loss = self.engine.borrow().loss(&output, &label)?;
-        self.whole_loss()?;
         self.current.borrow_mut().set(SLOT_LOSS, Some(loss));
         Ok(())
     }

@@ -15,7 +15,8 @@ pub struct Shares {
     micro: Cell<f64>,
     own: Cell<f64>,
     whole: RefCell<Weighing>,
-    losses: RefCell<Option<Gathering>>,
+    // The losses of the other ranks, and the tensor that becomes their sum, whatever is in the slot by then.
+    losses: RefCell<Option<(Gathering, Tensor)>>,
 }
 
 impl Default for Shares {
@@ -75,7 +76,7 @@ impl Context {
     pub fn sum_loss(&self, own: Tensor) -> Result<(), EngineError> {
         if let Some(world) = self.world.get() {
             let losses = world.gather_start(own.f_double_value(&[])?)?;
-            self.shares.losses.replace(Some(losses));
+            self.shares.losses.replace(Some((losses, own.shallow_clone())));
         }
         self.current.borrow_mut().set(SLOT_LOSS, Some(own));
         Ok(())
@@ -83,12 +84,10 @@ impl Context {
 
     /// Waits for the losses of the other ranks, if they are on their way.
     pub fn whole_loss(&self) -> Result<(), EngineError> {
-        let Some(losses) = self.shares.losses.take() else { return Ok(()) };
+        let Some((losses, mut loss)) = self.shares.losses.take() else { return Ok(()) };
         let Some(world) = self.world.get() else { return Ok(()) };
         let sum: f64 = world.gathered(losses)?.iter().sum();
-        let current = self.current.borrow();
-        let loss = current.tensor(SLOT_LOSS).ok_or(EngineError::NoTensor { name: "loss" })?;
-        _ = loss.shallow_clone().f_fill_(sum)?;
+        _ = loss.f_fill_(sum)?;
         Ok(())
     }
 }

@@ -46,7 +46,7 @@ pub struct LabelWeights {
 }
 
 impl LabelWeights {
-    /// The total weight of the labels that count, or their number if there are no weights.
+    /// The sum of the class weights of the labels, without those that are ignored; their number if there are no class weights.
     /// `None` if labels are class probabilities: libtorch then averages over the rows, whatever the class weights.
     pub(super) fn of(&self, label: &Tensor) -> Result<Option<f64>> {
         if label.is_floating_point() {

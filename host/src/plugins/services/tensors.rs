@@ -73,7 +73,6 @@ unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) ->
             }
             SLOT_OUTPUT | SLOT_LOSS => {
                 in_role(point, if slot == SLOT_OUTPUT { "output" } else { "loss" })?;
-                context.whole_loss()?;
                 context.current.borrow_mut().set(slot, Some(tensor));
             }
             _ => return Err("only input, label, output and loss can be set".into()),
