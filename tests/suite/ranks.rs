@@ -5,6 +5,7 @@ use crate::workbench::{Bench, Ran, RunFolder, program, wide_tensors};
 use std::fs::File;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 /// A config whose run several ranks can share: 16 samples an epoch in batches of 8, and plain SGD.
 const SHARED: &[&str] = &[
@@ -249,9 +250,14 @@ fn a_rank_that_dies_is_named_with_where_it_was() {
 
 #[test]
 fn a_rank_that_hangs_is_named_within_the_timeout() {
-    let bench = Bench::new(&faulty("before_train_iter", "sleep"));
+    let hangs = "command = \"touch hung; exec sleep 60\"\n";
+    let bench = Bench::new(&(faulty("before_train_iter", "shell") + hangs));
     // Long enough to start on a busy machine.
     let [mut first, mut second] = both(&bench, "20", &[]);
+    until("the second rank hangs", || bench.path("hung").exists());
+    let hung = Instant::now();
+    until("it is named", || bench.read("said_0").contains("rank 1 ("));
+    assert!(hung.elapsed().as_secs() < 20, "named after {:?}", hung.elapsed());
     let code = wait(&mut first).code();
     second.kill().unwrap();
     wait(&mut second);

@@ -14,12 +14,14 @@ use super::named_tensor::NamedTensor;
 use super::param_gather::ParamGather;
 use hookrack_torch::TorchError;
 use hookrack_torch::autograd::{self, GradMode};
-use hookrack_torch::dist::{Gathering, Group, Reducer, ReducerOptions};
+use hookrack_torch::dist::{Gathering, Group, Mesh, Reducer, ReducerOptions};
 
 /// The ranks that train together, and how their gradients become one.
 #[derive(Debug)]
 pub struct DataParallel {
     group: Group,
+    // Of the same ranks.
+    mesh: Mesh,
     options: ReducerOptions,
     // Made for the parameters that are trained, and anew when these change.
     reducer: RefCell<Option<Reducer>>,
@@ -30,10 +32,10 @@ pub struct DataParallel {
 }
 
 impl DataParallel {
-    /// Trains with the other ranks of a group.
-    pub fn new(group: Group, options: ReducerOptions) -> Self {
+    /// Trains with the other ranks of a group, with which `mesh` exchanges numbers.
+    pub fn new(group: Group, mesh: Mesh, options: ReducerOptions) -> Self {
         let (reducer, gather) = (RefCell::new(None), RefCell::new(None));
-        Self { group, options, reducer, gather, is_reduced: Cell::new(false) }
+        Self { group, mesh, options, reducer, gather, is_reduced: Cell::new(false) }
     }
 
     /// The ranks.
@@ -83,7 +85,7 @@ pub enum Weighing {
     /// It is known.
     Done(f64),
     /// The ranks' weights are on their way.
-    Started(Gathering),
+    Started(Gathering<f64>),
 }
 
 /// The share of a part of an iteration in its gradients; 0 if no label counts.
@@ -114,7 +116,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the statistics of batch norms over the rows of all ranks from here on, in training.
+    /// From now on, batch norms use the statistics of the rows of all ranks in training.
     pub fn sync_norms(&self, group: Group) {
         if let Some(norms) = &self.model().info().norm_ranks {
             norms.set(Some(group));
@@ -141,7 +143,7 @@ impl Engine {
         self.parallel.as_ref().map_or(Rank::ONLY, of)
     }
 
-    /// Gives all ranks the parameters that each has stepped its share of; nothing where the optimizer is not sharded.
+    /// Gathers on all ranks the parameters that each has stepped its share of; does nothing if the optimizer is not sharded.
     pub(super) fn gather_params(&self) -> Result<()> {
         let Some(parallel) = self.parallel.as_ref().filter(|_| self.shard().world > 1) else {
             return Ok(());
@@ -155,7 +157,7 @@ impl Engine {
         gather.as_ref().map_or(Ok(()), |gather| gather.run(&parallel.group))
     }
 
-    /// Gives all ranks the buffers of rank 0: running statistics are made of each rank's own rows.
+    /// Broadcasts the buffers of rank 0: the running statistics of each rank are those of its own rows.
     ///
     /// # Errors
     /// A rank is gone.
@@ -172,7 +174,7 @@ impl Engine {
         if !self.weighs_labels() {
             return Ok(Weighing::Done(rows_of(rows)));
         }
-        Ok(Weighing::Started(parallel.group.gather_numbers_start(&[own])?))
+        Ok(Weighing::Started(parallel.mesh.start(&[own])?))
     }
 
     /// Waits for the weight of the labels of all ranks.
@@ -183,8 +185,7 @@ impl Engine {
         match (weighing, &self.parallel) {
             (Weighing::Done(weight), _) => Ok(weight),
             (Weighing::Started(weights), Some(parallel)) => {
-                let weights: Vec<f64> = parallel.group.gather_numbers_finish(weights)?;
-                Ok(weights.iter().sum())
+                Ok(parallel.mesh.finish(weights)?.iter().sum())
             }
             (Weighing::Started(_), None) => Err(TorchError::left_the_ranks().into()),
         }

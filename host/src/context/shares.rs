@@ -1,6 +1,6 @@
 //! The shares of ranks and micro-batches in the loss of an iteration.
 //!
-//! The numbers of other ranks are waited for when they are needed, not when they are asked for: the total weight of the labels while the
+//! The numbers of other ranks are waited for when they are needed, not when they are requested: the total weight of the labels while the
 //! forward pass runs, the sum of the losses while the optimizer steps.
 
 use super::Context;
@@ -16,7 +16,7 @@ pub struct Shares {
     own: Cell<f64>,
     whole: RefCell<Weighing>,
     // The losses of the other ranks, and the tensor that becomes their sum, whatever is in the slot by then.
-    losses: RefCell<Option<(Gathering, Tensor)>>,
+    losses: RefCell<Option<(Gathering<f64>, Tensor)>>,
 }
 
 impl Default for Shares {
@@ -32,7 +32,7 @@ impl Default for Shares {
 }
 
 impl Shares {
-    /// Sets the weight of this rank's labels, and that of all ranks, which may still be on its way.
+    /// Sets the weight of this rank's labels, and that of all ranks, which may still be in transit.
     pub fn set(&self, own: f64, whole: Weighing) {
         self.own.set(own);
         self.whole.replace(whole);
@@ -43,7 +43,7 @@ impl Shares {
         self.micro.set(weight);
     }
 
-    /// Expects no other rank any more. What is on its way keeps the connections open.
+    /// Expects nothing from the other ranks any more.
     pub fn part(&self) {
         self.whole.replace(Weighing::Done(0.0));
         self.losses.replace(None);
@@ -51,7 +51,7 @@ impl Shares {
 }
 
 impl Context {
-    /// What the mean of the iteration's loss is taken over, on all ranks. If it is 0, no label counts, and backward passes add nothing.
+    /// The denominator of the iteration's mean loss, over all ranks. If it is 0, no label counts, and backward passes add nothing.
     pub fn whole_weight(&self) -> Result<f64, EngineError> {
         let mut whole = self.shares.whole.borrow_mut();
         let weight = match std::mem::replace(&mut *whole, Weighing::Done(0.0)) {
@@ -72,7 +72,7 @@ impl Context {
         Ok(share(self.shares.own.get(), self.whole_weight()?))
     }
 
-    /// Makes the share of the iteration's loss that this rank has computed the current loss, and starts to add those of the others.
+    /// Sets the current loss to this rank's share of the iteration's loss, and starts to add the shares of the other ranks.
     pub fn sum_loss(&self, own: Tensor) -> Result<(), EngineError> {
         if let Some(world) = self.world.get() {
             let losses = world.gather_start(own.f_double_value(&[])?)?;
@@ -82,7 +82,7 @@ impl Context {
         Ok(())
     }
 
-    /// Waits for the losses of the other ranks, if they are on their way.
+    /// Waits for the losses of the other ranks, if they were requested.
     pub fn whole_loss(&self) -> Result<(), EngineError> {
         let Some((losses, mut loss)) = self.shares.losses.take() else { return Ok(()) };
         let Some(world) = self.world.get() else { return Ok(()) };

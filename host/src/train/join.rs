@@ -58,7 +58,8 @@ fn join_engine(
     let is_cuda = engine.device().is_cuda();
     let backend = if is_cuda { Backend::Nccl } else { Backend::Gloo };
     let group = world.group("gradients", stage, copy, backend)?;
-    engine.join(DataParallel::new(group, reducer_options(config)))?;
+    let mesh = world.mesh("gradients", stage, copy)?;
+    engine.join(DataParallel::new(group, mesh, reducer_options(config)))?;
     if config.sync_batch_norm {
         engine.sync_norms(world.group("norms", stage, copy, backend)?);
     }

@@ -1,19 +1,20 @@
 //! Connects the ranks through the store of rank 0; after the timeout, reports the ranks that did not connect.
 
+use super::deadlines::Deadlines;
 use super::network::{network, own_address};
 use super::position::Position;
 use super::store_client::{StoreClient, beat_of};
 use super::{Groups, World, WorldError};
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{self, Address, Backend, Member, Network, Server, Store};
+use crate::torch::dist::{self, Address, Backend, Group, Member, Mesh, Network, Server, Store};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Default timeout of a collective.
+/// The default of the timeout within which a missing rank is named.
 const TIMEOUT: Duration = Duration::from_mins(10);
 
 impl World {
@@ -36,28 +37,41 @@ impl World {
         let position = Arc::new(Position::default());
         let own = store.reconnect().map_err(gone)?;
         let (rank, world) = (ranks.rank, ranks.world);
-        let client = StoreClient::start(own, rank, world, Arc::clone(&position)).map_err(told)?;
+        let deadlines = Deadlines::of(timeout);
+        let client =
+            StoreClient::start(own, rank, world, Arc::clone(&position), deadlines.answer())
+                .map_err(told)?;
         let network = network(ranks, address, &others);
         let activity = Arc::clone(position.activity());
         let world = Self {
             ranks: ranks.clone(),
             hosts,
             store,
-            member: Member { rank, world, network, timeout, activity },
+            member: Member { rank, world, network, timeout: deadlines.collective(), activity },
+            deadlines,
             groups: RefCell::new(None),
             client: RefCell::new(Some(client)),
             position,
             failed: RefCell::default(),
             meetings: Cell::new(0),
             has_told: Cell::new(false),
+            blamed: Cell::new(None),
             named: RefCell::new(None),
             folder: OnceCell::new(),
         };
-        let join = |name| world.join(name, Backend::Gloo).map_err(|error| world.not_joined(&error));
-        let groups = Groups { control: join("control")?, hooks: join("hooks")? };
+        let groups = world.join_groups().map_err(|error| world.not_joined(&error))?;
         world.groups.replace(Some(groups));
         tracing::info!("rank {} of {} by {}", ranks.rank, ranks.world, ranks.source);
         Ok(Some(world))
+    }
+
+    fn join_groups(&self) -> Result<Groups, TorchError> {
+        let join = |name| Group::join(&self.store, &self.member, name, Backend::Gloo);
+        Ok(Groups {
+            control: join("control")?,
+            mesh: Mesh::join(&self.store, &self.member, "control")?,
+            hooks: join("hooks")?,
+        })
     }
 
     fn not_joined(&self, error: &TorchError) -> WorldError {

@@ -3,6 +3,7 @@
 //! Process groups are separate, so that their collectives do not interleave: one of all ranks for the loop's agreement, one for the
 //! collectives of hooks; and those of the engine, for gradients, batch norms over ranks, and the stages of a pipeline.
 
+mod deadlines;
 mod meet;
 mod meeting;
 mod network;
@@ -11,14 +12,15 @@ mod position;
 mod store_client;
 
 pub use meeting::{HookCall, NotMet};
-use position::Position;
 
 use crate::engine::data::Rank;
 use crate::engine::schedule::Action;
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Backend, Gathering, Group, Member, Store};
+use crate::torch::dist::{Backend, Gathering, Group, Member, Mesh, Store};
+use deadlines::Deadlines;
 use meeting::FailedCall;
+use position::Position;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,6 +37,7 @@ pub struct World {
     // Only for joining groups; everything else uses the client, whose requests time out.
     store: Store,
     member: Member,
+    deadlines: Deadlines,
     // `None` once this rank has left.
     groups: RefCell<Option<Groups>>,
     client: RefCell<Option<StoreClient>>,
@@ -44,6 +47,8 @@ pub struct World {
     meetings: Cell<i64>,
     // Whether this rank has reported how its run ended.
     has_told: Cell<bool>,
+    // The rank that stopped responding or hangs, once it is known: nobody waits for it any more.
+    blamed: Cell<Option<usize>>,
     // The failure of another rank, once a collective has met it.
     named: RefCell<Option<String>>,
     // The folder of the ranks' logs.
@@ -53,6 +58,8 @@ pub struct World {
 #[derive(Debug)]
 struct Groups {
     control: Group,
+    // Of the same ranks.
+    mesh: Mesh,
     hooks: Group,
 }
 
@@ -88,19 +95,27 @@ impl World {
         place: Rank,
         backend: Backend,
     ) -> Result<Group, TorchError> {
+        Group::join(&self.store.below(&number.to_string())?, &self.member(place), name, backend)
+    }
+
+    /// Connections for numbers between the same ranks.
+    ///
+    /// # Errors
+    /// Another rank failed or timed out.
+    pub fn mesh(&self, name: &'static str, number: usize, place: Rank) -> Result<Mesh, TorchError> {
+        Mesh::join(&self.store.below(&number.to_string())?, &self.member(place), name)
+    }
+
+    /// This process at a position in some of the ranks.
+    fn member(&self, place: Rank) -> Member {
         let Member { network, timeout, activity, .. } = &self.member;
-        let member = Member {
+        Member {
             rank: place.rank,
             world: place.world,
             network: network.clone(),
             timeout: *timeout,
             activity: Arc::clone(activity),
-        };
-        Group::join(&self.store.below(&number.to_string())?, &member, name, backend)
-    }
-
-    fn join(&self, name: &'static str, backend: Backend) -> Result<Group, TorchError> {
-        Group::join(&self.store, &self.member, name, backend)
+        }
     }
 
     fn ask<T: Send + 'static>(
@@ -118,7 +133,7 @@ impl World {
     /// # Errors
     /// Another rank failed or timed out.
     pub fn agree<const N: usize>(&self, numbers: [i64; N]) -> Result<[i64; N], TorchError> {
-        let all = self.with(|groups| groups.control.gather_numbers(&numbers))?;
+        let all = self.with(|groups| groups.mesh.gather(&numbers))?;
         let most = |index| all.iter().copied().skip(index).step_by(N).max().unwrap_or(0);
         Ok(std::array::from_fn(most))
     }
@@ -135,16 +150,16 @@ impl World {
     ///
     /// # Errors
     /// This rank has left the others.
-    pub fn gather_start(&self, number: f64) -> Result<Gathering, TorchError> {
-        self.with(|groups| groups.control.gather_numbers_start(&[number]))
+    pub fn gather_start(&self, number: f64) -> Result<Gathering<f64>, TorchError> {
+        self.with(|groups| groups.mesh.start(&[number]))
     }
 
     /// The numbers of every rank, in the order of ranks.
     ///
     /// # Errors
     /// Another rank failed or timed out.
-    pub fn gathered(&self, started: Gathering) -> Result<Vec<f64>, TorchError> {
-        self.with(|groups| groups.control.gather_numbers_finish(started))
+    pub fn gathered(&self, started: Gathering<f64>) -> Result<Vec<f64>, TorchError> {
+        self.with(|groups| groups.mesh.finish(started))
     }
 
     /// The group for collectives of hooks.

@@ -6,13 +6,13 @@ use crate::torch::TorchError;
 use crate::torch::dist::Store;
 use std::cell::Cell;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The interval of heartbeats.
 pub(super) const PERIOD: Duration = Duration::from_millis(500);
-/// Timeout of a request.
+/// How long the store may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long to wait for the thread to end; one that waits for an answer is detached.
 const END: Duration = Duration::from_secs(1);
@@ -28,10 +28,21 @@ pub(super) struct Seen {
 
 type Request = Box<dyn FnOnce(&Store) + Send>;
 
+/// What the thread has received.
+#[derive(Debug)]
+struct Received {
+    // The last heartbeat of each rank.
+    beats: Mutex<Vec<Option<Seen>>>,
+    // When the store last answered.
+    answer: Mutex<Instant>,
+}
+
 /// The handle of the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct StoreClient {
-    seen: Arc<Mutex<Vec<Option<Seen>>>>,
+    received: Arc<Received>,
+    // How long to wait at least.
+    patience: Duration,
     // `None` while it is being dropped.
     requests: Option<Sender<Request>>,
     is_silent: Cell<bool>,
@@ -44,31 +55,34 @@ struct Heartbeat {
     own: String,
     all: Vec<String>,
     position: Arc<Position>,
-    seen: Arc<Mutex<Vec<Option<Seen>>>>,
+    received: Arc<Received>,
 }
 
 impl StoreClient {
-    /// Starts the thread. Every rank must have sent one heartbeat before.
+    /// Starts the thread. Every rank must have sent one heartbeat before. A request waits for `patience` even if the store has not
+    /// answered the last heartbeats.
     pub(super) fn start(
         store: Store,
         rank: usize,
         world: usize,
         position: Arc<Position>,
+        patience: Duration,
     ) -> std::io::Result<Self> {
-        let seen = Arc::new(Mutex::new(vec![None; world]));
+        let (beats, answer) = (Mutex::new(vec![None; world]), Mutex::new(Instant::now()));
+        let received = Arc::new(Received { beats, answer });
         let all = (0..world).map(beat_of).collect();
         let heartbeat =
-            Heartbeat { store, own: beat_of(rank), all, position, seen: Arc::clone(&seen) };
+            Heartbeat { store, own: beat_of(rank), all, position, received: Arc::clone(&received) };
         let (sender, requests) = mpsc::channel();
         let serve = move || heartbeat.serve(&requests);
         let thread = Builder::new().name("store".to_owned()).spawn(serve)?;
         let (requests, thread) = (Some(sender), Some(thread));
-        Ok(Self { seen, requests, is_silent: Cell::new(false), thread })
+        Ok(Self { received, patience, requests, is_silent: Cell::new(false), thread })
     }
 
     /// The last heartbeat of each rank.
     pub(super) fn seen(&self) -> Vec<Option<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.received.beats).clone()
     }
 
     /// Whether the store has stopped answering although the connection is open: a machine is cut off.
@@ -90,7 +104,9 @@ impl StoreClient {
             let _ = sender.send(question(store));
         });
         let sent = self.requests.as_ref().is_some_and(|requests| requests.send(request).is_ok());
-        match answer.recv_timeout(ANSWER) {
+        // Heartbeats that the store has not answered have waited already.
+        let waited = locked(&self.received.answer).elapsed().saturating_sub(PERIOD);
+        match answer.recv_timeout(ANSWER.saturating_sub(waited).max(self.patience)) {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) if sent => {
                 self.is_silent.set(true);
@@ -125,7 +141,10 @@ impl Heartbeat {
             loop {
                 let left = next.saturating_duration_since(Instant::now());
                 match requests.recv_timeout(left) {
-                    Ok(request) => request(&self.store),
+                    Ok(request) => {
+                        request(&self.store);
+                        self.answered();
+                    }
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
@@ -133,10 +152,15 @@ impl Heartbeat {
         }
     }
 
+    fn answered(&self) {
+        *locked(&self.received.answer) = Instant::now();
+    }
+
     fn beat(&self, count: u64) -> Result<(), TorchError> {
         self.store.set(&self.own, format!("{count} {}", self.position.describe()).as_bytes())?;
         let beats = self.store.get_all(&self.all)?;
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.answered();
+        let mut seen = locked(&self.received.beats);
         for (seen, beat) in seen.iter_mut().zip(beats) {
             let beat = String::from_utf8_lossy(&beat).into_owned();
             if seen.as_ref().is_none_or(|seen| seen.beat != beat) {
@@ -145,6 +169,10 @@ impl Heartbeat {
         }
         Ok(())
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The key of a rank's heartbeat.

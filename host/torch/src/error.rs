@@ -6,10 +6,11 @@ use super::ffi;
 
 /// libtorch's message, without its C++ stack.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{text}", if *is_memory { "" } else { "libtorch: " })]
+#[error("{}{text}", if *is_own { "" } else { "libtorch: " })]
 pub struct TorchError {
     text: String,
-    is_memory: bool,
+    // It says more than libtorch does.
+    is_own: bool,
 }
 
 /// What libtorch's allocator prints before the number of bytes.
@@ -17,6 +18,9 @@ const NO_MEMORY: &str = "can't allocate memory: you tried to allocate ";
 
 /// The message of a collective after this rank has left the others.
 const LEFT: &str = "this rank has already left the other ranks";
+
+/// What an error of a connection to another rank begins with.
+const PEER: &str = "connection to rank ";
 
 impl TorchError {
     /// Keeps the meaningful lines of a message.
@@ -36,7 +40,8 @@ impl TorchError {
             .collect::<Vec<_>>()
             .join("; ");
         let text = if text.is_empty() { "an error without a message".to_owned() } else { text };
-        Self { text, is_memory: false }
+        let is_own = text.starts_with(PEER);
+        Self { text, is_own }
     }
 
     /// A single allocation of this many bytes failed.
@@ -45,7 +50,7 @@ impl TorchError {
             "out of memory: could not allocate {bytes} bytes; reduce the batch or the model, or split batches with \
              train.accumulation"
         );
-        Self { text, is_memory: true }
+        Self { text, is_own: true }
     }
 
     /// A collective after this rank has left the others.
@@ -53,9 +58,15 @@ impl TorchError {
         Self::new(LEFT)
     }
 
+    /// The connection to another rank failed.
+    pub(crate) fn of_peer(rank: usize, why: impl std::fmt::Display) -> Self {
+        Self { text: format!("{PEER}{rank}: {why}"), is_own: true }
+    }
+
     /// Whether it came from the connection to other ranks.
     pub fn is_of_peers(&self) -> bool {
-        ["gloo/", "gloo::", "NCCL", "TCPStore", LEFT].iter().any(|mark| self.text.contains(mark))
+        let marks = ["gloo/", "gloo::", "NCCL", "TCPStore", LEFT, PEER];
+        marks.iter().any(|mark| self.text.contains(mark))
     }
 
     /// The message alone, without the word libtorch before it.

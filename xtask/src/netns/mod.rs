@@ -24,8 +24,6 @@ use network::{Network, address, name};
 const PEER: i32 = 7;
 /// How long the ranks may take to write a checkpoint, and to exit after the timeout before they count as hanging.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// Seconds after the timeout in which a rank must have named the one that is cut off, and exited.
-const PROMPT: f64 = 10.0;
 
 /// The programs that such a run needs.
 pub(crate) fn require() -> Result<(), TaskError> {
@@ -171,7 +169,7 @@ impl Trial<'_> {
             return Err(self.wrong(rank, format!("{status}, expected exit code {PEER}")));
         }
         #[expect(clippy::cast_precision_loss, reason = "a timeout is far below 2^53 s")]
-        let limit = self.timeout as f64 + PROMPT;
+        let limit = self.timeout as f64;
         if seconds > limit {
             return Err(self.wrong(
                 rank,

@@ -1,17 +1,18 @@
-//! Several processes: libtorch's c10d. A [`Store`] for keys and values, a [`Group`] for collectives, a [`Reducer`] for gradients.
+//! Several processes: libtorch's c10d. A [`Store`] for keys and values, a [`Group`] for collectives, a [`Reducer`] for gradients;
+//! and a [`Mesh`] for a few numbers.
 
 mod activity;
 mod ffi;
 mod group;
+mod mesh;
 mod norm;
-mod numbers;
 mod reducer;
 mod store;
 
 pub use activity::{Activity, Collective};
 pub use group::{Backend, Group, Member, Network, Pending, Reduction, flight_record};
+pub use mesh::{Gathering, Mesh, Number};
 pub use norm::BatchNormState;
-pub use numbers::Gathering;
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
 pub use store::{Address, Server, Store};
 

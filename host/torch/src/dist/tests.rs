@@ -9,26 +9,35 @@ use std::sync::Arc;
 use std::time::Duration;
 use tch::{Device, Kind, Tensor};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs `body` on every rank, and returns all results.
+/// Runs `body` on every rank in a group, and returns all results.
 fn on_ranks<T: Send>(world: usize, body: impl Fn(Store, Group) -> T + Sync) -> Vec<T> {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let rank = |rank: usize, server| {
-        let address = Address { host: "127.0.0.1", port };
-        let store = Store::connect(address, server, TIMEOUT).unwrap();
-        let network = Network::Host("127.0.0.1".to_owned());
-        let member = Member { rank, world, network, timeout: TIMEOUT, activity: Arc::default() };
+    on_members(world, |store, member| {
         let group = Group::join(&store, &member, "test", Backend::Gloo).unwrap();
         body(store, group)
+    })
+}
+
+/// Runs `body` on every rank, and returns all results. The store outlives all of them.
+pub(super) fn on_members<T: Send>(
+    world: usize,
+    body: impl Fn(Store, Member) -> T + Sync,
+) -> Vec<T> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connect =
+        |server| Store::connect(Address { host: "127.0.0.1", port }, server, TIMEOUT).unwrap();
+    let _server = connect(Server::Socket(listener.into()));
+    let rank = |rank: usize| {
+        let network = Network::Host("127.0.0.1".to_owned());
+        let member = Member { rank, world, network, timeout: TIMEOUT, activity: Arc::default() };
+        body(connect(Server::Other), member)
     };
     std::thread::scope(|scope| {
         let rank = &rank;
-        let others: Vec<_> =
-            (1..world).map(|other| scope.spawn(move || rank(other, Server::Other))).collect();
-        let first = rank(0, Server::Socket(listener.into()));
-        std::iter::once(first).chain(others.into_iter().map(|it| it.join().unwrap())).collect()
+        let ranks: Vec<_> = (0..world).map(|number| scope.spawn(move || rank(number))).collect();
+        ranks.into_iter().map(|it| it.join().unwrap()).collect()
     })
 }
 
@@ -37,7 +46,7 @@ fn on_two_ranks<T: Send>(body: impl Fn(Store, Group) -> T + Sync) -> [T; 2] {
     both
 }
 
-fn number(rank: usize) -> f64 {
+pub(super) fn number(rank: usize) -> f64 {
     f64::from(u32::try_from(rank).unwrap())
 }
 
@@ -95,23 +104,6 @@ fn collectives_give_every_rank_the_same() {
         vec![vec![], vec![9, 9, 9]],
     );
     assert_eq!(got, [want.clone(), want]);
-}
-
-#[test]
-fn numbers_of_all_ranks_are_gathered_in_their_order_on_any_number_of_ranks() {
-    for world in 1..=6 {
-        let got = on_ranks(world, |_, group| {
-            let own = number(group.rank());
-            // The first is still on its way when the second starts.
-            let started = group.gather_numbers_start(&[own, -own]).unwrap();
-            let second = group.gather_numbers_start(&[7_i64]).unwrap();
-            let first: Vec<f64> = group.gather_numbers_finish(started).unwrap();
-            let second: Vec<i64> = group.gather_numbers_finish(second).unwrap();
-            (first, second)
-        });
-        let all = (0..world).flat_map(|rank| [number(rank), -number(rank)]).collect::<Vec<_>>();
-        assert_eq!(got, vec![(all, vec![7; world]); world], "{world} ranks");
-    }
 }
 
 /// Gradients of `weight * mean((x w)^2)` summed over two ranks.
