@@ -217,3 +217,15 @@ fn a_signature_that_is_cut_off_anywhere_is_refused() {
         assert!(read(&good[..end]).is_err(), "cut off after {end} bytes");
     }
 }
+
+#[test]
+fn a_signature_with_text_that_is_not_signed_is_refused() {
+    let Prepared { seeds, read } = reader("signature").unwrap().prepare();
+    let good = String::from_utf8(seeds[0].clone()).unwrap();
+    let lines: Vec<_> = good.lines().collect();
+    for (at, text) in [(1, " "), (1, "\u{b}"), (2, "\t"), (3, " "), (3, "\u{c}"), (3, "\nmore")] {
+        let mut lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+        lines[at] += text;
+        assert!(read(lines.join("\n").as_bytes()).is_err(), "{text:?} behind line {at}");
+    }
+}

@@ -18,7 +18,7 @@ const CLASSES: u8 = 10;
 pub struct Cifar10Settings {
     /// The folder with the files.
     pub dir: PathBuf,
-    /// The five files of training or the one of test.
+    /// The five training files, or the test file.
     #[param(default = TrainTest::Train)]
     pub split: TrainTest,
 }

@@ -117,7 +117,7 @@ pub(super) fn fill<D: Dataset + ?Sized>(
     let needs_all = !job.share.is_whole() && chain.mixes_rows();
     let share = if needs_all { Share::WHOLE } else { job.share };
     let (spec, rows) = (chain.spec(), share.rows(job.rows));
-    let (input_len, label_len) = (elements(&spec.input), elements(&spec.label_shape()));
+    let (input_len, label_len) = (elements(&spec.input), spec.label_len());
     let bytes = |len: usize, is_int: bool| rows * len * if is_int { 8 } else { 4 };
     let mut input = pool.take(bytes(input_len, spec.has_tokens()))?;
     let mut label = pool.take(bytes(label_len, spec.has_int_labels()))?;
@@ -187,7 +187,7 @@ pub(super) fn batch<D: Dataset + ?Sized>(dataset: &D, indices: &[usize]) -> Resu
 
 /// The error for an index out of range.
 fn out_of_range(index: usize, len: usize) -> EngineError {
-    EngineError::Data(format!("sample {index} was asked for, but there are {len}"))
+    EngineError::Data(format!("sample {index} does not exist: the data set has {len}"))
 }
 
 #[cfg(test)]

@@ -111,6 +111,6 @@ mod tests {
         let single = digits.batch(&[3]).unwrap();
         assert_eq!(batch.narrow(1, 1).unwrap().input, single.input);
         let error = digits.batch(&[99_999]).unwrap_err().to_string();
-        assert_eq!(error, "data: sample 99999 was asked for, but there are 1442");
+        assert_eq!(error, "data: sample 99999 does not exist: the data set has 1442");
     }
 }

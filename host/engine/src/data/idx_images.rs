@@ -1,4 +1,4 @@
-//! `IdxImages`: MNIST, Fashion-MNIST and whatever comes in the same files.
+//! `IdxImages`: MNIST, Fashion-MNIST and other data in the same format.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::registry::Component;
 pub struct IdxImagesSettings {
     /// Folder with the four files of MNIST, `train-images-idx3-ubyte` and so on, with or without `.gz`.
     pub dir: Option<PathBuf>,
-    /// Which two of the four files.
+    /// The two training files, or the two test files.
     #[param(default = TrainTest::Train)]
     pub split: TrainTest,
     /// File of the images, instead of `dir`.

@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use hookrack_plugin_api::prelude::Settings;
 use image::imageops::{FilterType, resize};
-use image::{DynamicImage, ImageReader};
+use image::{DynamicImage, ImageFormat, ImageReader};
 
 use super::{DataSpec, Dataset, SampleBuffer, Target, size};
 use crate::error::{EngineError, Result};
@@ -105,8 +106,20 @@ fn decode(path: &Path) -> Result<DynamicImage> {
     let failed = |error: &dyn std::fmt::Display| {
         EngineError::Data(format!("{} is not a readable image: {error}", path.display()))
     };
-    let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format);
-    reader.map_err(|error| failed(&error))?.decode().map_err(|error| failed(&error))
+    let bytes = fs::read(path).map_err(|error| failed(&error))?;
+    let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format();
+    let reader = reader.map_err(|error| failed(&error))?;
+    if reader.format() == Some(ImageFormat::Jpeg) && !has_jpeg_end(&bytes) {
+        return Err(failed(&"it is truncated: the end-of-image marker is missing"));
+    }
+    reader.decode().map_err(|error| failed(&error))
+}
+
+/// Whether a JPEG file has its end: the decoder fills in what is missing of a truncated one.
+fn has_jpeg_end(bytes: &[u8]) -> bool {
+    let last = |marker: [u8; 2]| bytes.windows(2).rposition(|pair| pair == marker);
+    // The end of a thumbnail is before the scans of the image. Scans contain no markers but those of restarts.
+    last([0xFF, 0xD9]).is_some_and(|end| last([0xFF, 0xDA]).is_none_or(|scan| scan < end))
 }
 
 impl Dataset for ImageFolder {
@@ -177,6 +190,25 @@ mod tests {
         assert!((at(&[2, 2, 1, 1]) - 0.5).abs() < 0.02, "JPEG is not exact");
         let grey = open(dir.path(), 1).unwrap();
         assert_eq!(grey.batch(&[1]).unwrap().input.size(), [1, 1, 2, 4]);
+    }
+
+    #[test]
+    fn a_truncated_jpeg_is_an_error_and_not_half_an_image() {
+        let dir = tempfile::tempdir().unwrap();
+        save(dir.path(), "a/1.jpg", [1, 200, 3], (64, 64));
+        let path = dir.path().join("a/1.jpg");
+        let whole = fs::read(&path).unwrap();
+        // What cameras and editors append does not matter.
+        fs::write(&path, [&whole[..], b"appended"].concat()).unwrap();
+        open(dir.path(), 3).unwrap().batch(&[0]).unwrap();
+        for kept in [whole.len() / 2, whole.len() - 2] {
+            fs::write(&path, &whole[..kept]).unwrap();
+            let error = open(dir.path(), 3).unwrap().batch(&[0]).unwrap_err().to_string();
+            assert!(error.contains("a/1.jpg is not a readable image"), "{error}");
+        }
+        let wanted = "it is truncated: the end-of-image marker is missing";
+        let error = open(dir.path(), 3).unwrap().batch(&[0]).unwrap_err().to_string();
+        assert!(error.ends_with(wanted), "{error}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::collate::{Filled, Job, Shapes, fill};
 use super::sampler::{Order, Sampler};
 use super::share::{Rank, Share};
 use super::transform::{Chain, Scratch};
-use super::workers::Workers;
+use super::workers::{Workers, guarded};
 use super::{Batch, DataSpec, Dataset};
 use crate::error::{EngineError, Result};
 use crate::memory;
@@ -282,13 +282,22 @@ impl Loader {
         if self.next >= self.batches {
             return Ok(None);
         }
-        let filled = if self.settings.workers == 0 {
-            self.maker.make(&self.order, self.epoch, self.next, &mut self.scratch)?
-        } else {
-            self.workers()?.next()?
-        };
+        let filled = if self.settings.workers == 0 { self.make()? } else { self.prefetched()? };
         self.next += 1;
         self.shapes.batch(filled).map(Some)
+    }
+
+    fn make(&mut self) -> Result<Filled> {
+        self.maker.make(&self.order, self.epoch, self.next, &mut self.scratch)
+    }
+
+    /// The next batch of the threads, or one that is prepared here because none of them has begun it.
+    fn prefetched(&mut self) -> Result<Filled> {
+        let next = self.workers()?.next();
+        match next {
+            Some(made) => made,
+            None => guarded(self.next, || self.make()),
+        }
     }
 
     fn workers(&mut self) -> Result<&Workers> {

@@ -47,10 +47,20 @@ impl DataSpec {
         }
     }
 
+    /// The numbers of a label.
+    pub(super) fn label_len(&self) -> usize {
+        match &self.target {
+            Target::Classes(_) => 1,
+            Target::Shares(count) => elements(&[*count]),
+            Target::Values(shape) => elements(shape),
+            Target::Tokens(_) => elements(&self.input),
+        }
+    }
+
     /// Bytes of a sample in a batch, input and label.
     pub(super) fn bytes(&self) -> u128 {
         let width = |is_int: bool| if is_int { 8 } else { 4 };
-        let (input, label) = (elements(&self.input), elements(&self.label_shape()));
+        let (input, label) = (elements(&self.input), self.label_len());
         input as u128 * width(self.has_tokens()) + label as u128 * width(self.has_int_labels())
     }
 

@@ -14,8 +14,8 @@ use crate::registry::Component;
 /// Token ids of a tokenizer, saved by NumPy and split into rows; the label of each token is the next one.
 #[derive(Debug, Clone, Settings)]
 pub struct TokensSettings {
-    /// A file of `numpy.save`, mapped into memory, or of `numpy.savez`, unpacked: whole numbers of any type, one long row `[tokens]`,
-    /// or texts `[texts, tokens]` whose ends no row crosses.
+    /// A file written by `numpy.save` (memory-mapped) or `numpy.savez` (loaded into memory): integers of any type, one sequence
+    /// `[tokens]` or several texts `[texts, tokens]`; a row never spans two texts.
     pub path: PathBuf,
     /// Name of the array in an archive of `numpy.savez`. Default: the only one.
     pub array: Option<String>,
@@ -25,7 +25,7 @@ pub struct TokensSettings {
     /// Distance between the starts of two rows. Default: `context`, so that rows do not overlap.
     #[param(min = 1)]
     pub stride: Option<usize>,
-    /// How many different tokens there are; ids begin at 0. Unless set, one more than the largest of the file.
+    /// Vocabulary size; ids start at 0. Default: one more than the largest id in the file.
     #[param(min = 1)]
     pub vocab: Option<i64>,
     /// Part of the tokens, or of the texts.

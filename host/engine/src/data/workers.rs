@@ -1,6 +1,7 @@
 //! Threads that prepare batches in advance: a bounded number, returned in order. They end with the loader.
 //!
-//! Batches are numbered through all epochs, so that workers do not wait at the end of one.
+//! Batches are numbered through all epochs, so that workers do not wait at the end of one. The training thread prepares a batch that no
+//! thread has begun: on a busy machine a thread may be woken long after it was told to.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -96,6 +97,8 @@ impl Shared {
         let mut state = self.lock();
         if state.round == task.round {
             *state.place(task.serial) = Some(made);
+            // The woken thread takes the lock next.
+            drop(state);
             self.made.notify_one();
         }
     }
@@ -149,13 +152,16 @@ impl Workers {
         self.shared.work.notify_all();
     }
 
-    /// Waits for the next batch. The caller must not request more than there are.
-    pub(super) fn next(&self) -> Result<Filled> {
+    /// Waits for the next batch; `None` if no thread has begun it, and the caller must prepare it. It must not request more than
+    /// there are.
+    pub(super) fn next(&self) -> Option<Result<Filled>> {
         let mut state = self.shared.lock();
         loop {
             let serial = state.to_give;
-            if let Some(made) = state.place(serial).take() {
+            let made = state.place(serial).take();
+            if made.is_some() || state.to_make == serial {
                 state.to_give += 1;
+                state.to_make = state.to_make.max(state.to_give);
                 if state.is_half_empty() {
                     self.shared.work.notify_all();
                 }
@@ -183,14 +189,19 @@ fn serve(shared: &Shared, maker: &Maker, sampler: &Sampler, batches: u64) {
     let mut scratch = maker.scratch();
     while let Some(task) = shared.next_task() {
         let (epoch, number) = (task.serial / batches, task.serial % batches);
-        let attempt = || maker.make(&sampler.order(epoch), epoch, number, &mut scratch);
         // A panic must not leave the training thread waiting.
-        let made = catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
-            let why = format!("a loader thread panicked at batch {number}: {}", text(&*panic));
-            Err(EngineError::Data(why))
-        });
+        let made =
+            guarded(number, || maker.make(&sampler.order(epoch), epoch, number, &mut scratch));
         shared.hand_in(&task, made);
     }
+}
+
+/// Prepares a batch; a panic is an error, whichever thread it is on.
+pub(super) fn guarded(number: u64, make: impl FnOnce() -> Result<Filled>) -> Result<Filled> {
+    catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
+        let why = format!("preparing batch {number} panicked: {}", text(&*panic));
+        Err(EngineError::Data(why))
+    })
 }
 
 fn text(panic: &(dyn Any + Send)) -> &str {

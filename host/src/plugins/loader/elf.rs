@@ -54,7 +54,7 @@ pub enum ElfError {
     },
 }
 
-/// Refuses everything but a whole shared library for this machine. Section headers are not asked for: a stripped
+/// Refuses everything but a whole shared library for this machine. Section headers are not required: a stripped
 /// file may have none.
 pub(super) fn check(bytes: &[u8]) -> Result<(), ElfError> {
     check_identity(bytes)?;

@@ -121,6 +121,11 @@ impl PublicKeys {
                 return Err(SignatureError::Unreadable { signature: path, why });
             }
         };
+        // Blanks, and lines behind the signatures, are not signed: nobody but the signer adds to the file.
+        if signature.to_string().trim_end_matches('\n') != text.trim_end_matches('\n') {
+            let why = "it has text that minisign does not write".to_owned();
+            return Err(SignatureError::Unreadable { signature: path, why });
+        }
         let key = key_id(signature.keynum());
         let Some(trusted) = self.0.iter().find(|known| known.keynum() == signature.keynum()) else {
             let ids: Vec<_> = self.0.iter().map(|known| key_id(known.keynum())).collect();

@@ -151,7 +151,7 @@ fn what_a_thread_cannot_read_is_reported_when_its_turn_comes() {
         }
         let error = loader.next_batch().unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
-        assert_eq!(error.contains("thread"), worse == 50, "{error}");
+        assert_eq!(error.contains("panicked"), worse == 50, "{error}");
         // The threads live on.
         loader.begin(0, 0);
         assert_eq!(loader.next_batch().is_ok(), place >= 4);
