@@ -3,7 +3,7 @@
 /// An `http` URL in its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// The name or address of the machine, without brackets.
+    /// The host name or address, without brackets.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -45,12 +45,12 @@ impl Url {
             Ok(port) if !host.is_empty() => {
                 Ok(Self { host: host.to_owned(), port, path: path.to_owned() })
             }
-            Ok(_) => Err(format!("\"{text}\": it names no machine")),
+            Ok(_) => Err(format!("\"{text}\": it has no host")),
             Err(_) => Err(format!("\"{text}\": its port is not a number from 0 to 65535")),
         }
     }
 
-    /// Machine and port as a request's `Host` has them.
+    /// Host and port as a request's `Host` has them.
     pub fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
@@ -62,7 +62,7 @@ mod tests {
     use super::Url;
 
     #[test]
-    fn a_url_has_a_machine_a_port_and_a_path() {
+    fn a_url_has_a_host_a_port_and_a_path() {
         let url =
             |host: &str, port, path: &str| Ok(Url { host: host.into(), port, path: path.into() });
         assert_eq!(Url::parse("http://example.org"), url("example.org", 80, "/"));
@@ -76,8 +76,8 @@ mod tests {
         for (text, why) in [
             ("https://example.org", "proxy"),
             ("example.org", "http://"),
-            ("http://", "no machine"),
-            ("http://:80/", "no machine"),
+            ("http://", "no host"),
+            ("http://:80/", "no host"),
             ("http://a:b/", "port"),
             ("http://a/ b", "spaces"),
             ("http://a/\r\nX: y", "spaces"),
