@@ -11,9 +11,11 @@ mod default_hooks;
 mod error;
 mod handwritten;
 mod loader;
+mod many_hooks;
 mod overlap;
 mod peers;
 mod program;
+mod progress;
 mod ranks;
 mod report;
 mod resume;
@@ -27,6 +29,7 @@ mod subjects;
 use baseline::Baseline;
 use clap::{Parser, Subcommand};
 use error::BenchError;
+use progress::say;
 use report::{Report, Section};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -109,7 +112,7 @@ fn main() -> ExitCode {
         Some(Only::Ranks(only)) => ranks::measure(only, if args.quick { 2 } else { 5 })
             .map(|sections| Some(Report { sections })),
         Some(Only::Peers(only)) => peers::measure(only).map(|sections| Some(Report { sections })),
-        None => measure(args.quick).map(Some),
+        None => Ok(Some(measure(args.quick))),
     };
     let report = match measured {
         Ok(Some(report)) => report,
@@ -137,17 +140,36 @@ fn alone(section: Section) -> Report {
     Report { sections: vec![section] }
 }
 
-fn measure(quick: bool) -> Result<Report, BenchError> {
-    let mut sections = calls::measure(if quick { 7 } else { 41 })?;
-    sections.extend([
-        allocations::measure(if quick { 200 } else { 1000 })?,
-        steps::measure(if quick { 5 } else { 25 })?,
-        data_wait::measure(if quick { 3 } else { 9 })?,
-        stall::measure(if quick { 3 } else { 9 })?,
-        default_hooks::measure(if quick { 3 } else { 15 })?,
-        startup::measure(if quick { 3 } else { 9 })?,
-        scaling::verified_start(if quick { 5 } else { 15 })?,
-        resume::measure(if quick { 3 } else { 9 })?,
-    ]);
-    Ok(Report { sections })
+/// What is measured together, and how; `true` for fewer rounds.
+type Part = (&'static str, fn(bool) -> Result<Vec<Section>, BenchError>);
+
+/// The default run.
+const PARTS: [Part; 10] = [
+    ("calls", |quick| calls::measure(if quick { 7 } else { 41 })),
+    ("many hooks", |quick| many_hooks::measure(if quick { 3 } else { 9 }).map(only)),
+    ("allocations", |quick| allocations::measure(if quick { 200 } else { 1000 }).map(only)),
+    ("steps", |quick| steps::measure(if quick { 5 } else { 25 }).map(only)),
+    ("wait for data", |quick| data_wait::measure(if quick { 3 } else { 9 }).map(only)),
+    ("checkpoints", |quick| stall::measure(if quick { 3 } else { 9 }).map(only)),
+    ("default hooks", |quick| default_hooks::measure(if quick { 3 } else { 15 }).map(only)),
+    ("startup", |quick| startup::measure(if quick { 3 } else { 9 }).map(only)),
+    ("many plugins", |quick| scaling::verified_start(if quick { 5 } else { 15 }).map(only)),
+    ("resume", |quick| resume::measure(if quick { 3 } else { 9 }).map(only)),
+];
+
+fn only(section: Section) -> Vec<Section> {
+    vec![section]
+}
+
+/// Measures everything. What cannot be measured is in the report too, as a missed target.
+fn measure(quick: bool) -> Report {
+    let mut sections = Vec::new();
+    for (number, (name, measure)) in PARTS.into_iter().enumerate() {
+        say(&format!("{} of {}: {name}", number + 1, PARTS.len()));
+        sections.extend(measure(quick).unwrap_or_else(|error| {
+            say(&format!("{name} could not be measured: {error}"));
+            vec![Section::missing(name, &error.to_string())]
+        }));
+    }
+    Report { sections }
 }

@@ -89,6 +89,14 @@ impl Line {
     }
 }
 
+impl Section {
+    /// A section that could not be measured: a target that is missed.
+    pub(crate) fn missing(name: &str, why: &str) -> Self {
+        let line = Line::new("not measured", f64::NAN).must(About::Value, Target::AtLeast(0.0));
+        Self { title: format!("{name}: {why}"), unit: "", baseline: "", lines: vec![line] }
+    }
+}
+
 impl Report {
     /// Whether every target is met.
     pub(crate) fn holds(&self) -> bool {
@@ -177,6 +185,13 @@ mod tests {
             found.split_whitespace().collect::<Vec<_>>(),
             text.split_whitespace().collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_a_missed_target() {
+        let report = Report { sections: vec![Section::missing("resume", "no such file")] };
+        assert!(!report.holds());
+        assert!(report.to_string().starts_with("resume: no such file\n"), "{report}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::plugins::{
 use hookrack_plugin_api::{OnError, Point};
 use std::path::{Path, PathBuf};
 
-/// The hooks and metrics at hand, and the catalogue that a config is checked against.
+/// The available hooks and metrics, and the catalogue that a config is checked against.
 pub struct Inventory {
     hooks: Vec<HookType>,
     metrics: Vec<MetricType>,

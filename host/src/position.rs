@@ -1,6 +1,6 @@
 //! Where the training thread is: the iteration, and which hook is being called at which point.
 //!
-//! Written at every call of a hook, read by other threads (what other ranks are told, the watchdog) and by the handler of fatal signals. It is a few
+//! Written at every call of a hook, read by other threads (reports to other ranks, the watchdog) and by the handler of fatal signals. It is a few
 //! numbers in static memory: writing costs a store, and reading needs no lock.
 
 use hookrack_plugin_api::Point;

@@ -11,7 +11,7 @@ pub(crate) const CALLED: [&str; 2] = ["torch_cpu", "c10"];
 pub(crate) fn libtorch() -> Result<PathBuf, Box<dyn Error>> {
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     println!("cargo:rerun-if-changed=build.rs");
-    let hint = "run `cargo xtask setup`, which makes it, or point LIBTORCH at a libtorch 2.13.0";
+    let hint = "run `cargo xtask setup`, which creates it, or set LIBTORCH to a libtorch 2.13.0";
     let given = env::var_os("LIBTORCH").ok_or(format!("LIBTORCH is not set: {hint}"))?;
     let path = PathBuf::from(given);
     if !path.join("include/ATen/ATen.h").is_file() {

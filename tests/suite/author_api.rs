@@ -85,7 +85,7 @@ fn a_batch_is_changed_neither_in_its_rows_nor_too_late() {
     let bench = Bench::new(&hook("BatchChanger", "grows = true"));
     bench.train("run", &[]).0.expect(4).says(&[
         "hook `BatchChanger` (libgallery.so) failed at before_iter",
-        "the new input has shape [8, 4], but the batch has 4 rows: their number must stay",
+        "the new input has shape [8, 4], but the batch has 4 rows: the number of rows must not change",
     ]);
     let bench = Bench::new(&hook("BatchChanger", "late = true"));
     bench.train("run", &[]).0.expect(4).says(&[

@@ -184,7 +184,7 @@ fn reading_what_is_not_there_at_a_point_is_an_error_and_not_a_crash() {
 const UNUSUAL: [(&str, &str, &str); 3] = [
     ("sparse", "tensor", "dense"),
     ("complex", "tensor", "ComplexFloat"),
-    ("deep", "deep", "nested more than 100 deep"),
+    ("deep", "deep", "nested more than 100 levels deep"),
 ];
 
 #[test]

@@ -38,7 +38,7 @@ const MODULES: &[Module] = &[
     module("new_plugin", "templates of new plugins", &["sdk"]),
     module("launch", "starts the ranks of a run on this machine", &["ranks", "stdio"]),
     module("config", "the config file: parsing, checking, defaults", &["installation", "ranks"]),
-    module("events", "scalars, pictures and metric values of a run", &["exact"]),
+    module("events", "scalars, images and metric values of a run", &["exact"]),
     module(
         "run",
         "the run directory and its checkpoints",

@@ -138,7 +138,7 @@ fn a_traced_file_trains_unless_it_has_dropout_or_batch_norm() {
     bench(&fixtures.join("traced_plain.pt")).trained("run", &["-s", "train.max_epochs=1"]);
     let (ran, _) = bench(&fixtures.join("traced.pt")).train("run", &[]);
     ran.expect(2).says(&[
-        "was traced: its aten::batch_norm is bound to the mode that it was traced in",
+        "was traced: its aten::batch_norm stays in the mode that it was traced in",
         "torch.jit.script instead of torch.jit.trace",
         "config.toml:3",
     ]);
@@ -175,5 +175,5 @@ fn data_that_do_not_fit_the_model_are_found_before_training() {
     };
     synthetic("[3, 8, 8]", "10").expect(2).says(&["does not accept a batch of shape [2, 3, 8, 8]"]);
     let ran = synthetic("[1, 8, 8]", "7");
-    ran.expect(2).says(&["gives [2, 10] for a batch of 2, but the data needs [2, 7]"]);
+    ran.expect(2).says(&["returns [2, 10] for a batch of 2, but the data needs [2, 7]"]);
 }

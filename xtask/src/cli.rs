@@ -41,19 +41,19 @@ pub(crate) enum Command {
     Data(Data),
     /// Format, lints, docs, tests, licences and advisories: what a pull request must pass
     #[command(after_help = "\
-Every check runs even if one fails; the summary at the end says which did, and how long each took.
+Every check runs even if one fails; the summary at the end lists the failures and the time of each check.
 
 Examples:
   cargo xtask ci
   .ci/run                                  the same, from any folder")]
     Ci,
-    /// Check the tables of random pipeline layouts, and run each in a simulator
+    /// Check the schedules of random pipeline layouts, and simulate each of them
     Schedules(Schedules),
     /// Build, then kill and resume runs at random moments, and compare each with an uninterrupted one
     Soak(Soak),
     /// Build, then load damaged copies of a plugin with the host
     Mutate(Mutate),
-    /// Build, then give damaged inputs to every reader of files
+    /// Build, then fuzz every reader of external files
     Fuzz(Fuzz),
     /// Build, then load and call the fixture libraries under valgrind
     #[command(after_help = "\
@@ -106,7 +106,7 @@ Examples:
   cargo xtask build
   cargo xtask build --release")]
 pub(crate) struct Build {
-    /// Optimise as for a release
+    /// Build in release mode, with optimizations
     #[arg(long)]
     pub(crate) release: bool,
 }
@@ -120,7 +120,7 @@ Examples:
   cargo xtask train configs/quickstart.toml
   cargo xtask train configs/quickstart.toml -s train.max_epochs=1")]
 pub(crate) struct Train {
-    /// Passed on to `hookrack train`
+    /// Arguments of `hookrack train`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
 }
@@ -134,7 +134,7 @@ Examples:
   cargo xtask run -- plan configs/quickstart.toml
   cargo xtask run -- --help")]
 pub(crate) struct Run {
-    /// Passed on to `hookrack`
+    /// Arguments of `hookrack`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
 }
@@ -162,7 +162,7 @@ pub(crate) struct Test {
     /// Run the unit tests only
     #[arg(long)]
     pub(crate) lib: bool,
-    /// Run each failed test once more: one that passes then is flaky, and listed as such
+    /// Run each failed test once more; one that then passes is listed as flaky
     #[arg(long)]
     pub(crate) retry: bool,
     /// Run only the tests whose name contains one of these
@@ -194,7 +194,7 @@ pub(crate) enum DataSet {
 /// `cargo xtask dist`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The archive is then unpacked into an empty folder and tried with an empty environment: a new hook is created,
+The archive is then unpacked into an empty folder and tested with an empty environment: a new hook is created,
 built and run in Rust, C and C++, and the time of each step is printed.
 
 Examples:
@@ -205,7 +205,7 @@ pub(crate) struct Dist {
     /// Output directory [default: dist/ at the root of the workspace]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Do not build or pack; only try this archive
+    /// Do not build or pack; only test this archive
     #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub(crate) only_try: Option<PathBuf>,
 }

@@ -29,7 +29,7 @@ impl Workspace {
         self.root.join(".libtorch")
     }
 
-    /// Sources of the bundled plugins, one folder each; the built libraries lie beside those folders.
+    /// Sources of the bundled plugins, one folder each; the built libraries are beside those folders.
     pub(crate) fn plugins(&self) -> PathBuf {
         self.root.join("plugins")
     }

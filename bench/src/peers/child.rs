@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// How often memory is looked at: rarely enough not to disturb a step.
 const PERIOD: Duration = Duration::from_millis(20);
 
+/// A process that takes longer than this hangs.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
 /// How a process ended.
 pub(super) struct Ended {
     pub(super) seconds: f64,
@@ -31,20 +34,35 @@ pub(super) fn run(command: &mut Command, folder: &Path) -> Result<Ended, BenchEr
     let program = command.get_program().to_owned();
     let began = Instant::now();
     let child = command.spawn().map_err(BenchError::file(&program))?;
-    let (status, peak) = wait(child).map_err(BenchError::file(&program))?;
+    let (status, peak) = wait(child, PATIENCE).map_err(BenchError::file(&program))?;
     let seconds = began.elapsed().as_secs_f64();
-    let text = |path: &Path| fs::read_to_string(path).map_err(BenchError::file(path));
-    let failure = if status.success() { None } else { Some(last_words(&text(&stderr)?, status)) };
+    // Programs may print anything.
+    let text = |path: &Path| {
+        let bytes = fs::read(path).map_err(BenchError::file(path))?;
+        Ok::<_, BenchError>(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let failure = match status {
+        None => Some(format!("it was ended after {PATIENCE:?}")),
+        Some(status) if status.success() => None,
+        Some(status) => Some(last_words(&text(&stderr)?, status)),
+    };
     Ok(Ended { seconds, peak, stdout: text(&stdout)?, failure })
 }
 
-/// Waits for the end. The kernel keeps the peak itself, so that only one in the last moments can be missed.
-fn wait(mut child: Child) -> std::io::Result<(ExitStatus, f64)> {
+/// Waits for the end, with patience; the status is `None` if that was at an end first. The kernel keeps the peak itself, so that only one
+/// in the last moments can be missed.
+fn wait(mut child: Child, patience: Duration) -> std::io::Result<(Option<ExitStatus>, f64)> {
+    let began = Instant::now();
     let memory = format!("/proc/{}/status", child.id());
     let mut peak = 0.0;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok((status, peak));
+            return Ok((Some(status), peak));
+        }
+        if began.elapsed() > patience {
+            child.kill()?;
+            child.wait()?;
+            return Ok((None, peak));
         }
         let seen = fs::read_to_string(&memory).ok().and_then(|text| peak_of(&text));
         peak = seen.unwrap_or(peak);
@@ -75,6 +93,13 @@ mod tests {
             "Name:\tpython\nVmPeak:\t  999999 kB\nVmHWM:\t  204800 kB\nVmRSS:\t   1024 kB\n";
         assert_eq!(peak_of(status).map(|peak| peak.to_string()).as_deref(), Some("200"));
         assert_eq!(peak_of("Name:\tgone\n"), None);
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_ended() {
+        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let (status, _) = wait(child, Duration::from_millis(50)).unwrap();
+        assert!(status.is_none());
     }
 
     #[test]

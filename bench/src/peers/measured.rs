@@ -37,7 +37,7 @@ pub(crate) struct Measured {
 }
 
 impl Place {
-    /// Trains once. A peer that fails is the `Err` inside, with its reason.
+    /// Trains once. A subject that fails is the `Err` inside, with its reason.
     pub(super) fn train(
         &self,
         model: &Model,
@@ -47,7 +47,9 @@ impl Place {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
         let mut command = match subject.program() {
-            Program::Hookrack => return self.by_hookrack(model, &folder).map(Ok),
+            Program::Hookrack => {
+                return Ok(self.by_hookrack(model, &folder).map_err(|error| error.to_string()));
+            }
             Program::Tch => {
                 let mut command = Command::new(beside_this("hookrack-bench")?);
                 command.arg("by-tch");

@@ -17,6 +17,8 @@ mod tensors;
 pub(crate) use by_tch::{ByTchArgs, run as by_tch};
 
 use crate::error::BenchError;
+use crate::many_hooks;
+use crate::progress::say;
 use crate::report::{About, Line, Section, Target};
 use crate::subjects::workspace;
 use clap::Args;
@@ -72,15 +74,24 @@ pub(crate) fn measure(args: &PeersArgs) -> Result<Vec<Section>, BenchError> {
         folder: folder.path().to_owned(),
     };
     let models = if args.models.is_empty() { MODELS.iter().collect() } else { args.models.clone() };
-    let results = train(&place, &models, args.rounds)?;
-    say("AdamW and EMA over 25.6 million parameters");
-    let tensors = tensors::measure(&args.python, args.rounds)?;
-    let judged = targets::judged(&results, &tensors);
+    let data = args.images.display().to_string();
+    // A run that is interrupted leaves its whole rounds.
+    let so_far = workspace().join("target/peers");
+    say(&format!("the results so far are in {} after each round", so_far.display()));
+    let results = train(&place, &models, args.rounds, &|results| {
+        let judged = targets::judged(results, &Tensors::none(), &[]);
+        document::write(&so_far, results, &Tensors::none(), &judged, &data)
+    })?;
+    let tensors = measured_or_said("AdamW and EMA over 25.6 million parameters", || {
+        tensors::measure(&args.python, args.rounds)
+    });
+    let tensors = tensors.unwrap_or_else(Tensors::none);
+    let hooks = measured_or_said("100 plugin hooks", || many_hooks::added(args.rounds));
+    let judged = targets::judged(&results, &tensors, &hooks.unwrap_or_default());
     let is_enough = models.len() == MODELS.len() && args.rounds >= ENOUGH;
     let docs = args.out.clone().or_else(|| is_enough.then(|| workspace().join("docs")));
     match docs {
         Some(docs) => {
-            let data = args.images.display().to_string();
             document::write(&docs, &results, &tensors, &judged, &data)?;
             say(&format!("wrote benchmarks.md and img/benchmarks.svg to {}", docs.display()));
         }
@@ -92,14 +103,21 @@ pub(crate) fn measure(args: &PeersArgs) -> Result<Vec<Section>, BenchError> {
     Ok(sections(&results, &tensors, &judged))
 }
 
+/// Says what is measured, and why it could not be; what was trained before is not lost.
+fn measured_or_said<T>(what: &str, measure: impl FnOnce() -> Result<T, BenchError>) -> Option<T> {
+    say(what);
+    measure().inspect_err(|error| say(&format!("{what} could not be measured: {error}"))).ok()
+}
+
 /// English that every checkout has: the documentation, in one file.
 fn text(folder: &Path) -> Result<PathBuf, BenchError> {
     let docs = workspace().join("docs");
     let entries = fs::read_dir(&docs).map_err(BenchError::file(&docs))?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    // Not what this bench writes: its text would depend on the previous run.
+    // Not what benches write: their text would depend on the previous run.
     let is_text = |path: &PathBuf| {
-        path.extension().is_some_and(|it| it == "md") && !path.ends_with("benchmarks.md")
+        let is_written = path.ends_with("benchmarks.md") || path.ends_with("scaling.md");
+        path.extension().is_some_and(|it| it == "md") && !is_written
     };
     let mut paths: Vec<_> = paths.filter(is_text).collect();
     paths.sort();
@@ -112,13 +130,19 @@ fn text(folder: &Path) -> Result<PathBuf, BenchError> {
     Ok(file)
 }
 
-/// Every round of every model. A peer that fails is not tried again.
-fn train(place: &Place, models: &[&'static Model], rounds: usize) -> Result<Results, BenchError> {
-    let mut trained: Vec<_> = models.iter().map(|model| Trained::new(model)).collect();
-    let mut missing: Vec<Missing> = Vec::new();
+/// Every round of every model; `after` is given the results after each round. A subject that fails is not tried again.
+fn train(
+    place: &Place,
+    models: &[&'static Model],
+    rounds: usize,
+    after: &dyn Fn(&Results) -> Result<(), BenchError>,
+) -> Result<Results, BenchError> {
+    let trained = models.iter().map(|model| Trained::new(model)).collect();
+    let mut results = Results { rounds: 0, trained, missing: Vec::new() };
     let mut dice = Dice::new();
     for round in 1..=rounds {
-        for Trained { model, by } in &mut trained {
+        let Results { trained, missing, .. } = &mut results;
+        for Trained { model, by } in trained {
             let failed = |it: &Missing, subject| it.subject == subject && it.model == *model;
             let mut subjects: Vec<_> = Subject::of(model)
                 .filter(|subject| !missing.iter().any(|it| failed(it, *subject)))
@@ -139,8 +163,10 @@ fn train(place: &Place, models: &[&'static Model], rounds: usize) -> Result<Resu
                 }
             }
         }
+        results.rounds = round;
+        after(&results)?;
     }
-    Ok(Results { rounds, trained, missing })
+    Ok(results)
 }
 
 fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Section> {
@@ -180,11 +206,6 @@ fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Sect
     let title = "what is promised (medians of the ratios within a round)".to_owned();
     let promises = Section { title, unit: "ratio", baseline: "", lines: promises.collect() };
     models.chain([tensors, promises]).collect()
-}
-
-#[expect(clippy::print_stderr, reason = "progress of a long measurement")]
-fn say(what: &str) {
-    eprintln!("==> {what}");
 }
 
 /// Random orders, another one in each run.

@@ -3,6 +3,7 @@
 use super::results::{Figure, Quartiles, Results};
 use super::subject::Subject;
 use super::tensors::Tensors;
+use crate::many_hooks;
 
 /// Whom a promise is about.
 #[derive(Clone, Copy)]
@@ -42,40 +43,59 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// NaN, which is what a missing peer has, meets no target.
     pub(crate) fn holds(&self) -> bool {
         self.ratio.median >= self.least
     }
+
+    /// The target is met, is missed, or has not been measured.
+    pub(crate) fn verdict(&self) -> &'static str {
+        if self.ratio.median.is_nan() {
+            return "not measured";
+        }
+        if self.holds() { "PASS" } else { "missed" }
+    }
 }
 
-/// All promises about what was measured.
-pub(crate) fn judged(results: &Results, tensors: &Tensors) -> Vec<Judged> {
+/// All promises about what was measured; `hooks` are the microseconds that a hundred hooks of a plugin add, by rounds.
+pub(crate) fn judged(results: &Results, tensors: &Tensors, hooks: &[f64]) -> Vec<Judged> {
+    let added = Quartiles::of(hooks).median;
+    let ratios: Vec<_> = hooks.iter().map(|added| many_hooks::MOST / added).collect();
+    let of_hooks = Judged {
+        name: format!(
+            "{} µs / what 100 plugin hooks add to an iteration ({added:.2} µs)",
+            many_hooks::MOST
+        ),
+        ratio: Quartiles::of(&ratios),
+        least: 1.0,
+    };
     let of_runs = PROMISES.iter().filter_map(|promise| promise.judged(results));
     let of_tensors = tensors.lines.iter().map(|line| Judged {
         name: format!("{}, 25.6 million parameters / {}", line.name, line.other),
         ratio: line.ratio,
         least: line.least,
     });
-    of_runs.chain(of_tensors).collect()
+    of_runs.chain(of_tensors).chain([of_hooks]).collect()
 }
 
 impl Promise {
-    /// `None` if the model or the peer was not measured.
+    /// `None` if the model was not asked for; NaN if the peer is missing.
     fn judged(&self, results: &Results) -> Option<Judged> {
         let &Self(model, over, figure, least) = self;
         let trained = results.of(model)?;
-        let subject = match over {
-            Over::One(subject) => subject,
-            Over::Best => trained.best_peer()?,
-        };
-        let who = match over {
-            Over::One(_) => subject.name().to_owned(),
-            Over::Best => format!("the fastest peer ({})", subject.name()),
+        let (subject, who) = match over {
+            Over::One(subject) => (Some(subject), subject.name().to_owned()),
+            Over::Best => match trained.best_peer() {
+                Some(best) => (Some(best), format!("the fastest peer ({})", best.name())),
+                None => (None, "the fastest peer".to_owned()),
+            },
         };
         let name = match figure {
             Figure::Speed => format!("{model}, steps a second / {who}"),
             Figure::FirstStep => format!("{model}, start to first step: of {who} / ours"),
             Figure::Peak => format!("{model}, peak memory: of {who} / ours"),
         };
-        Some(Judged { name, ratio: trained.advantage(subject, figure)?, least })
+        let ratio = subject.and_then(|subject| trained.advantage(subject, figure));
+        Some(Judged { name, ratio: ratio.unwrap_or_else(|| Quartiles::of(&[])), least })
     }
 }

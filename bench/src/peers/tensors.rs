@@ -31,10 +31,17 @@ pub(crate) struct Against {
     pub(crate) least: f64,
 }
 
-/// Both measurements, and the version of torch with its build.
+/// Both measurements, if they succeeded, and the version of torch with its build.
 pub(crate) struct Tensors {
-    pub(crate) lines: [Against; 2],
+    pub(crate) lines: Vec<Against>,
     pub(crate) torch: String,
+}
+
+impl Tensors {
+    /// Before anything was measured.
+    pub(super) fn none() -> Self {
+        Self { lines: Vec::new(), torch: "of unknown version".to_owned() }
+    }
 }
 
 /// Measures in turn, round by round.
@@ -61,7 +68,7 @@ pub(super) fn measure(python: &Path, rounds: usize) -> Result<Tensors, BenchErro
         let [ours, theirs, ratio] = [ours, theirs, &ratios].map(Quartiles::of);
         Against { name, other, ours, theirs, ratio, least }
     };
-    let lines = [
+    let lines = vec![
         against(0, "AdamW step", "torch.optim.AdamW(fused=True)", 1.0),
         against(1, "EMA update", "flat lerp_ of as many numbers", 0.9),
     ];

@@ -19,6 +19,11 @@ pub(super) struct Curve {
 }
 
 impl Curve {
+    /// Whether nothing could be measured.
+    pub(super) fn is_empty(&self) -> bool {
+        self.series.iter().all(|(_, points)| points.is_empty())
+    }
+
     /// A heading, a picture if there is one, a table, the slopes and the note.
     pub(super) fn markdown(&self, picture: &str) -> String {
         let mut out = format!("## {}\n\n", self.title);

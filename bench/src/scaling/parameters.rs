@@ -1,7 +1,9 @@
 //! The time of an optimizer step and of an average of the weights, beside a copy of as many bytes.
 
 use super::curve::Curve;
+use super::memory::has_room;
 use crate::error::BenchError;
+use crate::progress::say;
 use crate::rounds::median;
 use crate::subjects::{job, workspace};
 use hookrack::engine::data::Batch;
@@ -10,7 +12,13 @@ use hookrack::writers::Writers;
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
 
-const SIZES: [u32; 6] = [1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 300_000_000];
+/// Parameters, up to a billion.
+pub(super) const SIZES: [u32; 7] =
+    [1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 300_000_000, 1_000_000_000];
+
+/// Bytes of memory for each parameter: four numbers (weight, gradient, and two moments, or a momentum and an average), and another one
+/// while a weight is created.
+const NEEDED: u64 = 20;
 
 /// Bytes that a step reads and writes for each parameter: AdamW has parameter, gradient and two moments, of which it writes three;
 /// an average reads two and writes one.
@@ -19,15 +27,18 @@ const AVERAGE: f64 = 12.0;
 
 /// Milliseconds of AdamW and EMA with up to `most` parameters, and those of copies.
 pub(super) fn measure(most: u32) -> Result<Vec<Curve>, BenchError> {
-    let sizes: Vec<u32> = SIZES.into_iter().filter(|size| *size <= most).collect();
     let (mut adamw, mut average) = (Vec::new(), Vec::new());
     let (mut adamw_copy, mut average_copy) = (Vec::new(), Vec::new());
-    for size in sizes {
+    for size in SIZES.into_iter().filter(|size| *size <= most) {
+        if !has_room("AdamW and EMA", size, NEEDED) {
+            continue;
+        }
+        say(&format!("AdamW and EMA of {size} parameters"));
         let count = f64::from(size);
-        adamw.push((count, step(size)?));
-        average.push((count, averaging(size)?));
+        let (stepped, averaged, copied) = (step(size)?, averaging(size)?, copy(size)?);
+        adamw.push((count, stepped));
+        average.push((count, averaged));
         // A copy reads and writes 8 bytes for each float.
-        let copied = copy(size)?;
         adamw_copy.push((count, copied * ADAMW / 8.0));
         average_copy.push((count, copied * AVERAGE / 8.0));
     }
@@ -56,7 +67,8 @@ fn settings(size: u32) -> Vec<String> {
     ]
 }
 
-fn loaded(size: u32, more: &[&str]) -> Result<hookrack::job::Job, BenchError> {
+/// A job with such a model.
+pub(super) fn loaded(size: u32, more: &[&str]) -> Result<hookrack::job::Job, BenchError> {
     let settings = settings(size);
     let all: Vec<_> = settings.iter().map(String::as_str).chain(more.iter().copied()).collect();
     job(&all)
@@ -95,7 +107,8 @@ fn averaging(size: u32) -> Result<f64, BenchError> {
     Ok((total - longest) / 7.0 * 1e3)
 }
 
-fn copy(size: u32) -> Result<f64, BenchError> {
+/// Milliseconds of a copy of so many floats.
+pub(super) fn copy(size: u32) -> Result<f64, BenchError> {
     let ones = || Tensor::f_ones([i64::from(size)], (Kind::Float, Device::Cpu));
     let (from, mut to) = (ones()?, ones()?);
     timed(|| Ok(to.f_copy_(&from).map(drop)?))

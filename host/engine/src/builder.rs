@@ -309,7 +309,7 @@ impl EngineBuilder {
     /// Seeds libtorch and builds every part for data of this kind.
     ///
     /// # Errors
-    /// A part is missing, or cannot take its settings, or does not go with the others, or the device is not there.
+    /// A part is missing, rejects its settings or does not match the others, or the device is not available.
     pub fn build(self, data: &DataSpec) -> Result<Engine> {
         hookrack_torch::start();
         device::check(self.device)?;

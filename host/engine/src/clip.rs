@@ -64,7 +64,7 @@ impl GradClip {
     }
 
     /// Scales all gradients so that their norm is at most its limit, as `torch.nn.utils.clip_grad_norm_` does, then
-    /// cuts off what is beyond the value's limit, as `clip_grad_value_` does. Gives the norm before, where there is
+    /// clamps each element to the limit of the value, as `clip_grad_value_` does. Returns the norm before clipping, if there is
     /// a limit for it.
     pub(super) fn clip(
         &mut self,

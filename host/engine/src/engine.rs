@@ -130,8 +130,8 @@ impl Engine {
         self.criterion.as_deref().ok_or(EngineError::NoLoss)
     }
 
-    /// What the mean of the loss is taken over: how many labels count, or what they weigh together; rows where each
-    /// counts as one. Losses of parts, weighed by it, make the loss of the whole. See [`Criterion::counted`].
+    /// The denominator of the mean loss: the number of labels that count, or their total weight; the number of rows where each
+    /// counts as one. The losses of parts, weighted by it, add up to the loss of the whole. See [`Criterion::counted`].
     pub fn loss_weight(&self, label: &Tensor) -> Result<f64> {
         let counted = self.criterion.as_ref().map_or(Ok(None), |loss| loss.counted(label))?;
         Ok(counted.unwrap_or_else(|| rows_of(shape::side(label, 0).unwrap_or(1))))
@@ -164,7 +164,7 @@ impl Engine {
         Ok(loss.f_mul_scalar(weight)?)
     }
 
-    /// Takes part in a backward pass of all ranks without adding any gradient: for a rank none of whose labels counts. `output`
+    /// Takes part in a backward pass of all ranks without adding any gradient: for a rank whose labels are all ignored. `output`
     /// leads to the parameters.
     pub fn backward_nothing(&self, output: &Tensor, pass: Pass) -> Result<()> {
         self.differentiate(&Self::product_of_nothing(output)?, pass)
@@ -206,7 +206,7 @@ impl Engine {
         scaling.map(Some)
     }
 
-    /// Clips the gradients where the config asks for it, and gives their norm before, as a 0-dim tensor whose
+    /// Clips the gradients if configured, and returns their norm before clipping, as a 0-dim tensor whose
     /// value has not been read. `None` if the norm is not clipped.
     pub fn clip(&mut self) -> Result<Option<Tensor>> {
         if !self.clip.is_on() {
@@ -230,7 +230,7 @@ impl Engine {
         self.gather_params()
     }
 
-    /// Whose share of the optimizer's state this process keeps; one process has all of it.
+    /// The rank whose share of the optimizer's state this process keeps; a single process has all of it.
     pub fn shard(&self) -> Rank {
         self.shard
     }
@@ -275,7 +275,7 @@ impl Engine {
         self.optimizer.as_mut()
     }
 
-    /// Cuts batches into so many micro-batches from here on.
+    /// Splits batches into this many micro-batches from now on.
     pub fn set_accumulation(&mut self, parts: usize) -> Result<()> {
         let context = ScheduleContext { accumulation: parts };
         self.schedule = self.schedule_choice.build(SCHEDULES, &context)?;
@@ -287,7 +287,7 @@ impl Engine {
         self.schedule.parts()
     }
 
-    /// What this process does in an iteration of so many micro-batches. The table of a pipeline is checked for all stages: a short batch
+    /// The actions of this process in an iteration of this many micro-batches. The table of a pipeline is checked for all stages: a short batch
     /// has fewer micro-batches than the one that was checked at the start.
     ///
     /// # Errors
@@ -308,7 +308,7 @@ impl Engine {
         &self.schedule
     }
 
-    /// What this process saves of the state of the optimizer and of loss scaling. Where it is sharded, the ranks together save all.
+    /// What this process saves of the state of the optimizer and of loss scaling. If it is sharded, the ranks together save all of it.
     pub fn optimizer_state(&self) -> Vec<Piece> {
         let is_first = self.stage.as_ref().is_none_or(|stage| stage.number == 0);
         let scaler = self.loss_scaler.iter().filter(|_| self.shard.rank == 0 && is_first);
@@ -316,7 +316,7 @@ impl Engine {
         self.optimizer.state().into_iter().chain(scaler).collect()
     }
 
-    /// Puts back what [`optimizer_state`](Self::optimizer_state) gave, in a run of whatever precision and number of ranks.
+    /// Restores what [`optimizer_state`](Self::optimizer_state) returned, in a run of any precision and number of ranks.
     pub fn load_optimizer_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
         let own: HashSet<_> = self.model.params().iter().map(|it| it.name.as_str()).collect();
         let is_staged = self.stage.is_some();
@@ -332,7 +332,7 @@ impl Engine {
         self.params().iter().chain(self.buffers()).cloned().collect()
     }
 
-    /// Puts parameters and buffers back. Nothing changes unless all of it fits.
+    /// Restores parameters and buffers. Nothing changes unless all of them match.
     pub fn load_model_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
         let own: Vec<_> = self.model_state().into_iter().map(Piece::from).collect();
         let names: HashSet<_> = own.iter().map(|piece| piece.name.as_str()).collect();

@@ -35,7 +35,7 @@ pub enum EngineError {
         "{what} needs the whole model, but this process has stage {stage} of {stages} of a pipeline: use [schedule] type = \"NoPipeline\""
     )]
     Staged {
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
         /// The stage.
         stage: u32,
@@ -100,7 +100,7 @@ pub enum EngineError {
     /// More memory than there is.
     #[error("{what}: {bytes} bytes are needed, more than this machine has")]
     TooLarge {
-        /// The setting that asks for it; empty if none in particular.
+        /// The setting that requires it; empty if there is no single one.
         key: &'static str,
         /// What needs it.
         what: String,
@@ -153,7 +153,7 @@ pub enum EngineError {
     },
     /// A model whose layer outputs cannot be read.
     #[error(
-        "this model does not give the outputs of its layers: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
+        "this model does not provide layer outputs: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
     )]
     NoLayers,
     /// A pattern of a parameter group whose matches all belong to earlier groups.

@@ -35,7 +35,7 @@ pub struct FormatTrial {
 }
 
 impl Engine {
-    /// Times forward and backward passes of `rows` samples in both memory formats. Has no side effects: random numbers, buffers
+    /// Times forward and backward passes of `rows` samples in both memory formats, without side effects: random numbers, buffers
     /// and gradients are restored. `None` if the model has no convolution over images, or is a stage of a pipeline.
     ///
     /// # Errors

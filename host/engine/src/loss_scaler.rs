@@ -1,7 +1,7 @@
 //! Loss scaling for fp16: the loss is multiplied before backward, so that small gradients do not vanish.
 //!
 //! The rule is that of `torch.amp.GradScaler`: a step whose gradients are not finite is skipped and the scale
-//! shrinks; after enough good steps in a row it grows.
+//! shrinks; after enough consecutive finite steps it grows.
 
 // The settings are one struct for the config, for hooks and for the engine.
 pub use hookrack_plugin_api::LossScaling as LossScalerSettings;
@@ -73,8 +73,8 @@ impl LossScaler {
         Ok(LossScaling { scale, skipped: self.skipped, skipped_steps })
     }
 
-    /// As [`unscale`](Self::unscale), for a further backward pass of the same step. One that is not finite has the step
-    /// left out like a first one; a good one is no further good step.
+    /// As [`unscale`](Self::unscale), for a further backward pass of the same step. If its gradients are not finite, the step is
+    /// skipped, as after the first pass; otherwise the step is not counted again.
     pub fn unscale_again(&mut self, params: &TensorList) -> Result<LossScaling> {
         let was_skipped = self.skipped;
         let scale = f64::from(self.scale);
@@ -123,8 +123,8 @@ impl LossScaler {
         ]
     }
 
-    /// Takes back what [`state`](Self::state) gave. A state without it, that of a run in another precision,
-    /// leaves the scaler as it is.
+    /// Restores what [`state`](Self::state) returned. A state without it, that of a run in another precision,
+    /// leaves the scaler unchanged.
     pub fn load_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
         let number = |name: &str| -> Result<Option<f64>> {
             if state.shape(name).is_none() {

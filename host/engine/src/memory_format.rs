@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::error::Result;
+use hookrack_torch::shape;
 
 /// How a batch of images is laid out in memory while a model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +35,11 @@ impl MemoryFormat {
 
     /// The input in this format; `None` if it is already: other inputs than images have only one.
     pub(super) fn arrange(self, input: &Tensor) -> Result<Option<Tensor>> {
-        if self == Self::Contiguous || input.dim() != 4 {
+        if self == Self::Contiguous {
             return Ok(None);
         }
-        let (rows, channels, height, width) = input.size4()?;
+        let sides = shape::with_sides(input, |sides| <[i64; 4]>::try_from(sides).ok());
+        let Some([rows, channels, height, width]) = sides else { return Ok(None) };
         if channels == 1 && input.is_contiguous() {
             // Both formats have the same bytes: a view whose strides say so is enough.
             let strides = [height * width, 1, width, 1];

@@ -12,7 +12,7 @@ use hookrack_torch::rng;
 const ROWS: i64 = 2;
 
 impl Engine {
-    /// Runs model and loss on samples in the shape of the data. Has no side effects: random numbers are restored.
+    /// Runs model and loss on samples in the shape of the data, without side effects: random numbers are restored.
     ///
     /// # Errors
     /// The model does not run on such samples, or the loss does not accept its output with such labels.

@@ -42,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// Measures a forward and a backward pass of each unit on `rows` samples in the shape of the data. Has no side effects: random
+    /// Measures a forward and a backward pass of each unit on `rows` samples in the shape of the data, without side effects: random
     /// numbers, buffers and gradients are restored.
     ///
     /// # Errors

@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 const HEAD: &str = "\
 # Hooks and metrics
 
-Every hook and metric that ships with hookrack, built in or as a bundled plugin. This page is made from their manifests by
-`hookrack plugins --markdown`; `hookrack inspect LIBRARY` prints the same about any library.
+Every hook and metric that ships with hookrack, built in or as a bundled plugin. This page is generated from their manifests by
+`hookrack plugins --markdown`; `hookrack inspect LIBRARY` prints the same for any library.
 
 Lower levels run first. Keys that every entry accepts, such as `level` and `every`, are in [config.md](config.md#keys-of-every-entry).
 ";
@@ -61,7 +61,7 @@ fn hook_section(out: &mut String, hook: &HookManifest, source: &Source) {
     if hook.every != Every::Always {
         _ = writeln!(
             out,
-            "- every `{}` unless `every` says otherwise; `interval = 5` is 5 of the same unit",
+            "- every `{}` by default; set it with `every`, or with `interval = 5` in the same unit",
             hook.every
         );
     }
@@ -120,20 +120,20 @@ fn metric_section(out: &mut String, metric: &MetricManifest, source: &Source) {
     snippet(out, "metrics", name, source, settings.as_deref());
 }
 
-/// The names that stand for a metric among the hooks.
+/// The hook names that add a metric.
 fn metric_hooks(out: &mut String) {
     for (name, key, metric) in METRIC_HOOKS {
         let what = match metric {
-            None => format!("the metric named by `{key}`"),
+            None => format!("the metric whose type is `{key}`"),
             Some(metric) => format!(
-                "the metric [`{metric}`](#{}), or for the one that `{key}` names by its type",
+                "the metric [`{metric}`](#{}), or the one whose type is `{key}`",
                 metric.to_lowercase()
             ),
         };
         let key = if metric.is_none() { format!("{key} = \"Accuracy\"\n") } else { String::new() };
         _ = write!(
             out,
-            "\n## {name}\n\nStands for {what}, as an entry of `[[metrics]]` would, with its settings.\n\n\
+            "\n## {name}\n\nAdds {what}, like an entry of `[[metrics]]` with the same settings.\n\n\
              ```toml\n[[custom_hooks]]\ntype = \"{name}\"\n{key}```\n"
         );
     }

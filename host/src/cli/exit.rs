@@ -70,7 +70,7 @@ impl Failure {
         Self::new(PEER, message)
     }
 
-    /// A file that was asked for could not be written.
+    /// A requested file could not be written.
     pub(super) fn could_not_write(path: &Path, error: &std::io::Error) -> Self {
         Self::new(FILES, format!("could not write {}: {error}", path.display()))
     }

@@ -10,12 +10,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Make a pair of keys to sign plugins with, in the format of minisign
+/// Create a key pair for signing plugins, in minisign's format
 #[derive(Args)]
 #[command(after_help = help!("\
 Examples:
-  hookrack keygen team                  team.pub to hand out, team.key to keep; asks for a password
-  hookrack keygen ci --no-password      for a machine that signs by itself"))]
+  hookrack keygen team                  writes team.pub and team.key; prompts for a password
+  hookrack keygen ci --no-password      for a machine that signs unattended"))]
 pub(super) struct KeygenArgs {
     /// The name of the files, without .pub and .key
     name: PathBuf,
@@ -55,8 +55,8 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, Failure> {
     let text = pair.pk.to_box().map_err(Failure::usage)?.into_string();
     write_new(&public, 0o644, &text)?;
     say!("key {}", key_id(pair.pk.keynum()));
-    say!("  {}  to hand out: add it to `plugins.trusted_keys`", public.display());
-    say!("  {}  to keep secret: sign with `hookrack sign --key`", secret.display());
+    say!("  {}  public key: add it to `plugins.trusted_keys`", public.display());
+    say!("  {}  secret key: sign with `hookrack sign --key`", secret.display());
     Ok(ExitCode::SUCCESS)
 }
 

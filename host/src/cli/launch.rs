@@ -43,7 +43,7 @@ pub(super) struct LaunchArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u32,
 
-    /// The command of every rank, train, eval or predict, and its arguments
+    /// Command that every rank runs (train, eval or predict), and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,

@@ -18,7 +18,7 @@ Examples:
   hookrack lock configs/quickstart.toml     the libraries that this config uses, to its lock file
   hookrack lock                             every library of the plugin folders, to ./plugins.lock
 
-Entries of other libraries and other targets stay. A run compares: docs/security.md."))]
+Entries of other libraries and targets are kept. A run compares: docs/security.md."))]
 pub(super) struct LockArgs {
     /// The config file; without one every library that is found is locked
     config: Option<PathBuf>,

@@ -30,12 +30,12 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     ranks: Option<u32>,
 
-    /// Print the stages of the pipeline and what each does when instead, as configured or with another type of schedule;
-    /// --ranks is then the number of its stages times that of data-parallel ranks
+    /// Print the stages of the pipeline and their timeline instead, for the configured schedule or another TYPE;
+    /// --ranks is then the number of stages times the number of data-parallel copies
     #[arg(long, value_name = "TYPE", num_args = 0..=1, default_missing_value = "")]
     schedule: Option<String>,
 
-    /// Write the drawing of --schedule to a file
+    /// Write the timeline of --schedule to an SVG file
     #[arg(long, value_name = "FILE", requires = "schedule")]
     svg: Option<PathBuf>,
 

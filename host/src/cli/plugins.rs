@@ -20,7 +20,7 @@ Examples:
   hookrack plugins --json
   hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
-    /// A config: its plugin folders are listed, and its lock file, trusted keys and policy decide
+    /// Config whose plugin folders are listed, checked against its lock file, trusted keys and policy
     config: Option<PathBuf>,
 
     /// Override a value of the config, such as plugins.dirs (repeatable)
@@ -31,7 +31,7 @@ pub(super) struct PluginsArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     dir: Vec<PathBuf>,
 
-    /// Probe every library again, also those that crashed or hung the last time
+    /// Probe every library again, including those that crashed or hung last time
     #[arg(long)]
     retry: bool,
 

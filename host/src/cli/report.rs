@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Write a run's report.html: curves, metrics, time by phase and by hook, config, environment
 #[derive(Args)]
 #[command(after_help = help!("\
-`train` writes the report when it ends. This command rewrites it, also for a run that is in
+`train` writes the report when it ends. This command rewrites it, even for a run that is in
 progress or was killed.
 
 Examples:

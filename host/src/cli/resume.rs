@@ -361,7 +361,7 @@ fn run_around(path: &Path) -> Option<PathBuf> {
     folder.parent().filter(|run| RunDir::holds_run(run)).map(Path::to_owned)
 }
 
-/// Whether a path inside a run stands for its newest checkpoint.
+/// Whether a path inside a run refers to its newest checkpoint.
 fn same(run: &Path, path: &Path) -> bool {
     path == run || path.file_name().is_some_and(|name| name == "checkpoints")
 }

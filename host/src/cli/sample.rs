@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// How a prompt is continued.
 #[derive(Args)]
 pub(super) struct SampleArgs {
-    /// Continue this text and print it, instead of predicting [data.pred]; for language models such as GPT. Where the
-    /// data set is `Tokens`, the text is token ids with spaces between them
+    /// Continue this text and print it, instead of predicting [data.pred]; for language models such as GPT. If the
+    /// data set is `Tokens`, TEXT is token ids separated by spaces
     #[arg(long, value_name = "TEXT")]
     pub(super) prompt: Option<String>,
 

@@ -65,8 +65,8 @@ pub(super) struct TrainArgs {
     #[arg(long, hide = true)]
     wait_after_save: bool,
 
-    /// Train in a child process and start it again after a crash, from its last checkpoint, at most N times (default 3); a hook that crashed twice is left
-    /// out unless its on_error is "abort"
+    /// Train in a child process and restart it from its last checkpoint after a crash, at most N times (default 3); a hook that crashed twice is
+    /// removed unless its on_error is "abort"
     #[arg(
         long,
         value_name = "N",
@@ -85,7 +85,7 @@ pub(super) struct TrainArgs {
     #[arg(long, hide = true, value_parser = HeldFile::parse)]
     held: Option<HeldFile>,
 
-    /// Print no progress and no summary
+    /// Do not print progress or the summary
     #[arg(short, long)]
     quiet: bool,
 

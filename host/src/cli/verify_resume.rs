@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Polling interval.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Verify that a run that is killed and resumed ends bit for bit like one that is not
+/// Verify that a killed and resumed run is bit-identical to an uninterrupted one
 #[derive(Args)]
 #[command(after_help = help!("\
 Trains three times for AT + STEPS iterations: twice without interruption, and once killed after

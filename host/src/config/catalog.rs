@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::fixed;
 
-/// What a `type =` stands for. Each kind has its own names.
+/// What a `type =` selects. Each kind has its own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `[model]`
@@ -158,7 +158,7 @@ pub struct DefaultHook {
     pub level: i64,
 }
 
-/// A name under `[[custom_hooks]]` that stands for a metric.
+/// A name under `[[custom_hooks]]` that adds a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricHook {
     /// The `type` of the entry.
@@ -239,12 +239,12 @@ impl Catalog {
         self.default_hooks.push(hook);
     }
 
-    /// Adds a name that stands for a metric.
+    /// Adds a hook name that adds a metric.
     pub fn add_metric_hook(&mut self, hook: MetricHook) {
         self.metric_hooks.push(hook);
     }
 
-    /// The names under `[[custom_hooks]]` that stand for a metric.
+    /// The names under `[[custom_hooks]]` that add a metric.
     pub fn metric_hooks(&self) -> &[MetricHook] {
         &self.metric_hooks
     }

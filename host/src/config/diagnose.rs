@@ -30,7 +30,7 @@ impl ConfigError {
                 vec![label(load_from, "weights from here"), label(weights, "and from here")]
             }
             Self::DuplicateName { at, first, .. } => {
-                vec![label(at, "needs a name of its own"), label(first, "first defined here")]
+                vec![label(at, "needs a unique name"), label(first, "first defined here")]
             }
             Self::SetTwice { at, first, .. } => {
                 vec![label(at, "sets it again"), label(first, "first set here")]
@@ -160,7 +160,7 @@ impl ConfigError {
                 Some("a base is looked for beside the file that names it".into())
             }
             Self::BaseCycle { .. } => {
-                Some("a file cannot be its own base; take one of these out".into())
+                Some("a file cannot be its own base; remove one of these".into())
             }
             Self::BaseTooDeep { .. } | Self::BaseTooMany { .. } => {
                 Some("put shared settings into fewer files".into())
@@ -235,7 +235,7 @@ impl ConfigError {
                 Some("put the library into a folder of `plugins.dirs`, or write its path".into())
             }
             Self::PluginDirMissing { .. } => {
-                Some("make the folder, or take it out of `plugins.dirs`".into())
+                Some("create the folder, or remove it from `plugins.dirs`".into())
             }
             Self::UnknownLevel { nearest: Some(nearest), .. }
             | Self::UnknownPhase { nearest: Some(nearest), .. } => {
@@ -246,7 +246,7 @@ impl ConfigError {
                 Some("the phases are train, val, test, pred, and eval for val and test".into())
             }
             Self::BadName { name, .. } if name::is_number(name) => {
-                Some("only digits would be the index of an entry; add a letter".into())
+                Some("a name of only digits would be the index of an entry; add a letter".into())
             }
             Self::BadName { .. } => Some(name::RULE.into()),
             Self::DuplicateName { first: Origin::Default, kind: Kind::Metric, .. } => {
@@ -291,8 +291,8 @@ fn entries_help(entries: &[String]) -> String {
         return "the list is empty; add the entry to a config file first".into();
     }
     let last = entries.len() - 1;
-    few("entries go by number from 0 or by name:", entries)
-        .unwrap_or_else(|| format!("entries go by number from 0 to {last} or by name"))
+    few("entries are addressed by index from 0 or by name:", entries)
+        .unwrap_or_else(|| format!("entries are addressed by index from 0 to {last} or by name"))
 }
 
 fn level_help() -> String {

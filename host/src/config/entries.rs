@@ -7,7 +7,7 @@ use hookrack_plugin_api::{OnError, OnRanks, Value};
 use super::cadence::{Every, Phases};
 use super::origin::Origin;
 
-/// What follows a call that took too long.
+/// What happens after a call that took too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnSlow {
     /// A warning.
@@ -15,7 +15,7 @@ pub enum OnSlow {
     Warn,
     /// Half as many calls.
     Thin,
-    /// No calls any more.
+    /// The hook is disabled.
     Disable,
 }
 
@@ -38,12 +38,12 @@ impl OnSlow {
     }
 }
 
-/// The longest time that a call should take, and what follows one that took longer.
+/// The time limit of a call, and what happens after one that exceeds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLimit {
     /// In milliseconds.
     pub max_ms: f64,
-    /// What follows.
+    /// What happens after such a call.
     pub on_slow: OnSlow,
 }
 
@@ -66,7 +66,7 @@ pub struct HookEntry {
     pub ranks: OnRanks,
     /// The phases it runs in.
     pub phases: Phases,
-    /// How long a call should take at most.
+    /// The time limit of a call.
     pub time_limit: Option<TimeLimit>,
     /// Its own parameters, with defaults filled in.
     pub settings: Value,

@@ -37,7 +37,7 @@ pub enum ConfigError {
     BaseUnreadable { at: Origin, path: String, why: String },
     #[error("bases form a cycle: {}", chain.join(" -> "))]
     BaseCycle { at: Origin, chain: Vec<String> },
-    #[error("bases are nested more than {limit} deep")]
+    #[error("bases are nested more than {limit} levels deep")]
     BaseTooDeep { at: Origin, limit: usize },
     #[error("more than {limit} files are read as bases")]
     BaseTooMany { at: Origin, limit: usize },
@@ -87,7 +87,7 @@ pub enum ConfigError {
     NotFinite { at: Origin, key: String },
     #[error("`{key}` is an empty path")]
     EmptyPath { at: Origin, key: String },
-    #[error("`{key}` has a variable in it, and variables are not expanded")]
+    #[error("`{key}` contains a variable, and variables are not expanded")]
     VariableInPath { at: Origin, key: String },
     #[error("`{key}` starts in a folder whose name is not valid UTF-8: {path}")]
     PathNotUtf8 { at: Origin, key: String, path: String },

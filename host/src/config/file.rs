@@ -118,7 +118,7 @@ impl ConfigFile {
         for folder in dirs.iter().filter(|folder| folder.is_of_current) {
             let path = folder.path.display();
             tracing::info!(
-                "plugins are taken from the current directory, {path}: none are beside the config"
+                "plugins are loaded from the current directory, {path}: there is no such folder beside the config"
             );
         }
         let present = |folders: Vec<Folder>| {

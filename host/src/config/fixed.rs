@@ -121,11 +121,11 @@ const ON_ERROR: &str = "What an error does to the run.";
 /// The key of the ranks that a hook runs on.
 pub(super) const RANKS: &str = "ranks";
 
-/// The keys of the time that a call of a hook may take, and of what follows.
+/// The keys of a hook's time limit, and of what happens when a call exceeds it.
 pub(super) const MAX_MS: &str = "max_ms";
 pub(super) const ON_SLOW: &str = "on_slow";
 
-/// Keys that came later than plugins with a parameter of that name: it is theirs then.
+/// Keys added after plugins had parameters of the same name: for those plugins the parameter takes precedence.
 pub(super) const LATER: [&str; 3] = [RANKS, MAX_MS, ON_SLOW];
 
 /// The keys of every hook entry beside the hook's own parameters.
@@ -159,14 +159,14 @@ fn hook_params() -> Vec<Param> {
                 MAX_MS,
                 ParamType::Float,
                 Presence::Optional,
-                "The longest time that a call should take, in milliseconds. Default: no limit.",
+                "Time limit of a call in milliseconds. Default: no limit.",
             )
         },
         param(
             ON_SLOW,
             one_of(&OnSlow::ALL.map(OnSlow::name)),
             Presence::Optional,
-            "What follows a call that took longer than `max_ms`: a warning, half as many calls at that point from then on, or disabling the \
+            "What happens after a call that took longer than `max_ms`: a warning, half as many calls at that point from then on, or disabling the \
              hook. Default: `warn`.",
         ),
         any(
@@ -190,13 +190,13 @@ fn metric_params() -> Vec<Param> {
         policy("on_error", &format!("{ON_ERROR} Default: `abort`.")),
         any(
             "every",
-            "Take in only every n-th batch, or compute it only every n-th epoch: `\"10it\"`, `\"2ep\"`. Default: always.",
+            "Update only with every n-th batch, or compute only every n-th epoch: `\"10it\"`, `\"2ep\"`. Default: always.",
         ),
         any("phase", "Phases it is computed in: one or a list. Default: val and test."),
     ]
 }
 
-/// The parameters that every entry of a kind has, whatever its type.
+/// The parameters that every entry of a kind has, regardless of its type.
 pub(super) fn reserved_params(kind: Kind) -> Vec<Param> {
     match kind {
         Kind::Dataset => data_params(),

@@ -99,7 +99,7 @@ pub(super) fn search(written: Option<&Node>, machine: &[PathBuf]) -> Vec<Folder>
 }
 
 /// The keys of a checked `[plugins]` about which libraries may run. A lock file is named where there is one, so that the
-/// resolved config, which lies elsewhere, means the same file.
+/// resolved config, which is in another folder, names the same file.
 pub(super) fn trust(plugins: &Table, default_lock: &Path, checker: &mut Checker<'_>) -> Table {
     let mut table = Table::default();
     let lock = plugins.node("lock").cloned().or_else(|| {

@@ -31,7 +31,7 @@ pub(super) enum DocumentKind {
 pub enum Origin {
     /// Written by the user, at these bytes of this document.
     Written {
-        /// The text it stands in.
+        /// The text that contains it.
         document: Arc<Document>,
         /// The bytes of that text.
         span: Range<usize>,

@@ -140,7 +140,7 @@ fn plain_words(message: &str, found: &str) -> (String, Option<&'static str>) {
             ("a string is not closed".into(), Some("end it with the quote it starts with"))
         }
         message if message.starts_with("missing escaped value") => (
-            "a backslash starts no escape here".into(),
+            "unknown escape sequence".into(),
             Some("a backslash is written `\\\\`, or use single quotes"),
         ),
         message => (message.to_owned(), None),

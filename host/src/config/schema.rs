@@ -1,7 +1,7 @@
 //! A JSON Schema of config files, with the parameters of everything in a catalogue.
 //!
 //! A file may be a base, or get its sections, their `type` and their required keys from one, so the
-//! schema asks for keys only where nothing is inherited: in the entries of lists.
+//! schema requires keys only where nothing is inherited: in the entries of lists.
 
 use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value as Setting};
 use serde_json::{Map, Value, json};
@@ -149,7 +149,7 @@ fn list(catalog: &Catalog, kind: Kind) -> Value {
     json!({ "type": "array", "items": { "type": "object", "anyOf": entries } })
 }
 
-/// An entry that stands for a metric, whose settings it takes.
+/// A hook entry that adds a metric, with the settings of that metric.
 fn metric_hook(catalog: &Catalog, hook: &MetricHook) -> Value {
     let mut properties = param_schemas(&fixed::reserved_params(Kind::Metric));
     properties.insert("type".into(), json!({ "const": hook.name }));

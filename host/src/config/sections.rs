@@ -81,7 +81,7 @@ pub struct TrainSection {
     /// Seconds after which the run saves a checkpoint and ends; 0 for no limit.
     #[param(default = 0.0, min = 0.0)]
     pub max_time: f64,
-    /// Seconds after which a hook that has not returned is reported, with its stack; 0 for never. Once a signal has asked the run to end, a hook has this long to
+    /// Seconds after which a hook that has not returned is reported, with its stack; 0 for never. After a signal to end the run, a hook has this long to
     /// return, but at most 20 seconds.
     #[param(default = 60.0, min = 0.0, max = 1e6)]
     pub hang_seconds: f64,
@@ -121,7 +121,7 @@ pub struct RenameEntry {
     pub transpose: bool,
 }
 
-/// What `[optimizer]` says about parameters and their state, whatever its type.
+/// The keys of `[optimizer]` about parameters and their state, regardless of its type.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ParamGroups {
     /// No weight decay for parameters of at most one dimension: biases, and the scales of norms.
@@ -150,7 +150,7 @@ pub struct GroupEntry {
     pub weight_decay: Option<f64>,
 }
 
-/// What every data section says about loading, whatever its type.
+/// The keys of every data section about loading, regardless of its type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Loading {
     /// Samples per batch; in `[data.train]` at most as many as there are samples. Default: `train.batch_size`.
@@ -164,13 +164,13 @@ pub struct Loading {
     /// Samples to skip at the beginning of the data set.
     #[param(default = 0)]
     pub skip: usize,
-    /// Samples to use after those skipped. Default: all.
+    /// Number of samples to use, after those skipped. Default: all.
     #[param(min = 1)]
     pub first: Option<usize>,
     /// Threads that prepare batches in advance; 0 prepares each batch when it is needed.
     #[param(default = 0, max = MOST_THREADS)]
     pub workers: usize,
-    /// Batches that the workers prepare in advance at most; they must fit into memory.
+    /// Maximum number of batches that the workers prepare in advance; they must fit into memory.
     #[param(default = 4, min = 1, max = MOST_AHEAD)]
     pub prefetch: usize,
 }

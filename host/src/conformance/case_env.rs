@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A lock file in the current directory counts, if the policy of the machine asks for one.
+/// A lock file in the current directory counts, if the policy of the machine requires one.
 pub const LOCK: &str = "plugins.lock";
 
 /// A run of two epochs with two iterations each, on tiny data, after the lock file.

@@ -6,13 +6,15 @@ use hookrack_plugin_api::abi::HrTensor;
 use tch::Tensor;
 use thiserror::Error;
 
-/// So many tensors in the hands of hooks are a leak rather than a need.
+/// Hooks that keep this many tensors are leaking them.
 const MANY: usize = 100_000;
 
 #[cold]
 fn tell_many() {
     let position = position::current();
-    tracing::warn!("hooks keep {MANY} tensors ({position}): release what is not needed any more");
+    tracing::warn!(
+        "hooks keep {MANY} tensors ({position}): release those that are no longer needed"
+    );
 }
 
 /// How long a handle is valid.

@@ -32,6 +32,7 @@ use crate::engine::{Engine, EngineError, Pass};
 use crate::events::{EventStorage, Key, MetricValues, Sample};
 use crate::progress::{Progress, SharedProgress};
 use crate::run::RunDirError;
+use crate::torch::shape;
 use crate::world::World;
 use crate::writers::Writers;
 use engine_calls::Gradients;
@@ -193,12 +194,12 @@ impl Context {
     /// There is none, or the new one has another number of rows.
     pub fn change_batch(&self, slot: u32, tensor: Tensor, what: &str) -> Result<(), String> {
         let mut current = self.current.borrow_mut();
-        let rows = |tensor: &Tensor| tensor.size().first().copied();
+        let rows = |tensor: &Tensor| shape::side(tensor, 0);
         let old = current.tensor(slot).ok_or_else(|| format!("no {what} to change"))?;
         let (old, new) = (rows(old), rows(&tensor));
         if old != new {
             return Err(format!(
-                "the new {what} has shape {:?}, but the batch has {} rows: their number must stay",
+                "the new {what} has shape {:?}, but the batch has {} rows: the number of rows must not change",
                 tensor.size(),
                 old.unwrap_or(0)
             ));

@@ -9,7 +9,7 @@ use std::ops::BitOr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunParts(u16);
 
-/// Each word of `mutates`, with what it stands for in a message.
+/// Each word of `mutates`, with its description in messages.
 const WORDS: [(RunParts, &str, &str); 8] = [
     (RunParts::PARAMS, "params", "a parameter or buffer of the model"),
     (RunParts::GRADS, "grads", "a gradient"),
@@ -43,7 +43,7 @@ impl RunParts {
     /// Everything.
     pub const ALL: Self = Self(u16::MAX);
 
-    /// What a manifest declares. Words that this host does not know are about nothing that it guards.
+    /// What a manifest declares. Words that this host does not know are ignored.
     pub fn declared(words: &[String]) -> Self {
         let known = WORDS.iter().filter(|(_, word, _)| words.iter().any(|own| own == word));
         known.fold(Self::NONE, |all, (part, ..)| all | *part)

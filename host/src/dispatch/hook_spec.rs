@@ -24,7 +24,7 @@ pub struct HookSpec {
     pub on_error: OnError,
     /// When it runs.
     pub when: When,
-    /// How long a call should take at most.
+    /// The time limit of a call.
     pub time_limit: Option<TimeLimit>,
     /// The ranks that it runs on.
     pub ranks: OnRanks,

@@ -7,7 +7,7 @@ use hookrack_plugin_api::{OnRanks, Point, point};
 use quanta::Clock;
 use std::time::Duration;
 
-/// Calls are not thinned further than to every so many.
+/// At least one of this many calls is made.
 const THINNEST: u64 = 1024;
 
 /// The time limit of a hook at a point, and how it keeps it.
@@ -16,7 +16,7 @@ pub(super) struct Pace {
     pub(super) limit: u64,
     // Calls that took too long.
     slow: u64,
-    // Every so many of the calls that are due are made.
+    // One of this many due calls is made.
     stride: u64,
     due: u64,
 }

@@ -41,7 +41,7 @@ pub struct Rack {
     // Where a point's entries begin; the next point's begin where they end.
     starts: [u32; Point::COUNT + 1],
     progress: Rc<SharedProgress>,
-    // StageSummary of hooks that failed.
+    // Notified of hooks that failed.
     world: Option<Rc<World>>,
     clock: Clock,
 }

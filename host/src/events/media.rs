@@ -1,4 +1,4 @@
-//! Pictures, histograms and texts that wait for the writers.
+//! Images, histograms and texts that wait for the writers.
 
 use super::Histogram;
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// The maximum number that wait. If writers never write, the newest are kept.
 const MOST: usize = 512;
 
-/// A picture: rows of pixels from the top, each of `channels` bytes.
+/// An image: rows of pixels from the top, each of `channels` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Pixels in a row.
@@ -22,7 +22,7 @@ pub struct Image {
 /// What is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A picture.
+    /// An image.
     Image(Image),
     /// A histogram.
     Histogram(Histogram),

@@ -25,7 +25,7 @@ pub const WINDOW: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub u32);
 
-/// The scalars, pictures, histograms and texts of a run.
+/// The scalars, images, histograms and texts of a run.
 #[derive(Default)]
 pub struct EventStorage {
     keys: HashMap<Rc<str>, Key>,
@@ -64,7 +64,7 @@ impl EventStorage {
         &self.set
     }
 
-    /// Logs a picture, a histogram or a text.
+    /// Logs an image, a histogram or a text.
     pub fn put_medium(&mut self, medium: Medium) {
         self.media.put(medium);
     }
@@ -89,7 +89,7 @@ impl EventStorage {
         self.series.iter().filter(|series| series.is_pending())
     }
 
-    /// Pictures, histograms and texts that no writer has seen.
+    /// Images, histograms and texts that no writer has seen.
     pub fn media(&self) -> &Media {
         &self.media
     }

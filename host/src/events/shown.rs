@@ -1,4 +1,4 @@
-//! Converts tensors to pictures and histograms.
+//! Converts tensors to images and histograms.
 
 use super::{Histogram, Image};
 use tch::{Kind, TchError, Tensor};
@@ -22,7 +22,7 @@ pub enum ShowError {
 /// The maximum number of bins: each takes two numbers in memory and on disk, for every histogram logged.
 const MOST_BINS: usize = 1 << 16;
 
-/// A picture, copied to the CPU: bytes as they are, other numbers from 0 to 1. NaN is black.
+/// An image, copied to the CPU: bytes as they are, other numbers from 0 to 1. NaN is black.
 ///
 /// # Errors
 /// It has another shape.

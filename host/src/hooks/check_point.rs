@@ -48,8 +48,8 @@ pub(super) struct CheckPointHook {
     /// How many of the best checkpoints to keep.
     #[param(default = 1, min = 1)]
     top_k: u64,
-    /// Folder for the checkpoints; that of the run directory becomes a link to it. Runs that share a folder share
-    /// what is kept in it.
+    /// Folder for the checkpoints; that of the run directory becomes a link to it. Runs that share a folder
+    /// share its limits.
     #[param(default)]
     checkpoint_dir: String,
     /// Prefix of a second name for each checkpoint: with `model`, `model_0000020` links to `iter_0000020`.

@@ -6,7 +6,7 @@ use hookrack_plugin_api::view::Element as _;
 /// The maximum number of dimensions.
 const MOST_SIDES: usize = 8;
 
-/// One tensor for each batch of the pass. Ranks took batches in turn; every rank calls it with what it kept of its own. Numbers go
+/// One tensor for each batch of the pass. Ranks took batches in turn; every rank calls it with those of its own batches. Numbers are sent
 /// as doubles, which hold them exactly.
 pub(super) fn gathered(t: &Trainer, own: &TensorList) -> Result<TensorList> {
     let world = usize::try_from(t.world_size())?;
@@ -19,7 +19,7 @@ pub(super) fn gathered(t: &Trainer, own: &TensorList) -> Result<TensorList> {
         let mut sides = vec![0.0; world + MOST_SIDES];
         if let Some(own) = &own {
             let shape = own.shape()?;
-            ensure!(shape.len() <= MOST_SIDES, "{} sides are too many", shape.len());
+            ensure!(shape.len() <= MOST_SIDES, "{} dimensions are too many", shape.len());
             for (index, side) in shape.iter().enumerate() {
                 let place = if index == 0 { t.rank() as usize } else { world + index };
                 sides[place] = f64::from(u32::try_from(*side)?);

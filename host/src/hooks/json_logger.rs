@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Writes the lines of `metrics.json` also to `training_status.json`, where tools for iMIX runs expect them.
+/// Also writes the lines of `metrics.json` to `training_status.json`, where tools for iMIX runs expect them.
 #[derive(Settings)]
 pub(super) struct JsonLoggerHook {
     /// Folder of the file inside the run directory; `"."` is the run directory itself.

@@ -14,7 +14,7 @@ pub(super) struct LoadCheckpointHook {
     /// Load only the weights and start at the first epoch; otherwise resume where the checkpoint was saved.
     #[param(default)]
     finetune: bool,
-    /// Every tensor must fit; otherwise those of the weights that fit are loaded.
+    /// Require every tensor to match; otherwise only the weights that match are loaded.
     #[param(default)]
     strict: bool,
     /// Only checkpoints whose second name ends with this, the `suffix` of `SaveCheckpointHook`.

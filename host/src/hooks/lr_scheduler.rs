@@ -5,7 +5,7 @@ use hookrack_plugin_api::prelude::*;
 /// Logs `train/lr`, the learning rate of the optimizer step, and steps the configured schedule.
 #[derive(Settings)]
 pub(super) struct LrSchedulerHook {
-    /// Step the schedule by epoch, not by iteration. Default: as `[lr_scheduler]` says.
+    /// Step the schedule by epoch, not by iteration. Default: that of `[lr_scheduler]`.
     by_epoch: Option<bool>,
     /// Share the learning rate with other hooks as `lr`.
     #[param(default = true)]

@@ -14,7 +14,7 @@ pub(super) struct MomentumSchedulerHook {
     /// Iterations of the annealing; 0 for the whole run.
     #[param(default)]
     iters: u64,
-    /// Along a straight line, or along half a cosine.
+    /// Shape of the annealing: a line, or half a cosine.
     #[param(default)]
     shape: Shape,
     #[param(skip)]

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Writes scalars every few iterations, after each evaluation and at the end. Files get the raw values; the console
+/// Writes scalars every few iterations, after each evaluation and at the end. Files contain the raw values; the console
 /// shows medians.
 #[derive(Settings)]
 pub(super) struct PeriodicLogger {

@@ -2,15 +2,15 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Writes scalars every few iterations and at the end, and at no other time: what an evaluation logs in between is
-/// written with the next iteration due.
+/// Writes scalars every few iterations and at the end, but not after evaluations: their values are
+/// written with the next iteration that is due.
 #[derive(Settings)]
 pub(super) struct PeriodicWriter {
     /// Iterations between writes.
     #[param(default = 20, min = 1, alias = "interval")]
     period: u64,
     /// The writers, by LiBai's names. The console (`CommonMetricPrinter`) and `metrics.json` (`JSONWriter`) always
-    /// write; `TensorboardXWriter` has event files written to `tb` of the run directory.
+    /// write; `TensorboardXWriter` writes event files to `tb` in the run directory.
     #[param(default = [Name::CommonMetricPrinter, Name::JsonWriter])]
     writers: Vec<Name>,
 }

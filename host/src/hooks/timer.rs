@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::*;
 use std::time::Instant;
 
-/// Stops training after a given time and saves a checkpoint to resume from. The time before a resume counts.
+/// Stops training after a given time and saves a checkpoint to resume from. Time before a resume counts too.
 #[derive(Settings)]
 pub(super) struct Timer {
     /// Maximum training time: `"90s"`, `"30m"`, `"1h30m"`, `"2d"`, `"HH:MM:SS"` or `"DD:HH:MM:SS"`.

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How the output of the ranks is relayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// Which streams of this process rank 0 writes to by itself: on a terminal it redraws its progress line.
+    /// Which streams of this process rank 0 writes to directly: on a terminal it redraws its progress line.
     pub inherits: Streams,
     /// Whether lines are relayed unchanged, without the rank, because a program reads them.
     pub is_raw: bool,

@@ -14,7 +14,7 @@ pub(super) struct Bleu {
     /// Maximum n-gram length.
     #[param(default = LONGEST, min = 1, max = 4)]
     max_n: usize,
-    /// Padding token; it counts in neither output nor label.
+    /// Padding token, ignored in outputs and labels.
     #[param(default)]
     pad: i64,
     /// Label to ignore; that of the loss unless set.

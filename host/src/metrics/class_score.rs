@@ -62,7 +62,7 @@ class_score!(
 class_score!(
     Recall,
     Counts::recall,
-    "Fraction of the samples of a class that are predicted as it.",
+    "Fraction of the samples of a class that are predicted as that class.",
     "Also log the value of each class under its number: `Recall.0`, `Recall.1`, …",
     ""
 );

@@ -13,7 +13,7 @@ const SIDE: usize = 256;
 /// Counts of predicted against true classes; its scalar is the accuracy.
 #[derive(Settings)]
 pub(super) struct ConfusionMatrix {
-    /// Maximum number of classes; the matrix has its square.
+    /// Maximum number of classes; the matrix has that many rows and columns.
     #[param(default = 1000, min = 2)]
     limit: usize,
     /// A single output above this predicts class 1; 0 for logits, 0.5 for probabilities.
@@ -55,7 +55,7 @@ impl Matrix {
             let (cells, mut counts) = (classes.saturating_mul(classes), Vec::new());
             ensure!(
                 counts.try_reserve_exact(cells).is_ok(),
-                "no memory for a matrix of {classes} classes by {classes}"
+                "not enough memory for a confusion matrix of {classes} classes"
             );
             counts.resize(cells, 0.0);
             (self.classes, self.counts) = (classes, counts);

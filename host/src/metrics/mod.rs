@@ -43,7 +43,7 @@ mod throughput;
 use hookrack_plugin_api::abi::MetricBase;
 use hookrack_plugin_api::metric_table;
 
-/// Names under `[[custom_hooks]]` that stand for a metric: of the type that this key of theirs names, else of this type.
+/// Names under `[[custom_hooks]]` that add a metric: of the type given by this key of the entry, else of this type.
 pub static METRIC_HOOKS: &[(&str, &str, Option<&str>)] =
     &[("AccuracyHook", "accuracy_func", Some("Accuracy")), ("MetricHook", "metric", None)];
 

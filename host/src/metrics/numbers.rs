@@ -84,12 +84,12 @@ fn on_cpu(t: &Trainer, mut tensor: Tensor) -> Result<Tensor> {
 
 /// The output with its scores moved from the second to the last dimension: a class for each pixel of a
 /// picture.
-fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
+fn scores_last(t: &Trainer, mut output: Tensor, label: &mut Tensor) -> Result<Tensor> {
     let is_picture = {
-        let (scores, labels) = (output.shape()?, label.shape()?);
+        let (scores, labels) = (output.view()?.shape(), label.view()?.shape());
         scores.len() > 2
             && scores.len() == labels.len() + 1
-            && scores[..labels.len()] != labels
+            && scores[..labels.len()] != *labels
             && scores[0] == labels[0]
             && scores[2..] == labels[1..]
     };
@@ -100,10 +100,14 @@ fn scores_last(t: &Trainer, output: Tensor, label: &Tensor) -> Result<Tensor> {
 }
 
 /// The class of each row if labels are class probabilities, as after mixing: the largest.
-fn largest_share(t: &Trainer, output: &Tensor, label: Tensor) -> Result<Tensor> {
-    let labels = label.shape()?;
-    let is_shares = label.dtype()?.code == 2 && output.shape()? == labels;
-    if is_shares && labels.len() > 1 && labels.last() != Some(&1) {
+fn largest_share(t: &Trainer, output: &mut Tensor, mut label: Tensor) -> Result<Tensor> {
+    let is_shares = {
+        let (scores, labels) = (output.view()?.shape(), label.view()?);
+        let is_one = |shape: &[i64]| shape.len() < 2 || shape.last() == Some(&1);
+        let shape = labels.shape();
+        labels.data_type().code == 2 && scores == shape && !is_one(shape)
+    };
+    if is_shares {
         return t.call(&ARGMAX, &[Arg::from(&label), Arg::from(-1)])?.tensor();
     }
     Ok(label)
@@ -119,9 +123,9 @@ pub(super) fn classified<T>(
     ignored: i64,
     body: impl FnOnce(Classified<'_>) -> Result<T>,
 ) -> Result<T> {
-    let output = on_cpu(t, t.output()?)?;
-    let label = largest_share(t, &output, on_cpu(t, t.label()?)?)?;
-    let mut output = readable::<f32>(t, scores_last(t, output, &label)?, "float32")?;
+    let mut output = on_cpu(t, t.output()?)?;
+    let mut label = largest_share(t, &mut output, on_cpu(t, t.label()?)?)?;
+    let mut output = readable::<f32>(t, scores_last(t, output, &mut label)?, "float32")?;
     let mut label = readable::<i64>(t, label, "int64")?;
     let (scores, labels) = (output.view()?, label.view()?);
     let width = width(scores.shape(), labels.shape())?;

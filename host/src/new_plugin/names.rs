@@ -98,11 +98,11 @@ fn fault(name: &str, library: &str) -> Option<String> {
     } else if name.len() > 64 {
         Some("it is longer than 64 characters".to_owned())
     } else if let Some(c) = name.chars().find(|c| !allowed(*c)) {
-        Some(format!("it has `{c}`; use lowercase letters, digits, `-` and `_`"))
+        Some(format!("it contains `{c}`; use lowercase letters, digits, `-` and `_`"))
     } else if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         Some("it must begin with a letter".to_owned())
     } else if TAKEN.contains(&library) {
-        Some("the word is taken".to_owned())
+        Some("the name is reserved".to_owned())
     } else {
         None
     }

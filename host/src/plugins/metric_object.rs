@@ -17,10 +17,10 @@ pub(super) struct MetricObject {
 }
 
 impl MetricObject {
-    /// Calls the table, unless a call is in progress: a metric that asks for itself would be borrowed twice.
+    /// Calls the table, unless a call is in progress: a metric that reads its own value would be borrowed twice.
     pub(super) fn call(&self, call: impl FnOnce(&MetricBase, *mut c_void) -> HrStatus) -> HrStatus {
         if self.is_called.replace(true) {
-            self.endpoint.set_error("it is being called: ask again later");
+            self.endpoint.set_error("it is being called: try again later");
             return HrStatus::ERROR;
         }
         let status = self.endpoint.during(Call::Life, || call(self.table, self.object));

@@ -30,7 +30,7 @@ pub struct PluginFile {
     pub about: Description,
     /// What it is verified by.
     pub verification: Verification,
-    /// How late its folder is searched: 0 for one that was asked for.
+    /// The position of its folder in the search order; 0 for a folder of the config and for a library named by path.
     pub rank: usize,
     /// Its bytes, until it is known whether they are needed.
     image: Mutex<Option<Image>>,

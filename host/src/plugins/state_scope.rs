@@ -6,7 +6,7 @@ use hookrack_plugin_api::abi::{
 };
 use std::ffi::c_void;
 
-/// A writer or a reader, and what stands before each key.
+/// A writer or a reader, and the prefix of each key.
 struct Scoped<'a, T> {
     inner: &'a T,
     prefix: &'a str,

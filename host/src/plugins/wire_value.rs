@@ -3,7 +3,7 @@
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::abi::{HrValue, VALUE_LIST, VALUE_TABLE};
 
-/// So many lists and tables may stand within each other. `state.json` has four around a value, and is read up to 127 deep.
+/// The maximum nesting of lists and tables. `state.json` has four around a value, and is read up to 127 deep.
 const DEEPEST: usize = 100;
 
 /// The values of a hook's state have at most this many bytes together; tensors are for more.
@@ -22,7 +22,7 @@ pub(super) unsafe fn taken_in(value: *const HrValue) -> Result<Value, String> {
     // SAFETY: by the contract.
     if !unsafe { fits(value, DEEPEST) } {
         return Err(format!(
-            "the value is nested more than {DEEPEST} deep, too deep for a checkpoint"
+            "the value is nested more than {DEEPEST} levels deep, too deep for a checkpoint"
         ));
     }
     // SAFETY: by the contract.
@@ -86,6 +86,6 @@ mod tests {
         let back = crate::run::from_json(&read["hooks"]["name"]["key"]).unwrap();
         assert_eq!(format!("{back:?}"), format!("{deepest:?}"));
         let error = taken(&nested(DEEPEST + 1)).unwrap_err();
-        assert!(error.contains("nested more than 100 deep"), "{error}");
+        assert!(error.contains("nested more than 100 levels deep"), "{error}");
     }
 }

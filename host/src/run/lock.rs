@@ -7,7 +7,7 @@ use std::path::Path;
 
 pub(super) const FILE: &str = ".lock";
 
-/// Held by the process that trains in a run directory. The system releases it when the process ends, in whatever way.
+/// Held by the process that trains in a run directory. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,

@@ -49,7 +49,7 @@ impl Trainer {
         outcome.map_or_else(Ending::Failed, |()| ending)
     }
 
-    /// Attaches and detaches every hook, and nothing else; returns all failures, whatever the error policies.
+    /// Attaches and detaches every hook, and nothing else; returns all failures, regardless of the error policies.
     pub fn try_attaching(&mut self) -> Vec<HookError> {
         let _no_grad = GradMode::set(false);
         let failures = self.rack.fire_each(P::OnAttach);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often it looks.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// The longest that a call may take once a signal has asked the run to end: less than schedulers wait before they kill.
+/// The maximum time of a call after a signal to end the run: less than schedulers wait before they kill.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// How many frames a message has.
@@ -101,7 +101,7 @@ impl Watch {
             && in_call > grace
         {
             tracing::error!(
-                "{}: ending without saving, because {} has asked the run to end",
+                "{}: ending without saving, because {} has requested the end of the run",
                 describe(now, in_call),
                 signal.name()
             );

@@ -26,7 +26,7 @@ use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
-/// A destination of scalars, pictures and texts.
+/// A destination of scalars, images and texts.
 pub trait Writer {
     /// Writes the scalars that are pending.
     ///
@@ -42,7 +42,7 @@ pub trait Writer {
         Ok(())
     }
 
-    /// Writes the pending pictures, histograms and texts, each with the iteration in which it was logged.
+    /// Writes the pending images, histograms and texts, each with the iteration in which it was logged.
     ///
     /// # Errors
     /// It could not write.
@@ -50,7 +50,7 @@ pub trait Writer {
         Ok(())
     }
 
-    /// Whether it takes pictures and histograms.
+    /// Whether it takes images and histograms.
     fn takes_media(&self) -> bool {
         false
     }
@@ -91,7 +91,7 @@ pub trait Writer {
         Ok(Json::Null)
     }
 
-    /// The file that [`mark`](Self::mark) is about. It is synced before a checkpoint with that mark is in its place, by
+    /// The file that [`mark`](Self::mark) refers to. It is synced before a checkpoint with that mark is in place, by
     /// the thread that writes it.
     fn file(&self) -> Option<(&Path, &File)> {
         None
@@ -217,7 +217,7 @@ impl Writers {
         Ok(())
     }
 
-    /// Whether any takes pictures and histograms.
+    /// Whether any takes images and histograms.
     pub fn take_media(&self) -> bool {
         self.all.iter().any(|writer| writer.takes_media())
     }

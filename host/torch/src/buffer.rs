@@ -5,7 +5,7 @@ use std::slice;
 
 use tch::{Device, Kind, Tensor};
 
-use super::{Result, TorchError};
+use super::{Result, TorchError, shape};
 
 mod sealed {
     pub trait Sealed {}
@@ -66,7 +66,7 @@ pub fn with_elements<T: Element, R>(tensor: &Tensor, read: impl FnOnce(&[T]) -> 
     if !is_in_a_row {
         return None;
     }
-    let (memory, len) = (tensor.data_ptr().cast::<T>().cast_const(), tensor.numel());
+    let (memory, len) = (tensor.data_ptr().cast::<T>().cast_const(), shape::count(tensor));
     if len == 0 || memory.is_null() {
         return (len == 0).then(|| read(&[]));
     }

@@ -173,7 +173,7 @@ fn answer(mut client: Timed<'_>, page: &Mutex<String>) -> io::Result<()> {
     let (status, body) = match target(&request) {
         Some("/metrics") => ("200 OK", lock(page).clone()),
         Some(_) => ("404 Not Found", "the page is /metrics\n".to_owned()),
-        None => ("405 Method Not Allowed", "only GET is answered\n".to_owned()),
+        None => ("405 Method Not Allowed", "only GET is supported\n".to_owned()),
     };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\

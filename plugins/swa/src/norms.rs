@@ -89,7 +89,7 @@ impl Norms {
             return t.buffers().copy_(&self.gathered);
         }
         let count = gather(t, most)?;
-        debug!("gathered the statistics of batch norms over {count} batches");
+        debug!("recomputed the batch norm statistics over {count} batches");
         (self.gathered, self.updates) = (t.buffers().clone_detached()?, updates);
         Ok(())
     }

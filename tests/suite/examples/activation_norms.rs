@@ -60,7 +60,7 @@ fn layers_that_are_not_there_or_cannot_be_seen_are_reported() {
     let bench = bench(&hook("ActivationNorms", ""));
     bench.run(["check", "config.toml", "-s", "train.mode=graph"]).expect(2).says(&[
         "failed at on_attach",
-        "this model does not give the outputs of its layers: TorchScript and `train.mode = \"graph\"` run as one graph",
+        "this model does not provide layer outputs: TorchScript and `train.mode = \"graph\"` run as one graph",
     ]);
     let scripted = repository().join("configs/models/digits_cnn.pt");
     let model = format!("type = \"TorchScript\"\npath = \"{}\"", scripted.display());
@@ -71,7 +71,7 @@ fn layers_that_are_not_there_or_cannot_be_seen_are_reported() {
     bench.write("config.toml", &config);
     let says = [
         "hook `ActivationNorms` (libactivation_norms.so) failed at on_attach",
-        "this model does not give the outputs of its layers: TorchScript and `train.mode = \"graph\"` run as one graph",
+        "this model does not provide layer outputs: TorchScript and `train.mode = \"graph\"` run as one graph",
     ];
     bench.run(["check", "config.toml"]).expect(2).says(&says);
     let (ran, _) = bench.train("run", &["-s", "custom_hooks.0.on_error=abort"]);

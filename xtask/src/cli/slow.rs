@@ -7,9 +7,9 @@ use clap::Args;
 /// `cargo xtask schedules`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each layout has up to 64 stages, 512 micro-batches and 8 chunks, and a table of every schedule. A table must
-pass the check, run to its end, and keep as many activations at once as the schedule promises. With two sends
-exchanged it must be refused.
+Each layout has up to 64 stages, 512 micro-batches and 8 chunks. The table of every schedule must
+pass the check, run to its end and stay within the schedule's limit of live activations. With two sends
+swapped it must be rejected.
 
 Examples:
   cargo xtask schedules
@@ -29,7 +29,7 @@ metrics.json and the TensorBoard records must be identical, bit for bit, to thos
 uninterrupted run.
 
 With --ranks a run on several ranks is killed instead: a random rank at random moments. `hookrack launch
---restarts`, or with --torchrun PyTorch's own launcher, starts all of them again. torchrun comes from the
+--restarts`, or with --torchrun PyTorch's own launcher, restarts all of them. torchrun comes from the
 Python package index: some gigabytes the first time, into the cache folder of `cargo xtask setup`.
 
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct Soak {
     /// Train on this many ranks, and kill one of them each time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub(crate) ranks: Option<u64>,
-    /// Stages of a pipeline that the ranks form; without it they train data parallel
+    /// Number of pipeline stages; without it the ranks train data parallel
     #[arg(long, value_name = "N", requires = "ranks")]
     pub(crate) stages: Option<u64>,
     /// Have torchrun restart the ranks
@@ -60,7 +60,7 @@ pub(crate) struct Soak {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With --measure a GPT of 8 blocks is trained on 2 stages under GPipe, OneFOneB and Interleaved1F1B: peak memory and
-bubble are printed beside the planned bubble, and docs/img gets the timelines. OneFOneB must need less memory than
+bubble are printed beside the planned bubble, and the timelines are written to docs/img. OneFOneB must need less memory than
 GPipe.
 
 Examples:
@@ -84,7 +84,7 @@ pub(crate) struct Pipeline {
 #[command(after_help = "\
 Needs root, `ip` (Debian: iproute2) and `unshare` (util-linux). Every host is a network namespace with an
 address and a host name of its own, on a bridge in another namespace; the machine's own network is not
-touched. First the last host is cut off, then in another run that of rank 0. Every rank must end within
+touched. First the last host is cut off, then in another run that of rank 0. Every rank must exit within
 ten seconds of the timeout with exit code 7 and name the host, no process may be left, and the run must resume.
 
 Examples:
@@ -102,13 +102,13 @@ pub(crate) struct Netns {
 /// `cargo xtask mutate`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-No copy may end the host, and under `policy = \"require\"` none may be mapped into it.
+No copy may crash the host, and with `policy = \"require\"` none may be mapped into it.
 
 Examples:
   cargo xtask mutate
   cargo xtask mutate --count 200")]
 pub(crate) struct Mutate {
-    /// How many copies: files cut at every boundary, then exchanged parts and flipped bits
+    /// Number of copies: files truncated at every boundary, then with swapped parts and flipped bits
     #[arg(long, default_value_t = 2000)]
     pub(crate) count: u64,
 }
@@ -116,10 +116,10 @@ pub(crate) struct Mutate {
 /// `cargo xtask fuzz`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every reader of external files (configs, data files, checkpoints, what decides about plugins, reports) gets inputs
+Every reader of external files (configs, data, checkpoints, plugins with their locks and policies, reports) gets inputs
 made from good files, guided by the code that they reach. That needs cargo-fuzz (`cargo install cargo-fuzz --locked`)
 and no other compiler; without it inputs are damaged at random. No input may make a reader panic, run for 20 seconds
-or take 2 GB: one that does is copied to tests/fixtures/fuzz. What was reached is kept in target/fuzz-corpus.
+or take 2 GB: one that does is copied to tests/fixtures/fuzz. Inputs that reach new code are kept in target/fuzz-corpus.
 
 Examples:
   cargo xtask fuzz --minutes 60
@@ -134,7 +134,7 @@ pub(crate) struct Fuzz {
     #[arg(long, value_name = "NAME")]
     pub(crate) reader: Option<String>,
 
-    /// The same seed gives the same inputs for the same corpus; by default another one each time
+    /// Seed; the same seed gives the same inputs for the same corpus [default: random]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -179,16 +179,16 @@ pub(crate) struct Bench {
     /// Compare with PyTorch, Lightning, MMEngine, HF Trainer, Ignite and JAX
     #[arg(long, conflicts_with = "ranks")]
     pub(crate) peers: bool,
-    /// Models to train beside the peers, separated by commas [default: all]
+    /// Models to train with --peers, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", requires = "peers")]
     pub(crate) models: Option<String>,
-    /// Rounds in which everyone trains every model once [default: 5]
+    /// Number of rounds; in each, every framework trains every model once [default: 5]
     #[arg(long, value_name = "N", requires = "peers")]
     pub(crate) rounds: Option<usize>,
-    /// Folder to write `benchmarks.md` and `img/benchmarks.svg` to, whatever was measured [default: docs/, after at least 5 rounds of all models]
+    /// Output folder of `benchmarks.md` and `img/benchmarks.svg`, for any models and rounds [default: docs/, after at least 5 rounds of all models]
     #[arg(long, value_name = "DIR", requires = "peers")]
     pub(crate) out: Option<PathBuf>,
-    /// Passed on to the benchmarks
+    /// Arguments of the benchmarks
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
 }
@@ -203,7 +203,7 @@ Examples:
   cargo xtask lightning
   cargo xtask lightning --python ~/venv/bin/python")]
 pub(crate) struct Lightning {
-    /// A Python that has Lightning
+    /// Python interpreter with Lightning installed
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
 }

@@ -19,7 +19,7 @@ const SCRIPT: &str = include_str!("find_torch.py");
 /// The folder of links to the torch that `python3` would import, if it has the right version.
 pub(crate) fn find(root: &Path, cache: &Cache) -> Result<Option<PathBuf>, LibtorchError> {
     let Some(torch) = importable(root) else { return Ok(None) };
-    let version = folder::version_of(&torch).unwrap_or_else(|| "of no known version".to_owned());
+    let version = folder::version_of(&torch).unwrap_or_else(|| "of an unknown version".to_owned());
     let library = torch.join("lib/libtorch_cpu.so");
     if !folder::is_right(&version) || !library.is_file() {
         report::note(&format!("the Python torch in {} cannot be used: {version}", torch.display()));

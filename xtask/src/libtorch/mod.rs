@@ -90,7 +90,7 @@ pub(crate) fn ensure(workspace: &Workspace, again: bool) -> Result<PathBuf, Libt
         },
     };
     if link::point(&link, &folder)? {
-        report::note(&format!(".libtorch now points at {}", folder.display()));
+        report::note(&format!(".libtorch now points to {}", folder.display()));
     }
     Ok(folder)
 }

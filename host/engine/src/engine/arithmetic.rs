@@ -28,7 +28,7 @@ impl Engine {
         self.precision.forward(self.device, input, |input| self.model.forward(input, mode))
     }
 
-    /// Chooses the arithmetic of forward and backward passes; loss scaling begins anew where it needs any.
+    /// Chooses the arithmetic of forward and backward passes; loss scaling restarts if it is needed.
     ///
     /// # Errors
     /// Parameters and the optimizer's state would need another type.

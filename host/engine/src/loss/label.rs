@@ -4,6 +4,7 @@ use tch::Tensor;
 
 use crate::data::{DataSpec, Target};
 use crate::error::{EngineError, Result};
+use hookrack_torch::shape;
 
 /// How many classes the labels have, or what to use instead.
 pub(super) fn classes(data: &DataSpec) -> std::result::Result<i64, &'static str> {
@@ -37,7 +38,8 @@ pub(super) fn values(data: &DataSpec) -> std::result::Result<&[i64], &'static st
 
 /// Scores of tokens, [batch, token, vocabulary], as libtorch expects those of classes: one row each. Others stay as they are.
 pub(super) fn by_row(output: &Tensor, label: &Tensor) -> Result<(Tensor, Tensor)> {
-    if output.dim() == 3 && label.dim() == 2 && output.size()[..2] == label.size() {
+    let is_same = |index| shape::side(output, index) == shape::side(label, index);
+    if output.dim() == 3 && label.dim() == 2 && is_same(0) && is_same(1) {
         return Ok((output.f_flatten(0, 1)?, label.f_flatten(0, 1)?));
     }
     Ok((output.shallow_clone(), label.shallow_clone()))
@@ -45,7 +47,7 @@ pub(super) fn by_row(output: &Tensor, label: &Tensor) -> Result<(Tensor, Tensor)
 
 /// libtorch would silently broadcast [n] against [n, 1] to [n, n].
 pub(super) fn same_shape(what: &'static str, output: &Tensor, label: &Tensor) -> Result<()> {
-    if output.size() == label.size() {
+    if shape::is_same(output, label) {
         return Ok(());
     }
     let wanted = format!("{:?} as the output has", output.size());

@@ -31,8 +31,8 @@ impl Component<DataSpec, dyn Criterion> for SumSettings {
         let sum = Sum { terms: terms.collect::<Result<_>>()? };
         if sum.differs() && matches!(data.target, Target::Classes(_)) {
             tracing::warn!(
-                "the terms of loss `Sum` count labels in different ways (class_weights, ignore_index): parts of a batch and \
-                 batches of a pass are weighed by their rows, and the loss of a pass depends on the batch size"
+                "the terms of loss `Sum` count labels in different ways (class_weights, ignore_index): micro-batches and \
+                 batches are weighted by their number of rows, and the loss of a pass depends on the batch size"
             );
         }
         Ok(Box::new(sum))

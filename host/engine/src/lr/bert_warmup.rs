@@ -14,10 +14,10 @@ use crate::registry::Component;
 /// `base (1 + cos(π x)) / 2` or `base`. No warm-up is 0 here; iMIX's -1 halves the line by mistake.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct BertWarmupLinearLr {
-    /// The share of the run that the rise takes.
+    /// Length of the warm-up as a fraction of the run.
     #[param(default, min = 0.0, max = 1.0, alias = "warmup_ratio")]
     warmup: f64,
-    /// What follows the rise.
+    /// What follows the warm-up.
     #[param(default)]
     warmup_method: Then,
     /// Count epochs as steps, not iterations.
@@ -25,7 +25,7 @@ pub(super) struct BertWarmupLinearLr {
     by_epoch: bool,
 }
 
-/// What follows the rise.
+/// What follows the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 #[expect(clippy::enum_variant_names, reason = "iMIX's names")]
 enum Then {

@@ -9,32 +9,32 @@ use crate::registry::Component;
 
 /// Cycles between `base_lr` and `base`; the momentum moves the other way.
 ///
-/// PyTorch's `max_lr` is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round
-/// between `max_momentum` and `base_momentum`; an optimizer without one is left alone.
+/// PyTorch's `max_lr` is the rate of each parameter group. The momentum, or Adam's first beta, is cycled inversely
+/// between `max_momentum` and `base_momentum`; an optimizer without one is not affected.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct CyclicLr {
-    /// The lower rate.
+    /// Lower bound of the rate.
     #[param(min = 0.0)]
     base_lr: f64,
-    /// Steps of the way up.
+    /// Steps of the increasing half of a cycle.
     #[param(default = 2000, min = 1)]
     step_size_up: u64,
-    /// Steps of the way down; as many as up unless it is written.
+    /// Steps of the decreasing half. Default: `step_size_up`.
     #[param(min = 1)]
     step_size_down: Option<u64>,
-    /// What becomes of the height: it stays, it halves with each cycle, or it shrinks by `gamma` with each step.
+    /// Scaling of the cycles: constant, halved after each cycle, or times `gamma` at each step.
     #[param(default)]
     mode: CycleShape,
-    /// The factor of `exp_range`.
+    /// Factor of `exp_range`.
     #[param(default = 1.0, min = 0.0)]
     gamma: f64,
-    /// Move the momentum too.
+    /// Cycle the momentum too, inversely to the rate.
     #[param(default = true)]
     cycle_momentum: bool,
-    /// The momentum at the upper rate.
+    /// Momentum at the upper rate.
     #[param(default = 0.8, min = 0.0, max = 1.0)]
     base_momentum: f64,
-    /// The momentum at the lower rate.
+    /// Momentum at the lower rate.
     #[param(default = 0.9, min = 0.0, max = 1.0)]
     max_momentum: f64,
     /// Count epochs as steps, not iterations.
@@ -42,7 +42,7 @@ pub(super) struct CyclicLr {
     by_epoch: bool,
 }
 
-/// What becomes of the height of a cycle.
+/// How the height of a cycle is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 enum CycleShape {
     #[default]

@@ -15,10 +15,10 @@ use crate::registry::Component;
 /// `max(min_lr, base t / w)` for `t < w`, then `max(min_lr, base (T - t) / (T - w))`.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct WarmupLinearScheduleNonZero {
-    /// Steps of the rise.
+    /// Steps of the warm-up.
     #[param(default)]
     warmup_iterations: u64,
-    /// The rise as a share of the run, instead of `warmup_iterations`.
+    /// Length of the warm-up as a fraction of the run, instead of `warmup_iterations`.
     #[param(min = 0.0, max = 1.0)]
     warmup_ratio: Option<f64>,
     /// The lowest rate.

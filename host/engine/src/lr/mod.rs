@@ -160,10 +160,10 @@ mod tests {
             refusal("Sequential", &settings)
         };
         assert!(text(&two, &[]).contains("2 schedules and 0 milestones"));
-        assert!(text(&two, &[0]).contains("must rise"));
+        assert!(text(&two, &[0]).contains("must be increasing"));
         let three =
             Value::List(vec![part("StepLR", &[]), part("StepLR", &[]), part("StepLR", &[])]);
-        assert!(text(&three, &[7, 7]).contains("must rise"));
+        assert!(text(&three, &[7, 7]).contains("must be increasing"));
         let wrong = Value::List(vec![part("StepLR", &[]), part("StepLr2", &[])]);
         let text = text(&wrong, &[7]);
         assert!(text.contains("schedules.1") && text.contains("did you mean `StepLR`"), "{text}");

@@ -1,4 +1,4 @@
-//! `OneCycleLR`: up once, down once, far below the start, the momentum the other way; PyTorch's formula, ColossalAI's top.
+//! `OneCycleLR`: up once and down once, to far below the start, with inverse momentum; PyTorch's formula, ColossalAI's top.
 
 use hookrack_plugin_api::prelude::Settings;
 
@@ -10,32 +10,32 @@ use crate::registry::Component;
 /// Up from `base / div_factor` to `base`, then down to `base / div_factor / final_div_factor`; the momentum moves the
 /// other way.
 ///
-/// The top is the rate of each parameter group. The momentum, or Adam's first beta, goes the other way round between
-/// `max_momentum` and `base_momentum`; an optimizer without one is left alone.
+/// The top is the rate of each parameter group. The momentum, or Adam's first beta, is cycled inversely between
+/// `max_momentum` and `base_momentum`; an optimizer without one is not affected.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct OneCycleLr {
-    /// The share of the run that the rise takes.
+    /// Fraction of the run in which the rate increases.
     #[param(default = 0.3, min = 0.0, max = 1.0)]
     pct_start: f64,
-    /// The form of rise and fall.
+    /// Annealing strategy: cosine or linear.
     #[param(default)]
     anneal_strategy: Anneal,
-    /// The top divided by the first rate.
+    /// Ratio of the maximum rate to the initial rate.
     #[param(default = 25.0, min = 1.0)]
     div_factor: f64,
-    /// The first rate divided by the last.
+    /// Ratio of the initial rate to the final rate.
     #[param(default = 1e4, min = 1.0)]
     final_div_factor: f64,
-    /// Fall to the first rate as fast as it rose, then to the last one.
+    /// Return to the initial rate as fast as it rose, then go down to the final one.
     #[param(default)]
     three_phase: bool,
-    /// Move the momentum too.
+    /// Cycle the momentum too, inversely to the rate.
     #[param(default = true)]
     cycle_momentum: bool,
-    /// The momentum at the top of the rate.
+    /// Momentum at the maximum rate.
     #[param(default = 0.85, min = 0.0, max = 1.0)]
     base_momentum: f64,
-    /// The momentum at both ends.
+    /// Momentum at both ends.
     #[param(default = 0.95, min = 0.0, max = 1.0)]
     max_momentum: f64,
     /// Count epochs as steps, not iterations.
@@ -43,7 +43,7 @@ pub(super) struct OneCycleLr {
     by_epoch: bool,
 }
 
-/// The form of rise and fall.
+/// Annealing strategy: cosine or linear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 enum Anneal {
     #[default]

@@ -11,7 +11,7 @@ pub(super) fn build(part: Tree, by_epoch: bool, steps: u64) -> Result<Box<dyn Lr
     let schedule = choice.build(LR_SCHEDULES, &horizon).map_err(|error| error.to_string())?;
     if schedule.by_epoch() && !by_epoch {
         return Err(format!(
-            "`{}` counts epochs and the schedule around it iterations; write by_epoch around it",
+            "`{}` counts epochs, but the outer schedule counts iterations: set by_epoch on the outer one",
             choice.name
         ));
     }

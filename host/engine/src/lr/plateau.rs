@@ -16,25 +16,25 @@ pub(super) struct ReduceLrOnPlateau {
     /// Whether lower or higher is better.
     #[param(default)]
     mode: Direction,
-    /// What the rate is multiplied by.
+    /// Factor by which the rate is reduced.
     #[param(default = 0.1, min = 0.0, max = 1.0)]
     factor: f64,
-    /// Epochs without anything better that are borne.
+    /// Number of epochs without improvement that are allowed.
     #[param(default = 10)]
     patience: u64,
-    /// By how much a value must be better.
+    /// Minimum improvement that counts.
     #[param(default = 1e-4, min = 0.0)]
     threshold: f64,
-    /// Whether the threshold is a share of the best value or an amount.
+    /// Whether the threshold is relative to the best value or absolute.
     #[param(default)]
     threshold_mode: ThresholdMode,
-    /// Epochs after a reduction in which none is counted.
+    /// Epochs to wait after a reduction before counting again.
     #[param(default)]
     cooldown: u64,
-    /// The rate does not go below this.
+    /// Lower bound of the rate.
     #[param(default, min = 0.0)]
     min_lr: f64,
-    /// A smaller change of the rate is not made.
+    /// Minimum change of the rate; smaller reductions are ignored.
     #[param(default = 1e-8, min = 0.0)]
     eps: f64,
 }
@@ -62,7 +62,7 @@ impl Component<Horizon, dyn LrSchedule> for ReduceLrOnPlateau {
 
     fn build(self, _horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
         if self.factor >= 1.0 {
-            return Err(Self::refuse("factor = 1 would never lower the rate: give less"));
+            return Err(Self::refuse("factor = 1 would never lower the rate: must be below 1"));
         }
         if !self.metric.contains('/') {
             let metric = &self.metric;

@@ -1,4 +1,4 @@
-//! `PythiaScheduler` and `MultiStepScheduler`: a rise, then a stair; iMIX's formula under its two names.
+//! `PythiaScheduler` and `MultiStepScheduler`: a warm-up, then a factor at each of some steps; iMIX's formula under its two names.
 
 use hookrack_plugin_api::prelude::Settings;
 
@@ -13,7 +13,7 @@ use crate::registry::Component;
 /// A line from `warmup_factor base` to `base`, then times `lr_ratio` at each of `lr_steps`.
 ///
 /// `base (warmup_factor (1 - a) + a)` with `a = t / w` for `t ≤ w`, then `base lr_ratio^n` with the number `n` of steps
-/// in `lr_steps` that are reached. A step of `lr_steps` within the rise takes effect after it.
+/// in `lr_steps` that are reached. A step of `lr_steps` within the warm-up takes effect after it.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct PythiaScheduler {
     /// Steps at which the rate falls, in ascending order; below 1, fractions of the run.
@@ -44,7 +44,7 @@ pub(super) struct MultiStepScheduler {
     same: PythiaScheduler,
 }
 
-/// Rise and stair, of either name.
+/// The schedule of either name.
 struct Stairs {
     lr_steps: Vec<u64>,
     lr_ratio: f64,
@@ -97,7 +97,7 @@ impl Component<Horizon, dyn LrSchedule> for MultiStepScheduler {
         let written = self.same.warmup_ratio.is_none();
         match stairs.lr_steps.first() {
             Some(&first) if written && rise > 0 && rise >= first => Err(Self::refuse(format!(
-                "warmup_iterations = {rise} reaches the first of lr_steps, {first}; end the warm-up before it"
+                "warmup_iterations = {rise} must be below the first of lr_steps, {first}"
             ))),
             _ => Ok(stairs.build()),
         }

@@ -38,10 +38,10 @@ impl Rise for NoRise {
 /// What `ColossalAI`'s warm-up of `w` steps divides `t + 1` by; its versions have both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub(super) enum Divisor {
-    /// `w + 1`: the full rate comes with the first step after the rise.
+    /// `w + 1`: the first step after the warm-up has the full rate.
     #[param(name = "w+1")]
     Next,
-    /// `w`: the last step of the rise has the full rate.
+    /// `w`: the last step of the warm-up has the full rate.
     #[param(name = "w")]
     Last,
 }

@@ -13,12 +13,12 @@ use crate::tree::Tree;
 
 /// One schedule after the other; each starts with its own step 0 and ends at the next milestone.
 ///
-/// A schedule that lasts for the whole run lasts here from its milestone to the next one, or to the end.
+/// For each schedule, the length of the run is that from its milestone to the next one, or to the end.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Sequential {
     /// The schedules, each `{ type = "…", … }`.
     schedules: Vec<Tree>,
-    /// The steps at which the second one, the third one, … begin; below 1, shares of the run.
+    /// The steps at which the second one, the third one, … begin; below 1, fractions of the run.
     milestones: Vec<f64>,
     /// Count epochs as steps, not iterations, in every schedule.
     #[param(default)]
@@ -102,13 +102,13 @@ impl LrSchedule for Segment {
 fn check(schedules: usize, milestones: &[f64]) -> std::result::Result<(), String> {
     if schedules != milestones.len() + 1 {
         return Err(format!(
-            "{schedules} schedules and {} milestones; there is one milestone between two schedules",
+            "{schedules} schedules and {} milestones: there must be one milestone less than schedules",
             milestones.len()
         ));
     }
     let begins_above_0 = milestones.first().is_none_or(|first| *first > 0.0);
     if !begins_above_0 || milestones.windows(2).any(|pair| pair[0] >= pair[1]) {
-        return Err(format!("milestones = {milestones:?} must rise, and begin above 0"));
+        return Err(format!("milestones = {milestones:?} must be increasing and above 0"));
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub(super) fn reached(milestones: &[u64], step: u64) -> usize {
     milestones.partition_point(|&milestone| milestone <= step)
 }
 
-/// A stair that goes down by `gamma` at each milestone.
+/// The rate times `gamma` for each milestone reached.
 pub(super) fn stairs(base: f64, gamma: f64, milestones: &[u64], step: u64) -> f64 {
     decayed(base, gamma, reached(milestones, step) as u64)
 }
@@ -52,7 +52,7 @@ pub(super) fn in_order(key: &str, written: &[f64], total: u64) -> Result<Vec<u64
     match milestones.windows(2).find(|pair| pair[0] > pair[1]) {
         None => Ok(milestones),
         Some(pair) => Err(format!(
-            "{key} = {milestones:?} is out of order: {} comes after {}; write them from the smallest to the largest",
+            "{key} = {milestones:?} is out of order: {} comes after {}; must be in increasing order",
             pair[1], pair[0]
         )),
     }

@@ -18,15 +18,15 @@ pub(super) fn rise(key: &str, steps: u64, ratio: Option<f64>, total: u64) -> Res
 pub(super) fn milestones(key: &str, written: &[f64], total: u64) -> Result<Vec<u64>, String> {
     let is_share = |number: f64| number > 0.0 && number < 1.0;
     let step = |number: f64| match number {
-        _ if number < 0.0 => Err(format!("{key} has {number}: give 0 or more")),
+        _ if number < 0.0 => Err(format!("{key} has {number}: must be at least 0")),
         _ if is_share(number) => Ok(whole(real(total) * number, f64::floor)),
         _ if number.fract() == 0.0 => Ok(whole(number, f64::round)),
-        _ => Err(format!("{key} has {number}: give a whole number of steps, or a share below 1")),
+        _ => Err(format!("{key} has {number}: must be a whole number, or a fraction below 1")),
     };
     let steps = written.iter().map(|number| step(*number)).collect();
     let has = |kind: &dyn Fn(f64) -> bool| written.iter().any(|number| kind(*number));
     if has(&is_share) && has(&|number| number >= 1.0) {
-        return Err(format!("{key} = {written:?} has steps and shares of the run: give one kind"));
+        return Err(format!("{key} = {written:?} mixes steps and fractions of the run: use one"));
     }
     steps
 }
@@ -63,10 +63,10 @@ mod tests {
         let steps = |written: &[f64]| milestones("milestones", written, 60);
         assert_eq!(steps(&[0.0, 0.5, 0.99]), Ok(vec![0, 30, 59]));
         assert_eq!(steps(&[0.0, 1.0, 45.0]), Ok(vec![0, 1, 45]));
-        assert!(steps(&[0.5, 45.0]).unwrap_err().contains("give one kind"));
+        assert!(steps(&[0.5, 45.0]).unwrap_err().contains("mixes steps and fractions"));
         // In floats 0.29 * 100 is a little less than 29.
         assert_eq!(milestones("milestones", &[0.29, 0.57], 100), Ok(vec![29, 57]));
         assert!(steps(&[1.5]).unwrap_err().contains("milestones has 1.5"));
-        assert!(steps(&[-1.0]).unwrap_err().contains("give 0 or more"));
+        assert!(steps(&[-1.0]).unwrap_err().contains("must be at least 0"));
     }
 }

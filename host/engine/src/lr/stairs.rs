@@ -26,7 +26,7 @@ pub(super) struct EvenStairs {
     gamma: f64,
 }
 
-/// Every `step_size` steps, which LiBai wants written.
+/// Every `step_size` steps, which LiBai requires.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct StairsOf {
     /// Steps between falls.
@@ -45,7 +45,7 @@ pub(super) struct Exponential {
     gamma: f64,
 }
 
-/// At each step, by a factor that LiBai wants written.
+/// At each step, by a factor that LiBai requires.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ExponentialOf {
     /// Factor at each step.
@@ -53,7 +53,7 @@ pub(super) struct ExponentialOf {
     gamma: f64,
 }
 
-/// By the step's own factor from a list: PyTorch's `LambdaLR`, whose function a config cannot hold.
+/// By the step's own factor from a list: PyTorch's `LambdaLR`, whose function a config cannot express.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Factors {
     /// Factors, the first one for step 0; the last one stays.
@@ -63,7 +63,7 @@ pub(super) struct Factors {
     every: u64,
 }
 
-/// By the next factor of a list: PyTorch's `MultiplicativeLR`, whose function a config cannot hold.
+/// By the next factor of a list: PyTorch's `MultiplicativeLR`, whose function a config cannot express.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Products {
     /// Factors, in the order in which they are applied, the first one at step `every`.
@@ -114,11 +114,11 @@ impl Curve for ExponentialOf {
 /// Why a list of factors cannot be used.
 fn usable(factors: &[f64]) -> Result<(), String> {
     if factors.is_empty() {
-        return Err("factors is empty; write at least one, such as [1.0]".to_owned());
+        return Err("factors is empty: add at least one, such as [1.0]".to_owned());
     }
     match factors.iter().find(|factor| !factor.is_finite() || **factor < 0.0) {
         None => Ok(()),
-        Some(factor) => Err(format!("factors has {factor}; a factor is 0 or more")),
+        Some(factor) => Err(format!("factors has {factor}: must be at least 0")),
     }
 }
 

@@ -41,7 +41,7 @@ pub static LR_SCHEDULES: &[Entry<Horizon, dyn LrSchedule>] = &[
         "LinearWarmupLR",
         "Warm-up A, then a line to 0: `base (T - t) / (T - w)`.",
     ),
-    row::<ColossalRise, LineToZero>("LinearWarmupDecay", "The older name of `LinearWarmupLR`."),
+    row::<ColossalRise, LineToZero>("LinearWarmupDecay", "Former name of `LinearWarmupLR`."),
     row::<NoRise, MultiStep>("MultiStepLR", "Times `gamma` at each milestone."),
     row::<ColossalRise, MultiStep>(
         "MultiStepWarmupLR",

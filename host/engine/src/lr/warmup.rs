@@ -13,27 +13,27 @@ use crate::tree::Tree;
 
 /// A warm-up before any schedule, or with `shift = false` over its beginning.
 ///
-/// With `shift` the schedule begins when the rise is over and has the rest of the run: `ColossalAI`'s way, where the rise is
-/// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` says what it begins with. Without `shift` the schedule runs from step 0
-/// and the rise leads to its rate at `warmup_steps`: LiBai's way.
+/// With `shift` the schedule begins after the warm-up and has the rest of the run, as in `ColossalAI`, whose warm-up is
+/// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` is set. Without `shift` the schedule runs from step 0
+/// and the warm-up leads to its rate at `warmup_steps`, as in LiBai.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct WarmedUp {
-    /// Steps of the rise.
+    /// Steps of the warm-up.
     warmup_steps: Option<u64>,
-    /// The rise as a share of the run, instead of `warmup_steps`.
+    /// Length of the warm-up as a fraction of the run, instead of `warmup_steps`.
     #[param(min = 0.0, max = 1.0)]
     warmup_ratio: Option<f64>,
-    /// What `t + 1` is divided by in `ColossalAI`'s rise of `w` steps; `w+1` unless set.
+    /// Divisor of `t + 1` in `ColossalAI`'s warm-up of `w` steps. Default: `"w+1"`.
     warmup_divisor: Option<Divisor>,
     /// The schedule, `{ type = "…", … }`.
     schedule: Tree,
-    /// Begin the schedule after the rise, not under it.
+    /// Start the schedule after the warm-up, not at the same time.
     #[param(default = true)]
     shift: bool,
-    /// What the rise begins with, as a factor.
+    /// Factor that the warm-up begins with.
     #[param(min = 0.0)]
     warmup_factor: Option<f64>,
-    /// The form of a rise with a factor, or without a shift.
+    /// Form of a warm-up with a factor, or without a shift.
     #[param(default)]
     warmup_method: Method,
     /// Count epochs as steps, not iterations, in both.
@@ -66,7 +66,9 @@ impl Component<Horizon, dyn LrSchedule> for WarmedUp {
 impl WarmedUp {
     fn steps(&self, total: u64) -> std::result::Result<u64, String> {
         match (self.warmup_steps, self.warmup_ratio) {
-            (None, None) => Err("the rise has no length: give warmup_steps or warmup_ratio".into()),
+            (None, None) => {
+                Err("the warm-up has no length: set warmup_steps or warmup_ratio".into())
+            }
             (steps, ratio) => span::rise("warmup_steps", steps.unwrap_or(0), ratio, total),
         }
     }
@@ -75,13 +77,13 @@ impl WarmedUp {
 /// A schedule with a warm-up before or over it.
 struct Warmed {
     inner: Box<dyn LrSchedule>,
-    /// Steps of the rise.
+    /// Steps of the warm-up.
     steps: u64,
     /// What `ColossalAI`'s rise divides by.
     divisor: u64,
     /// The step at which the schedule begins.
     late: u64,
-    /// The rise over the schedule; `None` for `ColossalAI`'s before it.
+    /// The warm-up over the schedule; `None` for `ColossalAI`'s, which is before it.
     rise: Option<CoveringRise>,
     by_epoch: bool,
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tch::Tensor;
 
 /// Where a layer stores its output. If it was not requested, this costs one load of a flag. Names are those of
-/// PyTorch's modules: what stands before `.weight` in the names of parameters.
+/// PyTorch's modules: the part of a parameter's name before `.weight`.
 #[derive(Debug, Clone)]
 pub struct LayerOutput(Arc<Kept>);
 

@@ -13,7 +13,7 @@ use crate::named_tensor::NamedTensor;
 use crate::registry::Component;
 use hookrack_torch::script::{Named, Script};
 
-/// A model that Python wrote with `torch.jit.script(model).save(path)`, trained as it is.
+/// A TorchScript model saved in Python by `torch.jit.script(model).save(path)`.
 #[derive(Debug, Clone, Settings)]
 pub struct TorchScriptSettings {
     /// The file.
@@ -35,7 +35,7 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
         let wanted = wanted_output(context);
         if output != wanted {
             return Err(Self::refuse(format!(
-                "{shown} gives {output:?} for a batch of {}, but the data needs {wanted:?}",
+                "{shown} returns {output:?} for a batch of {}, but the data needs {wanted:?}",
                 wanted[0]
             )));
         }
@@ -68,7 +68,7 @@ impl TorchScript {
         })?;
         if let Some(op) = script.frozen_op()? {
             return Err(refuse(format!(
-                "{shown} was traced: its {op} is bound to the mode that it was traced in, and would not follow \
+                "{shown} was traced: its {op} stays in the mode that it was traced in, for both \
                  training and evaluation; write it with torch.jit.script instead of torch.jit.trace"
             )));
         }

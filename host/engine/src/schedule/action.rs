@@ -27,7 +27,7 @@ impl Payload {
     pub const ALL: [Self; 3] = [Self::Activation, Self::Gradient, Self::Tied];
 }
 
-/// A tensor on its way between two stages.
+/// A tensor that is sent between two stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Message {
     /// What it is.

@@ -5,7 +5,7 @@ use super::action::MicroPart;
 /// The sizes of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Stages, each on a rank of its own.
+    /// Stages, each on its own rank.
     pub stages: u32,
     /// Micro-batches of an iteration.
     pub micros: u32,

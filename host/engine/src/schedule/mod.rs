@@ -51,7 +51,7 @@ pub struct ScheduleContext {
 }
 
 impl ScheduleContext {
-    /// A pipeline has micro-batches of its own.
+    /// A pipeline has its own number of micro-batches.
     fn refuse_accumulation(self, schedule: Schedule) -> Result<Box<Schedule>, String> {
         match self.accumulation {
             1 => Ok(Box::new(schedule)),

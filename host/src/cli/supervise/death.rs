@@ -1,4 +1,4 @@
-//! How the process of a supervised run ended, and whether that was an end of its own choice.
+//! How the process of a supervised run ended, and whether it exited by itself.
 
 use crate::launch::RankFailure;
 use crate::run::COMPLETED;

@@ -16,7 +16,7 @@ impl<'a> Resolver<'a> {
         self.file.root.node("custom_hooks").and_then(Node::as_list).unwrap_or_default()
     }
 
-    /// What a hook entry stands for, if it stands for a metric.
+    /// The metric that a hook entry adds, if it adds one.
     pub(super) fn metric_hook(&self, node: &Node) -> Option<&'a MetricHook> {
         let name = node.as_table()?.node("type")?.as_str()?;
         self.catalog.metric_hooks().iter().find(|hook| hook.name == name)

@@ -17,7 +17,7 @@ pub(super) fn install() {
     });
 }
 
-/// Called by `exit()`. A run that has ended has nothing prepared any more.
+/// Called by `exit()`. Does nothing after the run has ended.
 extern "C" fn on_exit() {
     let Some(prepared) = prepared() else { return };
     let mut addresses = [ptr::null_mut(); stack::MOST];

@@ -88,7 +88,7 @@ fn set_aside(path: &Path) {
         && path.exists()
         && let Err(error) = fs::rename(path, aside)
     {
-        tracing::warn!("could not set {} aside: {error}", path.display());
+        tracing::warn!("could not rename {}: {error}", path.display());
     }
 }
 

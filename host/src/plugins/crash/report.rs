@@ -26,7 +26,7 @@ pub(super) struct Facts<'a> {
     pub(super) frames: &'a [Frame],
 }
 
-/// The library that a crash is attributed to: that of the instruction; where that is no plugin, the first plugin on the stack, or that of the hook that is being called.
+/// The library that a crash is attributed to: that of the instruction; if that is not a plugin, the first plugin on the stack, or that of the hook that is being called.
 fn culprit(facts: &Facts<'_>) -> Option<&'static str> {
     let plugin = facts.instruction.into_iter().chain(facts.frames.iter().copied());
     let plugin = plugin.into_iter().find(Frame::is_in_plugin);

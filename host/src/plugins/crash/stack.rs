@@ -12,7 +12,7 @@ pub(super) const MOST: usize = 64;
 
 /// The id of the training thread; 0 before there is one.
 static TRAINING: AtomicI32 = AtomicI32::new(0);
-/// The frames of the training thread, as it was asked for them last, and how many; `PENDING` while it is asked.
+/// The frames of the training thread, as last requested, and how many; `PENDING` during a request.
 static FRAMES: [AtomicPtr<c_void>; MOST] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 const PENDING: usize = usize::MAX;

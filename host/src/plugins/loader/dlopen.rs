@@ -1,4 +1,4 @@
-//! Mapping a library into the process, for good.
+//! Maps a library into the process; it is never unmapped.
 
 use super::image::Image;
 use super::sealed;
@@ -18,7 +18,7 @@ pub enum OpenError {
         /// The missing library.
         library: String,
     },
-    /// A library that it is linked to lies beside it, where it is not looked for.
+    /// A library that it is linked to is in the same folder, which is not searched.
     #[error(
         "needs {library}, which is in the same folder, but that folder is not searched, because a plugin is loaded from memory: \
          put the folder into LD_LIBRARY_PATH, or link {library} statically"
@@ -43,7 +43,7 @@ pub enum OpenError {
         /// The symbol.
         symbol: String,
     },
-    /// There is no memory for a copy of it, or the kernel has no files in memory.
+    /// Not enough memory for a copy of it, or the kernel does not support files in memory.
     #[error("cannot be copied into memory: {reason}")]
     NoCopy {
         /// The system's reason.

@@ -22,7 +22,7 @@ use hookrack_plugin_api::abi::PluginRootRef;
 pub struct LayoutMismatch {
     /// The host's version.
     pub ours: String,
-    /// The difference that lies deepest.
+    /// The innermost difference.
     pub difference: String,
 }
 
@@ -51,7 +51,7 @@ fn age(version: VersionNumber) -> (u32, u32, u32) {
     (version.major, version.minor, version.patch)
 }
 
-/// The difference that lies deepest: those above it only say that something below them differs.
+/// The innermost difference: those around it only say that something inside them differs.
 fn deepest(errors: &AbiInstabilityErrors) -> String {
     let Some(error) = errors.errors.iter().max_by_key(|error| error.stack_trace.len()) else {
         return "no details".to_owned();

@@ -88,7 +88,7 @@ impl Library {
 macro_rules! kind_of_table {
     ($ty:ident, $table:ident, $manifest:ident, $facts:ident) => {
         impl $ty {
-            /// A type that the host itself offers, by way of the same checks as a library's.
+            /// A type that the host itself offers, which passes the same checks as a library's.
             ///
             /// # Errors
             /// Its table or manifest is broken.

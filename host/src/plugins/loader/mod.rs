@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! locate     the path, absolute and without links
-//! read       a readable, regular file; its bytes are read once, and all that follows is about these
+//! read       a readable, regular file; its bytes are read once, and all later steps use these
 //! place      nobody else could have put it there or can change it
 //! elf        a whole ELF shared library for this machine; a truncated one would end the process in dlopen
 //! digest     its sha256
@@ -13,7 +13,7 @@
 //! manifests  what each hook and metric says about itself
 //! catalogue  a config can name all of it; the inventory asks this, once it has all libraries
 //! ```
-//! A step is a function with an error of its own, and knows nothing of the others. Up to `digest` nothing of the library
+//! A step is a function with its own error type, and does not depend on the others. Up to `digest` nothing of the library
 //! runs: that is [`image`]. From `dlopen` on its code does: that is [`map`], in the host, or `try_out`, in a probe.
 
 mod description;

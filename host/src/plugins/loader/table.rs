@@ -35,7 +35,7 @@ pub enum TableError {
     Magic {
         /// Which table.
         table: String,
-        /// What stands in the place of the magic number.
+        /// What was found instead of the magic number.
         magic: u64,
     },
     /// It is of another major version.

@@ -66,7 +66,7 @@ fn write(folder: &Path, sha256: &str, known: &Known) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder, whether it is there or not. The specification of cache folders asks for absolute paths.
+/// The folder, whether it is there or not. The specification of cache folders requires absolute paths.
 fn folder() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;

@@ -192,7 +192,7 @@ impl Endpoint {
         &self.name
     }
 
-    /// What stands before the names that the instance gives.
+    /// The prefix of the names that the instance passes.
     pub(super) fn scope(&self) -> Ref<'_, str> {
         Ref::map(self.scopes.borrow(), |(_, prefix)| prefix.as_str())
     }

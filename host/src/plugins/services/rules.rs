@@ -53,7 +53,7 @@ impl Endpoint {
     ) -> Result<(), String> {
         if !part.is_empty() {
             return Err(format!(
-                "`{name}` would give {part} other memory or another shape: tensors of the run can be written to in place, not replaced"
+                "`{name}` would resize {part} or replace its memory: tensors of the run can be written to in place, not replaced"
             ));
         }
         if self.has_viewed(storage) {

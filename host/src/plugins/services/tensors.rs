@@ -3,7 +3,7 @@
 use super::ops;
 use super::service::{lent, service};
 use crate::context::{Context, Lease, RunParts};
-use crate::torch::{dlpack, storage_of};
+use crate::torch::{dlpack, shape, storage_of};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
@@ -169,7 +169,7 @@ unsafe extern "C" fn item(host: *mut c_void, tensor: HrTensor, out: *mut f64) ->
     service!(host, out(out), |context| {
         let arena = context.arena.borrow();
         let tensor = arena.tensor(tensor)?;
-        if tensor.numel() != 1 {
+        if shape::count(tensor) != 1 {
             return Err(format!(
                 "a tensor of shape {:?} does not have a single element",
                 tensor.size()

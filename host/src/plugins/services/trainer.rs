@@ -77,7 +77,7 @@ fn offer<T: Extension>(table: &'static T) -> (&'static str, *const c_void) {
     (T::ID, std::ptr::from_ref(table).cast())
 }
 
-/// Every extension of this host. A plugin asks for one once per instance.
+/// Every extension of this host. A plugin looks each one up once per instance.
 fn extensions() -> impl Iterator<Item = (&'static str, *const c_void)> {
     [
         offer(&artifacts::TABLE),
@@ -157,7 +157,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, target: HrStr, message: 
         Line::LeftOut => return,
         Line::FirstLeftOut => {
             tracing::warn!(
-                "{hook} logs more than {MOST} lines a second: further ones of this second are left out"
+                "{hook} logs more than {MOST} lines a second: further lines in this second are dropped"
             );
             return;
         }

@@ -128,7 +128,8 @@ fn check_ranks<'a>(
     let count = names.clone().filter_map(rank_in).count();
     match names.filter_map(rank_in).find(|(rank, _)| !(1..=count).contains(rank)) {
         Some((rank, _)) => {
-            let why = format!("it has a random state of rank {rank}, and not of all before it");
+            let why =
+                format!("it has a random state of rank {rank}, but not of every rank before it");
             Err(RunDirError::damaged(&path.join(RUN), why))
         }
         None => Ok(()),

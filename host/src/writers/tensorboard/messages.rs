@@ -73,7 +73,7 @@ pub(super) enum Shown {
     Tensor(Tensor),
 }
 
-/// An encoded picture.
+/// An encoded image.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Image {
     #[prost(int32, tag = "1")]
@@ -134,7 +134,7 @@ pub(super) struct Dim {
 pub(super) struct Metadata {
     #[prost(message, optional, tag = "1")]
     pub plugin: Option<PluginData>,
-    /// 1 scalar, 2 tensor, 3 a sequence of encoded pictures.
+    /// 1 scalar, 2 tensor, 3 a sequence of encoded images.
     #[prost(int32, tag = "4")]
     pub data_class: i32,
 }

@@ -111,7 +111,7 @@ fn text(tag: &str, text: &str) -> Value {
     Value { tag: tag.to_owned(), metadata, shown: Some(Shown::Tensor(tensor)) }
 }
 
-/// A picture as PNG; `None` if its size does not match its pixels.
+/// An image as PNG; `None` if its size does not match its pixels.
 fn picture(image: &Image) -> Option<messages::Image> {
     let colours = match image.channels {
         1 => ExtendedColorType::L8,

@@ -57,7 +57,7 @@ fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
     if before == after && !projection {
         return Ok(Around::Straight);
     }
-    let told = format!("its layers make shape {after:?} of shape {before:?}");
+    let told = format!("its layers turn shape {before:?} into {after:?}");
     if !projection {
         return Err(format!("{told}, which cannot be added: set projection = true"));
     }
@@ -67,12 +67,12 @@ fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
             let sides = [rows, columns].map(|side| kernel.side_after(side));
             (sides == [rows_after, columns_after])
                 .then_some(Around::Conv(kernel))
-                .ok_or(format!("{told}, which no 1x1 convolution does"))
+                .ok_or(format!("{told}, which a 1x1 convolution cannot do"))
         }
         ([head @ .., inputs], [head_after @ .., outputs]) if head == head_after => {
             Ok(Around::Linear([*inputs, *outputs]))
         }
-        _ => Err(format!("{told}, which no linear layer does")),
+        _ => Err(format!("{told}, which a linear layer cannot do")),
     }
 }
 

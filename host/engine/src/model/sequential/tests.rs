@@ -38,7 +38,7 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
         ),
         (
             format!(r#"[{{"type": "residual", "layers": [{conv}]}}]"#),
-            "layers.0 (residual): its layers make shape [6, 6, 6] of shape [3, 8, 8], which cannot be added: set \
+            "layers.0 (residual): its layers turn shape [3, 8, 8] into [6, 6, 6], which cannot be added: set \
              projection = true",
         ),
         (

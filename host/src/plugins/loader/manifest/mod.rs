@@ -27,11 +27,11 @@ pub struct HookManifest {
     pub points: Vec<Point>,
     /// Points that only a newer host has: it is never called there.
     pub unknown_points: Vec<String>,
-    /// Where it stands when the config does not say.
+    /// Its level unless the config sets one.
     pub level: Level,
-    /// How often it runs when the config does not say.
+    /// How often it runs unless the config sets it.
     pub every: Every,
-    /// The ranks that it runs on when the config does not say.
+    /// The ranks that it runs on unless the config sets them.
     pub ranks: OnRanks,
     /// Whether it saves state.
     pub has_state: bool,

@@ -1,0 +1,7 @@
+//! What a long measurement says while it runs, on standard error.
+
+/// Says what comes next, or what was found.
+#[expect(clippy::print_stderr, reason = "progress of a long measurement")]
+pub(crate) fn say(what: &str) {
+    eprintln!("==> {what}");
+}
