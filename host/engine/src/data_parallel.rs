@@ -8,13 +8,13 @@ use tch::Tensor;
 use super::data::Rank;
 use super::engine::{Engine, rows_of};
 use super::error::{EngineError, Result};
-use super::loss_scaler::Aside;
+use super::loss_scaler::StashedGrads;
 use super::model::NormRanks;
 use super::named_tensor::NamedTensor;
 use super::param_gather::ParamGather;
 use hookrack_torch::TorchError;
 use hookrack_torch::autograd::{self, GradMode};
-use hookrack_torch::dist::{Gathering, Group, Mesh, Reducer, ReducerOptions};
+use hookrack_torch::dist::{Group, Mesh, PendingNumbers, Reducer, ReducerOptions};
 
 /// The ranks that train together, and how their gradients become one.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub enum Weighing {
     /// It is known.
     Done(f64),
     /// The ranks' weights are on their way.
-    Started(Gathering<f64>),
+    Started(PendingNumbers<f64, 1>),
 }
 
 /// The share of a part of an iteration in its gradients; 0 if no label counts.
@@ -174,7 +174,7 @@ impl Engine {
         if !self.weighs_labels() {
             return Ok(Weighing::Done(rows_of(rows)));
         }
-        Ok(Weighing::Started(parallel.mesh.start(&[own])?))
+        Ok(Weighing::Started(parallel.mesh.start([own])?))
     }
 
     /// Waits for the weight of the labels of all ranks.
@@ -185,7 +185,8 @@ impl Engine {
         match (weighing, &self.parallel) {
             (Weighing::Done(weight), _) => Ok(weight),
             (Weighing::Started(weights), Some(parallel)) => {
-                Ok(parallel.mesh.finish(weights)?.iter().sum())
+                let [sum] = parallel.mesh.finish(weights, |one, other| one + other)?;
+                Ok(sum)
             }
             (Weighing::Started(_), None) => Err(TorchError::left_the_ranks().into()),
         }
@@ -215,7 +216,7 @@ impl Engine {
     /// Runs a backward pass and sums its gradients over all ranks, without those that an earlier pass of the iteration has
     /// summed.
     fn backward_reduced(&self, parallel: &DataParallel, product: &Tensor) -> Result<()> {
-        let earlier = parallel.is_reduced.get().then(|| Aside::take(self.param_list()));
+        let earlier = parallel.is_reduced.get().then(|| StashedGrads::take(self.param_list()));
         let earlier = earlier.transpose()?;
         if earlier.is_some() {
             parallel.prepare(self.params(), |reducer| Ok(reducer.before_forward()?))?;
@@ -224,6 +225,6 @@ impl Engine {
         parallel.group.during("all_reduce", || autograd::backward(product))?;
         parallel.check_used(self.params())?;
         parallel.is_reduced.set(true);
-        earlier.map_or(Ok(()), Aside::put_back)
+        earlier.map_or(Ok(()), StashedGrads::restore)
     }
 }

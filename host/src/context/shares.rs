@@ -5,7 +5,7 @@
 
 use super::Context;
 use crate::engine::{EngineError, Weighing, share};
-use crate::torch::dist::Gathering;
+use crate::torch::dist::PendingNumbers;
 use hookrack_plugin_api::abi::SLOT_LOSS;
 use std::cell::{Cell, RefCell};
 use tch::Tensor;
@@ -16,7 +16,7 @@ pub struct Shares {
     own: Cell<f64>,
     whole: RefCell<Weighing>,
     // The losses of the other ranks, and the tensor that becomes their sum, whatever is in the slot by then.
-    losses: RefCell<Option<(Gathering<f64>, Tensor)>>,
+    losses: RefCell<Option<(PendingNumbers<f64, 1>, Tensor)>>,
 }
 
 impl Default for Shares {
@@ -75,7 +75,7 @@ impl Context {
     /// Sets the current loss to this rank's share of the iteration's loss, and starts to add the shares of the other ranks.
     pub fn sum_loss(&self, own: Tensor) -> Result<(), EngineError> {
         if let Some(world) = self.world.get() {
-            let losses = world.gather_start(own.f_double_value(&[])?)?;
+            let losses = world.sum_start(own.f_double_value(&[])?)?;
             self.shares.losses.replace(Some((losses, own.shallow_clone())));
         }
         self.current.borrow_mut().set(SLOT_LOSS, Some(own));
@@ -86,8 +86,7 @@ impl Context {
     pub fn whole_loss(&self) -> Result<(), EngineError> {
         let Some((losses, mut loss)) = self.shares.losses.take() else { return Ok(()) };
         let Some(world) = self.world.get() else { return Ok(()) };
-        let sum: f64 = world.gathered(losses)?.iter().sum();
-        _ = loss.f_fill_(sum)?;
+        _ = loss.f_fill_(world.summed(losses)?)?;
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::engine::data::Rank;
 use crate::engine::schedule::Action;
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
-use crate::torch::dist::{Backend, Gathering, Group, Member, Mesh, Store};
+use crate::torch::dist::{Backend, Group, Member, Mesh, PendingNumbers, Store};
 use deadlines::Deadlines;
 use meeting::FailedCall;
 use position::Position;
@@ -133,9 +133,7 @@ impl World {
     /// # Errors
     /// Another rank failed or timed out.
     pub fn agree<const N: usize>(&self, numbers: [i64; N]) -> Result<[i64; N], TorchError> {
-        let all = self.with(|groups| groups.mesh.gather(&numbers))?;
-        let most = |index| all.iter().copied().skip(index).step_by(N).max().unwrap_or(0);
-        Ok(std::array::from_fn(most))
+        self.with(|groups| groups.mesh.reduce(numbers, i64::max))
     }
 
     /// The bytes of every rank, in the order of ranks.
@@ -146,20 +144,21 @@ impl World {
         self.with(|groups| groups.control.all_gather_bytes(bytes))
     }
 
-    /// Starts to gather a number of every rank.
+    /// Starts to sum a number over all ranks.
     ///
     /// # Errors
     /// This rank has left the others.
-    pub fn gather_start(&self, number: f64) -> Result<Gathering<f64>, TorchError> {
-        self.with(|groups| groups.mesh.start(&[number]))
+    pub fn sum_start(&self, number: f64) -> Result<PendingNumbers<f64, 1>, TorchError> {
+        self.with(|groups| groups.mesh.start([number]))
     }
 
-    /// The numbers of every rank, in the order of ranks.
+    /// The sum of the numbers of all ranks.
     ///
     /// # Errors
     /// Another rank failed or timed out.
-    pub fn gathered(&self, started: Gathering<f64>) -> Result<Vec<f64>, TorchError> {
-        self.with(|groups| groups.mesh.finish(started))
+    pub fn summed(&self, started: PendingNumbers<f64, 1>) -> Result<f64, TorchError> {
+        let [sum] = self.with(|groups| groups.mesh.finish(started, |one, other| one + other))?;
+        Ok(sum)
     }
 
     /// The group for collectives of hooks.

@@ -11,7 +11,7 @@ mod store;
 
 pub use activity::{Activity, Collective};
 pub use group::{Backend, Group, Member, Network, Pending, Reduction, flight_record};
-pub use mesh::{Gathering, Mesh, Number};
+pub use mesh::{Mesh, Number, PendingNumbers};
 pub use norm::BatchNormState;
 pub use reducer::{BucketSizes, Reducer, ReducerOptions, bucket_bytes};
 pub use store::{Address, Server, Store};

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use super::activity::{Activity, Collective};
 use super::group::Member;
 use super::store::Store;
-use crate::{Result, TorchError};
-use peer::Peer;
+use crate::Result;
+use peer::{Message, Peer};
 
 /// Connections to all other ranks. Every rank must start the same exchanges in the same order.
 #[derive(Debug)]
@@ -32,9 +32,9 @@ pub struct Mesh {
 /// Numbers of all ranks that are on their way.
 #[derive(Debug)]
 #[must_use = "the numbers are there after `Mesh::finish`"]
-pub struct Gathering<T> {
+pub struct PendingNumbers<T, const N: usize> {
     exchange: u32,
-    own: Vec<T>,
+    own: [T; N],
 }
 
 /// A number that ranks exchange.
@@ -82,68 +82,67 @@ impl Mesh {
         })
     }
 
-    /// The numbers of every rank, in the order of ranks. All ranks must pass the same number of them.
+    /// Combines each number with those of the other ranks, in the order of ranks, so that all have the same result.
     ///
     /// # Errors
     /// Another rank has failed, or does not join within the timeout.
-    pub fn gather<T: Number>(&self, own: &[T]) -> Result<Vec<T>> {
+    pub fn reduce<T: Number, const N: usize>(
+        &self,
+        own: [T; N],
+        combine: impl Fn(T, T) -> T,
+    ) -> Result<[T; N]> {
         let started = self.start(own)?;
-        self.finish(started)
+        self.finish(started, combine)
     }
 
-    /// Starts what [`gather`](Self::gather) does. Several exchanges may be on their way, and may be finished in any order.
+    /// Starts what [`reduce`](Self::reduce) does. Several exchanges may be on their way, and may be finished in any order.
     ///
     /// # Errors
     /// Another rank has failed.
-    pub fn start<T: Number>(&self, own: &[T]) -> Result<Gathering<T>> {
+    pub fn start<T: Number, const N: usize>(&self, own: [T; N]) -> Result<PendingNumbers<T, N>> {
         let exchange = self.started.get();
         self.started.set(exchange.wrapping_add(1));
-        let message = peer::message(exchange, own.iter().map(|number| number.to_bytes()));
+        let message = Message::new(exchange, own.map(Number::to_bytes));
         let deadline = Instant::now() + self.timeout;
         let mut peers = self.peers.borrow_mut();
         peers.iter_mut().flatten().try_for_each(|peer| peer.send(&message, deadline))?;
-        Ok(Gathering { exchange, own: own.to_vec() })
+        Ok(PendingNumbers { exchange, own })
     }
 
     /// Waits for the numbers of all ranks.
     ///
     /// # Errors
-    /// As [`gather`](Self::gather).
-    pub fn finish<T: Number>(&self, started: Gathering<T>) -> Result<Vec<T>> {
-        self.activity.during(Collective { name: "all_gather", group: self.name }, || {
-            let Gathering { exchange, own } = started;
+    /// As [`reduce`](Self::reduce).
+    pub fn finish<T: Number, const N: usize>(
+        &self,
+        started: PendingNumbers<T, N>,
+        combine: impl Fn(T, T) -> T,
+    ) -> Result<[T; N]> {
+        self.activity.during(Collective { name: "all_reduce", group: self.name }, || {
+            let PendingNumbers { exchange, own } = started;
             let deadline = Instant::now() + self.timeout;
-            let mut peers = self.peers.borrow_mut();
-            let mut all = Vec::with_capacity(peers.len() * own.len());
-            for peer in peers.iter_mut() {
-                match peer {
-                    Some(peer) => all.extend(numbers::<T>(peer, exchange, own.len(), deadline)?),
-                    None => all.extend_from_slice(&own),
-                }
+            let mut whole = None;
+            for peer in self.peers.borrow_mut().iter_mut() {
+                let numbers = match peer {
+                    Some(peer) => peer.receive(exchange, deadline)?.map(T::from_bytes),
+                    None => own,
+                };
+                whole = Some(match whole {
+                    Some(whole) => combined(whole, numbers, &combine),
+                    None => numbers,
+                });
             }
-            Ok(all)
+            Ok(whole.unwrap_or(own))
         })
     }
 }
 
-/// The numbers of one rank.
-fn numbers<T: Number>(
-    peer: &mut Peer,
-    exchange: u32,
-    count: usize,
-    deadline: Instant,
-) -> Result<impl Iterator<Item = T>> {
-    let bytes = peer.receive(exchange, deadline)?;
-    if bytes.len() != count * 8 {
-        let (got, rank) = (bytes.len() / 8, peer.rank());
-        let why = format!("it sent {got} numbers instead of {count}: the ranks are out of step");
-        return Err(TorchError::of_peer(rank, why));
-    }
-    Ok((0..count).map(move |index| {
-        let mut number = [0; 8];
-        number.copy_from_slice(&bytes[index * 8..][..8]);
-        T::from_bytes(number)
-    }))
+fn combined<T: Copy, const N: usize>(
+    one: [T; N],
+    other: [T; N],
+    combine: &impl Fn(T, T) -> T,
+) -> [T; N] {
+    std::array::from_fn(|index| combine(one[index], other[index]))
 }
 
 #[cfg(test)]

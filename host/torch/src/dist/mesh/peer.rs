@@ -10,12 +10,12 @@ use crate::{Result, TorchError};
 
 /// The number of the exchange and the number of bytes that follow, four bytes each.
 const HEAD: usize = 8;
-/// The longest message: no exchange has as many numbers.
-const LONGEST: usize = 4096;
+/// The bytes of the longest message without its head: no exchange has more numbers.
+const LONGEST: usize = 128;
 /// Received messages that wait for their exchange to be finished. The oldest ones belong to exchanges that nobody finished.
 const KEPT: usize = 64;
 
-/// The connection to another rank.
+/// The connection to another rank. Messages are sent and received without allocating memory.
 #[derive(Debug)]
 pub(super) struct Peer {
     rank: usize,
@@ -26,21 +26,61 @@ pub(super) struct Peer {
     received: VecDeque<Message>,
 }
 
-#[derive(Debug)]
-struct Message {
-    exchange: u32,
-    bytes: Vec<u8>,
-}
+/// A few numbers of an exchange, with a head.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Message([u8; HEAD + LONGEST]);
 
-/// The bytes of a message.
-pub(super) fn message(exchange: u32, numbers: impl Iterator<Item = [u8; 8]>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(64);
-    bytes.extend(exchange.to_le_bytes());
-    bytes.extend([0; 4]);
-    numbers.for_each(|number| bytes.extend(number));
-    let length = u32::try_from(bytes.len() - HEAD).unwrap_or(u32::MAX);
-    bytes[4..HEAD].copy_from_slice(&length.to_le_bytes());
-    bytes
+impl Message {
+    pub(super) fn new<const N: usize>(exchange: u32, numbers: [[u8; 8]; N]) -> Self {
+        const { assert!(N * 8 <= LONGEST) };
+        let mut bytes = [0; HEAD + LONGEST];
+        let (of_exchange, rest) = bytes.split_at_mut(4);
+        of_exchange.copy_from_slice(&exchange.to_le_bytes());
+        let (of_length, rest) = rest.split_at_mut(4);
+        of_length.copy_from_slice(&u32::try_from(N * 8).unwrap_or(0).to_le_bytes());
+        for (place, number) in rest.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number);
+        }
+        Self(bytes)
+    }
+
+    /// The message that these bytes begin with, `None` if it is incomplete. The error is a length that no message has.
+    fn split(bytes: &[u8]) -> std::result::Result<Option<Self>, usize> {
+        let mut message = Self([0; HEAD + LONGEST]);
+        let Some(head) = bytes.get(..HEAD) else { return Ok(None) };
+        message.0[..HEAD].copy_from_slice(head);
+        let length = message.length();
+        if length > LONGEST {
+            return Err(length);
+        }
+        let Some(bytes) = bytes.get(..HEAD + length) else { return Ok(None) };
+        message.0[..bytes.len()].copy_from_slice(bytes);
+        Ok(Some(message))
+    }
+
+    fn word(&self, index: usize) -> u32 {
+        let mut word = [0; 4];
+        word.copy_from_slice(&self.0[index * 4..][..4]);
+        u32::from_le_bytes(word)
+    }
+
+    fn exchange(&self) -> u32 {
+        self.word(0)
+    }
+
+    fn length(&self) -> usize {
+        self.word(1) as usize
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.0[..HEAD + self.length()]
+    }
+
+    /// Its numbers, if it has so many.
+    fn numbers<const N: usize>(&self) -> Option<[[u8; 8]; N]> {
+        let (numbers, _) = self.bytes()[HEAD..].as_chunks::<8>();
+        numbers.try_into().ok()
+    }
 }
 
 impl Peer {
@@ -48,20 +88,16 @@ impl Peer {
     pub(super) fn new(rank: usize, stream: TcpStream) -> std::io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        Ok(Self { rank, stream, part: Vec::new(), received: VecDeque::new() })
-    }
-
-    /// The rank at the other end.
-    pub(super) fn rank(&self) -> usize {
-        self.rank
+        Ok(Self { rank, stream, part: Vec::new(), received: VecDeque::with_capacity(KEPT) })
     }
 
     /// Sends a message. The system takes it at once, unless the other rank has not read for long.
-    pub(super) fn send(&mut self, mut message: &[u8], deadline: Instant) -> Result<()> {
-        while !message.is_empty() {
-            match self.stream.write(message) {
+    pub(super) fn send(&mut self, message: &Message, deadline: Instant) -> Result<()> {
+        let mut left = message.bytes();
+        while !left.is_empty() {
+            match self.stream.write(left) {
                 Ok(0) => return Err(self.closed()),
-                Ok(sent) => message = &message[sent..],
+                Ok(sent) => left = &left[sent..],
                 Err(error) => self.wait_after(&error, libc::POLLOUT, deadline)?,
             }
         }
@@ -69,11 +105,19 @@ impl Peer {
     }
 
     /// Waits for the message of an exchange, and returns its numbers.
-    pub(super) fn receive(&mut self, exchange: u32, deadline: Instant) -> Result<Vec<u8>> {
+    pub(super) fn receive<const N: usize>(
+        &mut self,
+        exchange: u32,
+        deadline: Instant,
+    ) -> Result<[[u8; 8]; N]> {
         loop {
-            let found = self.received.iter().position(|message| message.exchange == exchange);
+            let found = self.received.iter().position(|message| message.exchange() == exchange);
             if let Some(message) = found.and_then(|index| self.received.remove(index)) {
-                return Ok(message.bytes);
+                let got = message.length() / 8;
+                return message.numbers().ok_or_else(|| {
+                    let why = "the ranks are out of step";
+                    self.error(format!("it sent {got} numbers instead of {N}: {why}"))
+                });
             }
             self.read(deadline)?;
         }
@@ -94,19 +138,15 @@ impl Peer {
 
     /// Moves complete messages out of what was read.
     fn split(&mut self) -> Result<()> {
-        while let Some((head, rest)) = self.part.split_first_chunk::<HEAD>() {
-            let [e0, e1, e2, e3, l0, l1, l2, l3] = *head;
-            let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-            if length > LONGEST {
-                return Err(self.error(format!("it sent {length} bytes, which is not a message")));
-            }
-            let Some(bytes) = rest.get(..length).map(<[u8]>::to_vec) else { break };
-            let exchange = u32::from_le_bytes([e0, e1, e2, e3]);
-            self.part.drain(..HEAD + length);
+        let invalid = |length| format!("it sent {length} bytes, which is not a message");
+        while let Some(message) =
+            Message::split(&self.part).map_err(|length| self.error(invalid(length)))?
+        {
+            self.part.drain(..message.bytes().len());
             if self.received.len() == KEPT {
                 self.received.pop_front();
             }
-            self.received.push_back(Message { exchange, bytes });
+            self.received.push_back(message);
         }
         Ok(())
     }

@@ -8,17 +8,19 @@ fn mesh(store: &Store, member: &Member) -> Mesh {
 }
 
 #[test]
-fn numbers_of_all_ranks_are_gathered_in_their_order_on_any_number_of_ranks() {
+fn numbers_of_all_ranks_are_combined_in_their_order_on_any_number_of_ranks() {
+    // Neither commutative nor associative.
+    let combine = |one: f64, other: f64| one * 10.0 + other;
     for world in 1..=6 {
         let got = on_members(world, |store, member| {
             let (mesh, own) = (mesh(&store, &member), number(member.rank));
             // The first is still on its way when the second starts and is finished.
-            let started = mesh.start(&[own, -own]).unwrap();
-            let second = mesh.gather(&[7_i64]).unwrap();
-            (mesh.finish(started).unwrap(), second)
+            let started = mesh.start([own, -own]).unwrap();
+            let second = mesh.reduce([7_i64], i64::max).unwrap();
+            (mesh.finish(started, combine).unwrap(), second)
         });
-        let all = (0..world).flat_map(|rank| [number(rank), -number(rank)]).collect::<Vec<_>>();
-        assert_eq!(got, vec![(all, vec![7; world]); world], "{world} ranks");
+        let all = (0..world).map(number).fold(0.0, combine);
+        assert_eq!(got, vec![([all, -all], [7]); world], "{world} ranks");
     }
 }
 
@@ -27,8 +29,8 @@ fn exchanges_that_nobody_finishes_are_forgotten() {
     on_members(2, |store, member| {
         let mesh = mesh(&store, &member);
         for iter in 0..1000 {
-            drop(mesh.start(&[1.5]).unwrap());
-            assert_eq!(mesh.gather(&[iter]).unwrap(), [iter; 2]);
+            let _never_finished = mesh.start([1.5]).unwrap();
+            assert_eq!(mesh.reduce([iter], i64::min).unwrap(), [iter]);
         }
     });
 }
@@ -41,7 +43,7 @@ fn a_rank_that_leaves_fails_the_exchange_of_the_others_and_is_named() {
             return String::new();
         }
         // A message may be sent before the other end is known to be closed.
-        let error = (0..1000).find_map(|_| mesh.gather(&[1.0]).err()).unwrap();
+        let error = (0..1000).find_map(|_| mesh.reduce([1.0], f64::max).err()).unwrap();
         assert!(error.is_of_peers(), "{error}");
         error.to_string()
     });
@@ -60,7 +62,7 @@ fn a_rank_that_does_not_answer_is_an_error_after_the_timeout() {
             store.wait_for("given up", TIMEOUT).unwrap();
             return None;
         }
-        let error = mesh.gather(&[1_i64]).unwrap_err().to_string();
+        let error = mesh.reduce([1_i64], i64::max).unwrap_err().to_string();
         store.set("given up", b"").unwrap();
         Some(error)
     });
@@ -72,7 +74,11 @@ fn a_rank_that_does_not_answer_is_an_error_after_the_timeout() {
 fn ranks_that_are_out_of_step_are_told_so() {
     let both = on_members(2, |store, member| {
         let mesh = mesh(&store, &member);
-        mesh.gather(&vec![0.0; member.rank + 1]).unwrap_err().to_string()
+        let error = match member.rank {
+            0 => mesh.reduce([0.0], f64::max).map(drop),
+            _ => mesh.reduce([0.0; 2], f64::max).map(drop),
+        };
+        error.unwrap_err().to_string()
     });
     assert_eq!(
         both[0],
@@ -91,6 +97,6 @@ fn a_stranger_that_connects_is_not_taken_for_a_rank() {
             std::io::Write::write_all(&mut stranger, &[0; 20]).unwrap();
         }
         let mesh = mesh(&store, &member);
-        assert_eq!(mesh.gather(&[number(member.rank)]).unwrap(), [0.0, 1.0]);
+        assert_eq!(mesh.reduce([number(member.rank)], f64::max).unwrap(), [1.0]);
     });
 }
