@@ -218,7 +218,7 @@ fn number(value: f64) -> String {
 mod tests {
     use super::super::measured::Measured;
     use super::super::model::named;
-    use super::super::tensors::Against;
+    use super::super::tensors::Comparison;
     use super::*;
 
     fn results() -> Results {
@@ -241,7 +241,7 @@ mod tests {
     fn tensors() -> Tensors {
         let against = |least| {
             let [ours, theirs, ratio] = [[2.0], [1.0], [0.5]].map(|it| Quartiles::of(&it));
-            Against { name: "AdamW step", other: "PyTorch's", ours, theirs, ratio, least }
+            Comparison { name: "AdamW step", other: "PyTorch's", ours, theirs, ratio, least }
         };
         Tensors { lines: vec![against(1.0), against(0.4)], torch: "2.13.0+cpu".to_owned() }
     }

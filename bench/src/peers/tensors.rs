@@ -21,7 +21,7 @@ const STEPS: usize = 12;
 const WARMUP: usize = 3;
 
 /// Milliseconds of each round, ours and PyTorch's, and the ratio of both.
-pub(crate) struct Against {
+pub(crate) struct Comparison {
     pub(crate) name: &'static str,
     pub(crate) other: &'static str,
     pub(crate) ours: Quartiles,
@@ -33,7 +33,7 @@ pub(crate) struct Against {
 
 /// Both measurements, if they succeeded, and the version of torch with its build.
 pub(crate) struct Tensors {
-    pub(crate) lines: Vec<Against>,
+    pub(crate) lines: Vec<Comparison>,
     pub(crate) torch: String,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn measure(python: &Path, rounds: usize) -> Result<Tensors, BenchErro
         let (ours, theirs): (&[f64], &[f64]) = (&ours[which], &theirs[which]);
         let ratios: Vec<_> = theirs.iter().zip(ours).map(|(theirs, ours)| theirs / ours).collect();
         let [ours, theirs, ratio] = [ours, theirs, &ratios].map(Quartiles::of);
-        Against { name, other, ours, theirs, ratio, least }
+        Comparison { name, other, ours, theirs, ratio, least }
     };
     let lines = vec![
         against(0, "AdamW step", "torch.optim.AdamW(fused=True)", 1.0),

@@ -11,7 +11,7 @@ use super::loss::{Criterion, LOSSES};
 use super::loss_scaler::LossScalerSettings;
 use super::lr::{Horizon, LR_SCHEDULES, LrSchedule};
 use super::memory_format::MemoryFormat;
-use super::model::{MODELS, Made, Model, ModelContext, Traced, widen};
+use super::model::{BuiltUnits, MODELS, Model, ModelContext, Traced, widen};
 use super::name_pattern::NamePattern;
 use super::optimizer::{GroupRules, OPTIMIZERS, Optimizer, ParamSet};
 use super::precision::Precision;
@@ -314,7 +314,7 @@ impl EngineBuilder {
         hookrack_torch::start();
         device::check(self.device)?;
         rng::seed(self.seed);
-        let made = self.stage.as_ref().map_or(Made::All, Stage::made);
+        let made = self.stage.as_ref().map_or(BuiltUnits::All, Stage::made);
         let kind = self.precision.kind();
         let context = ModelContext { made, kind, ..ModelContext::new(data.clone(), self.device) };
         let model = self.model.ok_or(EngineError::NoPart { kind: ComponentKind::Model })?;

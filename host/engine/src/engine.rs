@@ -13,7 +13,7 @@ use super::data::{DataSpec, Rank};
 use super::data_parallel::{DataParallel, Pass};
 use super::error::{EngineError, Result};
 use super::loss::Criterion;
-use super::loss_scaler::{Aside, LossScaler, LossScalerSettings, LossScaling};
+use super::loss_scaler::{LossScaler, LossScalerSettings, LossScaling, StashedGrads};
 use super::lr::{Horizon, LrSchedule};
 use super::memory_format::MemoryFormat;
 use super::model::Model;
@@ -198,11 +198,11 @@ impl Engine {
         };
         let _mode = GradMode::set(true);
         let product = scaler.scaled(loss, weight)?;
-        let aside = Aside::take(&self.params)?;
+        let stashed = StashedGrads::take(&self.params)?;
         let passed = self.differentiate(&product, Pass::Last);
         let scaler = self.loss_scaler.as_mut().ok_or(EngineError::NotScaled)?;
         let scaling = passed.and_then(|()| scaler.unscale_again(&self.params));
-        aside.put_back()?;
+        stashed.restore()?;
         scaling.map(Some)
     }
 

@@ -148,16 +148,16 @@ impl LossScaler {
     }
 }
 
-/// Gradients of true size, out of the way of those of a scaled loss: in their place are zeros, to which a backward pass
-/// adds.
+/// Gradients of true size, kept apart from those of a scaled loss: a backward pass adds to the zeros that replace
+/// them.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(super) struct StashedGrads {
     // Each parameter with a gradient, and what that was.
     kept: Vec<(Tensor, Tensor)>,
 }
 
-impl Aside {
-    /// Puts the gradients of the parameters aside. Copies them.
+impl StashedGrads {
+    /// Copies the gradients of the parameters and sets them to zero.
     pub(super) fn take(params: &TensorList) -> Result<Self> {
         let _mode = autograd::GradMode::set(false);
         let mut kept = Vec::new();
@@ -171,8 +171,8 @@ impl Aside {
         Ok(Self { kept })
     }
 
-    /// Adds them to what is in their place.
-    pub(super) fn put_back(self) -> Result<()> {
+    /// Adds them to the gradients computed since.
+    pub(super) fn restore(self) -> Result<()> {
         let _mode = autograd::GradMode::set(false);
         for (param, before) in self.kept {
             if let Some(mut grad) = autograd::grad(&param)? {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::model::{Made, ModelInfo};
+use super::model::{BuiltUnits, ModelInfo};
 use super::schedule::{Layout, MicroPart};
 
 /// One stage of a pipeline.
@@ -24,8 +24,8 @@ impl Stage {
     }
 
     /// The units that this process creates.
-    pub(super) fn made(&self) -> Made {
-        Made::Some(self.units.clone())
+    pub(super) fn made(&self) -> BuiltUnits {
+        BuiltUnits::Some(self.units.clone())
     }
 
     /// Whether it is the last stage, which has output and loss.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// What the hooks of a rank have requested.
 #[derive(Serialize, Deserialize)]
-struct Asked {
+struct HookRequests {
     stop: Option<(String, String)>,
     savers: Vec<String>,
     validate: bool,
@@ -36,10 +36,11 @@ impl Trainer {
     pub(super) fn agree(&mut self) -> Result<()> {
         let Some(world) = self.world() else { return Ok(()) };
         self.heed_limits();
-        let asked = self.asked();
-        let flags = [asked.stop.is_some(), !asked.savers.is_empty(), asked.validate].map(i64::from);
+        let requested = self.hook_requests();
+        let flags = [requested.stop.is_some(), !requested.savers.is_empty(), requested.validate]
+            .map(i64::from);
         let [stop, save, validate] = flags;
-        let (off, met) = (i64::try_from(asked.disabled.len()).unwrap_or(0), world.meetings());
+        let (off, met) = (i64::try_from(requested.disabled.len()).unwrap_or(0), world.meetings());
         let signal = self.interrupt.received().map_or(0, Signal::code);
         let busy = i64::from(self.background.is_writing_part());
         let own = [signal, met, busy, stop, -stop, save, -save, validate, -validate, off, -off];
@@ -48,7 +49,7 @@ impl Trainer {
         self.collective(world.catch_up(met))?;
         let is_same = most.chunks(2).all(|pair| pair[0] == -pair[1]);
         if !is_same {
-            self.merge_requests(&world, &asked)?;
+            self.merge_requests(&world, &requested)?;
         }
         // No rank writes any more, and each of those that did has a part.
         if busy == 0 { self.complete_part(&world) } else { Ok(()) }
@@ -63,9 +64,9 @@ impl Trainer {
         Ok(())
     }
 
-    fn asked(&self) -> Asked {
+    fn hook_requests(&self) -> HookRequests {
         let requests = self.context.requests.borrow();
-        Asked {
+        HookRequests {
             stop: requests.stopped().map(|stop| (stop.who.clone(), stop.why.clone())),
             savers: requests.savers().to_vec(),
             validate: requests.validate,
@@ -79,13 +80,13 @@ impl Trainer {
         self.rack.hooks().iter().filter(is_meant)
     }
 
-    fn merge_requests(&mut self, world: &World, asked: &Asked) -> Result<()> {
-        let own = serde_json::to_vec(asked).unwrap_or_default();
+    fn merge_requests(&mut self, world: &World, requested: &HookRequests) -> Result<()> {
+        let own = serde_json::to_vec(requested).unwrap_or_default();
         let all = self.collective(world.exchange(&own))?;
         let mut requests = self.context.requests.borrow_mut();
         for (rank, bytes) in all.iter().enumerate() {
-            let Ok(asked) = serde_json::from_slice::<Asked>(bytes) else { continue };
-            if let Some((who, why)) = asked.stop {
+            let Ok(requested) = serde_json::from_slice::<HookRequests>(bytes) else { continue };
+            if let Some((who, why)) = requested.stop {
                 let why = if rank == world.ranks().rank {
                     why
                 } else {
@@ -93,9 +94,9 @@ impl Trainer {
                 };
                 requests.stop(&who, &why);
             }
-            asked.savers.iter().for_each(|who| requests.save(who));
-            requests.validate |= asked.validate;
-            for name in &asked.disabled {
+            requested.savers.iter().for_each(|who| requests.save(who));
+            requests.validate |= requested.validate;
+            for name in &requested.disabled {
                 self.rack.disable(name, rank);
             }
         }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// What rank 0 sends to the others about a checkpoint.
 #[derive(Serialize, Deserialize)]
-enum Begun {
+enum SaveStart {
     /// All ranks write to this folder.
     In(PathBuf),
     /// The run keeps no checkpoints.
@@ -138,9 +138,9 @@ impl Trainer {
         let folder = self.run.as_ref().map(RunDir::checkpoints).filter(|_| self.keeps_checkpoints);
         let own = folder.map(|folder| Draft::new(&folder, iter)).transpose();
         let begun = match &own {
-            Ok(Some(draft)) => Begun::In(draft.folder().to_owned()),
-            Ok(None) => Begun::Nowhere,
-            Err(error) => Begun::Failed(error.to_string()),
+            Ok(Some(draft)) => SaveStart::In(draft.folder().to_owned()),
+            Ok(None) => SaveStart::Nowhere,
+            Err(error) => SaveStart::Failed(error.to_string()),
         };
         let begun = serde_json::to_vec(&begun).unwrap_or_default();
         let all = self.locate(world.exchange(&begun).map_err(EngineError::from))?;
@@ -149,10 +149,10 @@ impl Trainer {
             return Ok(own);
         }
         let first = all.first().and_then(|begun| serde_json::from_slice(begun).ok());
-        match first.unwrap_or(Begun::Nowhere) {
-            Begun::In(folder) => Ok(Some(Draft::of_another(folder))),
-            Begun::Nowhere => Ok(None),
-            Begun::Failed(why) => Err(RunDirError::OtherRank { rank: 0, why }.into()),
+        match first.unwrap_or(SaveStart::Nowhere) {
+            SaveStart::In(folder) => Ok(Some(Draft::of_another(folder))),
+            SaveStart::Nowhere => Ok(None),
+            SaveStart::Failed(why) => Err(RunDirError::OtherRank { rank: 0, why }.into()),
         }
     }
 

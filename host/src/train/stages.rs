@@ -4,7 +4,7 @@ use super::build_engine::refused;
 use super::grid::{Grid, schedule};
 use crate::config::{ConfigErrors, ExecutionMode, ResolvedConfig};
 use crate::engine::data::DataSpec;
-use crate::engine::model::{MODELS, Made, ModelContext, ModelInfo, Unit};
+use crate::engine::model::{BuiltUnits, MODELS, ModelContext, ModelInfo, Unit};
 use crate::engine::registry::Build as _;
 use crate::engine::schedule::{Layout, Schedule, Split, Table, check};
 use crate::engine::stages::{balanced, listed};
@@ -79,7 +79,7 @@ impl Stages {
         let schedule = schedule(config)?;
         let rows = micro_rows(config, &schedule, grid.data)?;
         let context = ModelContext::new(data.clone(), tch::Device::Cpu);
-        let context = ModelContext { made: Made::None, ..context };
+        let context = ModelContext { made: BuiltUnits::None, ..context };
         let model = config.model.build(MODELS, &context).map_err(refused(config, "model"))?;
         let info = model.info();
         if info.units.is_empty() {

@@ -144,8 +144,8 @@ pub(crate) struct Fuzz {
 #[command(after_help = "\
 Trains MLP, LeNet, ResNet with synchronized batch norms and GPT on 1, 2 and 4 ranks: samples, losses and validation
 metrics of every step are compared with one process that has the same micro-batches, and so is a run that moves from
-1 to 2 to 4 to 1 ranks. ResNet amplifies rounding: after its first steps it is compared with how much one process
-differs from itself with two threads. Fashion-MNIST and the text of `cargo xtask data text` are used where they are installed.
+1 to 2 to 4 to 1 ranks. ResNet is trained in doubles, because its batch norms amplify rounding.
+Fashion-MNIST and the text of `cargo xtask data text` are used where they are installed.
 
 Examples:
   cargo xtask parity

@@ -34,7 +34,7 @@ pub use sequential::LAYERS;
 pub use sequential::SequentialSettings;
 pub use torch_script::{TorchScript, TorchScriptSettings};
 pub use traced::Traced;
-pub use unit::{Made, Shared, Unit};
+pub use unit::{BuiltUnits, Shared, Unit};
 pub(crate) use widen::widen;
 
 use super::data::DataSpec;
@@ -60,7 +60,7 @@ pub struct ModelContext {
     /// Where the tensors live.
     pub device: Device,
     /// Which of its units are made.
-    pub made: Made,
+    pub made: BuiltUnits,
     /// The type that its floats are converted to once it is made.
     pub kind: Kind,
 }
@@ -68,7 +68,7 @@ pub struct ModelContext {
 impl ModelContext {
     /// For the whole of a model, in 32 bits.
     pub fn new(data: DataSpec, device: Device) -> Self {
-        Self { data, device, made: Made::All, kind: Kind::Float }
+        Self { data, device, made: BuiltUnits::All, kind: Kind::Float }
     }
 
     /// The number of outputs: as configured, or as the data set needs.

@@ -7,7 +7,7 @@ use super::draw::Draw;
 use super::init::{Fans, Init};
 use super::layer_output::LayerOutput;
 use super::norm_ranks::NormRanks;
-use super::unit::{Made, Shared, Unit};
+use super::unit::{BuiltUnits, Shared, Unit};
 use crate::error::Result;
 use crate::memory;
 use crate::named_tensor::NamedTensor;
@@ -20,7 +20,7 @@ pub struct ParamBuilder {
     params: Vec<NamedTensor>,
     buffers: Vec<NamedTensor>,
     layers: Vec<LayerOutput>,
-    made: Made,
+    made: BuiltUnits,
     units: Vec<Unit>,
     shared: Vec<Shared>,
     copies: Vec<NamedTensor>,
@@ -65,7 +65,7 @@ impl ParamBuilder {
             params: Vec::new(),
             buffers: Vec::new(),
             layers: Vec::new(),
-            made: Made::All,
+            made: BuiltUnits::All,
             units: Vec::new(),
             shared: Vec::new(),
             copies: Vec::new(),
@@ -155,7 +155,7 @@ impl ParamBuilder {
         } else {
             self.elsewhere.push(name.clone());
         }
-        if self.made == Made::None {
+        if self.made == BuiltUnits::None {
             return Ok(Tensor::new());
         }
         let tensor = draw.values(shape, self.device)?.f_set_requires_grad(true)?;

@@ -27,7 +27,7 @@ pub struct Shared {
 /// Which units of a model are made. Initial values are drawn for all of them, in order, so that a unit has the same ones wherever
 /// it is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Made {
+pub enum BuiltUnits {
     /// All.
     #[default]
     All,
@@ -37,7 +37,7 @@ pub enum Made {
     None,
 }
 
-impl Made {
+impl BuiltUnits {
     pub(super) fn has(&self, unit: usize) -> bool {
         match self {
             Self::All => true,

@@ -43,11 +43,11 @@ impl Axis {
 
 /// Where the pixels of a pass come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Way {
+pub(super) enum Mapping {
     /// Moved and mirrored by whole pixels.
     Shift { x: Axis, y: Axis },
     /// Rotated about the center.
-    Turn { sin: f32, cos: f32 },
+    Rotate { sin: f32, cos: f32 },
 }
 
 /// One pass over the image.
@@ -55,7 +55,7 @@ pub(super) enum Way {
 pub(super) struct Pass {
     pub(super) from: Frame,
     pub(super) to: Frame,
-    pub(super) way: Way,
+    pub(super) mapping: Mapping,
     /// The value outside of the image.
     pub(super) outside: Option<Paint>,
 }
@@ -92,7 +92,7 @@ impl Plan {
         let paint = self.paint(outside);
         let is_taken = |pass: &Pass| pass.outside.is_some();
         let pass = self.open(is_taken);
-        if let Way::Shift { x, y } = &mut pass.way {
+        if let Mapping::Shift { x, y } = &mut pass.mapping {
             x.shift(left);
             y.shift(top);
         }
@@ -104,7 +104,7 @@ impl Plan {
     /// Mirrors left and right.
     pub fn flip_horizontal(&mut self) {
         let pass = self.open(|_| false);
-        if let Way::Shift { x, .. } = &mut pass.way {
+        if let Mapping::Shift { x, .. } = &mut pass.mapping {
             x.flip(pass.to.width);
         }
     }
@@ -112,7 +112,7 @@ impl Plan {
     /// Mirrors top and bottom.
     pub fn flip_vertical(&mut self) {
         let pass = self.open(|_| false);
-        if let Way::Shift { y, .. } = &mut pass.way {
+        if let Mapping::Shift { y, .. } = &mut pass.mapping {
             y.flip(pass.to.height);
         }
     }
@@ -123,7 +123,7 @@ impl Plan {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let paint = self.paint(outside);
         let pass = self.open(|_| true);
-        pass.way = Way::Turn { sin: sin as f32, cos: cos as f32 };
+        pass.mapping = Mapping::Rotate { sin: sin as f32, cos: cos as f32 };
         pass.outside = Some(paint);
     }
 
@@ -157,7 +157,7 @@ impl Plan {
     fn open(&mut self, is_full: impl Fn(&Pass) -> bool) -> &mut Pass {
         let erased = |pass: usize| self.erased.iter().any(|erased| erased.pass == pass);
         let is_open = self.passes.last().is_some_and(|pass| {
-            let turns = matches!(pass.way, Way::Turn { .. });
+            let turns = matches!(pass.mapping, Mapping::Rotate { .. });
             !turns && !is_full(pass) && !erased(self.passes.len() - 1)
         });
         if !is_open {
@@ -168,7 +168,7 @@ impl Plan {
     }
 
     fn begin(&mut self) {
-        let way = Way::Shift { x: Axis::SAME, y: Axis::SAME };
-        self.passes.push(Pass { from: self.frame, to: self.frame, way, outside: None });
+        let mapping = Mapping::Shift { x: Axis::SAME, y: Axis::SAME };
+        self.passes.push(Pass { from: self.frame, to: self.frame, mapping, outside: None });
     }
 }

@@ -1,7 +1,7 @@
 //! Applies a plan: from a data set's bytes or numbers to the batch's floats.
 
 use super::image::Frame;
-use super::plan::{Axis, Erased, Paint, Pass, Plan, Way};
+use super::plan::{Axis, Erased, Mapping, Paint, Pass, Plan};
 use super::scale::{Source, Tone};
 
 /// How values are mapped: those of the source, and those painted by transforms.
@@ -76,9 +76,9 @@ fn walk<S: Source>(
     let planes = source.chunks(from).zip(out.chunks_mut(to)).zip(palette.tones).enumerate();
     for (channel, ((source, out), tone)) in planes {
         let outside = pass.outside.map_or(0.0, |paint| (palette.paint)(paint, channel));
-        match pass.way {
-            Way::Shift { x, y } => shift(pass, x, y, source, tone, outside, out),
-            Way::Turn { sin, cos } => turn(pass, (sin, cos), source, tone, outside, out),
+        match pass.mapping {
+            Mapping::Shift { x, y } => shift(pass, x, y, source, tone, outside, out),
+            Mapping::Rotate { sin, cos } => turn(pass, (sin, cos), source, tone, outside, out),
         }
         for erased in plan.erased.iter().filter(|erased| erased.pass == number) {
             erase(erased, pass.to.width, (palette.paint)(erased.paint, channel), out);

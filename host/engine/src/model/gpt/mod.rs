@@ -11,7 +11,7 @@ use self::block::{Block, STD, Shape};
 use super::init::Init;
 use super::layer::{Embedding, LayerNorm};
 use super::param_builder::{ModelInfo, ParamBuilder};
-use super::{LayerOutput, Made, Mode, Model, ModelContext, check_tokens, dropped};
+use super::{BuiltUnits, LayerOutput, Mode, Model, ModelContext, check_tokens, dropped};
 use crate::data::Target;
 use crate::error::Result;
 use crate::memory;
@@ -59,7 +59,7 @@ impl Component<ModelContext, dyn Model> for GptSettings {
     fn build(self, context: &ModelContext) -> Result<Box<dyn Model>> {
         let sides = self.sides(context).map_err(Self::refuse)?;
         self.init.check().map_err(Self::refuse)?;
-        if context.made == Made::All {
+        if context.made == BuiltUnits::All {
             self.check_memory()?;
         }
         Ok(Box::new(Gpt::new(&self, sides, context)?))

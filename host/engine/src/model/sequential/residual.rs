@@ -30,32 +30,32 @@ impl Component<Site, Plan> for ResidualLayer {
         site.flow.numbers().map_err(Self::refuse)?;
         let inner = chain(self.layers, &format!("{}.layers", site.path), site.flow.clone())?;
         let (before, after) = (&site.flow.shape, &inner.output.shape);
-        let around = around(before, after, self.projection).map_err(Self::refuse)?;
+        let shortcut = shortcut(before, after, self.projection).map_err(Self::refuse)?;
         let path = format!("{}.projection", site.path);
         Ok(Plan::new(inner.output.clone(), move |builder| {
             let inner = inner.make(builder, |_, _| ())?;
-            let around: Option<Box<dyn Layer>> = match around {
-                Around::Straight => None,
-                Around::Conv(kernel) => Some(Box::new(Conv2d::new(builder, &path, kernel)?)),
-                Around::Linear([inputs, outputs]) => {
+            let shortcut: Option<Box<dyn Layer>> = match shortcut {
+                Shortcut::Straight => None,
+                Shortcut::Conv(kernel) => Some(Box::new(Conv2d::new(builder, &path, kernel)?)),
+                Shortcut::Linear([inputs, outputs]) => {
                     Some(Box::new(Linear::with_bias(builder, &path, inputs, outputs, false)?))
                 }
             };
-            Ok(Residual { inner, around })
+            Ok(Residual { inner, shortcut })
         }))
     }
 }
 
 /// The shortcut around the layers.
-enum Around {
+enum Shortcut {
     Straight,
     Conv(Kernel),
     Linear([i64; 2]),
 }
 
-fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
+fn shortcut(before: &[i64], after: &[i64], projection: bool) -> Check<Shortcut> {
     if before == after && !projection {
-        return Ok(Around::Straight);
+        return Ok(Shortcut::Straight);
     }
     let told = format!("its layers turn shape {before:?} into {after:?}");
     if !projection {
@@ -66,11 +66,11 @@ fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
             let kernel = Kernel::same(inputs, outputs, 1, (rows + rows_after - 1) / rows_after);
             let sides = [rows, columns].map(|side| kernel.side_after(side));
             (sides == [rows_after, columns_after])
-                .then_some(Around::Conv(kernel))
+                .then_some(Shortcut::Conv(kernel))
                 .ok_or(format!("{told}, which a 1x1 convolution cannot do"))
         }
         ([head @ .., inputs], [head_after @ .., outputs]) if head == head_after => {
-            Ok(Around::Linear([*inputs, *outputs]))
+            Ok(Shortcut::Linear([*inputs, *outputs]))
         }
         _ => Err(format!("{told}, which a linear layer cannot do")),
     }
@@ -80,15 +80,15 @@ fn around(before: &[i64], after: &[i64], projection: bool) -> Check<Around> {
 #[derive(Debug)]
 struct Residual {
     inner: Chain,
-    around: Option<Box<dyn Layer>>,
+    shortcut: Option<Box<dyn Layer>>,
 }
 
 impl Layer for Residual {
     fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let inner = self.inner.forward(input, mode)?;
-        Ok(match &self.around {
+        Ok(match &self.shortcut {
             None => inner.f_add(input)?,
-            Some(around) => inner.f_add(&around.forward(input, mode)?)?,
+            Some(shortcut) => inner.f_add(&shortcut.forward(input, mode)?)?,
         })
     }
 }

@@ -8,7 +8,7 @@ use hookrack_torch::{autograd, rng};
 use tch::{Device, Kind, Tensor};
 
 use crate::data::{DataSpec, Target};
-use crate::model::{MODELS, Made, Mode, Model, ModelContext};
+use crate::model::{BuiltUnits, MODELS, Mode, Model, ModelContext};
 use crate::registry::{Build as _, Choice};
 use crate::schedule::{
     Action, GPipe, Interleaved1F1B, Layout, Message, MicroPart, OneFOneB, Order, Payload, Table,
@@ -57,7 +57,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn build(case: &Case, made: Made) -> Box<dyn Model> {
+fn build(case: &Case, made: BuiltUnits) -> Box<dyn Model> {
     rng::seed(3);
     let context = ModelContext { made, ..ModelContext::new(case.data.clone(), Device::Cpu) };
     Choice::new(case.name, &case.settings).build(MODELS, &context).unwrap()
@@ -110,7 +110,7 @@ struct Walk {
 
 impl Walk {
     fn new(case: &Case, order: Order, layout: Layout, micros: Vec<Tensor>) -> Self {
-        let plan = build(case, Made::None);
+        let plan = build(case, BuiltUnits::None);
         assert!(plan.params().is_empty(), "nothing is made to find out what there is");
         #[expect(clippy::cast_precision_loss, reason = "a small model")]
         let costs: Vec<_> = plan.info().units.iter().map(|unit| unit.params as f64).collect();
@@ -121,7 +121,7 @@ impl Walk {
         let stage = |stage: u32| {
             let chunks = (0..layout.chunks).map(|chunk| (chunk * layout.stages + stage) as usize);
             let units: Vec<_> = chunks.map(|place| ranges[place].clone()).collect();
-            let model = build(case, Made::Some(units.clone()));
+            let model = build(case, BuiltUnits::Some(units.clone()));
             let actions = table.stages()[stage as usize].iter().copied().collect();
             Stage { model, units, live: HashMap::new(), grads: HashMap::new(), actions }
         };
@@ -239,7 +239,7 @@ impl Stage {
 }
 
 fn compare(case: &Case, order: Order, layout: Layout) {
-    let whole = build(case, Made::All);
+    let whole = build(case, BuiltUnits::All);
     let micros = micro_batches(case);
     for micro in &micros {
         let output = whole.forward(micro, Mode::Train).unwrap();
