@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_millis(20);
 
 /// A process that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(1800);
+const PATIENCE: Duration = Duration::from_mins(30);
 
 /// How a process ended.
 pub(super) struct Ended {

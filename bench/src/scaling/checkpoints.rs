@@ -28,7 +28,7 @@ const NEEDED: u64 = 16;
 const STATE: u64 = 4;
 
 /// A write that takes longer than this has failed.
-const PATIENCE: Duration = Duration::from_secs(900);
+const PATIENCE: Duration = Duration::from_mins(15);
 
 /// Runs of a size: several where they are short.
 fn runs(size: u32) -> usize {

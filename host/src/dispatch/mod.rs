@@ -13,7 +13,7 @@ mod plan;
 mod rack;
 
 pub use cadence::When;
-pub use cost::{Cost, HookCost};
+pub use cost::HookCost;
 pub use dataflow::{StaleRead, stale_reads};
 pub use failure::{FailureKind, HookError};
 pub use hook_spec::HookSpec;

@@ -52,7 +52,7 @@ impl Pace {
     clippy::cast_sign_loss,
     reason = "a limit is not exact to the tick; one beyond 64 bits is no limit"
 )]
-fn ticks(millis: f64, clock: &Clock) -> u64 {
+pub(super) fn ticks(millis: f64, clock: &Clock) -> u64 {
     const SAMPLE: u64 = 1 << 40;
     let nanos = clock.delta(0, SAMPLE).as_nanos() as f64;
     (millis * 1e6 * (SAMPLE as f64 / nanos)) as u64

@@ -1,6 +1,6 @@
 //! The live hooks of a run, and the one function through which all of them are called.
 
-use super::cost::{Cost, HookCost};
+use super::cost::{self, Cost, HookCost, Together};
 use super::failure::{FailureKind, HookError};
 use super::hook_spec::HookSpec;
 use super::pace::{Pace, SlowCall};
@@ -34,6 +34,13 @@ struct Entry {
     cost: Cost,
 }
 
+/// When the clock was last read, and the calls since then.
+struct Stopwatch {
+    before: u64,
+    waiting: u64,
+    is_traced: bool,
+}
+
 /// The hooks of a run and the table by which they are called.
 pub struct Rack {
     hooks: Vec<Attached>,
@@ -44,6 +51,9 @@ pub struct Rack {
     // Notified of hooks that failed.
     world: Option<Rc<World>>,
     clock: Clock,
+    // The ticks of a quick call, and the calls of each point that were timed together.
+    quick: u64,
+    together: [Together; Point::COUNT],
 }
 
 impl Rack {
@@ -54,16 +64,26 @@ impl Rack {
         let clock = Clock::new();
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for &point in Point::ALL {
-            entries.extend(plan.at(point).iter().map(|&hook| Entry {
-                hook: number(hook),
-                called_as: plan.called_as(point),
-                filtered: !hooks[hook].spec.when.is_always(),
-                pace: Pace::new(hooks[hook].spec.time_limit, &clock),
-                cost: Cost::default(),
+            entries.extend(plan.at(point).iter().map(|&hook| {
+                let HookSpec { when, time_limit, .. } = &hooks[hook].spec;
+                let is_always = when.is_always();
+                Entry {
+                    hook: number(hook),
+                    called_as: plan.called_as(point),
+                    filtered: !is_always,
+                    pace: Pace::new(*time_limit, &clock),
+                    // A call that is made now and then, or must not take long, is timed alone.
+                    cost: if is_always && time_limit.is_none() {
+                        Cost::new()
+                    } else {
+                        Cost::alone()
+                    },
+                }
             }));
             starts[point.code() as usize + 1] = number(entries.len());
         }
-        Self { hooks, entries, starts, progress, world: None, clock }
+        let (quick, together) = (cost::quick(&clock), [Together::default(); Point::COUNT]);
+        Self { hooks, entries, starts, progress, world: None, clock, quick, together }
     }
 
     /// Reports failed hooks to the other ranks from now on.
@@ -146,31 +166,18 @@ impl Rack {
         isolated: bool,
     ) -> Result<(), HookError> {
         let mut failure = Ok(());
-        let mut before = self.clock.raw();
-        for entry in &mut self.entries[first..last] {
-            let attached = &mut self.hooks[entry.hook as usize];
-            if attached.disabled
-                || (entry.filtered
-                    && !(attached.spec.when.allows(point, &self.progress.get())
-                        && entry.pace.is_due()))
-            {
+        let mut watch = Stopwatch {
+            before: self.clock.raw(),
+            waiting: 0,
+            is_traced: tracing::enabled!(tracing::Level::TRACE),
+        };
+        for index in first..last {
+            if !self.is_due(index, point) {
                 continue;
             }
-            let status = attached.instance.on_point(entry.called_as);
-            let now = self.clock.raw();
-            let ticks = now.wrapping_sub(before);
-            entry.cost.add(ticks);
-            if ticks > entry.pace.limit {
-                let (spent, iter) = (self.clock.delta(before, now), self.progress.get().iter);
-                let slow = SlowCall { point, spent, iter };
-                entry.filtered |= attached.was_slow(&slow, &mut entry.pace, self.world.as_deref());
-            }
-            if tracing::enabled!(tracing::Level::TRACE) {
-                let spent = self.clock.delta(before, now);
-                trace(&attached.spec.name, point, spent, &self.progress.get());
-            }
-            before = now;
+            let status = self.call(index, point, &mut watch);
             if status != HrStatus::OK {
+                let attached = &mut self.hooks[self.entries[index].hook as usize];
                 let outcome =
                     attached.failed(point, status, &self.progress.get(), self.world.as_deref());
                 if isolated {
@@ -180,7 +187,65 @@ impl Rack {
                 }
             }
         }
+        self.time_waiting(point, &mut watch);
         failure
+    }
+
+    #[inline]
+    fn is_due(&mut self, index: usize, point: Point) -> bool {
+        let entry = &mut self.entries[index];
+        let Attached { spec, disabled, .. } = &self.hooks[entry.hook as usize];
+        let is_allowed = || spec.when.allows(point, &self.progress.get());
+        !disabled && (!entry.filtered || is_allowed() && entry.pace.is_due())
+    }
+
+    /// Calls a hook, and times it: alone, or together with its neighbours if they are quick too.
+    #[inline]
+    fn call(&mut self, index: usize, point: Point, watch: &mut Stopwatch) -> HrStatus {
+        if !self.entries[index].cost.is_quick() || watch.is_traced {
+            return self.call_alone(index, point, watch);
+        }
+        let entry = &mut self.entries[index];
+        entry.cost.count();
+        watch.waiting += 1;
+        self.hooks[entry.hook as usize].instance.on_point(entry.called_as)
+    }
+
+    #[inline]
+    fn call_alone(&mut self, index: usize, point: Point, watch: &mut Stopwatch) -> HrStatus {
+        self.time_waiting(point, watch);
+        let entry = &mut self.entries[index];
+        let attached = &mut self.hooks[entry.hook as usize];
+        let status = attached.instance.on_point(entry.called_as);
+        let (before, now) = (watch.before, self.clock.raw());
+        watch.before = now;
+        let ticks = now.wrapping_sub(before);
+        entry.cost.add(ticks, self.quick);
+        if ticks > entry.pace.limit {
+            let (spent, iter) = (self.clock.delta(before, now), self.progress.get().iter);
+            let slow = SlowCall { point, spent, iter };
+            entry.filtered |= attached.was_slow(&slow, &mut entry.pace, self.world.as_deref());
+        }
+        if watch.is_traced {
+            let spent = self.clock.delta(before, now);
+            trace(&attached.spec.name, point, spent, &self.progress.get());
+        }
+        status
+    }
+
+    /// Times the calls that wait for a reading of the clock.
+    #[inline]
+    fn time_waiting(&mut self, point: Point, watch: &mut Stopwatch) {
+        if watch.waiting == 0 {
+            return;
+        }
+        let (before, now) = (watch.before, self.clock.raw());
+        let calls = std::mem::take(&mut watch.waiting);
+        watch.before = now;
+        let code = point.code() as usize;
+        let entries = self.starts[code] as usize..self.starts[code + 1] as usize;
+        let costs = self.entries[entries].iter_mut().map(|entry| &mut entry.cost);
+        self.together[code].add(calls, now.wrapping_sub(before), self.quick, costs);
     }
 
     /// As `walk`, with a profiler range for each hook and one for the point.
@@ -205,7 +270,12 @@ impl Rack {
         for &point in Point::ALL {
             let code = point.code() as usize;
             for entry in &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize] {
-                costs[entry.hook as usize].push(&self.clock, point, &entry.cost);
+                costs[entry.hook as usize].push(
+                    &self.clock,
+                    point,
+                    &entry.cost,
+                    &self.together[code],
+                );
             }
         }
         costs.sort_by_key(|cost| std::cmp::Reverse(cost.total()));

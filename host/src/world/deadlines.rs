@@ -22,7 +22,7 @@ impl Deadlines {
 
     /// How long a collective may take.
     pub(super) fn collective(self) -> Duration {
-        self.all - self.reserve
+        self.all.saturating_sub(self.reserve)
     }
 
     /// How long to wait for a store that has not answered for a while.

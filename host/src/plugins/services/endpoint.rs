@@ -79,6 +79,10 @@ pub(in crate::plugins) struct Endpoint {
     pub(super) log_limit: LogLimit,
     // Gone once the instance is: a call after that is refused.
     context: RefCell<Option<Rc<Context>>>,
+    // Whether the call under way has borrowed memory or changed whether gradients are recorded.
+    must_restore: Cell<bool>,
+    // Whether there are words in `error` or `refusal`.
+    has_words: Cell<bool>,
     // What the plugin said about its failure.
     error: RefCell<String>,
     // What the host said about a refused call; lent to the plugin until its next call.
@@ -105,6 +109,8 @@ impl Endpoint {
             scopes: RefCell::default(),
             recorded: Cell::new(None),
             context: RefCell::new(context),
+            must_restore: Cell::new(false),
+            has_words: Cell::new(false),
             error: RefCell::default(),
             refusal: RefCell::default(),
         }
@@ -128,19 +134,30 @@ impl Endpoint {
         // A metric is called at a point, and its object within that call.
         let place = position::enter(self.number, call.point().or(outer.point()));
         breadcrumb::clear();
-        self.error.borrow_mut().clear();
-        self.refusal.borrow_mut().clear();
+        if self.has_words.replace(false) {
+            self.error.borrow_mut().clear();
+            self.refusal.borrow_mut().clear();
+        }
         let result = body();
         position::leave(place);
         CALLING.set(calling);
         self.call.set(outer);
-        if outer == Call::None && !self.views.borrow().is_empty() {
+        if self.must_restore.get() {
+            self.restore();
+        }
+        result
+    }
+
+    /// Ends what a call has borrowed or changed for its own duration.
+    #[inline(never)]
+    fn restore(&self) {
+        if !self.is_called() {
             self.views.borrow_mut().clear();
+            self.must_restore.set(false);
         }
         if let Some(recorded) = self.recorded.take() {
             autograd::set_recording(recorded);
         }
-        result
     }
 
     /// The endpoint of the instance that this thread is calling.
@@ -170,6 +187,7 @@ impl Endpoint {
 
     /// Notes that the call under way has borrowed memory.
     pub(super) fn note_view(&self, storage: usize) {
+        self.must_restore.set(true);
         self.views.borrow_mut().insert(storage);
     }
 
@@ -181,6 +199,7 @@ impl Endpoint {
     /// Sets whether gradients are recorded until the current call returns, and returns the previous mode.
     pub(super) fn set_recording(&self, on: bool) -> bool {
         let was = autograd::set_recording(on);
+        self.must_restore.set(true);
         if self.recorded.get().is_none() {
             self.recorded.set(Some(was));
         }
@@ -236,6 +255,7 @@ impl Endpoint {
 
     /// Takes the plugin's words about its failure.
     pub(in crate::plugins) fn set_error(&self, message: &str) {
+        self.has_words.set(true);
         message.clone_into(&mut self.error.borrow_mut());
     }
 
@@ -298,6 +318,7 @@ impl Endpoint {
     }
 
     fn refuse(&self, why: String) -> HrStatus {
+        self.has_words.set(true);
         *self.refusal.borrow_mut() = why;
         HrStatus::ERROR
     }

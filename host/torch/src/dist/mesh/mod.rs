@@ -30,7 +30,7 @@ pub struct Mesh {
 }
 
 /// Numbers of all ranks that are on their way.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 #[must_use = "the numbers are there after `Mesh::finish`"]
 pub struct PendingNumbers<T, const N: usize> {
     exchange: u32,
