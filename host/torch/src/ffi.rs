@@ -89,6 +89,13 @@ unsafe extern "C" {
         parts: *const RawList,
         starts: *const i64,
     ) -> *mut c_char;
+    pub(super) fn hrt_linear(
+        input: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        relu: bool,
+        out: *mut *mut C_tensor,
+    ) -> *mut c_char;
     pub(super) fn hrt_list_norm(
         list: *const RawList,
         p: f64,

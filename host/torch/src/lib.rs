@@ -17,6 +17,7 @@ mod error;
 mod ffi;
 pub mod foreach;
 pub mod info;
+pub mod linear;
 mod list;
 pub mod mapped_file;
 pub mod ops;

@@ -102,11 +102,12 @@ impl Model for Mlp {
     fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut x = if units.start == 0 { self.flat(input)? } else { input.shallow_clone() };
         for unit in units {
-            x = self.layers[unit].forward(&x)?;
-            if unit + 1 < self.layers.len() {
-                x = self.activation.apply(&x)?;
-                x = dropped(x, self.dropout, mode)?;
-            }
+            let layer = &self.layers[unit];
+            x = if unit + 1 < self.layers.len() {
+                dropped(layer.activated(&x, self.activation)?, self.dropout, mode)?
+            } else {
+                layer.forward(&x)?
+            };
         }
         Ok(x)
     }

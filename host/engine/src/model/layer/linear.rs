@@ -2,11 +2,13 @@
 
 use tch::Tensor;
 
+use super::Activation;
 use crate::error::Result;
 use crate::model::LayerOutput;
 use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
 use crate::model::param_builder::ParamBuilder;
+use hookrack_torch::linear::{linear, linear_relu};
 
 /// `y = x Wᵀ + b`, with the weight as `[outputs, inputs]`.
 #[derive(Debug)]
@@ -39,7 +41,21 @@ impl Linear {
 
     /// The output for a batch.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
-        Ok(self.output.keep(input.f_linear(&self.weight, self.bias.as_ref())?))
+        let output = match &self.bias {
+            Some(bias) => linear(input, &self.weight, bias)?,
+            None => input.f_linear::<Tensor>(&self.weight, None)?,
+        };
+        Ok(self.output.keep(output))
+    }
+
+    /// The output through an activation.
+    pub fn activated(&self, input: &Tensor, activation: Activation) -> Result<Tensor> {
+        match &self.bias {
+            Some(bias) if activation == Activation::Relu && !self.output.is_wanted() => {
+                Ok(linear_relu(input, &self.weight, bias)?)
+            }
+            _ => activation.apply(&self.forward(input)?),
+        }
     }
 }
 

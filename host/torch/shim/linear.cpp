@@ -1,0 +1,105 @@
+// A linear layer and the ReLU behind it as one node of the graph. The kernels, their order and so every bit are those of
+// `torch.nn.functional.linear` and `relu`; what goes is the bookkeeping of three nodes and their views.
+#include "shim.h"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/t.h>
+#include <ATen/ops/threshold_backward.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/csrc/jit/frontend/tracer.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+using namespace hookrack;
+using torch::autograd::Node;
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+namespace {
+
+using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
+
+struct LinearBackward : Node {
+  SavedVariable input, weight, rectified;
+  bool relu = false;
+
+  std::string name() const override { return relu ? "LinearReluBackward" : "LinearBackward"; }
+
+  variable_list apply(variable_list&& grads) override {
+    variable_list out(3);
+    if (!grads[0].defined()) return out;
+    auto grad = std::move(grads[0]);
+    const auto x = input.unpack(), w = weight.unpack();
+    // Recorded only if the gradients are to be differentiated themselves.
+    std::optional<BelowAutograd> quick;
+    if (!c10::GradMode::is_enabled()) quick.emplace();
+    if (relu) grad = at::threshold_backward(grad, rectified.unpack(getptr()), 0);
+    if (task_should_compute_output(0)) out[0] = at::mm(grad, w);
+    if (task_should_compute_output(1)) out[1] = at::mm(grad.t(), x);
+    if (task_should_compute_output(2)) out[2] = at::sum(grad, 0);
+    return out;
+  }
+
+  void release_variables() override {
+    input.reset_data();
+    weight.reset_data();
+    rectified.reset_data();
+  }
+};
+
+// Rows of numbers on the CPU; everything else is left to libtorch. A traced graph must consist of its own operators.
+bool is_plain(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
+  return input.is_cpu() && input.dim() == 2 && input.is_contiguous() && weight.is_contiguous() &&
+         input.numel() > 0 && input.size(1) == weight.size(1) &&
+         input.scalar_type() == weight.scalar_type() && bias.scalar_type() == weight.scalar_type() &&
+         !at::autocast::is_autocast_enabled(at::kCPU) && !torch::jit::tracer::isTracing();
+}
+
+at::Tensor product(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias, bool relu) {
+  BelowAutograd quick;
+  auto output = at::addmm(bias, input, weight.t());
+  if (relu) at::relu_(output);
+  return output;
+}
+
+at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias, bool relu) {
+  if (!is_plain(input, weight, bias)) {
+    auto output = at::linear(input, weight, bias);
+    return relu ? at::relu(output) : output;
+  }
+  if (!torch::autograd::compute_requires_grad(input, weight, bias)) {
+    return product(input, weight, bias, relu);
+  }
+  auto node = c10::make_intrusive<LinearBackward>();
+  node->set_next_edges(torch::autograd::collect_next_edges(input, weight, bias));
+  node->input = SavedVariable(input, false);
+  node->weight = SavedVariable(weight, false);
+  node->relu = relu;
+  auto output = product(input, weight, bias, relu);
+  torch::autograd::set_history(output, node);
+  if (relu) node->rectified = SavedVariable(output, true);
+  return output;
+}
+
+}  // namespace
+
+extern "C" {
+
+// `max(input weightᵀ + bias, 0)`, or without the maximum. Weight and bias are floats of one type.
+char* hrt_linear(const at::Tensor* input, const at::Tensor* weight, const at::Tensor* bias, bool relu,
+                 at::Tensor** out) {
+  return guarded([&] { *out = new at::Tensor(linear(*input, *weight, *bias, relu)); });
+}
+
+}  // extern "C"
