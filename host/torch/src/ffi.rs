@@ -89,6 +89,8 @@ unsafe extern "C" {
         parts: *const RawList,
         starts: *const i64,
     ) -> *mut c_char;
+    pub(super) fn hrt_max_pool_relu(input: *const C_tensor, out: *mut *mut C_tensor)
+    -> *mut c_char;
     pub(super) fn hrt_linear(
         input: *const C_tensor,
         weight: *const C_tensor,

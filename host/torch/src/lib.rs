@@ -22,6 +22,7 @@ mod list;
 pub mod mapped_file;
 pub mod ops;
 pub mod optim;
+pub mod pool;
 pub mod profiler;
 pub mod rng;
 #[doc(hidden)]

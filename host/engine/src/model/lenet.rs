@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use hookrack_plugin_api::prelude::Settings;
+use hookrack_torch::pool::max_pool_relu;
 use tch::Tensor;
 
 use super::init::Init;
@@ -145,7 +146,7 @@ impl LeNet {
         let x = conv.forward(x)?;
         if self.activation == Activation::Relu && self.pool == Pool::Max {
             // The same numbers and gradients as in the other order, from a quarter of the pixels.
-            return Ok(self.pool.apply(&x)?.f_relu_()?);
+            return Ok(max_pool_relu(&x)?);
         }
         self.pool.apply(&self.activation.apply(&x)?)
     }
