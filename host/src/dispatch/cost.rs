@@ -1,6 +1,7 @@
 //! The time of each hook at each point: always on.
 //!
-//! A reading of the time stamp counter takes 6 to 12 ns. Hooks whose calls take little more than that share one with their neighbours.
+//! A reading of the time stamp counter takes 6 to 12 ns. Hooks whose calls take little more than that share one with their neighbours, and where all hooks
+//! of a point are such, only some walks are timed.
 
 use super::pace::ticks;
 use hookrack_plugin_api::Point;
@@ -14,6 +15,9 @@ const QUICK_MS: f64 = 128e-6;
 const WINDOW: u64 = 256;
 /// Calls that are timed together and take as long as this many quick ones: a hook was slow, and it is not known which one.
 const LONG: u64 = 1024;
+/// Where all hooks of a point are quick, one walk of this many is timed. Hooks that do something every tenth or thousandth time are still
+/// seen doing it, since the number shares no factor with those.
+const STRIDE: u32 = 11;
 
 /// The average time of calls, taken from time to time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,34 +40,23 @@ impl Window {
     }
 }
 
-/// The calls of one hook at one point so far.
+/// The calls of one hook at one point that were timed alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
     /// How many calls.
     calls: u64,
-    /// The total time of those that were timed alone, in raw ticks.
+    /// Their total time, in raw ticks.
     ticks: u64,
-    /// The longest of these, in raw ticks.
+    /// The longest of them, in raw ticks.
     longest: u64,
-    // Those that were timed together with others.
-    together: u64,
-    // The last ones that were timed alone, and how many of them must be quick on average.
+    // The last ones, and how many of them must be quick on average.
     window: Window,
     needed: u64,
-    is_quick: bool,
 }
 
 impl Cost {
     pub(super) fn new() -> Self {
-        Self {
-            calls: 0,
-            ticks: 0,
-            longest: 0,
-            together: 0,
-            window: Window::default(),
-            needed: WINDOW,
-            is_quick: false,
-        }
+        Self { calls: 0, ticks: 0, longest: 0, window: Window::default(), needed: WINDOW }
     }
 
     /// The cost of calls that are never timed together with others.
@@ -71,68 +64,76 @@ impl Cost {
         Self { needed: u64::MAX, ..Self::new() }
     }
 
-    /// Whether its calls are timed together with others.
+    /// Counts a call that took `ticks`; `quick` is what a quick one takes at most. At the end of a window, returns whether the hook is quick.
     #[inline]
-    pub(super) fn is_quick(&self) -> bool {
-        self.is_quick
-    }
-
-    /// Counts a call that is timed together with others.
-    #[inline]
-    pub(super) fn count(&mut self) {
-        self.calls += 1;
-        self.together += 1;
-    }
-
-    /// Counts a call that took `ticks`; `quick` is what a quick one takes at most.
-    #[inline]
-    pub(super) fn add(&mut self, ticks: u64, quick: u64) {
+    pub(super) fn add(&mut self, ticks: u64, quick: u64) -> Option<bool> {
         self.calls += 1;
         self.ticks += ticks;
         self.longest = self.longest.max(ticks);
-        if let Some(average) = self.window.add(1, ticks, self.needed) {
-            self.is_quick = average <= quick;
-        }
+        self.window.add(1, ticks, self.needed).map(|average| average <= quick)
     }
 
-    /// Times it alone again. After a long call for twice as long: a hook that is slow now and then is soon timed alone for good.
-    fn doubt(&mut self, was_long: bool) {
-        (self.window, self.is_quick) = (Window::default(), false);
-        if was_long {
+    /// Times it alone again. After a long call, of which `share` is its part, for twice as long: a hook that is slow now and then is soon timed
+    /// alone for good.
+    pub(super) fn doubt(&mut self, doubt: Doubt) {
+        self.window = Window::default();
+        if let Doubt::Long { share, is_own } = doubt {
             self.needed = self.needed.saturating_mul(2);
+            self.ticks += share;
+            self.longest = if is_own { self.longest.max(share) } else { self.longest };
         }
     }
 }
 
-/// The calls at one point that were timed together.
+/// Why hooks that were quick are timed alone again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// They are not quick on average.
+    Average,
+    /// One of them was slow: the part of each in its ticks, and whether there was only one.
+    Long { share: u64, is_own: bool },
+}
+
+/// The timing of quick hooks at one point.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Together {
+pub(super) struct SharedTiming {
     calls: u64,
     ticks: u64,
     window: Window,
+    // Walks that are not timed before the next one that is.
+    skip: u32,
 }
 
-impl Together {
-    /// Adds calls that took `ticks`. If they are not quick any more, the hooks of the point are timed alone again.
+impl SharedTiming {
+    /// Whether the walk that begins is timed.
     #[inline]
-    pub(super) fn add<'a>(
-        &mut self,
-        calls: u64,
-        ticks: u64,
-        quick: u64,
-        hooks: impl Iterator<Item = &'a mut Cost>,
-    ) {
-        self.calls += calls;
-        self.ticks += ticks;
-        let is_long = ticks > LONG * quick;
-        let average = self.window.add(calls, ticks, WINDOW);
-        if is_long || average.is_some_and(|average| average > quick) {
-            hooks.for_each(|cost| cost.doubt(is_long));
-        }
+    pub(super) fn is_due(&mut self) -> bool {
+        let is_due = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        is_due
     }
 
-    /// The time of this many of them: they count alike.
-    #[expect(clippy::cast_possible_truncation, reason = "at most all of the ticks")]
+    /// All hooks of the point are quick: the next walks are not timed.
+    #[inline]
+    pub(super) fn skip(&mut self) {
+        self.skip = STRIDE - 1;
+    }
+
+    /// Adds calls that took `ticks`; returns why hooks should be timed alone again, if they should.
+    #[inline]
+    pub(super) fn add(&mut self, calls: u64, ticks: u64, quick: u64) -> Option<Doubt> {
+        if ticks > LONG * quick {
+            // Not part of the average by which the time of walks that are not timed is estimated.
+            return Some(Doubt::Long { share: ticks / calls.max(1), is_own: calls == 1 });
+        }
+        self.calls += calls;
+        self.ticks += ticks;
+        let average = self.window.add(calls, ticks, WINDOW);
+        average.is_some_and(|average| average > quick).then_some(Doubt::Average)
+    }
+
+    /// The time of this many quick calls: all of the point count alike.
+    #[expect(clippy::cast_possible_truncation, reason = "no run has that many ticks")]
     fn share(&self, calls: u64) -> u64 {
         let all = u128::from(self.calls.max(1));
         (u128::from(self.ticks) * u128::from(calls) / all) as u64
@@ -176,11 +177,19 @@ impl HookCost {
         json!({ "hook": self.name, "calls": self.calls(), "ms": millis(&self.total()), "points": points })
     }
 
-    pub(super) fn push(&mut self, clock: &Clock, point: Point, cost: &Cost, together: &Together) {
-        if cost.calls > 0 {
-            let ticks = cost.ticks + together.share(cost.together);
+    pub(super) fn push(
+        &mut self,
+        clock: &Clock,
+        point: Point,
+        cost: &Cost,
+        quick_calls: u64,
+        together: &SharedTiming,
+    ) {
+        let calls = cost.calls + quick_calls;
+        if calls > 0 {
+            let ticks = cost.ticks + together.share(quick_calls);
             let [total, longest] = [ticks, cost.longest].map(|ticks| clock.delta(0, ticks));
-            self.points.push((point, cost.calls, total, longest));
+            self.points.push((point, calls, total, longest));
         }
     }
 }
@@ -191,83 +200,99 @@ mod tests {
 
     const QUICK: u64 = 100;
 
-    fn called(cost: &mut Cost, calls: u64, ticks: u64) {
-        (0..calls).for_each(|_| cost.add(ticks, QUICK));
-    }
-
-    fn quick_ones<const N: usize>() -> [Cost; N] {
-        let mut cost = Cost::new();
-        called(&mut cost, WINDOW, 20);
-        [cost; N]
+    /// Calls a hook that takes `ticks`, and returns whether it is quick after the last window.
+    fn called(cost: &mut Cost, calls: u64, ticks: u64) -> bool {
+        let verdicts = (0..calls).filter_map(|_| cost.add(ticks, QUICK));
+        verdicts.last().unwrap_or(false)
     }
 
     #[test]
     fn a_hook_that_is_quick_on_average_is_timed_together_with_others() {
         let mut cost = Cost::new();
-        called(&mut cost, 1, 5000);
-        called(&mut cost, WINDOW - 2, 20);
-        assert!(!cost.is_quick());
-        called(&mut cost, 1, 20);
-        assert!(cost.is_quick());
+        assert!(!called(&mut cost, 1, 5000));
+        assert!(!called(&mut cost, WINDOW - 2, 20));
+        assert!(called(&mut cost, 1, 20));
         let mut never = Cost::alone();
-        called(&mut never, 10 * WINDOW, 20);
-        assert!(!never.is_quick());
+        assert!(!called(&mut never, 10 * WINDOW, 20));
     }
 
     #[test]
     fn a_hook_that_is_slow_every_twentieth_time_is_timed_alone() {
         let mut cost = Cost::new();
         for _ in 0..10_000 {
-            called(&mut cost, 19, 20);
-            called(&mut cost, 1, 5000);
-            assert!(!cost.is_quick());
+            assert!(!called(&mut cost, 19, 20));
+            assert!(!called(&mut cost, 1, 5000));
         }
         assert_eq!((cost.calls, cost.ticks), (200_000, 10_000 * (19 * 20 + 5000)));
     }
 
     #[test]
     fn hooks_that_become_slow_are_timed_alone_again() {
-        let (mut costs, mut together) = (quick_ones::<4>(), Together::default());
-        for _ in 0..WINDOW {
-            together.add(4, 4 * 20, QUICK, costs.iter_mut());
-        }
+        let mut together = SharedTiming::default();
+        assert!((0..WINDOW).all(|_| together.add(4, 4 * 20, QUICK).is_none()));
         // A disturbance of the machine.
-        together.add(4, 100 * QUICK, QUICK, costs.iter_mut());
-        assert!(costs.iter().all(Cost::is_quick));
-        for _ in 0..WINDOW {
-            together.add(4, 4 * 500, QUICK, costs.iter_mut());
+        assert_eq!(together.add(4, 100 * QUICK, QUICK), None);
+        let doubt = (0..WINDOW).find_map(|_| together.add(4, 4 * 500, QUICK));
+        assert_eq!(doubt, Some(Doubt::Average));
+        let mut cost = Cost::new();
+        cost.doubt(Doubt::Average);
+        assert!(called(&mut cost, WINDOW, 20));
+    }
+
+    #[test]
+    fn a_long_call_of_a_hook_alone_is_its_own_and_one_among_others_is_shared() {
+        let (mut together, long) = (SharedTiming::default(), LONG * QUICK + 4);
+        let doubt = together.add(1, long, QUICK).unwrap();
+        let mut cost = Cost::new();
+        cost.doubt(doubt);
+        assert_eq!((cost.ticks, cost.longest), (long, long));
+        let doubt = together.add(4, long, QUICK).unwrap();
+        cost.doubt(doubt);
+        assert_eq!((cost.ticks, cost.longest), (long + long / 4, long));
+        assert_eq!(together.calls, 0, "the average is of quick calls only");
+    }
+
+    /// Slow calls that were not timed, of a hook that is slow every `period` calls.
+    fn unseen(period: u32) -> u32 {
+        let (mut cost, mut together) = (Cost::new(), SharedTiming::default());
+        let (mut is_quick, mut unseen) = (false, 0);
+        for call in 1..1_000_000 {
+            let ticks = if call % period == 0 { 10_000_000 } else { 20 };
+            if !is_quick {
+                is_quick = cost.add(ticks, QUICK).unwrap_or(false);
+            } else if together.is_due() {
+                let doubt = together.add(1, ticks, QUICK);
+                doubt.inspect(|&doubt| cost.doubt(doubt));
+                is_quick = doubt.is_none();
+                if is_quick {
+                    together.skip();
+                }
+            } else {
+                unseen += u32::from(ticks > QUICK);
+            }
         }
-        assert!(!costs.iter().any(Cost::is_quick));
-        called(&mut costs[0], WINDOW, 20);
-        assert!(costs[0].is_quick());
+        unseen
     }
 
     #[test]
     fn a_hook_with_a_long_call_now_and_then_is_soon_timed_alone_for_good() {
-        let ([mut slow], mut together) = (quick_ones::<1>(), Together::default());
-        let mut unknown = 0;
-        for iter in 1..100_000 {
-            let ticks = if iter % 5000 == 0 { 1_000_000 } else { 20 };
-            if slow.is_quick() {
-                unknown += u64::from(ticks > QUICK);
-                together.add(1, ticks, QUICK, std::iter::once(&mut slow));
-            } else {
-                slow.add(ticks, QUICK);
-            }
+        for period in [500, 1000, 5000] {
+            // The window doubles with each one that is seen, and at the latest the eleventh is.
+            let doublings = f64::from(period / 128).log2().ceil();
+            let unseen = f64::from(unseen(period));
+            assert!(unseen <= doublings * f64::from(STRIDE), "{unseen} of every {period}th call");
         }
-        assert!((1..=6).contains(&unknown), "{unknown} of 19 long calls");
     }
 
     #[test]
-    fn the_time_of_calls_together_is_divided_by_their_number() {
-        let (clock, mut together) = (Clock::new(), Together::default());
+    fn the_time_of_quick_calls_is_estimated_from_those_that_were_timed() {
+        let (clock, mut together) = (Clock::new(), SharedTiming::default());
         let mut cost = Cost::new();
         called(&mut cost, 2, 30);
-        (0..2).for_each(|_| cost.count());
-        together.add(8, 400, QUICK, std::iter::empty());
+        assert_eq!(together.add(8, 400, QUICK), None);
         let mut row = HookCost { name: "hook".into(), points: Vec::new() };
-        row.push(&clock, Point::AfterTrainIter, &cost, &together);
-        let [total, longest] = [2 * 30 + 400 / 4, 30].map(|ticks| clock.delta(0, ticks));
-        assert_eq!(row.points, [(Point::AfterTrainIter, 4, total, longest)]);
+        row.push(&clock, Point::AfterTrainIter, &cost, 22, &together);
+        let [total, longest] = [2 * 30 + 22 * 50, 30].map(|ticks| clock.delta(0, ticks));
+        assert_eq!(row.points, [(Point::AfterTrainIter, 24, total, longest)]);
     }
 }

@@ -99,7 +99,7 @@ impl Attached {
         }
         if let Some(world) = world.filter(|_| self.disabled && self.spec.ranks == OnRanks::All) {
             let why = format!("a call took longer than max_ms = {}", limit.max_ms);
-            world.tell_failed_call(&self.spec.name, call.point, call.iter, true, &why);
+            world.report_failed_call(&self.spec.name, call.point, call.iter, true, &why);
         }
         on_slow == OnSlow::Thin
     }

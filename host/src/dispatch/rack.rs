@@ -1,10 +1,11 @@
 //! The live hooks of a run, and the one function through which all of them are called.
 
-use super::cost::{self, Cost, HookCost, Together};
+use super::cost::{self, Cost, Doubt, HookCost, SharedTiming};
 use super::failure::{FailureKind, HookError};
 use super::hook_spec::HookSpec;
 use super::pace::{Pace, SlowCall};
 use super::plan::Plan;
+use crate::first_failure::first_failure;
 use crate::plugins::{ForwardHolder, Instance};
 use crate::progress::{Progress, SharedProgress};
 use crate::torch::profiler;
@@ -12,6 +13,7 @@ use crate::world::World;
 use hookrack_plugin_api::abi::HrStatus;
 use hookrack_plugin_api::{OnError, OnRanks, Point};
 use quanta::Clock;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -25,11 +27,18 @@ pub struct Attached {
     pub disabled: bool,
 }
 
-/// One call of the table: kept flat, so that firing a point walks over adjacent entries.
+/// One call of the table: kept flat and small, so that firing a point walks over adjacent entries.
 struct Entry {
     hook: u32,
     called_as: Point,
     filtered: bool,
+    // Whether its calls are timed together with others, and how many such calls there were.
+    is_quick: bool,
+    quick_calls: u64,
+}
+
+/// How long the calls of an entry took, and may take.
+struct Timing {
     pace: Pace,
     cost: Cost,
 }
@@ -38,6 +47,7 @@ struct Entry {
 struct Stopwatch {
     before: u64,
     waiting: u64,
+    is_timed: bool,
     is_traced: bool,
 }
 
@@ -45,6 +55,8 @@ struct Stopwatch {
 pub struct Rack {
     hooks: Vec<Attached>,
     entries: Vec<Entry>,
+    // One for each entry.
+    timings: Vec<Timing>,
     // Where a point's entries begin; the next point's begin where they end.
     starts: [u32; Point::COUNT + 1],
     progress: Rc<SharedProgress>,
@@ -53,37 +65,38 @@ pub struct Rack {
     clock: Clock,
     // The ticks of a quick call, and the calls of each point that were timed together.
     quick: u64,
-    together: [Together; Point::COUNT],
+    together: [SharedTiming; Point::COUNT],
 }
 
 impl Rack {
     /// A rack of hooks, ordered by a plan made from their specs.
     pub fn new(hooks: Vec<Attached>, plan: &Plan, progress: Rc<SharedProgress>) -> Self {
-        let mut entries = Vec::new();
+        let (mut entries, mut timings) = (Vec::new(), Vec::new());
         let mut starts = [0; Point::COUNT + 1];
         let clock = Clock::new();
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         for &point in Point::ALL {
-            entries.extend(plan.at(point).iter().map(|&hook| {
+            for &hook in plan.at(point) {
                 let HookSpec { when, time_limit, .. } = &hooks[hook].spec;
                 let is_always = when.is_always();
-                Entry {
+                entries.push(Entry {
                     hook: number(hook),
                     called_as: plan.called_as(point),
                     filtered: !is_always,
+                    is_quick: false,
+                    quick_calls: 0,
+                });
+                // A call that is made now and then, or must not take long, is timed alone.
+                let is_alone = !is_always || time_limit.is_some();
+                timings.push(Timing {
                     pace: Pace::new(*time_limit, &clock),
-                    // A call that is made now and then, or must not take long, is timed alone.
-                    cost: if is_always && time_limit.is_none() {
-                        Cost::new()
-                    } else {
-                        Cost::alone()
-                    },
-                }
-            }));
+                    cost: if is_alone { Cost::alone() } else { Cost::new() },
+                });
+            }
             starts[point.code() as usize + 1] = number(entries.len());
         }
-        let (quick, together) = (cost::quick(&clock), [Together::default(); Point::COUNT]);
-        Self { hooks, entries, starts, progress, world: None, clock, quick, together }
+        let (quick, together) = (cost::quick(&clock), [SharedTiming::default(); Point::COUNT]);
+        Self { hooks, entries, timings, starts, progress, world: None, clock, quick, together }
     }
 
     /// Reports failed hooks to the other ranks from now on.
@@ -93,9 +106,7 @@ impl Rack {
 
     /// The hook in the training forward role, for other hooks to run it.
     pub fn forward_role(&self) -> Option<ForwardHolder> {
-        let code = Point::OnTrainForward.code() as usize;
-        let entries = &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize];
-        let entry = entries.first()?;
+        let entry = self.entries[self.at(Point::OnTrainForward)].first()?;
         let Attached { spec, instance, .. } = &self.hooks[entry.hook as usize];
         let is_default = spec.is_default && spec.library.is_none();
         Some(ForwardHolder::new(instance, &spec.name, spec.source(), is_default, entry.called_as))
@@ -123,28 +134,25 @@ impl Rack {
     /// Calls every hook of a point. The first failure under `abort` ends the walk.
     #[inline]
     pub fn fire(&mut self, point: Point) -> Result<(), HookError> {
-        let code = point.code() as usize;
-        let (first, last) = (self.starts[code] as usize, self.starts[code + 1] as usize);
-        if first == last {
+        let entries = self.at(point);
+        if entries.is_empty() {
             return Ok(());
         }
         if profiler::is_active() {
-            return self.walk_in_ranges(point, first, last);
+            return self.walk_in_ranges(point, entries);
         }
-        self.walk(point, first, last, false)
+        self.walk(point, entries, false)
     }
 
     /// Calls every hook of a point, even if some fail; returns the first failure. For the end of a run.
     pub fn fire_isolated(&mut self, point: Point) -> Result<(), HookError> {
-        let code = point.code() as usize;
-        self.walk(point, self.starts[code] as usize, self.starts[code + 1] as usize, true)
+        self.walk(point, self.at(point), true)
     }
 
     /// Calls every hook of a point once and returns every failure, whatever the policies. For a trial without a run.
     pub fn fire_each(&mut self, point: Point) -> Vec<HookError> {
-        let code = point.code() as usize;
         let mut failures = Vec::new();
-        for entry in &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize] {
+        for entry in &self.entries[self.at(point)] {
             let attached = &mut self.hooks[entry.hook as usize];
             if attached.disabled {
                 continue;
@@ -161,17 +169,15 @@ impl Rack {
     fn walk(
         &mut self,
         point: Point,
-        first: usize,
-        last: usize,
+        entries: Range<usize>,
         isolated: bool,
     ) -> Result<(), HookError> {
         let mut failure = Ok(());
-        let mut watch = Stopwatch {
-            before: self.clock.raw(),
-            waiting: 0,
-            is_traced: tracing::enabled!(tracing::Level::TRACE),
-        };
-        for index in first..last {
+        let is_traced = tracing::enabled!(tracing::Level::TRACE);
+        let is_timed = self.together[point.code() as usize].is_due() || is_traced;
+        let before = if is_timed { self.clock.raw() } else { 0 };
+        let mut watch = Stopwatch { before, waiting: 0, is_timed, is_traced };
+        for index in entries {
             if !self.is_due(index, point) {
                 continue;
             }
@@ -181,32 +187,35 @@ impl Rack {
                 let outcome =
                     attached.failed(point, status, &self.progress.get(), self.world.as_deref());
                 if isolated {
-                    failure = failure.and(outcome);
+                    failure = first_failure(failure, outcome);
                 } else {
                     outcome?;
                 }
             }
         }
-        self.time_waiting(point, &mut watch);
+        if is_timed {
+            self.time_waiting(point, &mut watch);
+            self.skip_timing(point);
+        }
         failure
     }
 
     #[inline]
     fn is_due(&mut self, index: usize, point: Point) -> bool {
-        let entry = &mut self.entries[index];
+        let entry = &self.entries[index];
         let Attached { spec, disabled, .. } = &self.hooks[entry.hook as usize];
         let is_allowed = || spec.when.allows(point, &self.progress.get());
-        !disabled && (!entry.filtered || is_allowed() && entry.pace.is_due())
+        !disabled && (!entry.filtered || is_allowed() && self.timings[index].pace.is_due())
     }
 
     /// Calls a hook, and times it: alone, or together with its neighbours if they are quick too.
     #[inline]
     fn call(&mut self, index: usize, point: Point, watch: &mut Stopwatch) -> HrStatus {
-        if !self.entries[index].cost.is_quick() || watch.is_traced {
+        let entry = &mut self.entries[index];
+        if watch.is_timed && (!entry.is_quick || watch.is_traced) {
             return self.call_alone(index, point, watch);
         }
-        let entry = &mut self.entries[index];
-        entry.cost.count();
+        entry.quick_calls += 1;
         watch.waiting += 1;
         self.hooks[entry.hook as usize].instance.on_point(entry.called_as)
     }
@@ -214,17 +223,17 @@ impl Rack {
     #[inline]
     fn call_alone(&mut self, index: usize, point: Point, watch: &mut Stopwatch) -> HrStatus {
         self.time_waiting(point, watch);
-        let entry = &mut self.entries[index];
+        let (entry, timing) = (&mut self.entries[index], &mut self.timings[index]);
         let attached = &mut self.hooks[entry.hook as usize];
         let status = attached.instance.on_point(entry.called_as);
         let (before, now) = (watch.before, self.clock.raw());
         watch.before = now;
         let ticks = now.wrapping_sub(before);
-        entry.cost.add(ticks, self.quick);
-        if ticks > entry.pace.limit {
+        entry.is_quick = timing.cost.add(ticks, self.quick).unwrap_or(entry.is_quick);
+        if ticks > timing.pace.limit {
             let (spent, iter) = (self.clock.delta(before, now), self.progress.get().iter);
             let slow = SlowCall { point, spent, iter };
-            entry.filtered |= attached.was_slow(&slow, &mut entry.pace, self.world.as_deref());
+            entry.filtered |= attached.was_slow(&slow, &mut timing.pace, self.world.as_deref());
         }
         if watch.is_traced {
             let spent = self.clock.delta(before, now);
@@ -242,20 +251,46 @@ impl Rack {
         let (before, now) = (watch.before, self.clock.raw());
         let calls = std::mem::take(&mut watch.waiting);
         watch.before = now;
+        let timing = &mut self.together[point.code() as usize];
+        if let Some(doubt) = timing.add(calls, now.wrapping_sub(before), self.quick) {
+            self.doubt(point, doubt);
+        }
+    }
+
+    /// Times the hooks of a point alone again.
+    #[cold]
+    fn doubt(&mut self, point: Point, doubt: Doubt) {
+        for index in self.at(point) {
+            if std::mem::take(&mut self.entries[index].is_quick) {
+                self.timings[index].cost.doubt(doubt);
+            }
+        }
+    }
+
+    /// Leaves the next walks over a point without timing if all of its hooks are quick.
+    #[inline]
+    fn skip_timing(&mut self, point: Point) {
+        let is_quick = |entry: &Entry| entry.is_quick || self.hooks[entry.hook as usize].disabled;
+        if self.entries[self.at(point)].iter().all(is_quick) {
+            self.together[point.code() as usize].skip();
+        }
+    }
+
+    /// Where the entries of a point are.
+    #[inline]
+    fn at(&self, point: Point) -> Range<usize> {
         let code = point.code() as usize;
-        let entries = self.starts[code] as usize..self.starts[code + 1] as usize;
-        let costs = self.entries[entries].iter_mut().map(|entry| &mut entry.cost);
-        self.together[code].add(calls, now.wrapping_sub(before), self.quick, costs);
+        self.starts[code] as usize..self.starts[code + 1] as usize
     }
 
     /// As `walk`, with a profiler range for each hook and one for the point.
     #[cold]
-    fn walk_in_ranges(&mut self, point: Point, first: usize, last: usize) -> Result<(), HookError> {
+    fn walk_in_ranges(&mut self, point: Point, entries: Range<usize>) -> Result<(), HookError> {
         let _point = profiler::Range::begin(point.name());
-        for entry in first..last {
+        for entry in entries {
             let hook = &self.hooks[self.entries[entry].hook as usize].spec.name;
             let _hook = profiler::Range::begin(&format!("{hook}: {point}"));
-            self.walk(point, entry, entry + 1, false)?;
+            self.walk(point, entry..entry + 1, false)?;
         }
         Ok(())
     }
@@ -268,14 +303,11 @@ impl Rack {
             .map(|h| HookCost { name: h.spec.name.clone(), points: Vec::new() })
             .collect();
         for &point in Point::ALL {
-            let code = point.code() as usize;
-            for entry in &self.entries[self.starts[code] as usize..self.starts[code + 1] as usize] {
-                costs[entry.hook as usize].push(
-                    &self.clock,
-                    point,
-                    &entry.cost,
-                    &self.together[code],
-                );
+            let together = &self.together[point.code() as usize];
+            for index in self.at(point) {
+                let (entry, Timing { cost, .. }) = (&self.entries[index], &self.timings[index]);
+                let hook = &mut costs[entry.hook as usize];
+                hook.push(&self.clock, point, cost, entry.quick_calls, together);
             }
         }
         costs.sort_by_key(|cost| std::cmp::Reverse(cost.total()));
@@ -328,7 +360,7 @@ impl Attached {
         tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
         if let Some(world) = world.filter(|_| self.spec.ranks == OnRanks::All) {
             let HookError { hook, iter, message, .. } = &error;
-            world.tell_failed_call(hook, point, *iter, self.disabled, message);
+            world.report_failed_call(hook, point, *iter, self.disabled, message);
         }
         Ok(())
     }
