@@ -33,11 +33,11 @@ pub struct Member {
     /// Its settings.
     pub settings: Value,
     /// What it is made from.
-    pub maker: Maker,
+    pub source: MemberSource,
 }
 
 /// What a member is made from.
-pub enum Maker {
+pub enum MemberSource {
     /// A hook.
     Hook(HookType),
     /// A metric, and the phases that it is computed in.
@@ -79,11 +79,11 @@ impl Job {
         // A library that a policy refuses is an error only if the config needs it.
         let (untrusted, broken): (Vec<_>, Vec<_>) =
             failed.iter().partition(|(_, error)| error.reason.is_untrusted());
-        let tell =
+        let warn =
             |(_, error): &(PathBuf, LoadError)| tracing::warn!("{error}; continuing without it");
-        broken.into_iter().for_each(tell);
+        broken.into_iter().for_each(warn);
         let config = file.resolve(&inventory.catalog);
-        let config = config.inspect_err(|_| untrusted.into_iter().for_each(tell))?;
+        let config = config.inspect_err(|_| untrusted.into_iter().for_each(warn))?;
         let members = members(&config, &inventory)?;
         inventory.plugin_set.release();
         let specs: Vec<_> = members.iter().map(|member| member.spec.clone()).collect();
@@ -101,8 +101,8 @@ impl Job {
             on_error: hook.on_error,
             ..HookSpec::at(&hook.name, hook.level, hook.points())
         };
-        let maker = Maker::Callback(Rc::new(RefCell::new(hook)));
-        self.members.push(Member { spec, settings: Value::empty(), maker });
+        let source = MemberSource::Callback(Rc::new(RefCell::new(hook)));
+        self.members.push(Member { spec, settings: Value::empty(), source });
         self.update_plan()
     }
 
@@ -165,7 +165,11 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             reads: hook.manifest.reads.clone(),
             writes: hook.manifest.writes.clone(),
         };
-        members.push(Member { spec, settings: entry.settings.clone(), maker: Maker::Hook(hook) });
+        members.push(Member {
+            spec,
+            settings: entry.settings.clone(),
+            source: MemberSource::Hook(hook),
+        });
     }
     for entry in &config.metrics {
         let metric = inventory.metric(&entry.type_name, entry.library.as_deref())?;
@@ -183,7 +187,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
         members.push(Member {
             spec,
             settings: entry.settings.clone(),
-            maker: Maker::Metric(metric, entry.phases),
+            source: MemberSource::Metric(metric, entry.phases),
         });
     }
     Ok(members)

@@ -7,6 +7,7 @@ pub mod context;
 pub mod dispatch;
 pub mod events;
 mod exact;
+mod first_failure;
 pub mod hooks;
 pub mod installation;
 pub mod inventory;

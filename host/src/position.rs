@@ -37,7 +37,7 @@ pub struct HookNumber(u32);
 
 /// The call that was in progress before another one began, to restore it.
 #[derive(Clone, Copy, Debug)]
-pub struct Before(u64);
+pub struct PreviousCall(u64);
 
 /// A position of the training thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +73,17 @@ pub fn at_iter(iter: u64) {
 
 /// A call to a hook begins; returns the call that it interrupts.
 #[inline]
-pub fn enter(hook: HookNumber, point: Option<Point>) -> Before {
+pub fn enter(hook: HookNumber, point: Option<Point>) -> PreviousCall {
     let count = CALLS.load(Relaxed) + 1;
     CALLS.store(count, Relaxed);
-    let before = Before(CALL.load(Relaxed));
+    let before = PreviousCall(CALL.load(Relaxed));
     CALL.store(pack(count, hook, point), Relaxed);
     before
 }
 
 /// A call to a hook has ended.
 #[inline]
-pub fn leave(before: Before) {
+pub fn leave(before: PreviousCall) {
     CALL.store(before.0, Relaxed);
 }
 

@@ -1,6 +1,6 @@
 //! The provenance of a run: program, libraries, config, data, hooks. Saved in `run.json` and in every checkpoint.
 
-use crate::job::{Job, Maker, Member};
+use crate::job::{Job, Member, MemberSource};
 use crate::plugins::PluginFile;
 use crate::run::checkpoint::Provenance;
 use crate::run::{data_files, to_json};
@@ -34,8 +34,8 @@ pub fn libraries(job: &Job) -> Vec<Json> {
         json!({
             "path": about.path,
             "sha256": about.sha256,
-            "name": about.facts.name,
-            "version": about.facts.version,
+            "name": about.info.name,
+            "version": about.info.version,
             "abi": about.abi(),
             "locked": library.verification.locked,
             "signer": library.verification.signer,
@@ -45,9 +45,9 @@ pub fn libraries(job: &Job) -> Vec<Json> {
 }
 
 fn member(member: &Member) -> Json {
-    let kind = match member.maker {
-        Maker::Hook(_) | Maker::Callback(_) => "hook",
-        Maker::Metric(..) => "metric",
+    let kind = match member.source {
+        MemberSource::Hook(_) | MemberSource::Callback(_) => "hook",
+        MemberSource::Metric(..) => "metric",
     };
     json!({
         "kind": kind,

@@ -566,8 +566,8 @@ typedef struct TensorTable {
   // The tensor of a `HR_SLOT_*`; HR_ABSENT if there is none at this point. [train-thread] [borrowed until the iteration
   // ends]
   HrStatus (*slot)(void *host, uint32_t slot, HrTensor *out);
-  // Replaces the tensor of HR_SLOT_OUTPUT or HR_SLOT_LOSS, in a role; since 1.2 also that of HR_SLOT_INPUT or HR_SLOT_LABEL, in a
-  // forward role or at `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
+  // Replaces the tensor of HR_SLOT_OUTPUT or HR_SLOT_LOSS, in a role; since 1.2 also that of HR_SLOT_INPUT or HR_SLOT_LABEL, at
+  // `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
   HrStatus (*set_slot)(void *host, uint32_t slot, HrTensor tensor);
   // The handles of a `HR_LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
   // keep their handles for the whole run, gradients until the iteration ends]
@@ -586,10 +586,10 @@ typedef struct TensorTable {
   HrStatus (*from_view)(void *host, const struct HrDLTensor *view, HrTensor *out);
   // Looks up an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
   HrStatus (*op_find)(void *host, struct HrStr name, HrOp *out);
-  // Calls an operator. Trailing arguments may be left out where the operator has defaults. A `_foreach_` operator passes
-  // over the places where a handle is 0; such a place is 0 in a list of results too. At most `capacity`
-  // results are written and their number to `count`; result tensors belong to the caller, a result's list of
-  // handles is borrowed until the next operator call. [train-thread]
+  // Calls an operator. Trailing arguments may be omitted if the operator has defaults. A `_foreach_` operator skips
+  // entries whose handle is 0; they are 0 in a list of results too. Writes at most `capacity` results, and their
+  // number to `count`. Result tensors are owned by the caller; a result's list of handles is borrowed until the next
+  // operator call. [train-thread]
   HrStatus (*op_call)(void *host,
                       HrOp op,
                       const struct HrArg *args,
@@ -875,12 +875,12 @@ typedef struct AutogradTable {
 typedef struct CheckpointNameTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Gives the checkpoints that this hook asks for a second name, in place of the pattern that it gave before; empty
-  // for none. `{iter}` and `{epoch}` stand for the checkpoint's. A pattern without either is the name of one
-  // checkpoint at a time: of the best by what the hook said to `keep`, else of the newest. [train-thread]
+  // Sets the pattern of a second name for the checkpoints that this hook requests; empty for none. It replaces the
+  // previous pattern. `{iter}` and `{epoch}` are replaced by the checkpoint's. A pattern without either names one
+  // checkpoint at a time: the best one if the hook called `keep` with a metric, otherwise the newest. [train-thread]
   // [borrowed until return]
   HrStatus (*give)(void *host, struct HrStr pattern);
-  // As `load` of `hookrack.checkpoints/1`, from the checkpoints whose second name ends in `suffix`. [train-thread]
+  // Like `load` of `hookrack.checkpoints/1`, but only from checkpoints whose second name ends in `suffix`. [train-thread]
   // [borrowed until return]
   HrStatus (*load)(void *host,
                    struct HrStr path,
@@ -894,9 +894,9 @@ typedef struct CheckpointNameTable {
 typedef struct CheckpointTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
-  // (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
-  // (empty for none), where `higher` is 1 if more is better. [train-thread] [borrowed until return]
+  // Sets which of the checkpoints that this hook requests are kept, replacing the previous setting: the `last` newest
+  // (negative for all), one every `every_epochs` epochs and every `every_iters` iterations (0 for none), and the `top`
+  // best by `metric` (empty for none), where `higher` is 1 if higher is better. [train-thread] [borrowed until return]
   HrStatus (*keep)(void *host,
                    int64_t last,
                    uint64_t every_epochs,
@@ -904,9 +904,9 @@ typedef struct CheckpointTable {
                    struct HrStr metric,
                    uint32_t higher,
                    uint64_t top);
-  // Loads a checkpoint when this point is over; to be called at `before_train`. `path` is a checkpoint or a
-  // run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
-  // alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
+  // Loads a checkpoint after this point; call it at `before_train`. `path` is a checkpoint or a run directory, empty
+  // for this run's; `epoch` selects the checkpoint, negative for the newest. `weights` 1 loads only the model;
+  // `strict` 0 skips tensors that do not match. [train-thread] [borrowed until return]
   HrStatus (*load)(void *host, struct HrStr path, int64_t epoch, uint32_t weights, uint32_t strict);
 } CheckpointTable;
 
@@ -949,11 +949,11 @@ typedef struct HistoryTable {
   HrStatus (*mean)(void *host, uint32_t key, size_t window, double *out);
   // The mean of all values since the start of the run without NaN; HR_ABSENT if there is none. [train-thread]
   HrStatus (*global_mean)(void *host, uint32_t key, double *out);
-  // The last values, oldest first: at most `capacity` of them go to `out`, how many goes to `count`. [train-thread]
+  // Writes the last values, at most `capacity`, to `out`, oldest first, and their number to `count`. [train-thread]
   HrStatus (*recent)(void *host, uint32_t key, struct HrScalarPoint *out, size_t capacity, size_t *count);
-  // Puts a scope before the names that this instance interns from now on, inside those that it has entered
-  // already: in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/'
-  // stays as it is. [train-thread] [borrowed until return]
+  // Enters a scope, nested in those already entered. It prefixes the names that this instance interns from now on:
+  // in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/' is not
+  // changed. [train-thread] [borrowed until return]
   HrStatus (*enter_scope)(void *host, struct HrStr name);
   // Leaves the innermost scope; HR_ABSENT if there is none. [train-thread]
   HrStatus (*leave_scope)(void *host);
@@ -988,9 +988,9 @@ typedef struct LossTable {
 typedef struct LrTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Makes the schedule step by epoch (`by_epoch` 1) or by iteration (0), overriding the config;
-  // the role `on_lr_adjust` comes accordingly. Call it at `before_run`: a schedule that has begun is refused another
-  // way to count. [train-thread]
+  // Makes the schedule step by epoch (`by_epoch` 1) or by iteration (0), overriding the config; the role
+  // `on_lr_adjust` is called accordingly. Call it at `before_run`: it is an error to change this once the schedule
+  // has started. [train-thread]
   HrStatus (*count_by_epoch)(void *host, uint32_t by_epoch);
 } LrTable;
 
@@ -1008,8 +1008,8 @@ typedef struct MediaTable {
   HrStatus (*put_histogram)(void *host, struct HrStr name, HrTensor values, size_t bins);
   // Logs a text, which TensorBoard shows as Markdown. [train-thread] [borrowed until return]
   HrStatus (*put_text)(void *host, struct HrStr name, struct HrStr text);
-  // Opens a writer by its kind, such as `tensorboard`, in `folder` of the run directory (empty for the kind's own
-  // choice). One that is open already stays as it is. Call it before training begins. [train-thread]
+  // Opens a writer of a kind, such as `tensorboard`, in `folder` of the run directory (empty for the kind's
+  // default). Does nothing if it is already open. Call it before training starts. [train-thread]
   // [borrowed until return]
   HrStatus (*open_writer)(void *host, struct HrStr kind, struct HrStr folder);
 } MediaTable;
@@ -1032,7 +1032,7 @@ typedef struct HrMetricInfo {
 typedef struct MetricTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // The metric at a place: in the order of the config, once for each phase. HR_ABSENT past the last. [train-thread]
+  // The metric at an index: in the order of the config, once per phase. HR_ABSENT past the last. [train-thread]
   HrStatus (*at)(void *host, size_t index, struct HrMetricInfo *out);
   // Computes the values of the metric at an index for a `HR_METRIC_*` scope, and passes them to `sink`. Changes nothing.
   // An error while that metric itself is being called; HR_ABSENT past the last. [train-thread] [borrowed until return]
@@ -1043,11 +1043,11 @@ typedef struct MetricTable {
 typedef struct ModelTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
-  // `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
+  // Builds a model for the run's data from a table like `[model]`, with its `type`. The key `weights` is a path as in
+  // `NamedTensorTable`, which must have all of the model's tensors. Does not change the run's random state.
   // [train-thread] [borrowed until return; the model stays until the run ends]
   HrStatus (*build)(void *host, const struct HrValue *settings, uint64_t *model);
-  // Runs such a model on an input, as in an evaluation, without recording gradients. [train-thread] [owned by the
+  // Runs such a model on an input in evaluation mode, without recording gradients. [train-thread] [owned by the
   // caller: the output]
   HrStatus (*forward)(void *host, uint64_t model, HrTensor input, HrTensor *output);
 } ModelTable;
@@ -1056,11 +1056,12 @@ typedef struct ModelTable {
 typedef struct NamedTensorTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
-  // Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
-  // how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
+  // Reads the tensors of a safetensors file, of an index of such files, or of the model in a checkpoint or run
+  // directory, and writes their number to `count`. A relative path is relative to the working directory.
+  // [train-thread] [borrowed until return]
   HrStatus (*load)(void *host, struct HrStr path, size_t *count);
-  // Takes the tensor at `index` of those that `load` has read last; HR_ABSENT past the last, and where it was taken
-  // before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
+  // Takes the tensor at `index` of those that the last `load` read; HR_ABSENT past the last, and if it was already
+  // taken. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
   HrStatus (*take)(void *host, size_t index, struct HrStr *name, HrTensor *tensor);
   // Shares a tensor with other hooks under a name, replacing a previous one. It stays until it is removed or the run
   // ends. [train-thread] [borrowed until return]

@@ -353,6 +353,7 @@ class About {
   About &writes(std::string_view words) { return say("writes", list(words)); }
   About &ops(std::string_view words) { return say("ops", list(words)); }
   About &on_error(std::string_view policy) { return say("on_error", quoted(policy)); }
+  // The default ranks: "all", "main" for rank 0 only, or "last_stage" for those with the last stage of a pipeline.
   About &ranks(std::string_view which) { return say("ranks", quoted(which)); }
   About &better(std::string_view direction) { return say("better", quoted(direction)); }
   About &unit(std::string_view unit) { return say("unit", quoted(unit)); }

@@ -100,7 +100,7 @@ typedef struct HrHookSpec {
   const char *writes;
   const char *ops;
   const char *on_error;
-  // "main": the hook runs on the main rank only, not on all.
+  // The default ranks: "all", "main" for rank 0 only, or "last_stage" for those with the last stage of a pipeline.
   const char *ranks;
   // Called once, after the settings are set; may fail with hr_fail.
   HrStatus (*init)(void *instance, const TrainerHandle *trainer);

@@ -11,12 +11,12 @@ const CLAIM: &str = "evaluation_weights";
 /// model's own are used in evaluations and copied into the exported file. As a field with `#[param(state)]` it is saved in checkpoints.
 #[derive(Default)]
 pub struct WeightAverage {
-    /// The averaged weights; while `lent`, the model's own.
+    /// The averaged weights; while `is_swapped_in`, the model's own.
     shadow: TensorList,
     /// The parameters' names, in the order of `shadow`.
     names: Vec<String>,
     updates: u64,
-    lent: bool,
+    is_swapped_in: bool,
 }
 
 impl WeightAverage {
@@ -30,14 +30,15 @@ impl WeightAverage {
         !self.names.is_empty()
     }
 
-    /// Starts the average with a copy of the current parameters. Without this, the first [`update`](Self::update) does so.
+    /// Starts the average with a copy of the current parameters, the only one that it keeps. Without this, the first [`update`](Self::update) does so.
     pub fn begin(&mut self, t: &Trainer) -> Result<()> {
         self.names = t.param_names()?;
         self.shadow = t.params().clone_detached()?;
         Ok(())
     }
 
-    /// Moves the average towards the parameters: `average + weight * (params - average)`.
+    /// Moves the average towards the parameters: `average + weight * (params - average)`. One call for all of them, in place; it does not
+    /// wait for the device.
     ///
     /// The first update copies the parameters, unless the average was [started](Self::begin) before: an average that starts with the random
     /// initial weights would keep a part of them for the rest of a short run.
@@ -73,23 +74,37 @@ impl WeightAverage {
     /// Swaps the average into the model; call it in `before_eval` and `before_pred`. Does nothing if there is no average yet, or if it is in use.
     ///
     /// Needs a temporary copy of the parameters.
-    pub fn lend(&mut self, t: &Trainer) -> Result<()> {
+    pub fn swap_in(&mut self, t: &Trainer) -> Result<()> {
         if !self.is_begun() {
             info!("no average yet: evaluating with the model's own weights");
-        } else if !self.lent {
+        } else if !self.is_swapped_in {
             self.shadow.swap_(&t.params())?;
-            self.lent = true;
+            self.is_swapped_in = true;
         }
         Ok(())
     }
 
     /// Swaps the model's own weights back; call it in `after_eval` and `after_pred`. Does nothing if they are in place.
-    pub fn take_back(&mut self, t: &Trainer) -> Result<()> {
-        if self.lent {
+    ///
+    /// Needs a temporary copy of the parameters.
+    pub fn swap_out(&mut self, t: &Trainer) -> Result<()> {
+        if self.is_swapped_in {
             self.shadow.swap_(&t.params())?;
-            self.lent = false;
+            self.is_swapped_in = false;
         }
         Ok(())
+    }
+
+    /// Former name of [`swap_in`](Self::swap_in).
+    #[deprecated(since = "1.2.0", note = "renamed to `swap_in`")]
+    pub fn lend(&mut self, t: &Trainer) -> Result<()> {
+        self.swap_in(t)
+    }
+
+    /// Former name of [`swap_out`](Self::swap_out).
+    #[deprecated(since = "1.2.0", note = "renamed to `swap_out`")]
+    pub fn take_back(&mut self, t: &Trainer) -> Result<()> {
+        self.swap_out(t)
     }
 
     /// Writes the averaged model to `<instance>.safetensors` in the run directory; on rank 0, unless the run has failed. In a pipeline
@@ -125,7 +140,7 @@ impl WeightAverage {
     /// The average is swapped into the model: checkpoints are not taken in evaluations.
     pub fn save(&self, state: &mut StateWriter<'_>) -> Result<()> {
         ensure!(
-            !self.lent,
+            !self.is_swapped_in,
             "the average is in use by the model: it cannot be saved during an evaluation"
         );
         state.put("updates", self.updates)?;

@@ -1,5 +1,7 @@
 //! Which of two values is better.
 
+use std::cmp::Ordering;
+
 /// The direction in which a value improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
@@ -17,10 +19,15 @@ impl Better {
 
     /// Whether `new` is better than `old`. NaN is never better; any number is better than NaN.
     pub fn is_better(self, new: f64, old: f64) -> bool {
+        self.compare(new, old).is_lt()
+    }
+
+    /// The order of two values, best first: `Less` if `a` is better than `b`. NaN comes last.
+    pub fn compare(self, a: f64, b: f64) -> Ordering {
         match self {
-            _ if new.is_nan() || old.is_nan() => !new.is_nan() && old.is_nan(),
-            Self::Higher => new > old,
-            Self::Lower => new < old,
+            _ if a.is_nan() || b.is_nan() => a.is_nan().cmp(&b.is_nan()),
+            Self::Higher => b.partial_cmp(&a).unwrap_or(Ordering::Equal),
+            Self::Lower => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
         }
     }
 
@@ -50,6 +57,11 @@ impl Better {
         }
     }
 
+    /// Whether higher is better, by the ABI's number; `None` for neither.
+    pub(crate) fn higher(sign: i32) -> Option<bool> {
+        Self::from_sign(sign).map(|better| better == Self::Higher)
+    }
+
     /// The ABI's number of a direction: 1 for higher, -1 for lower, 0 for neither.
     pub fn sign(better: Option<Self>) -> i32 {
         match better {
@@ -73,5 +85,15 @@ mod tests {
             assert!(!better.is_better(1.0, 1.0));
         }
         assert!(Higher.is_better(2.0, 1.0) && Lower.is_better(1.0, 2.0));
+    }
+
+    #[test]
+    fn the_best_is_sorted_first_and_nan_last() {
+        for (better, sorted) in [(Higher, [2.0, 1.0, 0.0]), (Lower, [0.0, 1.0, 2.0])] {
+            let mut values = [1.0, f64::NAN, 2.0, 0.0];
+            values.sort_by(|a, b| better.compare(*a, *b));
+            assert_eq!(values[..3], sorted);
+            assert!(values[3].is_nan());
+        }
     }
 }

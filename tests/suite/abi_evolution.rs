@@ -134,6 +134,6 @@ fn a_host_loads_older_and_newer_plugins_in_any_order() {
 #[test]
 fn what_only_a_newer_host_knows_is_kept_aside_in_the_manifest() {
     let library = open(&rust().library("evolving_next_minor")).unwrap();
-    assert_eq!(library.about.facts.abi, (ABI_MAJOR, ABI_MINOR + 1));
+    assert_eq!(library.about.info.abi, (ABI_MAJOR, ABI_MINOR + 1));
     assert_eq!(library.hooks[0].manifest.unknown_points, ["after_merge"]);
 }

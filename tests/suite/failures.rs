@@ -49,6 +49,20 @@ fn abort_ends_the_run_with_code_4_and_names_hook_library_point_epoch_and_iterati
 }
 
 #[test]
+fn of_two_failures_at_the_closing_point_the_first_ends_the_run_and_the_later_is_logged() {
+    let hook = |name: &str| {
+        format!(
+            "[[custom_hooks]]\ntype = \"Faulty\"\nname = \"{name}\"\nfile = \"calls of {name}\"\n\
+             at = \"after_run\"\nhow = \"error\"\non_error = \"abort\"\n"
+        )
+    };
+    let bench = Bench::new(&(hook("one") + &hook("two")));
+    let (ran, run) = bench.train("run", &[]);
+    ran.expect(4).says(&["after the failure: hook `two`", "hook `one`"]);
+    assert!(run.record()["why"].as_str().unwrap().starts_with("hook `one`"), "{}", run.record());
+}
+
+#[test]
 fn disable_switches_the_hook_off_and_training_completes() {
     for (how, verb, why) in KINDS.into_iter().take(2) {
         let bench = failing(how, "disable");

@@ -248,7 +248,7 @@ fn a_checkpoint_is_shown_without_its_tensors() {
     bench.trained("run", &[]);
     let shown = [
         "iteration   4 (2 in the epoch)",
-        "asked by    CheckPointHook",
+        "requested by CheckPointHook",
         "library     ema 0.1.0",
         "model.safetensors",
         "F32",

@@ -85,10 +85,10 @@ fn a_c_library_shows_what_it_offers() {
     let library = open(&file).unwrap();
     let about = &library.about;
     assert_eq!(about.path, file.canonicalize().unwrap());
-    let facts = &about.facts;
-    assert_eq!((&*facts.name, &*facts.version, &*facts.built_with), ("quiet", "0.1.0", "cc"));
+    let info = &about.info;
+    assert_eq!((&*info.name, &*info.version, &*info.built_with), ("quiet", "0.1.0", "cc"));
     assert_eq!(
-        (facts.abi, about.sha256.len(), library.metrics.len()),
+        (info.abi, about.sha256.len(), library.metrics.len()),
         ((ABI_MAJOR, ABI_MINOR), 64, 0)
     );
     let [hook] = library.hooks.as_slice() else { panic!("{library:?}") };
@@ -108,7 +108,7 @@ fn a_rust_library_shows_what_it_offers() {
     assert_eq!((&*param.name, &param.ty, param.min), ("enough", &ParamType::Int, Some(0.0)));
     assert_eq!(param.presence, Presence::Default(0_i64.into()));
     assert_eq!(library.metrics[0].manifest.unit, "%");
-    let built_with = &library.about.facts.built_with;
+    let built_with = &library.about.info.built_with;
     assert!(built_with.starts_with("hookrack-plugin-api "), "{built_with}");
 }
 
@@ -126,7 +126,7 @@ fn a_newer_minor_version_of_a_c_plugin_loads() {
     let (_dir, file) = compiled("newer_minor");
     let library = open(&file).unwrap();
     let manifest = &library.hooks[0].manifest;
-    assert_eq!((library.about.facts.abi, manifest.points.len()), ((ABI_MAJOR, ABI_MINOR + 1), 1));
+    assert_eq!((library.about.info.abi, manifest.points.len()), ((ABI_MAJOR, ABI_MINOR + 1), 1));
     assert_eq!(
         (manifest.unknown_points.join(" "), manifest.on_error),
         ("after_merge".to_owned(), None)

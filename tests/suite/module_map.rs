@@ -24,6 +24,7 @@ const MODULES: &[Module] = &[
     module("sdk", "plugin-api and the headers as text; a crate", &[]),
     module("stdio", "printing that never panics", &[]),
     module("installation", "where the program and its plugins are installed", &[]),
+    module("first_failure", "the first of several errors is returned, later ones are logged", &[]),
     module("exact", "floats in JSON, to the last bit", &[]),
     module("progress", "phase, epoch, iteration, outcome", &[]),
     module("position", "where the training thread is: iteration, point, hook", &[]),
@@ -47,7 +48,7 @@ const MODULES: &[Module] = &[
     module(
         "writers",
         "console, metrics.json, TensorBoard",
-        &["events", "progress", "run", "stdio"],
+        &["events", "first_failure", "progress", "run", "stdio"],
     ),
     module("report", "report.html of a run", &["chart", "run", "writers"]),
     module(
@@ -63,7 +64,7 @@ const MODULES: &[Module] = &[
     module(
         "dispatch",
         "who runs at which point, in which order",
-        &["config", "plugins", "progress", "torch", "world"],
+        &["config", "first_failure", "plugins", "progress", "torch", "world"],
     ),
     module(
         "inventory",
@@ -89,6 +90,7 @@ const MODULES: &[Module] = &[
             "dispatch",
             "engine",
             "events",
+            "first_failure",
             "job",
             "plugins",
             "position",
@@ -115,6 +117,7 @@ const MODULES: &[Module] = &[
             "dispatch",
             "engine",
             "events",
+            "first_failure",
             "hooks",
             "installation",
             "inventory",

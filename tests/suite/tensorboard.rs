@@ -132,7 +132,7 @@ fn the_confusion_matrix_is_a_table_on_the_console_and_metrics_have_their_own_nam
          [[metrics]]\ntype = \"F1\"\nper_class = true\n[[metrics]]\ntype = \"AUROC\"\n",
     );
     let (ran, run) = bench.train("run", &[]);
-    ran.expect(0).prints(&["| is \\ said |", "val/ConfusionMatrix"]);
+    ran.expect(0).prints(&["| true \\ pred |", "val/ConfusionMatrix"]);
     assert!((run.scalar("val/f1_micro") - run.scalar("val/Accuracy")).abs() < 1e-12);
     assert!((run.scalar("val/ConfusionMatrix") - run.scalar("val/Accuracy")).abs() < 1e-12);
     for name in ["val/F1", "val/F1.0", "val/F1.2", "val/AUROC"] {

@@ -195,16 +195,7 @@ fn library(fixture: &str) -> String {
 /// The part of a manifest that makes the small host, with what the loader needs.
 fn program(name: &str) -> String {
     let source = fixtures().join("evolving/host.rs");
-    let own = [
-        "abi_stable",
-        "libloading",
-        "rustix",
-        "serde_json",
-        "sha2",
-        "strsim",
-        "thiserror",
-        "tracing",
-    ];
+    let own = ["abi_stable", "libloading", "rustix", "serde_json", "sha2", "thiserror", "tracing"];
     format!(
         "[[bin]]\nname = \"{name}\"\npath = '{}'\n[dependencies]\n{}.workspace = true\n\
          serde = {{ workspace = true, features = [\"derive\"] }}\n",

@@ -25,10 +25,10 @@ use hookrack_torch::rng;
 ///
 /// A part is a [`Choice`], as a config makes it, or the caller's `own`.
 pub struct EngineBuilder {
-    model: Option<Recipe<ModelContext, dyn Model>>,
-    loss: Option<Recipe<DataSpec, dyn Criterion>>,
-    optimizer: Option<Recipe<ParamSet, dyn Optimizer>>,
-    lr_scheduler: Recipe<Horizon, dyn LrSchedule>,
+    model: Option<PartSource<ModelContext, dyn Model>>,
+    loss: Option<PartSource<DataSpec, dyn Criterion>>,
+    optimizer: Option<PartSource<ParamSet, dyn Optimizer>>,
+    lr_scheduler: PartSource<Horizon, dyn LrSchedule>,
     schedule: Choice,
     groups: GroupRules,
     freeze: Vec<NamePattern>,
@@ -46,7 +46,7 @@ pub struct EngineBuilder {
 }
 
 /// How a part is made: by a name that configs know, or by the caller.
-enum Recipe<C: ?Sized, B: ?Sized> {
+enum PartSource<C: ?Sized, B: ?Sized> {
     /// A `type =` and its settings.
     Named(Choice),
     /// The caller's own.
@@ -56,7 +56,7 @@ enum Recipe<C: ?Sized, B: ?Sized> {
 /// Code that makes a part.
 type Own<C, B> = Box<dyn FnOnce(&C) -> Result<Box<B>>>;
 
-impl<C: ?Sized, B: ?Sized + Built> Recipe<C, B> {
+impl<C: ?Sized, B: ?Sized + Built> PartSource<C, B> {
     /// The name and settings, where it has any.
     fn choice(&self) -> Option<&Choice> {
         match self {
@@ -74,7 +74,7 @@ impl<C: ?Sized, B: ?Sized + Built> Recipe<C, B> {
     }
 }
 
-impl<C: ?Sized, B: ?Sized> std::fmt::Debug for Recipe<C, B> {
+impl<C: ?Sized, B: ?Sized> std::fmt::Debug for PartSource<C, B> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Named(choice) => choice.fmt(out),
@@ -108,7 +108,7 @@ impl Default for EngineBuilder {
             model: None,
             loss: None,
             optimizer: None,
-            lr_scheduler: Recipe::Named(Choice::new("ConstantLR", &[])),
+            lr_scheduler: PartSource::Named(Choice::new("ConstantLR", &[])),
             schedule: Choice::new("NoPipeline", &[]),
             groups: GroupRules::default(),
             freeze: Vec::new(),
@@ -142,7 +142,7 @@ impl EngineBuilder {
     /// `[model]`
     #[must_use]
     pub fn model(mut self, model: Choice) -> Self {
-        self.model = Some(Recipe::Named(model));
+        self.model = Some(PartSource::Named(model));
         self
     }
 
@@ -152,14 +152,14 @@ impl EngineBuilder {
         mut self,
         make: impl FnOnce(&ModelContext) -> Result<T> + 'static,
     ) -> Self {
-        self.model = Some(Recipe::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
+        self.model = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
         self
     }
 
     /// `[loss]`; omitted if the hook that runs the model computes the loss too.
     #[must_use]
     pub fn loss(mut self, loss: Choice) -> Self {
-        self.loss = Some(Recipe::Named(loss));
+        self.loss = Some(PartSource::Named(loss));
         self
     }
 
@@ -169,14 +169,14 @@ impl EngineBuilder {
         mut self,
         make: impl FnOnce(&DataSpec) -> Result<T> + 'static,
     ) -> Self {
-        self.loss = Some(Recipe::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
+        self.loss = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
         self
     }
 
     /// `[optimizer]`
     #[must_use]
     pub fn optimizer(mut self, optimizer: Choice) -> Self {
-        self.optimizer = Some(Recipe::Named(optimizer));
+        self.optimizer = Some(PartSource::Named(optimizer));
         self
     }
 
@@ -186,14 +186,14 @@ impl EngineBuilder {
         mut self,
         make: impl FnOnce(&ParamSet) -> Result<T> + 'static,
     ) -> Self {
-        self.optimizer = Some(Recipe::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
+        self.optimizer = Some(PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?)))));
         self
     }
 
     /// `[lr_scheduler]`; the learning rate stays the same without it.
     #[must_use]
     pub fn lr_scheduler(mut self, lr_scheduler: Choice) -> Self {
-        self.lr_scheduler = Recipe::Named(lr_scheduler);
+        self.lr_scheduler = PartSource::Named(lr_scheduler);
         self
     }
 
@@ -203,7 +203,7 @@ impl EngineBuilder {
         mut self,
         make: impl FnOnce(&Horizon) -> Result<T> + 'static,
     ) -> Self {
-        self.lr_scheduler = Recipe::Own(Box::new(|context| Ok(Box::new(make(context)?))));
+        self.lr_scheduler = PartSource::Own(Box::new(|context| Ok(Box::new(make(context)?))));
         self
     }
 

@@ -81,7 +81,7 @@ fn trained(params: &[NamedTensor]) -> impl Iterator<Item = &NamedTensor> {
 
 /// The weight of the labels of an iteration in its loss, on all ranks.
 #[derive(Debug)]
-pub enum Weighing {
+pub enum WholeWeight {
     /// It is known.
     Done(f64),
     /// The ranks' weights are on their way.
@@ -169,26 +169,26 @@ impl Engine {
 
     /// Starts to find what the mean of the loss of an iteration is taken over, on all ranks together; `own` is what it is here. All
     /// ranks do, or none, whatever their labels are.
-    pub(super) fn weigh_all(&self, own: f64, rows: i64) -> Result<Weighing> {
-        let Some(parallel) = &self.parallel else { return Ok(Weighing::Done(own)) };
+    pub(super) fn weigh_all(&self, own: f64, rows: i64) -> Result<WholeWeight> {
+        let Some(parallel) = &self.parallel else { return Ok(WholeWeight::Done(own)) };
         if !self.weighs_labels() {
-            return Ok(Weighing::Done(rows_of(rows)));
+            return Ok(WholeWeight::Done(rows_of(rows)));
         }
-        Ok(Weighing::Started(parallel.mesh.start([own])?))
+        Ok(WholeWeight::Started(parallel.mesh.start([own])?))
     }
 
     /// Waits for the weight of the labels of all ranks.
     ///
     /// # Errors
     /// A rank is gone.
-    pub fn weighed(&self, weighing: Weighing) -> Result<f64> {
-        match (weighing, &self.parallel) {
-            (Weighing::Done(weight), _) => Ok(weight),
-            (Weighing::Started(weights), Some(parallel)) => {
+    pub fn weighed(&self, pending: WholeWeight) -> Result<f64> {
+        match (pending, &self.parallel) {
+            (WholeWeight::Done(weight), _) => Ok(weight),
+            (WholeWeight::Started(weights), Some(parallel)) => {
                 let [sum] = parallel.mesh.finish(weights, |one, other| one + other)?;
                 Ok(sum)
             }
-            (Weighing::Started(_), None) => Err(TorchError::left_the_ranks().into()),
+            (WholeWeight::Started(_), None) => Err(TorchError::left_the_ranks().into()),
         }
     }
 

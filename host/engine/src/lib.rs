@@ -45,7 +45,7 @@ mod unit_costs;
 pub mod weights;
 
 pub use builder::EngineBuilder;
-pub use data_parallel::{DataParallel, Pass, Weighing, share};
+pub use data_parallel::{DataParallel, Pass, WholeWeight, share};
 pub use engine::Engine;
 pub use error::{EngineError, Result};
 pub use format_trial::FormatTrial;

@@ -123,7 +123,7 @@ impl SavedTensors for InMemory<'_> {
     }
 
     fn elements(&self, name: &str, range: Range<usize>) -> Result<Tensor, String> {
-        let tensor = self.0.get(name).ok_or("it is not there")?;
+        let tensor = self.0.get(name).ok_or("it does not exist")?;
         let (start, length) = (number(range.start), number(range.len()));
         let cut = tensor.f_reshape([-1]).and_then(|flat| flat.f_narrow(0, start, length));
         cut.map_err(|error| error.to_string())

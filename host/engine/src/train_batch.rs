@@ -3,7 +3,7 @@
 use tch::{Device, Tensor};
 
 use super::data::{Batch, Rank};
-use super::data_parallel::{Pass, Weighing, share};
+use super::data_parallel::{Pass, WholeWeight, share};
 use super::engine::{Engine, rows_of};
 use super::error::Result;
 use super::model::Mode;
@@ -28,10 +28,10 @@ impl Engine {
         labels: &Tensor,
         rows: i64,
         parts: &mut [MicroBatch],
-    ) -> Result<(f64, Weighing)> {
+    ) -> Result<(f64, WholeWeight)> {
         // A single part counts, unless none of its labels does; finding out would synchronize with the device.
         if parts.len() < 2 && labels.device() != Device::Cpu && self.rank() == Rank::ONLY {
-            return Ok((rows_of(rows), Weighing::Done(rows_of(rows))));
+            return Ok((rows_of(rows), WholeWeight::Done(rows_of(rows))));
         }
         let own = self.loss_weight(labels)?;
         match parts {
@@ -51,8 +51,8 @@ impl Engine {
     pub fn train_batch(&mut self, batch: &Batch) -> Result<Tensor> {
         let mut parts = Vec::new();
         self.split(&[batch.rows()], &mut parts);
-        let (_, weighing) = self.weigh(&batch.label, batch.rows(), &mut parts)?;
-        let whole = self.weighed(weighing)?;
+        let (_, pending) = self.weigh(&batch.label, batch.rows(), &mut parts)?;
+        let whole = self.weighed(pending)?;
         for part in &mut parts {
             part.weight = share(part.weight, whole);
         }

@@ -2,7 +2,7 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
-use super::resume::{Found, Place, Search};
+use super::resume::{Found, RunDirArgs, Search};
 use crate::engine::lr::Horizon;
 use crate::hooks::CallbackHook;
 use crate::job::{Job, JobError};
@@ -78,14 +78,14 @@ impl FastDevRun {
     /// What the run starts from.
     pub(super) fn find(
         self,
-        place: &Place,
+        run_dir: &RunDirArgs,
         job: &Job,
         horizon: Horizon,
     ) -> Result<Search, Failure> {
         if self.is_on() {
             return Ok(Found::temporary().into());
         }
-        place.find(&job.config, horizon, &provenance(job))
+        run_dir.find(&job.config, horizon, &provenance(job))
     }
 
     /// Keeps the trainer from writing checkpoints.

@@ -57,11 +57,11 @@ fn inspect_folder(path: &Path) -> Result<(), Failure> {
 }
 
 fn print_library(library: &Description) {
-    say!("{} {}", library.facts.name, library.facts.version);
+    say!("{} {}", library.info.name, library.info.version);
     say!("  file        {}", library.path.display());
     say!("  sha256      {}", library.sha256);
     say!("  ABI         {}", library.abi());
-    say!("  built with  {}", library.facts.built_with);
+    say!("  built with  {}", library.info.built_with);
     for hook in &library.hooks {
         print_hook(hook);
     }

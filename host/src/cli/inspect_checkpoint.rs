@@ -27,7 +27,7 @@ pub(super) fn print(path: &Path) -> Result<(), Failure> {
         provenance["threads"]
     );
     if !manifest.about.asked_by.is_empty() {
-        say!("  asked by    {}", manifest.about.asked_by.join(", "));
+        say!("  requested by {}", manifest.about.asked_by.join(", "));
     }
     for (name, value) in &manifest.about.metrics {
         say!("  {name:<11} {value}");

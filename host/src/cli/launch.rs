@@ -90,7 +90,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
     let words = [OsString::from("hookrack")].into_iter().chain(args.command.iter().cloned());
     let inner = match Cli::try_parse_from(words) {
         Ok(cli) => cli.command,
-        Err(error) => return Ok(super::told(&error)),
+        Err(error) => return Ok(super::print_error(&error)),
     };
     // Once here, not on every rank.
     let run = args.check(inner)?;

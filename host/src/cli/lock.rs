@@ -45,8 +45,8 @@ pub(super) fn run(args: &LockArgs) -> Result<ExitCode, Failure> {
             Change::Replaced => "changed",
             Change::Kept => "as before",
         };
-        let facts = &about.facts;
-        say!("{}  {} {}, {}  {what}", about.file_name(), facts.name, facts.version, about.sha256);
+        let info = &about.info;
+        say!("{}  {} {}, {}  {what}", about.file_name(), info.name, info.version, about.sha256);
     }
     file.write().map_err(|error| Failure::could_not_write(&lock, &error))?;
     say!("{} has {} for {TARGET}", lock.display(), count(libraries.len()));

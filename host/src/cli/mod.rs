@@ -56,16 +56,16 @@ mod ranks;
 mod report;
 mod requeue;
 mod resume;
-mod resume_facts;
 mod run_state;
+mod run_values;
 mod runs;
 mod sample;
 mod schedule_drawing;
 mod schedule_plan;
 mod sdk;
+mod start_lines;
 mod summary;
 mod supervise;
-mod tell;
 mod test_plugin;
 mod train;
 mod verify_resume;
@@ -181,16 +181,16 @@ pub fn main() -> ExitCode {
 fn parse() -> Result<Cli, ExitCode> {
     let command = Cli::command().color(Color::of_args(std::env::args_os()).for_clap());
     let matches = command.try_get_matches();
-    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| told(&error))
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| print_error(&error))
 }
 
 /// Prints help or an error of the command line, and returns its exit code.
-fn told(error: &clap::Error) -> ExitCode {
-    let told = error.print();
+fn print_error(error: &clap::Error) -> ExitCode {
+    let written = error.print();
     if error.use_stderr() {
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX));
     }
-    crate::stdio::keep(told);
+    crate::stdio::keep(written);
     printed()
 }
 

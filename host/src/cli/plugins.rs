@@ -139,7 +139,7 @@ fn is_named(named: &[PathBuf], path: &Path) -> bool {
 
 fn library_lines(path: &Path, file: &PluginFile) {
     let library = &file.about;
-    let (facts, abi, sha256) = (&library.facts, library.abi(), &library.sha256[..SHORT]);
+    let (info, abi, sha256) = (&library.info, library.abi(), &library.sha256[..SHORT]);
     let verification = match (file.verification.locked, &file.verification.signer) {
         (false, None) => String::new(),
         (true, None) => ", locked".to_owned(),
@@ -149,8 +149,8 @@ fn library_lines(path: &Path, file: &PluginFile) {
     say!(
         "{}  {} {}, ABI {abi}, sha256 {sha256}…{verification}",
         file_name(path),
-        facts.name,
-        facts.version
+        info.name,
+        info.version
     );
     for hook in &library.hooks {
         say!("  hook    {:<24} {}", hook.name, hook.doc);

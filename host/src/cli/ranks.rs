@@ -137,12 +137,12 @@ pub(super) fn announce(
     let checkpoint =
         checkpoint.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     world.keep_records_in(run.join(FOLDER));
-    tell(world, &StartMessage::Train { run, checkpoint, format })
+    send_start(world, &StartMessage::Train { run, checkpoint, format })
 }
 
 /// Sends the others that there is nothing to do.
 pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
-    tell(world, &StartMessage::Complete)?;
+    send_start(world, &StartMessage::Complete)?;
     world.finish();
     Ok(())
 }
@@ -150,16 +150,16 @@ pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
 /// Reports to the others that this rank failed before training.
 pub(super) fn give_up(world: &World, failure: &Failure) {
     if world.ranks().is_main() {
-        let told = tell(world, &StartMessage::Failed(failure.why().to_owned()));
-        if let Err(error) = told {
+        let sent = send_start(world, &StartMessage::Failed(failure.why().to_owned()));
+        if let Err(error) = sent {
             tracing::debug!("could not report the failure to the other ranks: {error}");
         }
     }
-    world.tell_failure(failure.why());
+    world.report_failure(failure.why());
     world.leave();
 }
 
-fn tell(world: &World, message: &StartMessage) -> Result<(), Failure> {
+fn send_start(world: &World, message: &StartMessage) -> Result<(), Failure> {
     let bytes = serde_json::to_vec(message).unwrap_or_default();
     world.leave_note(START, &bytes).map_err(Failure::peer)
 }
@@ -254,7 +254,7 @@ pub(super) fn follow(
     let mut trainer = Trainer::assemble(parts, &job, Writers::new(facts), None, interrupt)?;
     join(&mut trainer, world, &job.config)?;
     if let Some(checkpoint) = checkpoint {
-        trainer.resume_from(Resume { checkpoint, force: args.place.force });
+        trainer.resume_from(Resume { checkpoint, force: args.run_dir.force });
     }
     trainer.limit(args.limits(&job));
     super::exit::code_in(trainer.fit(), &job.config)

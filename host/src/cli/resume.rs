@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// The run directory and what to resume from.
 #[derive(Args)]
-pub(super) struct Place {
+pub(super) struct RunDirArgs {
     /// Directory of this run, new or empty [default: <run.dir>/<run.name>, numbered if it exists]
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
@@ -172,7 +172,7 @@ fn fresh(path: Option<&Path>, config: &ResolvedConfig) -> Result<(RunDir, RunLoc
     if RunDir::holds_run(run.path()) { taken(run.path()) } else { Ok((run, lock)) }
 }
 
-impl Place {
+impl RunDirArgs {
     /// The config, if the only path was given after `--resume`: it is a file then, whereas checkpoints are
     /// folders.
     ///
@@ -315,7 +315,7 @@ impl Place {
 
     /// Reports differences from the run that wrote the checkpoint; fails if resuming cannot work.
     fn compare(&self, found: &(PathBuf, Checkpoint), now: &Provenance) -> Result<(), Failure> {
-        let all = differences(&found.1.facts.provenance, now);
+        let all = differences(&found.1.state.provenance, now);
         for difference in &all {
             tracing::warn!("differs from the checkpoint: {difference}");
         }

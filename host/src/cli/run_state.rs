@@ -86,7 +86,7 @@ fn reached(path: &Path, record: &Json) -> (u64, u64, Vec<(String, f64)>) {
         let epoch = record["epoch"].as_u64().unwrap_or(0);
         return (epoch, iter, best.filter(of_validation).collect());
     }
-    let saved = checkpoint::newest_facts(&path.join("checkpoints")).unwrap_or_default();
+    let saved = checkpoint::newest_state(&path.join("checkpoints")).unwrap_or_default();
     let (epoch, iter) = last_line(path).unwrap_or_default();
     let best = saved.metrics.iter().filter_map(|reading| {
         let phase = Phase::from_code(reading.phase).name();

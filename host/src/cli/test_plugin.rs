@@ -67,7 +67,7 @@ pub(super) struct TestPluginArgs {
 }
 
 /// The result of a case.
-struct Tried {
+struct CaseResult {
     case: &'static Case,
     verdict: Verdict,
     seconds: f64,
@@ -91,9 +91,9 @@ pub(super) fn run(args: &TestPluginArgs) -> Result<ExitCode, Failure> {
     };
     let mut all = Vec::new();
     for case in cases().filter(chosen) {
-        let tried = try_apart(case, library, args).map_err(Failure::usage)?;
-        tell(&tried, args.json);
-        all.push(tried);
+        let result = try_apart(case, library, args).map_err(Failure::usage)?;
+        print_result(&result, args.json);
+        all.push(result);
     }
     if all.is_empty() {
         return Err(Failure::usage("no case name starts with this; --list prints all cases"));
@@ -138,7 +138,7 @@ fn run_here(library: &Path, name: &str, seed: u64) -> Result<ExitCode, Failure> 
 }
 
 /// Runs a case in a child process.
-fn try_apart(case: &'static Case, library: &Path, args: &TestPluginArgs) -> io::Result<Tried> {
+fn try_apart(case: &'static Case, library: &Path, args: &TestPluginArgs) -> io::Result<CaseResult> {
     let began = Instant::now();
     let (out, errors) = (tempfile::NamedTempFile::new()?, tempfile::NamedTempFile::new()?);
     let mut command = Command::new(std::env::current_exe()?);
@@ -167,20 +167,20 @@ fn try_apart(case: &'static Case, library: &Path, args: &TestPluginArgs) -> io::
         None => Verdict::Failed(format!("not done after {} s", args.time_limit)),
         Some(status) => verdict_of(status, &said, &String::from_utf8_lossy(&complaints)),
     };
-    Ok(Tried { case, verdict, seconds: began.elapsed().as_secs_f64() })
+    Ok(CaseResult { case, verdict, seconds: began.elapsed().as_secs_f64() })
 }
 
 fn verdict_of(status: ExitStatus, said: &str, complaints: &str) -> Verdict {
-    let told = said.lines().rev().find_map(|line| line.split_once(MARK));
-    let told = told.and_then(|(_, verdict)| serde_json::from_str::<Json>(verdict).ok());
+    let written = said.lines().rev().find_map(|line| line.split_once(MARK));
+    let written = written.and_then(|(_, verdict)| serde_json::from_str::<Json>(verdict).ok());
     let last = || complaints.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    match (status.signal(), told) {
+    match (status.signal(), written) {
         (Some(signal), _) => {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
             Verdict::Failed(format!("the process was killed by {name}"))
         }
-        (None, Some(told)) if status.success() => {
-            let text = |key: &str| told[key].as_str().map(str::to_owned);
+        (None, Some(written)) if status.success() => {
+            let text = |key: &str| written[key].as_str().map(str::to_owned);
             match (text("failed"), text("skipped")) {
                 (Some(why), _) => Verdict::Failed(why),
                 (None, Some(why)) => Verdict::Skipped(why),
@@ -199,8 +199,8 @@ fn words(verdict: &Verdict) -> (&'static str, &str) {
     }
 }
 
-fn tell(tried: &Tried, json: bool) {
-    let Tried { case, verdict, seconds } = tried;
+fn print_result(result: &CaseResult, json: bool) {
+    let CaseResult { case, verdict, seconds } = result;
     let (word, why) = words(verdict);
     if json {
         let name = case.name;
@@ -219,7 +219,7 @@ fn table() -> String {
     out
 }
 
-fn junit(library: &Path, all: &[Tried]) -> String {
+fn junit(library: &Path, all: &[CaseResult]) -> String {
     let count = |word| all.iter().filter(|it| words(&it.verdict).0 == word).count();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
@@ -228,7 +228,7 @@ fn junit(library: &Path, all: &[Tried]) -> String {
         count("failed"),
         count("skipped")
     );
-    for Tried { case, verdict, seconds } in all {
+    for CaseResult { case, verdict, seconds } in all {
         let (group, name) = case.name.split_once('.').unwrap_or(("", case.name));
         _ = write!(out, "  <testcase classname=\"{group}\" name=\"{name}\" time=\"{seconds:.3}\"");
         _ = match words(verdict) {

@@ -5,9 +5,10 @@ use super::fast_dev_run::FastDevRun;
 use super::held_file::HeldFile;
 use super::logging::LogFile;
 use super::requeue::requeue;
-use super::resume::{Place, Search, Start};
-use super::{ConfigSource, ranks, schedule_drawing, summary, supervise, tell};
+use super::resume::{RunDirArgs, Search, Start};
+use super::{ConfigSource, ranks, schedule_drawing, start_lines, summary, supervise};
 use crate::dispatch::HookCost;
+use crate::first_failure::first_failure;
 use crate::job::Job;
 use crate::plugins::crash::{self, CrashWatch};
 use crate::provenance::libraries;
@@ -15,9 +16,7 @@ use crate::ranks::Ranks;
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::stdio;
-use crate::train::{
-    Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog, first_failure,
-};
+use crate::train::{Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog};
 use crate::world::World;
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
@@ -48,7 +47,7 @@ pub(super) struct TrainArgs {
     set: Vec<String>,
 
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) run_dir: RunDirArgs,
 
     #[command(flatten)]
     fast: FastDevRun,
@@ -110,7 +109,7 @@ pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failur
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let source = source(&mut args)?;
     if !args.fast.is_on() {
-        args.place.follow(&ranks)?;
+        args.run_dir.follow(&ranks)?;
     }
     train(&source, &args, &ranks, (log, &crash))
 }
@@ -126,7 +125,7 @@ pub(super) fn check(args: &mut TrainArgs) -> Result<Job, Failure> {
 
 /// The folder of a run that others will train, if it is a new one without a given name.
 pub(super) fn reserve(args: &TrainArgs, job: &Job) -> Result<Option<RunDir>, Failure> {
-    if args.fast.is_on() { Ok(None) } else { args.place.reserve(&job.config) }
+    if args.fast.is_on() { Ok(None) } else { args.run_dir.reserve(&job.config) }
 }
 
 /// The config, also if `--resume` parsed it as the checkpoint.
@@ -135,7 +134,7 @@ fn source(args: &mut TrainArgs) -> Result<ConfigSource, Failure> {
     if let Some(config) = args.config.take() {
         return Ok(ConfigSource { config, set });
     }
-    let config = args.place.config_after_resume().map_err(Failure::usage)?;
+    let config = args.run_dir.config_after_resume().map_err(Failure::usage)?;
     if !(args.quiet || args.json) {
         say!("{} is the config; resuming from the newest checkpoint of its run", config.display());
     }
@@ -196,12 +195,12 @@ fn lead(
     world: Option<&Rc<World>>,
 ) -> Result<ExitCode, Failure> {
     job.keep_on_rank(true, parts.has_output()).map_err(Failure::usage)?;
-    let found = match args.fast.find(&args.place, &job, parts.horizon)? {
+    let found = match args.fast.find(&args.run_dir, &job, parts.horizon)? {
         Search::Run(found) => found,
         Search::Complete(run, past) => {
             world.map_or(Ok(()), |world| ranks::announce_complete(world))?;
-            supervise::tell(&run, &job);
-            return Ok(tell::complete(&run, &past, args.json, args.quiet));
+            supervise::write_run_note(&run, &job);
+            return Ok(start_lines::complete(&run, &past, args.json, args.quiet));
         }
     };
     let tried = found.settle_format(&mut parts, &job.config, world)?;
@@ -217,9 +216,9 @@ fn lead(
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
     let writers = writers(&start, job.config.to_toml(), args)?;
     let is_quiet = args.quiet || args.json;
-    tell::decisions(&parts, tried.as_ref(), weights.as_ref(), &job, is_quiet);
+    start_lines::decisions(&parts, tried.as_ref(), weights.as_ref(), &job, is_quiet);
     crash.report_to(&run.path().join(crash::FILE));
-    supervise::tell(&run, &job);
+    supervise::write_run_note(&run, &job);
     let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
     let _watchdog = watchdog(&job, &interrupt);
     let trainer = Trainer::assemble(parts, &job, writers, Some(run.clone()), interrupt);
@@ -242,7 +241,7 @@ fn lead(
         }
     };
     if let Some((_, checkpoint)) = start.checkpoint.take() {
-        trainer.resume_from(Resume { checkpoint, force: args.place.force });
+        trainer.resume_from(Resume { checkpoint, force: args.run_dir.force });
     }
     if let Some(act) = put_off {
         trainer.when_started(act);
@@ -289,10 +288,14 @@ fn drive(
 }
 
 /// Work deferred until every hook of a resumed run has started.
-type PutOff = Box<dyn FnOnce() -> Result<(), RunDirError>>;
+type WhenStarted = Box<dyn FnOnce() -> Result<(), RunDirError>>;
 
 /// Writes `run.json` and `config.toml`: at once for a new run, when every hook has started for a resumed one.
-fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutOff>, RunDirError> {
+fn sign_on(
+    start: &Start,
+    config: String,
+    record: &Record,
+) -> Result<Option<WhenStarted>, RunDirError> {
     let (run, record) = (start.run.clone(), record.to_bytes());
     let write = move |run: &RunDir| {
         // The first file: it marks the folder as a run directory, however early the process is killed.
@@ -302,7 +305,7 @@ fn sign_on(start: &Start, config: String, record: &Record) -> Result<Option<PutO
     let Some((_, checkpoint)) = start.checkpoint.as_ref().filter(|_| start.goes_on) else {
         return write(&run).map(|()| None);
     };
-    let iter = checkpoint.facts.position.iter;
+    let iter = checkpoint.state.position.iter;
     Ok(Some(Box::new(move || {
         // Before files are truncated: a process that is killed here resumes from the same checkpoint.
         checkpoint::point_latest_at(&run.checkpoints(), iter)?;
@@ -334,7 +337,7 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     writers.add(MetricsJson::open(&path.join("metrics.json"))?);
     if start.goes_on {
         let marks =
-            start.checkpoint.as_ref().map(|(_, checkpoint)| checkpoint.facts.writers.clone());
+            start.checkpoint.as_ref().map(|(_, checkpoint)| checkpoint.state.writers.clone());
         writers.hold(marks.unwrap_or_default());
     }
     Ok(writers)

@@ -3,7 +3,7 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
-use super::resume_facts::{Facts, facts};
+use super::run_values::{RunValues, run_values};
 use crate::engine::MemoryFormat;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
 use crate::train::Interrupt;
@@ -114,7 +114,7 @@ impl Trial<'_> {
         Ok(command)
     }
 
-    fn finish(&self, run: &Path, held: &Path, mut command: Command) -> Result<Facts, Failure> {
+    fn finish(&self, run: &Path, held: &Path, mut command: Command) -> Result<RunValues, Failure> {
         let mut child = command.spawn().map_err(Failure::usage)?;
         let status = loop {
             if let Some(status) = self.look(&mut child)? {
@@ -132,7 +132,7 @@ impl Trial<'_> {
                 self.until
             )));
         }
-        facts(run, held, self.until)
+        run_values(run, held, self.until)
     }
 
     /// The exit status of a run, if it has ended. A signal to this process ends the run too.
@@ -144,7 +144,7 @@ impl Trial<'_> {
         Err(Failure::interrupted(signal))
     }
 
-    fn whole(&self, name: &str) -> Result<Facts, Failure> {
+    fn whole(&self, name: &str) -> Result<RunValues, Failure> {
         let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
         let mut command = self.command(&held)?;
         command.arg("--run-dir").arg(&run);
@@ -159,9 +159,9 @@ impl Trial<'_> {
 
     /// The plugin hooks without state in the checkpoint: whatever they keep is lost.
     fn suspects(&self, name: &str) -> Result<String, Failure> {
-        let Checkpoint { hooks, facts, .. } = self.checkpoint(name)?;
+        let Checkpoint { hooks, state, .. } = self.checkpoint(name)?;
         let text = |member: &Json, key: &str| member[key].as_str().unwrap_or_default().to_owned();
-        let members = facts.provenance.members.iter().filter(|member| !member["library"].is_null());
+        let members = state.provenance.members.iter().filter(|member| !member["library"].is_null());
         let names: Vec<_> = members
             .map(|member| text(member, "name"))
             .filter(|name| !hooks.contains_key(name))
@@ -172,7 +172,7 @@ impl Trial<'_> {
         })
     }
 
-    fn resumed(&self, name: &str) -> Result<Facts, Failure> {
+    fn resumed(&self, name: &str) -> Result<RunValues, Failure> {
         let (run, held) = (self.folder.join(name), self.folder.join(format!("{name}.held")));
         let mut command = self.command(&self.folder.join("killed.held"))?;
         command.arg("--run-dir").arg(&run).arg("--save-at").arg(self.args.at.to_string());

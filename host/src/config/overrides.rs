@@ -63,7 +63,7 @@ pub(super) fn apply(
         });
         match read_override(&document) {
             Ok(read) => {
-                set(&mut tree, &read.steps, read.value, &Place::top(&document))
+                set(&mut tree, &read.steps, read.value, &PathSoFar::top(&document))
                     .unwrap_or_else(|error| errors.push(error));
             }
             Err(wrong) => errors.append(wrong),
@@ -131,13 +131,13 @@ fn read_path(document: &Arc<Document>, path: &str) -> Result<Vec<Step>, Override
 }
 
 /// The part of the path that has been followed.
-struct Place {
+struct PathSoFar {
     path: String,
     /// The last step, or the whole override before the first.
     at: Origin,
 }
 
-impl Place {
+impl PathSoFar {
     fn top(document: &Arc<Document>) -> Self {
         Self { path: String::new(), at: Origin::at(document, 0..document.text.len()) }
     }
@@ -150,23 +150,28 @@ impl Place {
 
 /// List entries are selected by index or name; missing tables are created.
 /// Whether a table is valid there is checked later, against the description.
-fn set(node: &mut Node, steps: &[Step], value: Node, place: &Place) -> Result<(), ConfigError> {
+fn set(
+    node: &mut Node,
+    steps: &[Step],
+    value: Node,
+    so_far: &PathSoFar,
+) -> Result<(), ConfigError> {
     let Some((step, rest)) = steps.split_first() else {
         let under = std::mem::replace(node, Node::empty());
         *node = merge(under, value);
         return Ok(());
     };
-    let inner = place.enter(step);
+    let inner = so_far.enter(step);
     if let Item::List(entries) = &mut node.item {
-        return set(find_entry(entries, step, &place.path)?, rest, value, &inner);
+        return set(find_entry(entries, step, &so_far.path)?, rest, value, &inner);
     }
     // A missing list entry is always a mistake.
-    let is_empty_list = matches!(place.path.as_str(), "custom_hooks" | "metrics");
+    let is_empty_list = matches!(so_far.path.as_str(), "custom_hooks" | "metrics");
     if is_empty_list && node.as_table().is_some_and(|table| table.entries.is_empty()) {
-        return Err(no_entry(step, &place.path, Vec::new()));
+        return Err(no_entry(step, &so_far.path, Vec::new()));
     }
     if node.as_table().is_none() {
-        *node = Node::table(Table::default(), place.at.clone());
+        *node = Node::table(Table::default(), so_far.at.clone());
     }
     let Item::Table(table) = &mut node.item else { return Ok(()) };
     set(child(table, step, rest.is_empty()), rest, value, &inner)

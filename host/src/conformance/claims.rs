@@ -35,7 +35,7 @@ pub(super) static CASES: &[Case] = &[
 
 /// A tensor of the run at some time.
 #[derive(PartialEq)]
-struct Look {
+struct TensorSnapshot {
     part: RunParts,
     name: String,
     /// How often operators have written to it.
@@ -44,21 +44,26 @@ struct Look {
     elements: Vec<u64>,
 }
 
-fn look(part: RunParts, name: &str, tensor: &Tensor) -> Option<Look> {
+fn snapshot(part: RunParts, name: &str, tensor: &Tensor) -> Option<TensorSnapshot> {
     let flat = tensor.detach().f_to_kind(tch::Kind::Double).ok()?.f_flatten(0, -1).ok()?;
     let elements = Vec::<f64>::try_from(flat).ok()?.into_iter().map(f64::to_bits).collect();
-    Some(Look { part, name: name.to_owned(), version: tensor.f_internal_version().ok()?, elements })
+    Some(TensorSnapshot {
+        part,
+        name: name.to_owned(),
+        version: tensor.f_internal_version().ok()?,
+        elements,
+    })
 }
 
 /// The tensors of the run that a hook can reach.
-fn looks(context: &Context) -> Vec<Look> {
+fn snapshots(context: &Context) -> Vec<TensorSnapshot> {
     let engine = context.engine.borrow();
     let model = engine.params().iter().chain(engine.buffers());
-    let model = model.filter_map(|it| look(RunParts::PARAMS, &it.name, &it.tensor));
+    let model = model.filter_map(|it| snapshot(RunParts::PARAMS, &it.name, &it.tensor));
     let grads = engine.params().iter();
     let grads = grads.filter_map(|it| Some((it.name.as_str(), it.tensor.f_grad().ok()?)));
     let grads = grads.filter(|(_, grad)| grad.defined());
-    let grads = grads.filter_map(|(name, grad)| look(RunParts::GRADS, name, &grad));
+    let grads = grads.filter_map(|(name, grad)| snapshot(RunParts::GRADS, name, &grad));
     let current = context.current.borrow();
     let slots = [
         (SLOT_INPUT, RunParts::INPUT, "input"),
@@ -67,32 +72,32 @@ fn looks(context: &Context) -> Vec<Look> {
         (SLOT_LOSS, RunParts::LOSS, "loss"),
     ];
     let slots =
-        slots.iter().filter_map(|(slot, part, name)| look(*part, name, current.tensor(*slot)?));
+        slots.iter().filter_map(|(slot, part, name)| snapshot(*part, name, current.tensor(*slot)?));
     model.chain(grads).chain(slots).collect()
 }
 
 /// The context of a run that is assembled after its hooks.
-type Place = Rc<RefCell<Option<Rc<Context>>>>;
+type ContextCell = Rc<RefCell<Option<Rc<Context>>>>;
 
 /// Looks before the hooks of each point and compares after them.
-fn watch(job: &mut Job, hook: &HookType, place: &Place) -> Result<(), String> {
-    let seen: Rc<RefCell<Vec<Look>>> = Rc::default();
+fn watch(job: &mut Job, hook: &HookType, cell: &ContextCell) -> Result<(), String> {
+    let seen: Rc<RefCell<Vec<TensorSnapshot>>> = Rc::default();
     let mut before = CallbackHook::new("claims_before").level(Level::HIGHEST);
     let mut after = CallbackHook::new("claims_after").level(Level::LOWEST);
     let points = hook.manifest.points.iter().copied().filter(|point| !point.is_role());
     for point in points.filter(|point| !matches!(point, Point::OnAttach | Point::OnDetach)) {
-        let (own, kept) = (Rc::clone(place), Rc::clone(&seen));
+        let (own, kept) = (Rc::clone(cell), Rc::clone(&seen));
         before = before.at(point, move |_| {
-            *kept.borrow_mut() = own.borrow().as_deref().map(looks).unwrap_or_default();
+            *kept.borrow_mut() = own.borrow().as_deref().map(snapshots).unwrap_or_default();
             Ok(())
         });
         let declared = RunParts::declared(&hook.manifest.mutates);
-        let (own, kept) = (Rc::clone(place), Rc::clone(&seen));
+        let (own, kept) = (Rc::clone(cell), Rc::clone(&seen));
         after = after.at(point, move |_| {
-            let now = own.borrow().as_deref().map(looks).unwrap_or_default();
+            let now = own.borrow().as_deref().map(snapshots).unwrap_or_default();
             let seen = kept.borrow();
             let changed = seen.iter().find(|old| {
-                let same = |new: &&Look| new.name == old.name && new.part == old.part;
+                let same = |new: &&TensorSnapshot| new.name == old.name && new.part == old.part;
                 !declared.meets(old.part) && now.iter().find(same).is_some_and(|new| new != *old)
             });
             changed.map_or(Ok(()), |it| {
@@ -121,12 +126,12 @@ fn versions(case: &CaseEnv) -> Verdict {
             let entry = format!("{entry}level = \"normal\"\non_error = \"abort\"\n");
             let job = Job::load(&case.config(&entry)?, &[]);
             let mut job = job.map_err(|error| error.to_string())?;
-            let place = Place::default();
-            watch(&mut job, hook, &place)?;
+            let cell = ContextCell::default();
+            watch(&mut job, hook, &cell)?;
             let mut trainer = case.assemble(&job)?;
-            *place.borrow_mut() = Some(Rc::clone(trainer.context()));
+            *cell.borrow_mut() = Some(Rc::clone(trainer.context()));
             let ran = ended(&mut trainer);
-            *place.borrow_mut() = None;
+            *cell.borrow_mut() = None;
             ran.map_err(|why| format!("`{}`: {why}", hook.name()))
         })
     }))

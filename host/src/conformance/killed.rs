@@ -27,8 +27,8 @@ const FOLDER: &str = "HOOKRACK_TRIAL_FOLDER";
 const ITER: u64 = 3;
 
 fn at_every_point(case: &CaseEnv) -> Verdict {
-    let told = |name| std::env::var(name).ok();
-    match (told(POINT).and_then(|name| named(&name)), told(FOLDER)) {
+    let variable = |name| std::env::var(name).ok();
+    match (variable(POINT).and_then(|name| named(&name)), variable(FOLDER)) {
         (Some(point), Some(folder)) => judge(die(case, point, &PathBuf::from(folder))),
         _ => judge(compare(case)),
     }

@@ -44,7 +44,7 @@ fn loads_twice(case: &CaseEnv) -> Verdict {
 
 fn abi(case: &CaseEnv) -> Verdict {
     judge(case.open().and_then(|library| {
-        let (major, minor) = library.about.facts.abi;
+        let (major, minor) = library.about.info.abi;
         ensure(major == ABI_MAJOR && minor <= ABI_MINOR, || {
             format!("it is ABI {major}.{minor}, this host is {ABI_MAJOR}.{ABI_MINOR}")
         })
@@ -60,11 +60,11 @@ fn offers(case: &CaseEnv) -> Verdict {
 
 fn version(case: &CaseEnv) -> Verdict {
     judge(case.open().and_then(|library| {
-        let facts = &library.about.facts;
-        let core = facts.version.split(['-', '+']).next().unwrap_or_default();
+        let info = &library.about.info;
+        let core = info.version.split(['-', '+']).next().unwrap_or_default();
         let numbers = core.split('.').filter(|part| part.parse::<u64>().is_ok()).count();
-        ensure(!facts.name.is_empty() && numbers == 3, || {
-            format!("name `{}`, version `{}`", facts.name, facts.version)
+        ensure(!info.name.is_empty() && numbers == 3, || {
+            format!("name `{}`, version `{}`", info.name, info.version)
         })
     }))
 }

@@ -7,6 +7,9 @@ use crate::train::{Ending, Limits, Trainer};
 use hookrack_plugin_api::{Error, Level, OnError, Point};
 use std::process::Command;
 
+/// The error of the hook that fails in `run.failing`.
+const SABOTAGE: &str = "on purpose";
+
 pub(super) static CASES: &[Case] = &[
     Case::new("run.train", "A run with every hook and metric completes.", train),
     Case::new("run.train_twice", "Two consecutive runs complete in one process.", train_twice),
@@ -113,11 +116,11 @@ fn failing(case: &CaseEnv) -> Verdict {
         let job = Job::load(&case.config(&entries)?, &[]);
         let mut job = job.map_err(|error| error.to_string())?;
         let hook = CallbackHook::new("saboteur").level(Level::LOWEST).on_error(OnError::Abort);
-        let hook = hook.at(Point::AfterTrainIter, |_| Err(Error::new("on purpose")));
+        let hook = hook.at(Point::AfterTrainIter, |_| Err(Error::new(SABOTAGE)));
         job.add(hook).map_err(|error| error.to_string())?;
         let ending = case.assemble(&job)?.fit();
         let (_, why) = ending.describe();
-        ensure(why.contains("on purpose"), || format!("the run ended with another error: {why}"))
+        ensure(why.contains(SABOTAGE), || format!("the run ended with another error: {why}"))
     }))
 }
 

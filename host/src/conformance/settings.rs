@@ -3,7 +3,7 @@
 use super::case_env::settings;
 use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::context::Context;
-use crate::plugins::{HookType, Instance, MetricTrial, MetricType};
+use crate::plugins::{HookType, Instance, MetricTrial, MetricType, NO_REASON};
 use hookrack_plugin_api::{Param, ParamType, Value};
 use std::rc::Rc;
 
@@ -199,7 +199,7 @@ fn reasons(case: &CaseEnv) -> Verdict {
         _ => Vec::new(),
     };
     with(case, other, |made| match made {
-        Err(why) if why.contains("gave no reason") => Err(why),
+        Err(why) if why.contains(NO_REASON) => Err(why),
         _ => Ok(()),
     })
 }

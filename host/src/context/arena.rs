@@ -10,7 +10,7 @@ use thiserror::Error;
 const MANY: usize = 100_000;
 
 #[cold]
-fn tell_many() {
+fn warn_many() {
     let position = position::current();
     tracing::warn!(
         "hooks keep {MANY} tensors ({position}): release those that are no longer needed"
@@ -78,7 +78,7 @@ impl Arena {
             Lease::Owned => {
                 self.owned += 1;
                 if self.owned == MANY {
-                    tell_many();
+                    warn_many();
                 }
             }
         }

@@ -198,7 +198,7 @@ impl Context {
     }
 
     /// Passes the latest value to a schedule that monitors a scalar.
-    pub fn tell_schedule(&self) {
+    pub fn pass_metric_to_schedule(&self) {
         let mut engine = self.engine.borrow_mut();
         let Some(name) = engine.lr_schedule().watched() else { return };
         let events = self.events.borrow();

@@ -1,6 +1,6 @@
 //! A checkpoint that a hook requests.
 
-use crate::run::checkpoint::Wanted;
+use crate::run::checkpoint::CheckpointFilter;
 use std::path::PathBuf;
 
 /// A request to load a checkpoint.
@@ -9,7 +9,7 @@ pub struct LoadRequest {
     /// A checkpoint or a run directory; empty for the run's own.
     pub path: PathBuf,
     /// Which of the run's; the newest of them is loaded.
-    pub wanted: Wanted,
+    pub wanted: CheckpointFilter,
     /// Load the model only.
     pub weights_only: bool,
     /// Every tensor must match.

@@ -4,7 +4,7 @@
 //! forward pass runs, the sum of the losses while the optimizer steps.
 
 use super::Context;
-use crate::engine::{EngineError, Weighing, share};
+use crate::engine::{EngineError, WholeWeight, share};
 use crate::torch::dist::PendingNumbers;
 use hookrack_plugin_api::abi::SLOT_LOSS;
 use std::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use tch::Tensor;
 pub struct Shares {
     micro: Cell<f64>,
     own: Cell<f64>,
-    whole: RefCell<Weighing>,
+    whole: RefCell<WholeWeight>,
     // The losses of the other ranks, and the tensor that becomes their sum, whatever is in the slot by then.
     losses: RefCell<Option<(PendingNumbers<f64, 1>, Tensor)>>,
 }
@@ -25,7 +25,7 @@ impl Default for Shares {
         Self {
             micro: Cell::new(1.0),
             own: Cell::new(1.0),
-            whole: RefCell::new(Weighing::Done(1.0)),
+            whole: RefCell::new(WholeWeight::Done(1.0)),
             losses: RefCell::default(),
         }
     }
@@ -33,7 +33,7 @@ impl Default for Shares {
 
 impl Shares {
     /// Sets the weight of this rank's labels, and that of all ranks, which may still be in transit.
-    pub fn set(&self, own: f64, whole: Weighing) {
+    pub fn set(&self, own: f64, whole: WholeWeight) {
         self.own.set(own);
         self.whole.replace(whole);
     }
@@ -45,7 +45,7 @@ impl Shares {
 
     /// Expects nothing from the other ranks any more.
     pub fn part(&self) {
-        self.whole.replace(Weighing::Done(0.0));
+        self.whole.replace(WholeWeight::Done(0.0));
         self.losses.replace(None);
     }
 }
@@ -54,11 +54,11 @@ impl Context {
     /// The denominator of the iteration's mean loss, over all ranks. If it is 0, no label counts, and backward passes add nothing.
     pub fn whole_weight(&self) -> Result<f64, EngineError> {
         let mut whole = self.shares.whole.borrow_mut();
-        let weight = match std::mem::replace(&mut *whole, Weighing::Done(0.0)) {
-            Weighing::Done(weight) => weight,
-            weighing @ Weighing::Started(_) => self.engine.borrow().weighed(weighing)?,
+        let weight = match std::mem::replace(&mut *whole, WholeWeight::Done(0.0)) {
+            WholeWeight::Done(weight) => weight,
+            pending @ WholeWeight::Started(_) => self.engine.borrow().weighed(pending)?,
         };
-        *whole = Weighing::Done(weight);
+        *whole = WholeWeight::Done(weight);
         Ok(weight)
     }
 

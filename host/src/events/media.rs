@@ -32,7 +32,7 @@ pub enum Content {
 
 /// Something that is shown, and when it was logged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Medium {
+pub struct MediaItem {
     /// Its full name.
     pub name: String,
     /// The training iteration in which it was logged.
@@ -44,15 +44,15 @@ pub struct Medium {
 /// What no writer has seen, in order.
 #[derive(Default)]
 pub struct Media {
-    waiting: VecDeque<Medium>,
+    waiting: VecDeque<MediaItem>,
 }
 
 impl Media {
-    pub(super) fn put(&mut self, medium: Medium) {
+    pub(super) fn put(&mut self, item: MediaItem) {
         if self.waiting.len() == MOST {
             self.waiting.pop_front();
         }
-        self.waiting.push_back(medium);
+        self.waiting.push_back(item);
     }
 
     pub(super) fn clear(&mut self) {
@@ -60,14 +60,14 @@ impl Media {
     }
 
     /// Each in turn, the oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Medium> {
+    pub fn iter(&self) -> impl Iterator<Item = &MediaItem> {
         self.waiting.iter()
     }
 
     /// The texts in order, each with its name and iteration.
-    pub fn texts(&self) -> impl Iterator<Item = (&Medium, &str)> {
-        self.iter().filter_map(|medium| match &medium.content {
-            Content::Text(text) => Some((medium, text.as_str())),
+    pub fn texts(&self) -> impl Iterator<Item = (&MediaItem, &str)> {
+        self.iter().filter_map(|item| match &item.content {
+            Content::Text(text) => Some((item, text.as_str())),
             Content::Image(_) | Content::Histogram(_) => None,
         })
     }
@@ -82,9 +82,9 @@ mod tests {
         let mut media = Media::default();
         for iter in 0..2000 {
             let content = Content::Text(String::new());
-            media.put(Medium { name: "train/note".to_owned(), iter, content });
+            media.put(MediaItem { name: "train/note".to_owned(), iter, content });
         }
         assert_eq!(media.iter().count(), MOST);
-        assert_eq!(media.iter().last().map(|medium| medium.iter), Some(1999));
+        assert_eq!(media.iter().last().map(|item| item.iter), Some(1999));
     }
 }

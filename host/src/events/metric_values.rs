@@ -139,9 +139,8 @@ impl MetricValues {
     /// Restores every value.
     pub fn restore(&mut self, saved: Vec<SavedMetric>, events: &mut EventStorage) {
         for value in saved {
-            let better = |higher| if higher { Better::Higher } else { Better::Lower };
-            let (phase, better) =
-                (Phase::from_code(value.phase), value.higher_is_better.map(better));
+            let phase = Phase::from_code(value.phase);
+            let better = value.higher_is_better.map(Better::of);
             let index = self.register(phase, &value.name, "", better, events);
             let entry = &mut self.entries[index];
             (entry.step, entry.last) = (value.step, value.last);

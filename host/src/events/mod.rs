@@ -11,7 +11,7 @@ pub mod shown;
 mod state;
 
 pub use histogram::Histogram;
-pub use media::{Content, Image, Media, Medium};
+pub use media::{Content, Image, Media, MediaItem};
 pub use metric_values::{MetricValue, MetricValues, SavedMetric};
 pub use series::{Sample, Series};
 pub use state::SavedSeries;
@@ -65,8 +65,8 @@ impl EventStorage {
     }
 
     /// Logs an image, a histogram or a text.
-    pub fn put_medium(&mut self, medium: Medium) {
-        self.media.put(medium);
+    pub fn put_media(&mut self, item: MediaItem) {
+        self.media.put(item);
     }
 
     /// The series of a key.
@@ -131,7 +131,7 @@ mod tests {
         let key = events.key("train/loss", true);
         events.put(key, Sample { iter: 1, samples: 8, value: 0.5 });
         let content = Content::Text("hello".to_owned());
-        events.put_medium(Medium { name: "train/note".to_owned(), iter: 1, content });
+        events.put_media(MediaItem { name: "train/note".to_owned(), iter: 1, content });
         assert_eq!((events.pending().count(), events.media().iter().count()), (1, 1));
         events.mark_written();
         assert_eq!((events.pending().count(), events.media().iter().count()), (0, 0));

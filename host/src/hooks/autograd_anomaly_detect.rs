@@ -6,16 +6,13 @@ static IS_FINITE: CachedOp = CachedOp::new("aten::isfinite");
 static ALL: CachedOp = CachedOp::new("aten::all");
 
 /// Detects an infinite or NaN loss or gradient, repeats that step in anomaly mode, and ends the run with the name of
-/// the operator and of the first parameter affected.
+/// the operator and of the first parameter affected. Each check synchronizes with the device.
 #[derive(Settings)]
 pub(super) struct AutogradAnomalyDetectHook {
     /// As `torch.autograd.set_detect_anomaly`: true keeps anomaly mode on for the whole run, which is about 150 times
     /// slower; false turns it on only for the repeated step.
     #[param(default, alias = "mode")]
     always: bool,
-    /// Iterations between checks; each one synchronizes with the device.
-    #[param(default = 1, min = 1)]
-    interval: u64,
     /// Check the gradient norm as well as the loss.
     #[param(default = true)]
     grads: bool,
@@ -71,19 +68,19 @@ fn diagnose(t: &mut Trainer, what: &str, value: f64) -> Result<()> {
 }
 
 impl AutogradAnomalyDetectHook {
-    fn is_due(&self, t: &Trainer) -> bool {
-        !self.always && t.phase() == Phase::Train && t.iter().is_multiple_of(self.interval)
+    fn checks(&self, t: &Trainer) -> bool {
+        !self.always && t.phase() == Phase::Train
     }
 }
 
-#[hook(level = 2, mutates = "output, loss, grads", reads = "loss, grads", ops = [IS_FINITE, ALL], on_error = "abort")]
+#[hook(level = 2, every = "1it", mutates = "output, loss, grads", reads = "loss, grads", ops = [IS_FINITE, ALL], on_error = "abort")]
 impl Hook for AutogradAnomalyDetectHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         if self.always { t.set_anomaly_mode(true) } else { Ok(()) }
     }
 
     fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.is_due(t) {
+        if self.checks(t) {
             let loss = t.loss()?.item()?;
             if !loss.is_finite() {
                 return diagnose(t, "loss", loss);
@@ -93,7 +90,7 @@ impl Hook for AutogradAnomalyDetectHook {
     }
 
     fn before_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.grads && self.is_due(t) {
+        if self.grads && self.checks(t) {
             let norm = t.grad_norm()?.item()?;
             if !norm.is_finite() {
                 return diagnose(t, "gradients' norm", norm);

@@ -50,7 +50,7 @@ impl BestSoFar {
     }
 
     /// Warns if training is over and there never was a best value.
-    pub(super) fn tell_if_none(&self, t: &Trainer, name: &str) {
+    pub(super) fn warn_if_none(&self, t: &Trainer, name: &str) {
         if self.0.is_none() && t.outcome() == Some(Outcome::Completed) {
             warn!("training ended and nothing logged `{name}`, which selects the best checkpoint");
         }
@@ -93,7 +93,7 @@ impl Hook for BestCheckpointer {
     }
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
-        self.best.tell_if_none(t, &self.val_metric);
+        self.best.warn_if_none(t, &self.val_metric);
         Ok(())
     }
 

@@ -190,7 +190,7 @@ impl Hook for CheckPointHook {
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
         if !self.save_best.is_empty() {
-            self.best.tell_if_none(t, &self.save_best);
+            self.best.warn_if_none(t, &self.save_best);
         }
         Ok(())
     }

@@ -6,9 +6,6 @@ use std::fs;
 /// Logs the current and peak memory of the process after each epoch and evaluation, as a message and as scalars.
 #[derive(Settings)]
 pub(super) struct LogMemoryByEpochHook {
-    /// Epochs between log lines.
-    #[param(default = 1, min = 1)]
-    interval: u64,
     /// Log a line after evaluations too.
     #[param(default = true)]
     log_eval: bool,
@@ -80,21 +77,18 @@ impl LogMemoryByEpochHook {
     }
 }
 
-#[hook(level = 19, writes = "events")]
+#[hook(level = 19, every = "1ep", writes = "events")]
 impl Hook for LogMemoryByEpochHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.report(t, "before training")
     }
 
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        if t.epoch().is_multiple_of(self.interval) {
-            self.report(t, &format!("after epoch {}", t.epoch()))?;
-        }
-        Ok(())
+        self.report(t, &format!("after epoch {}", t.epoch()))
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.log_eval && t.epoch().is_multiple_of(self.interval) {
+        if self.log_eval {
             self.report(t, &format!("after {} in epoch {}", t.phase().name(), t.epoch()))?;
         }
         Ok(())

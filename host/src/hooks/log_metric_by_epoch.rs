@@ -4,11 +4,7 @@ use hookrack_plugin_api::prelude::*;
 
 /// Logs the metrics and unsmoothed scalars of each pass every few epochs.
 #[derive(Settings)]
-pub(super) struct LogMetricByEpochHook {
-    /// Epochs between log lines.
-    #[param(default = 1, min = 1)]
-    interval: u64,
-}
+pub(super) struct LogMetricByEpochHook {}
 
 /// The values of a phase in one line.
 fn line(
@@ -33,35 +29,30 @@ fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-3 { format!("{value:.4e}") } else { format!("{value:.4}") }
 }
 
-impl LogMetricByEpochHook {
-    fn log(&self, t: &Trainer) -> Result<()> {
-        if t.epoch().is_multiple_of(self.interval) {
-            let (phase, iter) = (t.phase().name(), t.iter());
-            // A scalar that is not smoothed describes a whole pass; one logged earlier belongs to an earlier pass.
-            let fresh = t.scalars()?.into_iter().filter(|one| !one.smooth && one.iter == iter);
-            let metrics = t.metric_objects()?;
-            let unit = |name: &str| {
-                let known =
-                    |metric: &&MetricObject| metric.phase == t.phase() && metric.is_of(name);
-                metrics.iter().find(known).map(|metric| metric.unit.clone()).unwrap_or_default()
-            };
-            let line = line(fresh.map(|one| (one.name, one.latest)), phase, unit);
-            if !line.is_empty() {
-                info!("epoch {}, {phase}: {line}", t.epoch());
-            }
-        }
-        Ok(())
+fn log(t: &Trainer) -> Result<()> {
+    let (phase, iter) = (t.phase().name(), t.iter());
+    // A scalar that is not smoothed describes a whole pass; one logged earlier belongs to an earlier pass.
+    let fresh = t.scalars()?.into_iter().filter(|one| !one.smooth && one.iter == iter);
+    let metrics = t.metric_objects()?;
+    let unit = |name: &str| {
+        let known = |metric: &&MetricObject| metric.phase == t.phase() && metric.is_of(name);
+        metrics.iter().find(known).map(|metric| metric.unit.clone()).unwrap_or_default()
+    };
+    let line = line(fresh.map(|one| (one.name, one.latest)), phase, unit);
+    if !line.is_empty() {
+        info!("epoch {}, {phase}: {line}", t.epoch());
     }
+    Ok(())
 }
 
-#[hook(level = 47, reads = "metrics, events")]
+#[hook(level = 47, every = "1ep", reads = "metrics, events")]
 impl Hook for LogMetricByEpochHook {
     fn after_train_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        self.log(t)
+        log(t)
     }
 
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        self.log(t)
+        log(t)
     }
 }
 

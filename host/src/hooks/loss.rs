@@ -18,7 +18,7 @@ pub(super) struct LossHook {
     #[param(skip)]
     eval: Vec<f64>,
     #[param(skip)]
-    is_told: bool,
+    has_warned: bool,
 }
 
 /// A mean over samples, or over the weights of their labels.
@@ -40,10 +40,10 @@ impl Mean {
 
 impl LossHook {
     /// Warns once when the loss becomes NaN or infinite, and once when it is finite again.
-    fn tell_not_finite(&mut self, loss: f64, t: &Trainer) {
-        if loss.is_finite() == self.is_told {
+    fn warn_not_finite(&mut self, loss: f64, t: &Trainer) {
+        if loss.is_finite() == self.has_warned {
             let (iter, epoch) = (t.iter(), t.epoch());
-            if self.is_told {
+            if self.has_warned {
                 warn!("the training loss is finite again in iteration {iter} of epoch {epoch}");
             } else {
                 warn!(
@@ -51,7 +51,7 @@ impl LossHook {
                      gradients; NaNGuard stops a run here, before the weights are updated"
                 );
             }
-            self.is_told = !self.is_told;
+            self.has_warned = !self.has_warned;
         }
     }
 }
@@ -74,7 +74,7 @@ impl Hook for LossHook {
         if weight > 0.0 {
             let loss = t.loss()?.item()?;
             self.train.add(loss, weight);
-            self.tell_not_finite(loss, t);
+            self.warn_not_finite(loss, t);
             t.put(key, loss)?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! One start of all ranks, until the last one has ended.
 
 use super::failure::exit_code;
-use super::process::{Place, RankProcess};
+use super::process::{RankAttempt, RankProcess};
 use super::{Event, Launch, RankFailure};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGUSR1};
@@ -54,7 +54,7 @@ impl<'a> Attempt<'a> {
         let start = |rank| {
             // Only rank 0 has the socket: connections after its end are refused instead of waiting.
             let listener = listener.take().filter(|_| launch.ranks > 1);
-            RankProcess::start(launch, Place { rank, restart, port }, listener, events)
+            RankProcess::start(launch, RankAttempt { rank, restart, port }, listener, events)
         };
         let processes = (0..launch.ranks).map(start).collect::<io::Result<Vec<_>>>()?;
         Ok(Self {

@@ -24,9 +24,9 @@ pub(super) struct RankProcess {
     status: Option<ExitStatus>,
 }
 
-/// The place of a rank in an attempt.
+/// A rank in one attempt of the launcher: its number, how often the ranks were restarted, the port of their store.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RankAttempt {
     pub(super) rank: usize,
     pub(super) restart: u32,
     pub(super) port: u16,
@@ -37,12 +37,12 @@ impl RankProcess {
     /// socket, if any, becomes its standard input.
     pub(super) fn start(
         launch: &Launch,
-        place: Place,
+        attempt: RankAttempt,
         listener: Option<TcpListener>,
         events: &Sender<Event>,
     ) -> io::Result<Self> {
-        let mut command = command(launch, place);
-        let inherits = launch.style.inherits(place.rank);
+        let mut command = command(launch, attempt);
+        let inherits = launch.style.inherits(attempt.rank);
         let stdio = |inherited| if inherited { Stdio::inherit() } else { Stdio::piped() };
         command.stdin(listener.map_or_else(Stdio::null, |socket| OwnedFd::from(socket).into()));
         command.stdout(stdio(inherits.stdout)).stderr(stdio(inherits.stderr));
@@ -51,7 +51,7 @@ impl RankProcess {
         drop(command);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("the process has no valid id"))?;
-        let (before_out, before_err) = launch.style.prefixes(place.rank);
+        let (before_out, before_err) = launch.style.prefixes(attempt.rank);
         let tail = Tail::default();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let mut process = Self { child, pid, relays: Vec::new(), tail, status: None };
@@ -61,7 +61,7 @@ impl RankProcess {
         if let Some(stderr) = stderr {
             process.relays.push(Relay::to_stderr(stderr, before_err, process.tail.clone())?);
         }
-        process.announce_end(place.rank, events.clone())?;
+        process.announce_end(attempt.rank, events.clone())?;
         Ok(process)
     }
 
@@ -114,7 +114,7 @@ impl Drop for RankProcess {
 }
 
 /// The command of a rank, with the variables that torchrun would set.
-fn command(launch: &Launch, Place { rank, restart, port }: Place) -> Command {
+fn command(launch: &Launch, RankAttempt { rank, restart, port }: RankAttempt) -> Command {
     let mut command = Command::new(&launch.program);
     let launcher = std::process::id();
     command.args(&launch.args);

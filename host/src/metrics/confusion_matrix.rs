@@ -83,12 +83,12 @@ impl Matrix {
     fn table(&self) -> String {
         let widest = self.counts.iter().fold(0.0f64, |widest, count| widest.max(*count));
         let width = format!("{widest:.0}").len().max(3);
-        let mut out = String::from("| is \\ said |");
+        let mut out = String::from("| true \\ pred |");
         (0..self.classes).for_each(|class| _ = write!(out, " {class:>width$} |"));
         let rule = format!("{}:|", "-".repeat(width + 1)).repeat(self.classes);
-        _ = write!(out, "\n|----------:|{rule}");
+        _ = write!(out, "\n|------------:|{rule}");
         for (class, row) in self.rows().enumerate() {
-            _ = write!(out, "\n| {class:>9} |");
+            _ = write!(out, "\n| {class:>11} |");
             for count in row {
                 _ = write!(out, " {count:>width$.0} |");
             }
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!((matrix.share(), matrix.last), (0.75, Some(0.75)));
         assert_eq!(
             matrix.table(),
-            "| is \\ said |   0 |   1 |\n|----------:|----:|----:|\n|         0 |   2 |   0 |\n|         1 |   1 |   1 |"
+            "| true \\ pred |   0 |   1 |\n|------------:|----:|----:|\n|           0 |   2 |   0 |\n|           1 |   1 |   1 |"
         );
         let (pixels, side) = matrix.pixels();
         assert_eq!((side, pixels.len()), (256, 256 * 256));

@@ -30,7 +30,7 @@ pub(super) fn exchange(world: &World, own: Outcome<Vec<u8>>) -> Outcome<Vec<Vec<
         failed(if error.is_of_peers() { world.name_failure(&error) } else { error.to_string() })
     })?;
     own?;
-    let told = |(rank, message): (usize, Vec<u8>)| match message.split_first() {
+    let read_message = |(rank, message): (usize, Vec<u8>)| match message.split_first() {
         Some((&STATES, states)) => Ok(states.to_vec()),
         Some((&code, why)) => Err(StateFailure {
             panicked: code == PANICKED,
@@ -38,7 +38,7 @@ pub(super) fn exchange(world: &World, own: Outcome<Vec<u8>>) -> Outcome<Vec<Vec<
         }),
         None => Err(failed(broken())),
     };
-    all.into_iter().enumerate().map(told).collect()
+    all.into_iter().enumerate().map(read_message).collect()
 }
 
 impl MetricObject {
@@ -111,9 +111,9 @@ impl BatchStates {
     }
 }
 
-/// The states that ranks have told, in the order of the data: they took batches in turn.
-pub(super) fn in_turn(told: &[Vec<u8>]) -> Outcome<Vec<&[u8]>> {
-    let mut rest: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
+/// The states in the messages of the ranks, in the order of the data: they took batches in turn.
+pub(super) fn in_turn(messages: &[Vec<u8>]) -> Outcome<Vec<&[u8]>> {
+    let mut rest: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
     let mut states = Vec::new();
     while rest.iter().any(|rest| !rest.is_empty()) {
         for rest in rest.iter_mut().filter(|rest| !rest.is_empty()) {
@@ -167,15 +167,16 @@ mod tests {
 
     #[test]
     fn states_of_batches_are_put_in_the_order_of_the_data() {
-        let told = |states: &[&[u8]]| {
+        let messages = |states: &[&[u8]]| {
             let mut all = BatchStates::default();
             for state in states {
                 all.push(state);
             }
             all.into_bytes()
         };
-        let told = [told(&[b"0", b"three", b"6"]), told(&[b"one", b""]), told(&[b"2", b"5"])];
-        let found = in_turn(&told).unwrap_or_default();
+        let messages =
+            [messages(&[b"0", b"three", b"6"]), messages(&[b"one", b""]), messages(&[b"2", b"5"])];
+        let found = in_turn(&messages).unwrap_or_default();
         let wanted: [&[u8]; 7] = [b"0", b"one", b"2", b"three", b"", b"5", b"6"];
         assert_eq!(found, wanted);
         assert!(in_turn(&[vec![9, 0]]).is_err());

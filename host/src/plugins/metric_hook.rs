@@ -80,7 +80,7 @@ impl MetricHook {
                 *self.batches.borrow_mut() = Ok(BatchStates::default());
                 object.reset()
             }
-            (code, None) if code == update => first_failure(&[
+            (code, None) if code == update => until_failure(&[
                 // SAFETY: the object was made by this table's `create`; the handle outlives it.
                 &|| object.call(|table, it| unsafe { (table.update)(it, handle) }),
                 &|| self.read(object, METRIC_STEP, true),
@@ -97,7 +97,7 @@ impl MetricHook {
                     Some(world) if phase != Phase::Train => self.merge_batches(object, world),
                     _ => Ok(()),
                 };
-                first_failure(&[&|| object.status_of(merged.clone()), &|| {
+                until_failure(&[&|| object.status_of(merged.clone()), &|| {
                     self.read(object, METRIC_EPOCH, false)
                 }])
             }
@@ -121,7 +121,7 @@ impl MetricHook {
                 object.merge(&self.context, state)
             })
         });
-        first_failure(&[&|| object.status_of(merged.clone()), &|| {
+        until_failure(&[&|| object.status_of(merged.clone()), &|| {
             self.read(iteration, METRIC_EPOCH, true)
         }])
     }
@@ -143,9 +143,9 @@ impl MetricHook {
     /// Makes what every rank has gathered in an evaluation what all have gathered, batch by batch.
     fn merge_batches(&self, object: &MetricObject, world: &World) -> Outcome<()> {
         let own = self.batches.replace(Ok(BatchStates::default()));
-        let told = exchange(world, own.map(BatchStates::into_bytes))?;
+        let messages = exchange(world, own.map(BatchStates::into_bytes))?;
         object.done(object.reset())?;
-        in_turn(&told)?.into_iter().try_for_each(|state| object.merge(&self.context, state))
+        in_turn(&messages)?.into_iter().try_for_each(|state| object.merge(&self.context, state))
     }
 
     fn read(&self, object: &MetricObject, scope: u32, is_step: bool) -> HrStatus {
@@ -167,7 +167,7 @@ impl MetricHook {
         };
         match self.objects.as_slice() {
             [only] => save(only, writer),
-            several => first_failure_of(several, |object| {
+            several => until_failure_of(several, |object| {
                 write_under(writer, object.description.phase.name(), |writer| save(object, writer))
             }),
         }
@@ -181,7 +181,7 @@ impl MetricHook {
         };
         match self.objects.as_slice() {
             [only] => load(only, reader),
-            several => first_failure_of(several, |object| {
+            several => until_failure_of(several, |object| {
                 read_under(reader, object.description.phase.name(), |reader| load(object, reader))
             }),
         }
@@ -199,11 +199,11 @@ impl Drop for MetricHook {
 }
 
 /// Stops at the first error.
-fn first_failure(steps: &[&dyn Fn() -> HrStatus]) -> HrStatus {
-    first_failure_of(steps, |step| step())
+fn until_failure(steps: &[&dyn Fn() -> HrStatus]) -> HrStatus {
+    until_failure_of(steps, |step| step())
 }
 
-fn first_failure_of<T>(all: &[T], call: impl Fn(&T) -> HrStatus) -> HrStatus {
+fn until_failure_of<T>(all: &[T], call: impl Fn(&T) -> HrStatus) -> HrStatus {
     all.iter().map(call).find(|status| *status != HrStatus::OK).unwrap_or(HrStatus::OK)
 }
 

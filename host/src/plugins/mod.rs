@@ -32,5 +32,5 @@ pub use loader::{
 pub use metric_hook::points_of;
 pub use metric_trial::MetricTrial;
 pub use plugin_set::{PluginFile, PluginSet, open_trusted, untrusted};
-pub use services::{appear_newer, hide_extensions};
+pub use services::{NO_REASON, appear_newer, hide_extensions};
 pub use state_io::{gather, give_back};

@@ -43,8 +43,9 @@ impl PluginFile {
     /// The step that refused it, in one line.
     pub fn open(path: &Path, trust: &Trust) -> Result<Self, LoadError> {
         let (image, verification) = trusted(path, None, trust)?;
-        let facts = probe::facts(&[&image]).into_iter().next().unwrap_or(Err(Refusal::Fickle));
-        let about = facts.and_then(|facts| Description::new(&image, facts));
+        let info =
+            probe::library_infos(&[&image]).into_iter().next().unwrap_or(Err(Refusal::Fickle));
+        let about = info.and_then(|info| Description::new(&image, info));
         let about = about.map_err(|reason| LoadError::of_image(path, &image, reason))?;
         Ok(Self { about, verification, rank: 0, image: Mutex::new(Some(image)) })
     }
@@ -60,7 +61,7 @@ impl PluginFile {
             tracing::warn!("{warning}");
         }
         let library = loader::map(image)?;
-        if library.about.facts != self.about.facts {
+        if library.about.info != self.about.info {
             return Err(LoadError::of_library(&self.about.path, Refusal::Fickle));
         }
         Ok(library)
@@ -151,12 +152,12 @@ impl PluginSet {
     fn describe(search: Search<'_>) -> Self {
         let read = search.candidates.iter().filter_map(|file| file.image.as_ref().ok());
         let images: Vec<&Image> = read.map(|(image, _)| image).collect();
-        let mut facts = probe::facts(&images).into_iter();
+        let mut infos = probe::library_infos(&images).into_iter();
         let mut set = Self { shadowed: search.shadowed, ..Self::default() };
         for Candidate { path, rank, image } in search.candidates {
             let described = image.and_then(|(image, verification)| {
-                let facts = facts.next().unwrap_or(Err(Refusal::Fickle));
-                let about = facts.and_then(|facts| Description::new(&image, facts));
+                let info = infos.next().unwrap_or(Err(Refusal::Fickle));
+                let about = info.and_then(|info| Description::new(&image, info));
                 let about = about.map_err(|reason| LoadError::of_image(&path, &image, reason))?;
                 Ok(PluginFile { about, verification, rank, image: Mutex::new(Some(image)) })
             });

@@ -35,7 +35,7 @@ impl Trainer {
     /// Combines the requests and signals of all ranks: one on any rank applies to all.
     pub(super) fn agree(&mut self) -> Result<()> {
         let Some(world) = self.world() else { return Ok(()) };
-        self.heed_limits();
+        self.check_limits();
         let requested = self.hook_requests();
         let flags = [requested.stop.is_some(), !requested.savers.is_empty(), requested.validate]
             .map(i64::from);
@@ -127,7 +127,7 @@ impl Trainer {
         {
             TrainError::Rank(error.to_string())
         } else {
-            world.tell_failure(&error.to_string());
+            world.report_failure(&error.to_string());
             error
         };
         self.leave_groups();

@@ -8,24 +8,9 @@ use super::error::TrainError;
 use super::fit::{Result, Trainer};
 use super::micro_batches::PartResults;
 use crate::dispatch::HookError;
+use crate::first_failure::first_failure;
 use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::{Outcome, Point as P};
-use std::fmt::Display;
-
-/// The first of two failures; the later one goes to the log.
-pub(crate) fn first_failure<T, E: From<L>, L: Display>(
-    outcome: std::result::Result<T, E>,
-    later: std::result::Result<(), L>,
-) -> std::result::Result<T, E> {
-    match (outcome, later) {
-        (outcome, Ok(())) => outcome,
-        (Ok(_), Err(later)) => Err(later.into()),
-        (Err(first), Err(later)) => {
-            tracing::error!("after the failure: {later}");
-            Err(first)
-        }
-    }
-}
 
 impl Trainer {
     /// Runs `body` between `before_run` and `after_run`, with every hook attached, and returns how it ended.

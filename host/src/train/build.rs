@@ -16,7 +16,7 @@ use crate::dispatch::{Attached, Rack};
 use crate::engine::data::Rank;
 use crate::engine::lr::Horizon;
 use crate::engine::{Engine, Stage};
-use crate::job::{Job, Maker, Member};
+use crate::job::{Job, Member, MemberSource};
 use crate::plugins::Instance;
 use crate::provenance::provenance;
 use crate::ranks::Ranks;
@@ -287,17 +287,17 @@ fn attach(
     context: &Rc<Context>,
 ) -> Result<Attached, BuildError> {
     let spec = member.spec.clone();
-    let (kind, made) = match &member.maker {
-        Maker::Hook(hook) => {
+    let (kind, made) = match &member.source {
+        MemberSource::Hook(hook) => {
             (Kind::Hook, Instance::hook(hook, &spec.name, &member.settings, context))
         }
-        Maker::Metric(metric, phases) => {
+        MemberSource::Metric(metric, phases) => {
             (Kind::Metric, Instance::metric(metric, &spec.name, *phases, &member.settings, context))
         }
-        Maker::Callback(hook) => (Kind::Hook, Ok(Instance::callback(hook, context))),
+        MemberSource::Callback(hook) => (Kind::Hook, Ok(Instance::callback(hook, context))),
     };
     let (name, source_name) = (spec.name.clone(), spec.source());
-    if let Err(why) = operators(&member.maker) {
+    if let Err(why) = operators(&member.source) {
         return Err(config.not_made(kind, name, source_name, why).into());
     }
     let instance = made.map_err(|why| config.not_made(kind, name, source_name, why))?;
@@ -308,11 +308,11 @@ fn attach(
 }
 
 /// Looks up the operators that a hook or metric declares, so that a missing one is an error before training.
-fn operators(maker: &Maker) -> Result<(), String> {
-    let names = match maker {
-        Maker::Hook(hook) => &hook.manifest.ops,
-        Maker::Metric(metric, _) => &metric.manifest.ops,
-        Maker::Callback(_) => return Ok(()),
+fn operators(source: &MemberSource) -> Result<(), String> {
+    let names = match source {
+        MemberSource::Hook(hook) => &hook.manifest.ops,
+        MemberSource::Metric(metric, _) => &metric.manifest.ops,
+        MemberSource::Callback(_) => return Ok(()),
     };
     names.iter().try_for_each(|name| Op::find(name).map(drop)).map_err(|why| why.to_string())
 }

@@ -4,7 +4,7 @@ use super::fit::{Result, Trainer};
 use crate::dispatch::Attached;
 use crate::engine::{EngineError, SavedState};
 use crate::plugins::{StateFailure, gather};
-use crate::run::checkpoint::{Captured, Checkpoint, Facts, Position};
+use crate::run::checkpoint::{Captured, Checkpoint, CheckpointState, Position};
 use crate::run::{RunDirError, to_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::OnError;
@@ -14,8 +14,8 @@ impl Trainer {
     /// Everything that a checkpoint keeps of the whole run, beside what each rank [owns](Self::owned). Its tensors are handles to the
     /// live ones.
     pub(super) fn capture(&mut self, mut rng: Vec<RngState>) -> Result<Captured> {
-        let mut facts = self.facts()?;
-        let hooks = self.hook_states(&mut facts.without)?;
+        let mut state = self.state()?;
+        let hooks = self.hook_states(&mut state.without)?;
         let rank_rng = rng.split_off(rng.len().min(1));
         let rng = rng.pop().unwrap_or_default();
         let engine = self.context.engine.borrow();
@@ -27,7 +27,7 @@ impl Trainer {
             hook_tensors: (),
             rng,
             rank_rng,
-            facts,
+            state,
         })
     }
 
@@ -45,14 +45,14 @@ impl Trainer {
         Ok(all.iter().map(read).collect())
     }
 
-    fn facts(&self) -> Result<Facts> {
+    fn state(&self) -> Result<CheckpointState> {
         let context = &self.context;
         let requests = context.requests.borrow();
         let lr_position = context.engine.borrow().lr_position();
         let shared = context.states.borrow();
         // Sorted, so that the same run writes the same file.
         let shared: BTreeMap<_, _> = shared.iter().map(|(k, v)| (k.clone(), to_json(v))).collect();
-        Ok(Facts {
+        Ok(CheckpointState {
             position: Position {
                 validate: requests.validate,
                 drawn: Some(self.loaders.train.position()),

@@ -83,7 +83,7 @@ impl Trainer {
         let shared = self.context.engine.borrow().share_buffers();
         self.locate(shared)?;
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
-        self.aside(phase, inner_len, |t| {
+        self.in_phase(phase, inner_len, |t| {
             t.fire_each(points.enter)?;
             let outcome = t.batches(split, points);
             let is_whole = matches!(outcome, Ok(true));
@@ -102,7 +102,7 @@ impl Trainer {
     ) -> (Ending, Vec<i64>) {
         let mut tokens = Vec::new();
         let ending = self.run(|t| {
-            t.aside(Phase::Pred, 0, |t| {
+            t.in_phase(Phase::Pred, 0, |t| {
                 let outcome = t.fire_each(EvalPass::PRED.begin).and_then(|()| {
                     let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
                     tokens = t.locate(made)?;
@@ -115,7 +115,7 @@ impl Trainer {
     }
 
     /// Runs something in another phase; the position of training is restored afterwards.
-    fn aside<T>(
+    fn in_phase<T>(
         &mut self,
         phase: Phase,
         inner_len: u64,

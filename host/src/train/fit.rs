@@ -76,7 +76,7 @@ impl Trainer {
     }
 
     fn train(&mut self) -> Result<()> {
-        let begun = self.fire(P::BeforeTrain).and_then(|()| self.load_if_asked());
+        let begun = self.fire(P::BeforeTrain).and_then(|()| self.load_if_requested());
         let begun = begun.and_then(|()| self.started());
         let outcome = begun.and_then(|()| self.epochs());
         let outcome = self.note_failure(outcome);
@@ -90,7 +90,7 @@ impl Trainer {
 
     fn epochs(&mut self) -> Result<()> {
         self.agree()?;
-        self.take_up()?;
+        self.finish_resumed_iteration()?;
         while self.begin_epoch() {
             if self.enter(EpochStage::Iterations) {
                 self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
@@ -109,12 +109,12 @@ impl Trainer {
                 self.fire(P::AfterOptimizerStep)?;
                 self.adjust_lr_by_iter()?;
                 self.gather_losses()?;
-                self.note_iter_time();
+                self.record_iter_time();
                 self.fire_all([P::AfterTrainIter, P::AfterIter])?;
                 self.release()?;
                 self.agree()?;
                 self.validate_within_epoch()?;
-                self.save_if_asked()?;
+                self.save_if_requested()?;
             }
             if self.is_cut_short() {
                 break;
@@ -124,15 +124,15 @@ impl Trainer {
                 self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
                 self.agree()?;
             }
-            self.validate_if_asked()?;
+            self.validate_if_requested()?;
             if self.is_cut_short() {
                 break;
             }
-            self.context.tell_schedule();
+            self.context.pass_metric_to_schedule();
             self.fire(P::AfterCycle)?;
             self.enter(EpochStage::Done);
             self.agree()?;
-            self.save_if_asked()?;
+            self.save_if_requested()?;
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl Trainer {
     /// Fetches the rows of the next iteration and splits them into micro-batches; false at the end of the epoch or of training.
     fn fetch(&mut self) -> Result<bool> {
         if self.context.world.get().is_none() {
-            self.heed_limits();
+            self.check_limits();
         }
         if self.stage > EpochStage::Iterations || self.is_over() {
             return Ok(false);
@@ -246,7 +246,7 @@ impl Trainer {
         if by_epoch { self.role(P::OnLrAdjust) } else { Ok(()) }
     }
 
-    fn note_iter_time(&self) {
+    fn record_iter_time(&self) {
         let seconds = self.began.elapsed().as_secs_f64();
         self.context.advance(|p| p.iter_time = seconds);
     }

@@ -37,7 +37,7 @@ impl Trainer {
     }
 
     /// Requests a stop if a limit is reached. Reads the clock only if there is a deadline.
-    pub(super) fn heed_limits(&self) {
+    pub(super) fn check_limits(&self) {
         let iter = self.context.progress.get().iter;
         let Limits { deadline, until, .. } = self.limits;
         let mut requests = self.context.requests.borrow_mut();
@@ -46,22 +46,25 @@ impl Trainer {
         if let Some((deadline, time)) = deadline.filter(|_| is_clock)
             && Instant::now() >= deadline
         {
-            requests.stop("train.max_time", &format!("{} s are over", time.as_secs_f64()));
+            requests.stop(
+                "train.max_time",
+                &format!("the limit of {} s is reached", time.as_secs_f64()),
+            );
         }
         if until.is_some_and(|until| iter >= until) {
-            requests.stop("--until", &format!("iteration {iter} is done"));
+            requests.stop("--until", &format!("iteration {iter} is reached"));
         }
     }
 
     /// Requests the checkpoint of `--save-at`.
-    pub(super) fn heed_save_at(&self) {
+    pub(super) fn check_save_at(&self) {
         if self.limits.save_at == Some(self.context.progress.get().iter) {
             self.context.requests.borrow_mut().save("--save-at");
         }
     }
 
     /// Waits to be killed if the checkpoint of `--save-at` was the last of this run; a signal ends the wait.
-    pub(super) fn wait_if_asked(&mut self) -> Result<()> {
+    pub(super) fn wait_if_requested(&mut self) -> Result<()> {
         let Limits { save_at, waits, .. } = self.limits;
         if waits && save_at == Some(self.context.progress.get().iter) {
             self.finish_saving(Ok(()))?;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 impl Trainer {
     /// Loads the requested checkpoint, if any.
-    pub(super) fn load_if_asked(&mut self) -> Result<()> {
+    pub(super) fn load_if_requested(&mut self) -> Result<()> {
         let Some(request) = self.context.requests.borrow_mut().load.take() else { return Ok(()) };
         let own = self.run.as_ref().map(|run| run.path().to_owned());
         let path = if request.path.as_os_str().is_empty() { own } else { Some(request.path) };

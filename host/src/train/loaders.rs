@@ -181,7 +181,7 @@ pub(super) fn loaders(
     let train = loader(config, "data.train", &data.train, training)?;
     let (wanted, found) = (*data.train.loading.batch_size, train.dataset().len());
     if wanted > found {
-        let why = format!("batch_size = {wanted} exceeds the {found} samples of the data set");
+        let why = format!("{wanted} is more than the {found} samples of the data set");
         let help = format!("set batch_size = {found} or less");
         return Err(config.refuse("data.train.batch_size", why, help));
     }

@@ -212,11 +212,11 @@ impl Trainer {
         }
         let joined = self.join_results(is_split);
         self.locate(joined)?;
-        self.forget_nothing()
+        self.clear_grads_without_labels()
     }
 
     /// If all labels are ignored nothing is stepped, as in one process: stages then have gradients of 0.
-    fn forget_nothing(&self) -> Result<()> {
+    fn clear_grads_without_labels(&self) -> Result<()> {
         if !self.is_staged() || self.locate(self.context.whole_weight())? > 0.0 {
             return Ok(());
         }

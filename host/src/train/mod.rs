@@ -33,7 +33,6 @@ mod watch;
 mod watchdog;
 mod weights;
 
-pub(crate) use brackets::first_failure;
 pub use build::{BuildError, Parts};
 pub use ending::Ending;
 pub use error::TrainError;
@@ -46,5 +45,5 @@ pub use loaders::{Loaders, iters_in_epoch};
 pub use restore::Resume;
 pub use stage_clock::Measured;
 pub(crate) use stages::{Stages, layer_range};
-pub use watch::{Held, HeldKey, described};
+pub use watch::{RecordedKey, RecordedState, described};
 pub use watchdog::Watchdog;

@@ -1,8 +1,8 @@
 //! The places in the loop where requested validations and checkpoints happen.
 
-use super::brackets::first_failure;
 use super::fit::{Result, Trainer};
 use super::loaders::Split;
+use crate::first_failure::first_failure;
 use crate::run::checkpoint::Snapshot;
 use crate::run::{RunDir, safetensors_file};
 use hookrack_plugin_api::Point as P;
@@ -10,7 +10,7 @@ use hookrack_plugin_api::Point as P;
 impl Trainer {
     /// Validates, if requested and if there is validation data. A validation that a signal interrupts stays requested:
     /// the resumed run repeats it.
-    pub(super) fn validate_if_asked(&mut self) -> Result<()> {
+    pub(super) fn validate_if_requested(&mut self) -> Result<()> {
         let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
         if asked && self.loaders.val.is_some() {
             let is_whole = self.pass(Split::Val)?;
@@ -22,14 +22,14 @@ impl Trainer {
     /// Validates after an iteration, if requested. In the last one of an epoch it waits for the end of the epoch, so that there is only
     /// one validation if it is due by iteration and by epoch.
     pub(super) fn validate_within_epoch(&mut self) -> Result<()> {
-        if self.closes_epoch() { Ok(()) } else { self.validate_if_asked() }
+        if self.closes_epoch() { Ok(()) } else { self.validate_if_requested() }
     }
 
     /// Writes a checkpoint, if requested and if the run has a directory; fails if the previous one could not be written.
-    pub(super) fn save_if_asked(&mut self) -> Result<()> {
+    pub(super) fn save_if_requested(&mut self) -> Result<()> {
         self.background.poll()?;
         self.reserve_memory()?;
-        self.heed_save_at();
+        self.check_save_at();
         let requests = self.context.requests.borrow();
         // A requested validation comes first. After an interrupted one the run ends, and saves that it is still to be
         // done.
@@ -37,7 +37,7 @@ impl Trainer {
         drop(requests);
         if due {
             self.save()?;
-            self.wait_if_asked()?;
+            self.wait_if_requested()?;
         }
         self.look();
         Ok(())
@@ -105,7 +105,7 @@ impl Trainer {
         // Pending records are not part of a checkpoint; the positions of the writers are.
         self.context.write_media()?;
         let captured = self.capture(rng)?;
-        let iter = captured.facts.position.iter;
+        let iter = captured.state.position.iter;
         let asked_by = self.context.requests.borrow_mut().take_savers(iter);
         self.saved_at = Some(iter);
         if !self.keeps_checkpoints {

@@ -5,7 +5,7 @@ use super::join::seed_of;
 use super::stage_states::StageParams;
 use crate::engine::{Engine, EngineError, SavedTensors as _};
 use crate::plugins::give_back;
-use crate::run::checkpoint::{Checkpoint, EpochStage, Facts};
+use crate::run::checkpoint::{Checkpoint, CheckpointState, EpochStage};
 use crate::run::{RunDirError, from_json};
 use crate::torch::rng::{self, RngState};
 use hookrack_plugin_api::Point;
@@ -31,9 +31,9 @@ impl Trainer {
         let restored = self.restore_engine(&checkpoint);
         self.locate(restored)?;
         self.restore_hooks(&checkpoint, force)?;
-        let Checkpoint { rng, rank_rng, facts, .. } = checkpoint;
-        let world = facts.provenance.world;
-        self.restore_facts(facts);
+        let Checkpoint { rng, rank_rng, state, .. } = checkpoint;
+        let world = state.provenance.world;
+        self.restore_state(state);
         self.rng = self.own_rng(world, rng, rank_rng);
         self.fire(Point::AfterLoadCheckpoint)?;
         self.look();
@@ -54,7 +54,7 @@ impl Trainer {
 
     /// Restores the random state and the work that the last iteration of the checkpoint still had to do. Runs after `before_train`, whose hooks
     /// may have drawn random numbers.
-    pub(super) fn take_up(&mut self) -> Result<()> {
+    pub(super) fn finish_resumed_iteration(&mut self) -> Result<()> {
         let Some(rng) = self.rng.take() else { return Ok(()) };
         let device = self.context.engine.borrow().device();
         let set = rng::set_state(&rng, device).map_err(EngineError::from);
@@ -67,20 +67,20 @@ impl Trainer {
             let inner_len = self.epoch_len(inner_iter, self.drawn);
             self.context.advance(|p| p.inner_len = inner_len);
             self.validate_within_epoch()?;
-            self.save_if_asked()?;
+            self.save_if_requested()?;
         }
         Ok(())
     }
 
     fn restore_engine(&mut self, checkpoint: &Checkpoint) -> std::result::Result<(), EngineError> {
-        let Checkpoint { model, optimizer, engine: state, facts, .. } = checkpoint;
+        let Checkpoint { model, optimizer, engine: saved, state, .. } = checkpoint;
         let mut engine = self.context.engine.borrow_mut();
         engine.load_model_state(model)?;
         // Only trainable parameters have state.
-        engine.recall(state)?;
+        engine.recall(saved)?;
         engine.load_optimizer_state(optimizer)?;
-        engine.set_lr_position(facts.position.lr_position);
-        engine.load_state(state)?;
+        engine.set_lr_position(state.position.lr_position);
+        engine.load_state(saved)?;
         let lr = engine.lr();
         drop(engine);
         self.context.advance(|p| p.lr = lr);
@@ -89,7 +89,7 @@ impl Trainer {
 
     /// Reads the tensors of each hook's state that belong to this process, one hook after the other.
     fn restore_hooks(&mut self, checkpoint: &Checkpoint, force: bool) -> Result<()> {
-        let without = &checkpoint.facts.without;
+        let without = &checkpoint.state.without;
         let params = StageParams::of(&self.context.engine.borrow());
         let kinds = kinds(&self.context.engine.borrow(), checkpoint);
         for attached in self.rack.hooks_mut() {
@@ -115,8 +115,8 @@ impl Trainer {
         Ok(())
     }
 
-    fn restore_facts(&mut self, facts: Facts) {
-        let position = facts.position;
+    fn restore_state(&mut self, state: CheckpointState) {
+        let position = state.position;
         let context = &self.context;
         context.advance(|p| {
             (p.epoch, p.iter, p.inner_iter) = (position.epoch, position.iter, position.inner_iter);
@@ -127,12 +127,12 @@ impl Trainer {
         self.saved_at = Some(position.iter);
         let mut requests = context.requests.borrow_mut();
         requests.validate = position.validate;
-        facts.savers.iter().for_each(|who| requests.save(who));
+        state.savers.iter().for_each(|who| requests.save(who));
         let mut events = context.events.borrow_mut();
-        events.restore(&facts.events);
-        context.metrics.borrow_mut().restore(facts.metrics, &mut events);
+        events.restore(&state.events);
+        context.metrics.borrow_mut().restore(state.metrics, &mut events);
         let mut shared = context.states.borrow_mut();
-        for (key, value) in &facts.shared {
+        for (key, value) in &state.shared {
             // A value that a hook of this process has set is newer.
             if let (false, Some(value)) = (shared.contains_key(key), from_json(value)) {
                 shared.insert(key.clone(), value);

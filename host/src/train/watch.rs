@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 /// The recorded state of hooks and metrics.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Held {
+pub struct RecordedState {
     /// After the requested iteration; in a run resumed there, right after the resume.
-    pub there: Vec<HeldKey>,
+    pub there: Vec<RecordedKey>,
     /// When the last checkpoint was taken.
-    pub last: Vec<HeldKey>,
+    pub last: Vec<RecordedKey>,
 }
 
 /// One value or tensor of a hook or metric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldKey {
+pub struct RecordedKey {
     /// The instance.
     pub hook: String,
     /// The key.
@@ -34,12 +34,13 @@ pub struct HeldKey {
 pub(super) struct Watch {
     at: u64,
     is_done: bool,
-    held: Held,
+    held: RecordedState,
 }
 
 /// A state as text, key by key.
-pub fn described(hook: &str, state: &SavedState) -> Vec<HeldKey> {
-    let line = |key: &str, is: String| HeldKey { hook: hook.to_owned(), key: key.to_owned(), is };
+pub fn described(hook: &str, state: &SavedState) -> Vec<RecordedKey> {
+    let line =
+        |key: &str, is: String| RecordedKey { hook: hook.to_owned(), key: key.to_owned(), is };
     let values = state.values.iter().map(|(key, value)| line(key, to_json(value).to_string()));
     let tensors = state.tensors.iter().map(|(key, tensor)| {
         line(key, fingerprint(tensor).unwrap_or_else(|error| error.to_string()))
@@ -50,11 +51,11 @@ pub fn described(hook: &str, state: &SavedState) -> Vec<HeldKey> {
 impl Trainer {
     /// Records the state of hooks: after iteration `at`, and in the last checkpoint.
     pub fn watch(&mut self, at: u64) {
-        self.watch = Some(Watch { at, is_done: false, held: Held::default() });
+        self.watch = Some(Watch { at, is_done: false, held: RecordedState::default() });
     }
 
     /// The recorded state.
-    pub fn held(&self) -> Option<&Held> {
+    pub fn held(&self) -> Option<&RecordedState> {
         self.watch.as_ref().map(|watch| &watch.held)
     }
 

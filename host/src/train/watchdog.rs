@@ -32,7 +32,7 @@ struct Watch {
     handlers: SignalGuard,
     seen: Position,
     since: Instant,
-    is_told: bool,
+    has_warned: bool,
     // The signal that arrived, and when it was noticed.
     signal: Option<(Signal, Instant)>,
 }
@@ -68,7 +68,7 @@ impl Watch {
             handlers: SignalGuard::of(&Signal::ALL.map(Signal::number)),
             seen: position::current(),
             since: Instant::now(),
-            is_told: false,
+            has_warned: false,
             signal: None,
         }
     }
@@ -82,7 +82,7 @@ impl Watch {
             );
         }
         if now.call != self.seen.call {
-            (self.seen, self.since, self.is_told) = (now, Instant::now(), false);
+            (self.seen, self.since, self.has_warned) = (now, Instant::now(), false);
         }
         if let Some(signal) = self.interrupt.received() {
             self.signal.get_or_insert((signal, Instant::now()));
@@ -91,8 +91,8 @@ impl Watch {
         if now.hook.is_none() {
             return;
         }
-        if in_call > self.limit && !self.is_told {
-            self.is_told = true;
+        if in_call > self.limit && !self.has_warned {
+            self.has_warned = true;
             tracing::warn!("{}; waiting for it", describe(now, in_call));
         }
         let grace = self.limit.min(GRACE);

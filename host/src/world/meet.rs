@@ -40,7 +40,7 @@ impl World {
         let deadlines = Deadlines::of(timeout);
         let client =
             StoreClient::start(own, rank, world, Arc::clone(&position), deadlines.answer())
-                .map_err(told)?;
+                .map_err(world_error)?;
         let network = network(ranks, address, &others);
         let activity = Arc::clone(position.activity());
         let world = Self {
@@ -54,7 +54,7 @@ impl World {
             position,
             failed: RefCell::default(),
             meetings: Cell::new(0),
-            has_told: Cell::new(false),
+            has_reported: Cell::new(false),
             blamed: Cell::new(None),
             named: RefCell::new(None),
             folder: OnceCell::new(),
@@ -164,6 +164,6 @@ fn gone(error: impl Display) -> WorldError {
     WorldError(format!("the store of the ranks does not answer: {error}"))
 }
 
-fn told(error: impl Display) -> WorldError {
+fn world_error(error: impl Display) -> WorldError {
     WorldError(error.to_string())
 }

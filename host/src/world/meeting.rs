@@ -63,7 +63,7 @@ impl World {
                 return Ok(());
             }
             let failed = self.failed_calls();
-            if let Some(apart) = told(&failed, call) {
+            if let Some(apart) = failed_elsewhere(&failed, call) {
                 return Err(NotMet::Apart(apart));
             }
             // Only a rank whose hook failed abandons a synchronization.
@@ -86,7 +86,7 @@ impl World {
         let started = self.with(|groups| groups.hooks.all_reduce_start(&marks, Reduction::Max));
         let meeting = started.map_err(NotMet::Peer)?;
         while !meeting.wait_for(PATIENCE).map_err(NotMet::Peer)? {
-            if let Some(apart) = told(&self.failed_calls(), call) {
+            if let Some(apart) = failed_elsewhere(&self.failed_calls(), call) {
                 return Err(NotMet::Apart(apart));
             }
         }
@@ -114,7 +114,14 @@ impl World {
     }
 
     /// Reports to the other ranks that a call has failed and that this rank continues training.
-    pub fn tell_failed_call(&self, hook: &str, point: Point, iter: u64, is_last: bool, why: &str) {
+    pub fn report_failed_call(
+        &self,
+        hook: &str,
+        point: Point,
+        iter: u64,
+        is_last: bool,
+        why: &str,
+    ) {
         let call = HookCall { hook: hook.to_owned(), point: point.code(), iter };
         let mut failed = self.failed.borrow_mut();
         failed.retain(|it| it.is_last || it.call.iter == iter);
@@ -142,7 +149,7 @@ fn key(rank: usize) -> String {
 }
 
 /// The message if another rank will not take part in the collectives of this call.
-fn told(failed: &[(usize, Vec<FailedCall>)], call: &HookCall) -> Option<String> {
+fn failed_elsewhere(failed: &[(usize, Vec<FailedCall>)], call: &HookCall) -> Option<String> {
     failed.iter().find_map(|(rank, calls)| {
         let found = calls.iter().find(|failed| failed.ends(call))?;
         Some(format!("it has failed on rank {rank}: {}", found.why))

@@ -46,7 +46,7 @@ pub struct World {
     failed: RefCell<Vec<FailedCall>>,
     meetings: Cell<i64>,
     // Whether this rank has reported how its run ended.
-    has_told: Cell<bool>,
+    has_reported: Cell<bool>,
     // The rank that stopped responding or hangs, once it is known: nobody waits for it any more.
     blamed: Cell<Option<usize>>,
     // The failure of another rank, once a collective has met it.

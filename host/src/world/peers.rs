@@ -38,8 +38,8 @@ impl fmt::Display for Missing {
 
 impl World {
     /// Reports to the others that this rank has failed. They show the first failure reported.
-    pub fn tell_failure(&self, why: &str) {
-        if self.has_told.replace(true) {
+    pub fn report_failure(&self, why: &str) {
+        if self.has_reported.replace(true) {
             return;
         }
         let (rank, host) = (self.ranks.rank, &self.hosts[self.ranks.rank]);
@@ -49,11 +49,11 @@ impl World {
 
     /// Publishes the first failure of the run; later ones are consequences.
     fn publish(&self, key: &'static str, text: String) {
-        let told = self.ask(move |store| {
+        let published = self.ask(move |store| {
             let is_first = store.add("failures", 1)? == 1;
             if is_first { store.set(key, text.as_bytes()) } else { Ok(()) }
         });
-        if let Err(error) = told {
+        if let Err(error) = published {
             tracing::debug!("could not report the failure to the other ranks: {error}");
         }
     }
@@ -71,7 +71,7 @@ impl World {
     }
 
     fn find_failure(&self, error: &TorchError) -> String {
-        self.has_told.set(true);
+        self.has_reported.set(true);
         self.dump_flight_record();
         let patience = self.deadlines.report(self.position.activity().elapsed());
         let deadline = Instant::now() + patience;
@@ -116,9 +116,9 @@ impl World {
     fn find_missing(&self) -> Missing {
         let seen = self.seen();
         let others = seen.iter().enumerate().filter(|(rank, _)| *rank != self.ranks.rank);
-        let told = |seen: &Option<Seen>| seen.as_ref().map(|seen| seen.at);
-        if let Some((rank, seen)) = others.clone().min_by_key(|(_, seen)| told(seen))
-            && told(seen).is_none_or(|at| at.elapsed() > SILENCE)
+        let last_seen = |seen: &Option<Seen>| seen.as_ref().map(|seen| seen.at);
+        if let Some((rank, seen)) = others.clone().min_by_key(|(_, seen)| last_seen(seen))
+            && last_seen(seen).is_none_or(|at| at.elapsed() > SILENCE)
         {
             return self.silent(rank);
         }

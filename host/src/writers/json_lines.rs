@@ -1,7 +1,7 @@
 //! Pending scalars as JSON lines, for `metrics.json` and for `--json` on standard output.
 
 use super::Writer;
-use crate::events::{EventStorage, Media, Medium};
+use crate::events::{EventStorage, Media, MediaItem};
 use crate::progress::Progress;
 use crate::run::RunDirError;
 use serde_json::{Map, Value as Json, json};
@@ -57,7 +57,7 @@ impl Writer for JsonLines {
     }
 
     fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
-        for (Medium { name, iter, .. }, text) in media.texts() {
+        for (MediaItem { name, iter, .. }, text) in media.texts() {
             let line = json!({ "iter": iter, "name": name, "text": text });
             (self.print)(format_args!("{line}"));
         }

@@ -20,6 +20,7 @@ pub use json_lines::JsonLines;
 pub use metrics_json::MetricsJson;
 
 use crate::events::{EventStorage, Media};
+use crate::first_failure::first_failure;
 use crate::progress::Progress;
 use crate::run::{RunDirError, is_inside, is_own};
 use serde_json::{Map, Value as Json};
@@ -225,7 +226,7 @@ impl Writers {
     /// Calls `write` of each; returns the first error after all were called.
     pub fn write(&mut self, events: &EventStorage, progress: &Progress) -> Result<(), RunDirError> {
         let media = self.write_media(events.media());
-        media.and(self.each(|writer| writer.write(events, progress)))
+        first_failure(media, self.each(|writer| writer.write(events, progress)))
     }
 
     /// Calls `record` of each; returns the first error after all were called.
@@ -271,7 +272,7 @@ impl Writers {
     ) -> Result<(), RunDirError> {
         let mut outcome = Ok(());
         for writer in &mut self.all {
-            outcome = outcome.and(call(writer.as_mut()));
+            outcome = first_failure(outcome, call(writer.as_mut()));
         }
         outcome
     }

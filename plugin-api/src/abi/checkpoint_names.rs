@@ -13,12 +13,12 @@ pub const CHECKPOINT_NAMES: &str = "hookrack.checkpoint_names/1";
 pub struct CheckpointNameTable {
     /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Gives the checkpoints that this hook asks for a second name, in place of the pattern that it gave before; empty
-    /// for none. `{iter}` and `{epoch}` stand for the checkpoint's. A pattern without either is the name of one
-    /// checkpoint at a time: of the best by what the hook said to `keep`, else of the newest. [train-thread]
+    /// Sets the pattern of a second name for the checkpoints that this hook requests; empty for none. It replaces the
+    /// previous pattern. `{iter}` and `{epoch}` are replaced by the checkpoint's. A pattern without either names one
+    /// checkpoint at a time: the best one if the hook called `keep` with a metric, otherwise the newest. [train-thread]
     /// [borrowed until return]
     pub give: unsafe extern "C" fn(host: *mut c_void, pattern: HrStr) -> HrStatus,
-    /// As `load` of `hookrack.checkpoints/1`, from the checkpoints whose second name ends in `suffix`. [train-thread]
+    /// Like `load` of `hookrack.checkpoints/1`, but only from checkpoints whose second name ends in `suffix`. [train-thread]
     /// [borrowed until return]
     pub load: unsafe extern "C" fn(
         host: *mut c_void,

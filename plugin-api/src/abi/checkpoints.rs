@@ -13,9 +13,9 @@ pub const CHECKPOINTS: &str = "hookrack.checkpoints/1";
 pub struct CheckpointTable {
     /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Says what stays of the checkpoints that this hook asks for, in place of what it said before: the `last` newest
-    /// (negative for all), those of every so many epochs or iterations (0 for none), and the `top` best by `metric`
-    /// (empty for none), where `higher` is 1 if more is better. [train-thread] [borrowed until return]
+    /// Sets which of the checkpoints that this hook requests are kept, replacing the previous setting: the `last` newest
+    /// (negative for all), one every `every_epochs` epochs and every `every_iters` iterations (0 for none), and the `top`
+    /// best by `metric` (empty for none), where `higher` is 1 if higher is better. [train-thread] [borrowed until return]
     pub keep: unsafe extern "C" fn(
         host: *mut c_void,
         last: i64,
@@ -25,9 +25,9 @@ pub struct CheckpointTable {
         higher: u32,
         top: u64,
     ) -> HrStatus,
-    /// Loads a checkpoint when this point is over; to be called at `before_train`. `path` is a checkpoint or a
-    /// run directory, empty for the run's own; `epoch` picks one, negative for the newest. `weights` 1 loads the model
-    /// alone; `strict` 0 leaves out tensors that do not fit. [train-thread] [borrowed until return]
+    /// Loads a checkpoint after this point; call it at `before_train`. `path` is a checkpoint or a run directory, empty
+    /// for this run's; `epoch` selects the checkpoint, negative for the newest. `weights` 1 loads only the model;
+    /// `strict` 0 skips tensors that do not match. [train-thread] [borrowed until return]
     pub load: unsafe extern "C" fn(
         host: *mut c_void,
         path: HrStr,

@@ -31,7 +31,7 @@ pub struct HistoryTable {
         unsafe extern "C" fn(host: *mut c_void, key: u32, window: usize, out: *mut f64) -> HrStatus,
     /// The mean of all values since the start of the run without NaN; ABSENT if there is none. [train-thread]
     pub global_mean: unsafe extern "C" fn(host: *mut c_void, key: u32, out: *mut f64) -> HrStatus,
-    /// The last values, oldest first: at most `capacity` of them go to `out`, how many goes to `count`. [train-thread]
+    /// Writes the last values, at most `capacity`, to `out`, oldest first, and their number to `count`. [train-thread]
     pub recent: unsafe extern "C" fn(
         host: *mut c_void,
         key: u32,
@@ -39,9 +39,9 @@ pub struct HistoryTable {
         capacity: usize,
         count: *mut usize,
     ) -> HrStatus,
-    /// Puts a scope before the names that this instance interns from now on, inside those that it has entered
-    /// already: in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/'
-    /// stays as it is. [train-thread] [borrowed until return]
+    /// Enters a scope, nested in those already entered. It prefixes the names that this instance interns from now on:
+    /// in `head`, `loss` is `train/head/loss` and `@norm` is `hook/<instance>/head/norm`. A name with '/' is not
+    /// changed. [train-thread] [borrowed until return]
     pub enter_scope: unsafe extern "C" fn(host: *mut c_void, name: HrStr) -> HrStatus,
     /// Leaves the innermost scope; ABSENT if there is none. [train-thread]
     pub leave_scope: unsafe extern "C" fn(host: *mut c_void) -> HrStatus,

@@ -29,8 +29,8 @@ pub struct MediaTable {
     ) -> HrStatus,
     /// Logs a text, which TensorBoard shows as Markdown. [train-thread] [borrowed until return]
     pub put_text: unsafe extern "C" fn(host: *mut c_void, name: HrStr, text: HrStr) -> HrStatus,
-    /// Opens a writer by its kind, such as `tensorboard`, in `folder` of the run directory (empty for the kind's own
-    /// choice). One that is open already stays as it is. Call it before training begins. [train-thread]
+    /// Opens a writer of a kind, such as `tensorboard`, in `folder` of the run directory (empty for the kind's
+    /// default). Does nothing if it is already open. Call it before training starts. [train-thread]
     /// [borrowed until return]
     pub open_writer:
         unsafe extern "C" fn(host: *mut c_void, kind: HrStr, folder: HrStr) -> HrStatus,

@@ -29,7 +29,7 @@ pub struct HrMetricInfo {
 pub struct MetricTable {
     /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// The metric at a place: in the order of the config, once for each phase. ABSENT past the last. [train-thread]
+    /// The metric at an index: in the order of the config, once per phase. ABSENT past the last. [train-thread]
     pub at:
         unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrMetricInfo) -> HrStatus,
     /// Computes the values of the metric at an index for a `METRIC_*` scope, and passes them to `sink`. Changes nothing.

@@ -13,15 +13,15 @@ pub const MODELS: &str = "hookrack.models/1";
 pub struct ModelTable {
     /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Builds a model for the run's data from a table like `[model]`, with its `type`. Its key `weights` is a path as for
-    /// `NamedTensorTable`: all of the model's tensors must be there. The random numbers of the run stay as they are.
+    /// Builds a model for the run's data from a table like `[model]`, with its `type`. The key `weights` is a path as in
+    /// `NamedTensorTable`, which must have all of the model's tensors. Does not change the run's random state.
     /// [train-thread] [borrowed until return; the model stays until the run ends]
     pub build: unsafe extern "C" fn(
         host: *mut c_void,
         settings: *const HrValue,
         model: *mut u64,
     ) -> HrStatus,
-    /// Runs such a model on an input, as in an evaluation, without recording gradients. [train-thread] [owned by the
+    /// Runs such a model on an input in evaluation mode, without recording gradients. [train-thread] [owned by the
     /// caller: the output]
     pub forward: unsafe extern "C" fn(
         host: *mut c_void,

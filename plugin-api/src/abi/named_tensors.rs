@@ -13,11 +13,12 @@ pub const NAMED_TENSORS: &str = "hookrack.named_tensors/1";
 pub struct NamedTensorTable {
     /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
-    /// Reads the tensors of a safetensors file, of its index, or of the model in a checkpoint or run directory, and says
-    /// how many there are. A relative path is one of the working directory. [train-thread] [borrowed until return]
+    /// Reads the tensors of a safetensors file, of an index of such files, or of the model in a checkpoint or run
+    /// directory, and writes their number to `count`. A relative path is relative to the working directory.
+    /// [train-thread] [borrowed until return]
     pub load: unsafe extern "C" fn(host: *mut c_void, path: HrStr, count: *mut usize) -> HrStatus,
-    /// Takes the tensor at `index` of those that `load` has read last; ABSENT past the last, and where it was taken
-    /// before. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
+    /// Takes the tensor at `index` of those that the last `load` read; ABSENT past the last, and if it was already
+    /// taken. [train-thread] [the name is borrowed until the next `load`; the tensor is owned by the caller]
     pub take: unsafe extern "C" fn(
         host: *mut c_void,
         index: usize,

@@ -143,8 +143,8 @@ pub struct TensorTable {
     /// The tensor of a `SLOT_*`; ABSENT if there is none at this point. [train-thread] [borrowed until the iteration
     /// ends]
     pub slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, out: *mut HrTensor) -> HrStatus,
-    /// Replaces the tensor of SLOT_OUTPUT or SLOT_LOSS, in a role; since 1.2 also that of SLOT_INPUT or SLOT_LABEL, in a
-    /// forward role or at `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
+    /// Replaces the tensor of SLOT_OUTPUT or SLOT_LOSS, in a role; since 1.2 also that of SLOT_INPUT or SLOT_LABEL, at
+    /// `before_*iter`, with the same number of rows. Refused elsewhere. [train-thread]
     pub set_slot: unsafe extern "C" fn(host: *mut c_void, slot: u32, tensor: HrTensor) -> HrStatus,
     /// The handles of a `LIST_*`. [train-thread] [the row is borrowed until the next call; parameters and buffers
     /// keep their handles for the whole run, gradients until the iteration ends]
@@ -178,10 +178,10 @@ pub struct TensorTable {
     ) -> HrStatus,
     /// Looks up an operator of libtorch by name, such as `aten::lerp_.Scalar`. [train-thread] [valid for the process]
     pub op_find: unsafe extern "C" fn(host: *mut c_void, name: HrStr, out: *mut HrOp) -> HrStatus,
-    /// Calls an operator. Trailing arguments may be left out where the operator has defaults. A `_foreach_` operator passes
-    /// over the places where a handle is 0; such a place is 0 in a list of results too. At most `capacity`
-    /// results are written and their number to `count`; result tensors belong to the caller, a result's list of
-    /// handles is borrowed until the next operator call. [train-thread]
+    /// Calls an operator. Trailing arguments may be omitted if the operator has defaults. A `_foreach_` operator skips
+    /// entries whose handle is 0; they are 0 in a list of results too. Writes at most `capacity` results, and their
+    /// number to `count`. Result tensors are owned by the caller; a result's list of handles is borrowed until the next
+    /// operator call. [train-thread]
     pub op_call: unsafe extern "C" fn(
         host: *mut c_void,
         op: HrOp,

@@ -58,7 +58,8 @@ impl Trainer {
         self.host.metric(phase.code(), name, METRIC_LATEST_STEP)
     }
 
-    /// All metrics that have a value. Allocates.
+    /// All values of metrics so far. Allocates. Hosts of every version have it; [`metric_objects`](Self::metric_objects) lists the metrics
+    /// themselves, also those without a value.
     pub fn metrics(&self) -> Result<Vec<MetricReading>> {
         let mut readings = Vec::new();
         while let Some((reading, name)) = self.host.metric_at(readings.len())? {
@@ -124,7 +125,10 @@ pub struct ScalarReading {
     pub latest: f64,
 }
 
-/// The last values of a metric. [`MetricObject`](crate::MetricObject) is the metric itself, which can also be computed in the middle of a pass.
+/// One value of a metric as it was last logged: an entry for each value (`F1.macro`), as soon as there is one.
+///
+/// [`MetricObject`](crate::MetricObject) is the metric itself: an entry for each metric and phase from the start of the run, with its unit, which can also
+/// be computed in the middle of a pass.
 #[derive(Clone, Debug)]
 pub struct MetricReading {
     /// Its name, with `.suffix` for one of several values.
@@ -142,10 +146,7 @@ pub struct MetricReading {
 impl MetricReading {
     fn new(reading: &HrMetricReading, name: String) -> Self {
         let known = |value: f64| (!value.is_nan()).then_some(value);
-        let higher_is_better = match reading.better {
-            0 => None,
-            better => Some(better > 0),
-        };
+        let higher_is_better = Better::higher(reading.better);
         let (step, epoch) = (known(reading.step), known(reading.epoch));
         Self { name, phase: Phase::from_code(reading.phase), higher_is_better, step, epoch }
     }

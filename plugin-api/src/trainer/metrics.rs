@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::phase::Phase;
 
 /// A metric of the run in one phase. It exists from the start of the run, also before it has a value.
+/// [`MetricReading`](crate::MetricReading) is only its last values.
 pub struct MetricObject {
     host: Host,
     place: usize,
@@ -67,7 +68,6 @@ impl Trainer {
     pub fn metric_objects(&self) -> Result<Vec<MetricObject>> {
         let mut all = Vec::new();
         while let Some(info) = self.host.metric_info(all.len())? {
-            let better = (info.better != 0).then_some(info.better > 0);
             all.push(MetricObject {
                 host: self.host,
                 place: all.len(),
@@ -75,13 +75,14 @@ impl Trainer {
                 type_name: info.type_name,
                 unit: info.unit,
                 phase: Phase::from_code(info.phase),
-                higher_is_better: better,
+                higher_is_better: Better::higher(info.better),
             });
         }
         Ok(all)
     }
 
     /// The metric of a phase by its name, or by that of one of its values (`F1.macro`); `None` if there is none.
+    /// Each call lists all metrics: call it once, in `before_train`.
     pub fn metric_object(&self, phase: Phase, name: &str) -> Result<Option<MetricObject>> {
         let all = self.metric_objects()?;
         Ok(all.into_iter().find(|metric| metric.phase == phase && metric.is_of(name)))

@@ -40,7 +40,8 @@ use crate::abi::Host;
 ///
 /// Every method of [`Hook`](crate::Hook) receives one; it must not be stored. All calls are made on the training thread and
 /// return before the loop continues. Unless a method says otherwise, a call costs a few nanoseconds, does not copy tensors,
-/// and does not wait for the device.
+/// and does not wait for the device. Methods that create or compute tensors call an operator of libtorch, a microsecond or more;
+/// those that run the model take as long as the model.
 ///
 /// An error of the host is an [`Error`](crate::Error) with its message. Methods that belong to an extension of the ABI return
 /// an error on a host that is too old to have it; the rest of the hook works there.

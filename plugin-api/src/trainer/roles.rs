@@ -92,8 +92,8 @@ impl Trainer {
         self.host.count_lr_by_epoch(by_epoch)
     }
 
-    /// Replaces the input of the batch: of the whole batch at `before_iter` and `before_train_iter` (`before_eval_iter`, …), before it is split into
-    /// micro-batches; of the current micro-batch in a forward role.
+    /// Replaces the input of the whole batch, at `before_iter` and `before_train_iter` (`before_eval_iter`, …), before it is split into
+    /// micro-batches. A role runs the model on another input with [`model`](Self::model).
     ///
     /// # Errors
     /// The call is made at another point, or the number of rows differs.

@@ -42,6 +42,6 @@ impl Averaging {
 
     /// Swaps the average into the model, if evaluations use it.
     pub(crate) fn swap_in(&self, average: &mut WeightAverage, t: &Trainer) -> Result<()> {
-        if self.evaluate { average.lend(t) } else { Ok(()) }
+        if self.evaluate { average.swap_in(t) } else { Ok(()) }
     }
 }

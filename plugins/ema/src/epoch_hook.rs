@@ -44,7 +44,7 @@ impl Hook for EmaEpoch {
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.average.swap_out(t)
     }
 
     fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
@@ -52,7 +52,7 @@ impl Hook for EmaEpoch {
     }
 
     fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.average.swap_out(t)
     }
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {

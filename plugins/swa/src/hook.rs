@@ -38,18 +38,18 @@ impl SwaHook {
     }
 
     /// Puts the average into the model, with statistics of its own.
-    fn lend(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.lend(t)?;
+    fn swap_in(&mut self, t: &mut Trainer) -> Result<()> {
+        self.average.swap_in(t)?;
         let updates = self.average.updates();
         if self.update_norms && updates > 0 {
-            self.norms.lend(t, updates, self.norm_batches)?;
+            self.norms.swap_in(t, updates, self.norm_batches)?;
         }
         Ok(())
     }
 
-    fn take_back(&mut self, t: &Trainer) -> Result<()> {
-        self.norms.take_back(t)?;
-        self.average.take_back(t)
+    fn swap_out(&mut self, t: &Trainer) -> Result<()> {
+        self.norms.swap_out(t)?;
+        self.average.swap_out(t)
     }
 
     /// Writes the average to the run directory, without another pass over the data after a signal or a failure.
@@ -57,8 +57,8 @@ impl SwaHook {
         if matches!(t.outcome(), Some(Outcome::Completed | Outcome::Stopped))
             && t.run_dir().is_some()
         {
-            self.lend(t)?;
-            self.take_back(t)?;
+            self.swap_in(t)?;
+            self.swap_out(t)?;
         }
         match self.norms.gathered(self.average.updates()) {
             Some(buffers) => self.average.export_with(t, buffers),
@@ -101,19 +101,19 @@ impl Hook for SwaHook {
     }
 
     fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { self.lend(t) } else { Ok(()) }
+        if self.evaluate { self.swap_in(t) } else { Ok(()) }
     }
 
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        self.take_back(t)
+        self.swap_out(t)
     }
 
     fn before_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        if self.evaluate { self.lend(t) } else { Ok(()) }
+        if self.evaluate { self.swap_in(t) } else { Ok(()) }
     }
 
     fn after_pred(&mut self, t: &mut Trainer) -> Result<()> {
-        self.take_back(t)
+        self.swap_out(t)
     }
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {

@@ -80,7 +80,7 @@ fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
 impl Norms {
     /// Puts statistics of the weights that are in the model now into it; they are gathered where the average has moved
     /// since they last were. `most` batches are looked at, 0 for all.
-    pub fn lend(&mut self, t: &mut Trainer, updates: u64, most: u64) -> Result<()> {
+    pub fn swap_in(&mut self, t: &mut Trainer, updates: u64, most: u64) -> Result<()> {
         if self.own.is_some() || ending(t, &["running_mean"])?.is_empty() {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Norms {
     }
 
     /// Puts the model's own statistics back, if others are in their place.
-    pub fn take_back(&mut self, t: &Trainer) -> Result<()> {
+    pub fn swap_out(&mut self, t: &Trainer) -> Result<()> {
         self.own.take().map_or(Ok(()), |own| t.buffers().copy_(&own))
     }
 

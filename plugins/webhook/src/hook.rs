@@ -87,7 +87,7 @@ fn describe(event: Event, t: &Trainer) -> Result<String> {
 }
 
 impl WebhookHook {
-    fn tell(&mut self, event: Event, t: &Trainer) -> Result<()> {
+    fn notify(&mut self, event: Event, t: &Trainer) -> Result<()> {
         if t.rank() == 0
             && self.events.contains(&event)
             && let Some(sender) = &mut self.sender
@@ -110,28 +110,28 @@ impl Hook for WebhookHook {
         };
         let sender = Sender::start(url, policy);
         self.sender = Some(sender.map_err(|error| Error::new(format!("no thread: {error}")))?);
-        self.tell(Event::Begun, t)
+        self.notify(Event::Begun, t)
     }
 
     fn after_cycle(&mut self, t: &mut Trainer) -> Result<()> {
-        self.tell(Event::Epoch, t)
+        self.notify(Event::Epoch, t)
     }
 
     // Of a whole pass: `after_eval` also follows one that was cut short.
     fn after_eval_epoch(&mut self, t: &mut Trainer) -> Result<()> {
-        self.tell(Event::Validated, t)
+        self.notify(Event::Validated, t)
     }
 
     fn after_save_checkpoint(&mut self, t: &mut Trainer) -> Result<()> {
-        self.tell(Event::Saved, t)
+        self.notify(Event::Saved, t)
     }
 
     fn on_exception(&mut self, t: &mut Trainer) -> Result<()> {
-        self.tell(Event::Failed, t)
+        self.notify(Event::Failed, t)
     }
 
     fn after_run(&mut self, t: &mut Trainer) -> Result<()> {
-        self.tell(Event::Ended, t)
+        self.notify(Event::Ended, t)
     }
 
     fn on_detach(&mut self, _t: &mut Trainer) -> Result<()> {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A thread of its own posts from a bounded queue, with a time limit and retries: a step never waits for the network.
-//! It speaks plain `http`; for `https` post to a proxy on this machine. [`url`] and [`post`] are the protocol, [`sender`]
+//! It supports plain `http` only; for `https`, post to a proxy on this machine. [`url`] and [`post`] are the protocol, [`sender`]
 //! the queue, [`hook`] the events.
 
 pub mod hook;

@@ -2,7 +2,7 @@
 
 use super::{Folder, Prepared, Reader, bytes, own_seed, repository, texts};
 use hookrack::config::{PluginTrust, TrustPolicy};
-use hookrack::plugins::loader::{Description, Facts, Image, check_library_header, image};
+use hookrack::plugins::loader::{Description, Image, LibraryInfo, check_library_header, image};
 use hookrack::plugins::open;
 use hookrack::plugins::trust::{LockFile, PublicKeys, SystemPolicy, Trust, signature_path};
 use hookrack_plugin_api::abi::{HrHeader, HrPlugin};
@@ -26,8 +26,8 @@ fn golden() -> [PathBuf; 3] {
 }
 
 /// What the golden libraries say about themselves.
-fn golden_facts() -> Vec<Facts> {
-    golden().iter().map(|file| open(file).unwrap().about.facts.clone()).collect()
+fn golden_infos() -> Vec<LibraryInfo> {
+    golden().iter().map(|file| open(file).unwrap().about.info.clone()).collect()
 }
 
 fn elf(folder: Folder) -> Prepared {
@@ -72,17 +72,17 @@ fn header(_: Folder) -> Prepared {
     Prepared { seeds: vec![seed.concat()], read: Box::new(read) }
 }
 
-/// Reads facts as the host does after a probe or from the index.
-fn describe(facts: Facts) -> Result<(), String> {
+/// Reads info as the host does after a probe or from the index.
+fn describe(info: LibraryInfo) -> Result<(), String> {
     let image = Image { path: "/p/libx.so".into(), sha256: String::new(), bytes: Vec::new() };
-    Description::new(&image, facts).map(drop).map_err(|error| error.to_string())
+    Description::new(&image, info).map(drop).map_err(|error| error.to_string())
 }
 
 fn manifest(_: Folder) -> Prepared {
-    let facts = golden_facts();
-    let types = facts.iter().flat_map(|facts| facts.hooks.iter().chain(&facts.metrics));
+    let info = golden_infos();
+    let types = info.iter().flat_map(|info| info.hooks.iter().chain(&info.metrics));
     let seeds = types.map(|one| one.manifest.clone().into_bytes()).collect();
-    let own = facts.into_iter().next().unwrap();
+    let own = info.into_iter().next().unwrap();
     let read = move |input: &[u8]| {
         let mut one = own.hooks[0].clone();
         one.manifest = String::from_utf8_lossy(input).into_owned();
@@ -91,8 +91,8 @@ fn manifest(_: Folder) -> Prepared {
         for newer in [0, 1000] {
             one.abi_minor += newer;
             let (hooks, metrics) = (vec![one.clone()], vec![one.clone()]);
-            outcomes.push(describe(Facts { hooks, metrics: Vec::new(), ..own.clone() }));
-            outcomes.push(describe(Facts { hooks: Vec::new(), metrics, ..own.clone() }));
+            outcomes.push(describe(LibraryInfo { hooks, metrics: Vec::new(), ..own.clone() }));
+            outcomes.push(describe(LibraryInfo { hooks: Vec::new(), metrics, ..own.clone() }));
         }
         outcomes.into_iter().reduce(Result::or).unwrap()
     };
@@ -100,10 +100,11 @@ fn manifest(_: Folder) -> Prepared {
 }
 
 fn index(_: Folder) -> Prepared {
-    let seeds = golden_facts().iter().map(|facts| serde_json::to_vec(facts).unwrap()).collect();
+    let seeds = golden_infos().iter().map(|info| serde_json::to_vec(info).unwrap()).collect();
     let read = move |input: &[u8]| {
-        let facts = serde_json::from_slice::<Facts>(input).map_err(|error| error.to_string())?;
-        describe(facts)
+        let info =
+            serde_json::from_slice::<LibraryInfo>(input).map_err(|error| error.to_string())?;
+        describe(info)
     };
     Prepared { seeds, read: Box::new(read) }
 }

@@ -34,7 +34,7 @@ fn own_checkpoint() -> std::path::PathBuf {
 /// Reads a checkpoint and every tensor of it, with and without checksums.
 fn read_all(path: &Path) -> Result<(), String> {
     let text = |error: RunDirError| error.to_string();
-    drop(checkpoint::read_facts(path));
+    drop(checkpoint::read_state(path));
     for read in [checkpoint::read_verified, checkpoint::read] {
         let found = read(path).map_err(text)?;
         for stored in [&found.model, &found.optimizer, &found.hook_tensors] {

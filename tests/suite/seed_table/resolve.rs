@@ -3,7 +3,7 @@
 use super::{Here, Row, Subject};
 use crate::workbench::Bench;
 use crate::workshop::repository;
-use hookrack::config::Kind;
+use hookrack::config::{CatalogEntry, Kind};
 use hookrack::inventory::Inventory;
 use hookrack_plugin_api::Point;
 use serde_json::Value as Json;
@@ -141,7 +141,9 @@ impl Names {
         // What every entry has is none of the type's own.
         let shared = ["level", "name", "every", "phase", "on_error"].contains(&key);
         let own = |param: &hookrack_plugin_api::Param| param.keys().any(|known| known == key);
-        entries.any(|entry| shared || entry.params.iter().any(own)) || stands_in()
+        // A hook with a cadence takes `interval` beside `every`.
+        let cadence = |entry: &CatalogEntry| key == "interval" && entry.has_cadence();
+        entries.any(|entry| shared || cadence(entry) || entry.params.iter().any(own)) || stands_in()
     }
 
     /// Whether a dotted key is one of the config: of a fixed section, or of any type of a section.

@@ -33,7 +33,7 @@ mod tests {
     use hookrack_plugin_api::testing::FakeTrainer;
 
     #[test]
-    fn layers_that_match_have_their_norm_put() -> Result<()> {
+    fn the_norm_of_each_matching_layer_is_logged() -> Result<()> {
         let mut t = FakeTrainer::new()
             .layer("conv1", [3.0, 4.0])
             .layer("fc", [5.0, 12.0])

@@ -73,7 +73,7 @@ impl Array {
             Some(end) if end <= file.len() => Ok(Self { file, number, sides, start }),
             _ => {
                 let why = format!(
-                    "the file ends here, but an array of shape {sides:?} begins at byte {start}: get it again"
+                    "the file ends here, but an array of shape {sides:?} begins at byte {start}: download or copy it again"
                 );
                 Err(file.wrong(file.len(), why))
             }

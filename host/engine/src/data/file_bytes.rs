@@ -130,7 +130,7 @@ fn unpack(path: &Path, packed: &[u8]) -> Result<Vec<u8>> {
                 io::ErrorKind::UnexpectedEof => "the gzip stream ends too early".to_owned(),
                 _ => format!("the gzip stream is corrupt ({error})"),
             };
-            Err(at(path, read, &format!("{why}: get the file again")))
+            Err(at(path, read, &format!("{why}: download or copy it again")))
         }
     }
 }

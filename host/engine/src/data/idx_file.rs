@@ -52,7 +52,7 @@ impl IdxFile {
             let found = file.len();
             let why = if found < wanted {
                 format!(
-                    "the file ends here, but shape {sides:?} needs {wanted} bytes: get it again"
+                    "the file ends here, but shape {sides:?} needs {wanted} bytes: download or copy it again"
                 )
             } else {
                 format!("shape {sides:?} ends here, but the file continues to byte {found}")
@@ -94,7 +94,9 @@ impl IdxFile {
 
 fn word(file: &FileBytes, at: usize) -> Result<&[u8; 4]> {
     let found = file.get(at..).and_then(<[u8]>::first_chunk);
-    found.ok_or_else(|| file.wrong(file.len(), "the file ends within its header: get it again"))
+    found.ok_or_else(|| {
+        file.wrong(file.len(), "the file ends within its header: download or copy it again")
+    })
 }
 
 fn product(sides: &[usize]) -> Option<usize> {

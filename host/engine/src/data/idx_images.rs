@@ -195,11 +195,11 @@ mod tests {
         let error = |images: &[u8], labels: &[u8]| open(images, labels, None).unwrap_err();
         assert_eq!(
             error(&images[..40], &labels),
-            "data: images, byte 40: the file ends here, but shape [5, 2, 3] needs 46 bytes: get it again"
+            "data: images, byte 40: the file ends here, but shape [5, 2, 3] needs 46 bytes: download or copy it again"
         );
         assert_eq!(
             error(&images[..9], &labels),
-            "data: images, byte 9: the file ends within its header: get it again"
+            "data: images, byte 9: the file ends within its header: download or copy it again"
         );
         assert_eq!(
             error(&[&images[..], b"x"].concat(), &labels),

@@ -69,7 +69,7 @@ impl LoaderSettings {
 }
 
 /// What makes batches: shared by the loader and its threads.
-pub(super) struct Maker {
+pub(super) struct BatchMaker {
     dataset: Arc<dyn Dataset>,
     chain: Chain,
     pool: Arc<Pool>,
@@ -81,7 +81,7 @@ pub(super) struct Maker {
     seed: u64,
 }
 
-impl Maker {
+impl BatchMaker {
     fn share(&self) -> Share {
         let Rank { rank, world } = self.rank;
         Share { rank, world, parts: self.parts.load(Ordering::Relaxed) }
@@ -118,7 +118,7 @@ impl Maker {
 
 /// Returns the batches of an epoch one by one.
 pub struct Loader {
-    maker: Arc<Maker>,
+    maker: Arc<BatchMaker>,
     sampler: Sampler,
     batches: u64,
     epoch: u64,
@@ -167,7 +167,7 @@ impl Loader {
         // Batches prepared in advance, batches in use, and those that a hook may keep; an input and a label each.
         let ahead = settings.prefetch.saturating_add(settings.workers);
         let pool = Pool::new(ahead.saturating_add(2).saturating_mul(2));
-        let maker = Arc::new(Maker {
+        let maker = Arc::new(BatchMaker {
             dataset,
             chain,
             pool,

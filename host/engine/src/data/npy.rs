@@ -104,7 +104,10 @@ pub(super) fn member(file: &FileBytes, name: &str) -> Result<Array> {
         return Err(file.wrong(0, why));
     };
     let broken = |error: &dyn std::fmt::Display| {
-        file.wrong(0, format!("array `{name}` cannot be unpacked ({error}): get the file again"))
+        file.wrong(
+            0,
+            format!("array `{name}` cannot be unpacked ({error}): download or copy it again"),
+        )
     };
     let mut entry = archive.by_index(place).map_err(|error| broken(&error))?;
     let most = most_unpacked(file.len());

@@ -46,7 +46,7 @@ pub(super) fn array(file: FileBytes) -> Result<Array> {
 }
 
 fn cut_off(file: &FileBytes) -> crate::EngineError {
-    file.wrong(file.len(), "the file ends within its header: get it again")
+    file.wrong(file.len(), "the file ends within its header: download or copy it again")
 }
 
 /// What follows `'key':`.

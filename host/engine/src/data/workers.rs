@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use super::collate::Filled;
-use super::loader::{LoaderSettings, Maker};
+use super::loader::{BatchMaker, LoaderSettings};
 use super::sampler::Sampler;
 use crate::error::{EngineError, Result};
 
@@ -107,7 +107,7 @@ impl Shared {
 impl Workers {
     /// Starts the threads; they wait for [`begin`](Self::begin).
     pub(super) fn start(
-        maker: &Arc<Maker>,
+        maker: &Arc<BatchMaker>,
         walk: (&Sampler, u64),
         settings: &LoaderSettings,
     ) -> Result<Self> {
@@ -185,7 +185,7 @@ impl Drop for Workers {
 }
 
 /// The body of a thread. It fills memory and never calls libtorch.
-fn serve(shared: &Shared, maker: &Maker, sampler: &Sampler, batches: u64) {
+fn serve(shared: &Shared, maker: &BatchMaker, sampler: &Sampler, batches: u64) {
     let mut scratch = maker.scratch();
     while let Some(task) = shared.next_task() {
         let (epoch, number) = (task.serial / batches, task.serial % batches);

@@ -19,7 +19,7 @@ pub(super) struct BertWarmupLinearLr {
     warmup: f64,
     /// What follows the warm-up.
     #[param(default)]
-    warmup_method: Then,
+    warmup_method: AfterWarmup,
     /// Count epochs as steps, not iterations.
     #[param(default)]
     by_epoch: bool,
@@ -28,7 +28,7 @@ pub(super) struct BertWarmupLinearLr {
 /// What follows the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Settings)]
 #[expect(clippy::enum_variant_names, reason = "iMIX's names")]
-enum Then {
+enum AfterWarmup {
     #[default]
     WarmupLinear,
     WarmupCosine,
@@ -50,9 +50,9 @@ impl BertWarmupLinearLr {
             return done / self.warmup;
         }
         match self.warmup_method {
-            Then::WarmupLinear if self.warmup < 1.0 => (1.0 - done) / (1.0 - self.warmup),
-            Then::WarmupLinear | Then::WarmupConstant => 1.0,
-            Then::WarmupCosine => cosine(1.0, 0.0, done),
+            AfterWarmup::WarmupLinear if self.warmup < 1.0 => (1.0 - done) / (1.0 - self.warmup),
+            AfterWarmup::WarmupLinear | AfterWarmup::WarmupConstant => 1.0,
+            AfterWarmup::WarmupCosine => cosine(1.0, 0.0, done),
         }
     }
 }

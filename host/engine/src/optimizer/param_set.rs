@@ -150,11 +150,11 @@ mod tests {
     fn groups(rules: Vec<GroupRule>, switch: bool) -> Vec<String> {
         let rules = GroupRules { rules, no_decay_on_norm_and_bias: switch };
         let groups = ParamSet::new(&params(), rules).unwrap().groups(1.0, 0.1, None).unwrap();
-        let tell = |group: Group| {
+        let describe = |group: Group| {
             let names: Vec<_> = group.params.iter().map(|param| param.name.as_str()).collect();
             format!("{} {} {}: {}", group.name, group.lr, group.weight_decay, names.join(" "))
         };
-        groups.into_iter().map(tell).collect()
+        groups.into_iter().map(describe).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod death;
 mod decide;
 mod run_note;
 
-pub(super) use run_note::tell;
+pub(super) use run_note::write_run_note;
 
 use super::exit::{Failure, PERMANENT};
 use crate::launch::{Launch, Outcome, Streams, Style};
@@ -36,11 +36,11 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
         ));
     }
     let failed = |error: std::io::Error| Failure::supervisor(&error);
-    let told = tempfile::NamedTempFile::new().map_err(failed)?;
+    let note_file = tempfile::NamedTempFile::new().map_err(failed)?;
     let (program, args) = (std::env::current_exe().map_err(failed)?, own_args(std::env::args_os()));
     let mut history = History::new(restarts);
     loop {
-        let note = RunNote::read(told.path());
+        let note = RunNote::read(note_file.path());
         let leave_out = history.left_out().flat_map(|hook| ["--leave-out".into(), hook.into()]);
         let launch = Launch {
             program: program.clone(),
@@ -53,11 +53,11 @@ pub(super) fn run(restarts: u32) -> Result<ExitCode, Failure> {
             port: None,
             grace: Duration::from_secs(30),
             run_dir: note.as_ref().map(|note| note.run.clone()),
-            environment: vec![(VARIABLE.into(), told.path().into())],
+            environment: vec![(VARIABLE.into(), note_file.path().into())],
             style: Style { inherits: Streams { stdout: true, stderr: true }, is_raw: false },
         };
         let outcome = launch.run(|_, _| {}).map_err(failed)?;
-        let note = RunNote::read(told.path());
+        let note = RunNote::read(note_file.path());
         let end = match outcome {
             Outcome::Interrupted(code) => Ok(code),
             Outcome::Completed if note.as_ref().is_some_and(|note| has_succeeded(&note.run)) => {
@@ -122,7 +122,7 @@ fn report_of(run: &Path) -> Option<Json> {
 
 /// The iteration of the newest checkpoint; 0 without one.
 fn newest_iter(run: &Path) -> u64 {
-    checkpoint::newest_facts(&run.join("checkpoints")).map_or(0, |facts| facts.position.iter)
+    checkpoint::newest_state(&run.join("checkpoints")).map_or(0, |state| state.position.iter)
 }
 
 /// Shows the cursor, which a crashed child has left hidden.

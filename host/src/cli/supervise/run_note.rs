@@ -31,7 +31,7 @@ impl RunNote {
 }
 
 /// Writes the file for the supervisor, if there is one.
-pub(in crate::cli) fn tell(run: &RunDir, job: &Job) {
+pub(in crate::cli) fn write_run_note(run: &RunDir, job: &Job) {
     let Some(file) = std::env::var_os(VARIABLE) else { return };
     let optional = job.specs().into_iter().filter(|spec| {
         spec.on_error != OnError::Abort && !spec.points.iter().any(|point| point.is_role())
@@ -42,6 +42,6 @@ pub(in crate::cli) fn tell(run: &RunDir, job: &Job) {
     };
     let bytes = serde_json::to_vec(&note).unwrap_or_default();
     if let Err(error) = atomic::write(Path::new(&file), &bytes) {
-        tracing::warn!("could not tell the supervisor where the run is: {error}");
+        tracing::warn!("could not report the run directory to the supervisor: {error}");
     }
 }

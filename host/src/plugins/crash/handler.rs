@@ -1,7 +1,7 @@
 //! The handler of signals that end the process.
 
 use super::modules::Frame;
-use super::report::{self, Facts};
+use super::report::{self, CrashInfo};
 use super::{prepared, stack};
 use libc::siginfo_t;
 use std::ffi::{c_int, c_void};
@@ -46,7 +46,7 @@ pub(super) fn install() {
 extern "C" fn on_fatal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     if !REPORTING.swap(true, Ordering::SeqCst) {
         // SAFETY: the system passes both.
-        unsafe { tell(signal, info, context) };
+        unsafe { report_crash(signal, info, context) };
     }
     // SAFETY: both are allowed in a handler. The signal is blocked until this returns, and then has its default action.
     unsafe {
@@ -57,7 +57,7 @@ extern "C" fn on_fatal(signal: c_int, info: *mut siginfo_t, context: *mut c_void
 
 /// # Safety
 /// `info` and `context` are those of a handler.
-unsafe fn tell(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+unsafe fn report_crash(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(prepared) = prepared() else { return };
     // Nobody waits for a report that does not come to an end.
     // SAFETY: allowed in a handler; the default action of SIGALRM ends the process.
@@ -74,7 +74,7 @@ unsafe fn tell(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
             (stack.wrapping_sub(NEAR)..stack.wrapping_add(NEAR)).contains(&address)
         });
     let name = FATAL.iter().find(|(number, _)| *number == signal).map_or("a signal", |it| it.1);
-    let mut facts = Facts {
+    let mut crash = CrashInfo {
         what: if is_overflow { "SIGSEGV (stack overflow)" } else { name },
         address,
         instruction: registers.instruction.map(|at| Frame::at(at, &prepared.modules)),
@@ -82,18 +82,18 @@ unsafe fn tell(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
         frames: &[],
     };
     // Finding the stack may fail in a process in this state: what is known without it is written first.
-    report::write(prepared, &facts);
+    report::write(prepared, &crash);
     let mut addresses = [ptr::null_mut(); stack::MOST];
     let count = stack::addresses(&mut addresses);
     let frames = addresses.map(|at| Frame::at(at.expose_provenance(), &prepared.modules));
     // From the frame that was interrupted on: before it are those of this handler.
     let is_crash = |frame: &Frame| {
-        facts.instruction.is_some_and(|at| at.offset == frame.offset && at.name() == frame.name())
+        crash.instruction.is_some_and(|at| at.offset == frame.offset && at.name() == frame.name())
     };
     let first = frames[..count].iter().position(is_crash).unwrap_or(0);
-    facts.frames = &frames[first..count];
-    report::write(prepared, &facts);
-    report::say(prepared, &facts);
+    crash.frames = &frames[first..count];
+    report::write(prepared, &crash);
+    report::say(prepared, &crash);
 }
 
 /// Where a thread was when it was interrupted.

@@ -1,7 +1,7 @@
 //! `exit()` in the middle of a run: a plugin that calls it would end the run as if it had succeeded.
 
 use super::modules::Frame;
-use super::report::{self, Facts};
+use super::report::{self, CrashInfo};
 use super::{prepared, stack};
 use std::ptr;
 use std::sync::Once;
@@ -23,15 +23,15 @@ extern "C" fn on_exit() {
     let mut addresses = [ptr::null_mut(); stack::MOST];
     let count = stack::addresses(&mut addresses);
     let frames = addresses.map(|at| Frame::at(at.expose_provenance(), &prepared.modules));
-    let facts = Facts {
+    let crash = CrashInfo {
         what: "exit()",
         address: None,
         instruction: None,
         on_training_thread: stack::is_training_thread(),
         frames: &frames[..count],
     };
-    report::write(prepared, &facts);
-    report::say(prepared, &facts);
+    report::write(prepared, &crash);
+    report::say(prepared, &crash);
     // SAFETY: ends the process; destructors of libraries that are in use do not run.
     unsafe { libc::_exit(HOOK_FAILED) };
 }

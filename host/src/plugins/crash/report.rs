@@ -13,7 +13,7 @@ const BUILT_IN: &str = "built in";
 
 /// What happened, as far as a handler knows it.
 #[derive(Clone, Copy)]
-pub(super) struct Facts<'a> {
+pub(super) struct CrashInfo<'a> {
     /// `SIGSEGV`, or `exit()`.
     pub(super) what: &'static str,
     /// The address that could not be accessed.
@@ -27,23 +27,23 @@ pub(super) struct Facts<'a> {
 }
 
 /// The library that a crash is attributed to: that of the instruction; if that is not a plugin, the first plugin on the stack, or that of the hook that is being called.
-fn culprit(facts: &Facts<'_>) -> Option<&'static str> {
-    let plugin = facts.instruction.into_iter().chain(facts.frames.iter().copied());
+fn culprit(crash: &CrashInfo<'_>) -> Option<&'static str> {
+    let plugin = crash.instruction.into_iter().chain(crash.frames.iter().copied());
     let plugin = plugin.into_iter().find(Frame::is_in_plugin);
-    let called = position::current().hook.filter(|_| facts.on_training_thread);
+    let called = position::current().hook.filter(|_| crash.on_training_thread);
     let called = called.map(|hook| hook.source.as_str()).filter(|source| *source != BUILT_IN);
-    let instruction = facts.instruction.filter(|frame| frame.module.is_some());
+    let instruction = crash.instruction.filter(|frame| frame.module.is_some());
     plugin.as_ref().map(Frame::name).or(called).or(instruction.as_ref().map(Frame::name))
 }
 
 /// `SIGSEGV in libfoo.so, FooHook at after_train_iter, iteration 812`.
-pub(super) fn line(out: &mut Text<1024>, facts: &Facts<'_>) {
+pub(super) fn line(out: &mut Text<1024>, crash: &CrashInfo<'_>) {
     let position = position::current();
-    let _ = out.write_str(facts.what);
-    if let Some(library) = culprit(facts) {
+    let _ = out.write_str(crash.what);
+    if let Some(library) = culprit(crash) {
         let _ = write!(out, " in {library}");
     }
-    if !facts.on_training_thread {
+    if !crash.on_training_thread {
         let _ = out.write_str(", in a thread of its own, during");
     } else if position.hook.is_some() {
         let _ = out.write_str(",");
@@ -58,21 +58,21 @@ pub(super) fn line(out: &mut Text<1024>, facts: &Facts<'_>) {
 }
 
 /// All that is known.
-pub(super) fn json(out: &mut Text<16384>, facts: &Facts<'_>) {
+pub(super) fn json(out: &mut Text<16384>, crash: &CrashInfo<'_>) {
     let mut message = Text::<1024>::new();
-    line(&mut message, facts);
+    line(&mut message, crash);
     let position = position::current();
     let _ = out.write_str("{\n  \"message\": ");
-    out.push_json(std::str::from_utf8(message.as_bytes()).unwrap_or(facts.what));
-    field(out, "what", facts.what);
-    field(out, "library", culprit(facts).unwrap_or_default());
-    if let Some(instruction) = facts.instruction {
+    out.push_json(std::str::from_utf8(message.as_bytes()).unwrap_or(crash.what));
+    field(out, "what", crash.what);
+    field(out, "library", culprit(crash).unwrap_or_default());
+    if let Some(instruction) = crash.instruction {
         number(out, "instruction", format_args!("\"{instruction}\""));
     }
-    if let Some(address) = facts.address {
+    if let Some(address) = crash.address {
         number(out, "address", format_args!("\"{address:#x}\""));
     }
-    number(out, "on_training_thread", format_args!("{}", facts.on_training_thread));
+    number(out, "on_training_thread", format_args!("{}", crash.on_training_thread));
     if let Some(hook) = position.hook {
         field(out, "hook", &hook.name);
         field(out, "hook_library", &hook.source);
@@ -85,7 +85,7 @@ pub(super) fn json(out: &mut Text<16384>, facts: &Facts<'_>) {
         number(out, "last_service", format_args!("\"{table}.{name}\""));
     }
     number(out, "backtrace", format_args!("["));
-    for (index, frame) in facts.frames.iter().enumerate() {
+    for (index, frame) in crash.frames.iter().enumerate() {
         let _ = out.write_str(if index == 0 { "\n    \"" } else { ",\n    \"" });
         out.push_escaped(frame.name());
         let _ = write!(out, "+{:#x}\"", frame.offset);
@@ -103,12 +103,12 @@ fn number(out: &mut Text<16384>, key: &str, value: std::fmt::Arguments<'_>) {
 }
 
 /// Writes the report to its file, from the beginning.
-pub(super) fn write(prepared: &Prepared, facts: &Facts<'_>) {
+pub(super) fn write(prepared: &Prepared, crash: &CrashInfo<'_>) {
     if prepared.path.is_empty() {
         return;
     }
     let mut text = Text::<16384>::new();
-    json(&mut text, facts);
+    json(&mut text, crash);
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero byte.
     let file = unsafe { libc::open(prepared.path.as_ptr(), flags, 0o644) };
@@ -120,10 +120,10 @@ pub(super) fn write(prepared: &Prepared, facts: &Facts<'_>) {
 }
 
 /// Tells it on standard error.
-pub(super) fn say(prepared: &Prepared, facts: &Facts<'_>) {
+pub(super) fn say(prepared: &Prepared, crash: &CrashInfo<'_>) {
     let mut text = Text::<1024>::new();
     let _ = text.write_str("\nerror: ");
-    line(&mut text, facts);
+    line(&mut text, crash);
     write_all(libc::STDERR_FILENO, text.as_bytes());
     if !prepared.path.is_empty() {
         write_all(libc::STDERR_FILENO, b"; details: ");
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_report_is_json_with_everything_that_is_known() {
         let frames = [Frame { module: None, offset: 0x11a9 }];
-        let facts = Facts {
+        let crash = CrashInfo {
             what: "SIGSEGV",
             address: Some(0),
             instruction: Some(frames[0]),
@@ -156,7 +156,7 @@ mod tests {
             frames: &frames,
         };
         let mut text = Text::new();
-        json(&mut text, &facts);
+        json(&mut text, &crash);
         let read: serde_json::Value = serde_json::from_slice(text.as_bytes()).unwrap();
         assert_eq!((&read["what"], &read["address"]), (&"SIGSEGV".into(), &"0x0".into()));
         assert_eq!(read["backtrace"], serde_json::json!(["?+0x11a9"]));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// What a library says about itself, in its own words: what a probe reports and the index keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct LibraryInfo {
     /// Its name.
     pub name: String,
     /// Its version.
@@ -23,14 +23,14 @@ pub struct Facts {
     /// The major and minor version of the ABI that it was built against.
     pub abi: (u16, u16),
     /// Its hooks, in its own order.
-    pub hooks: Vec<TypeFacts>,
+    pub hooks: Vec<TypeInfo>,
     /// Its metrics, in its own order.
-    pub metrics: Vec<TypeFacts>,
+    pub metrics: Vec<TypeInfo>,
 }
 
 /// A hook or metric, in its own words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeFacts {
+pub struct TypeInfo {
     /// The name in its table.
     pub name: String,
     /// The minor version of the ABI in its table.
@@ -39,7 +39,7 @@ pub struct TypeFacts {
     pub manifest: String,
 }
 
-/// A library and what it offers, read from its facts. It need not be mapped.
+/// A library and what it offers, read from its info. It need not be mapped.
 #[derive(Debug)]
 pub struct Description {
     /// The file, as an absolute path without links.
@@ -47,7 +47,7 @@ pub struct Description {
     /// The sha256 of the file, in hex.
     pub sha256: String,
     /// What it says about itself.
-    pub facts: Facts,
+    pub info: LibraryInfo,
     /// Its hooks, in its own order.
     pub hooks: Vec<Arc<HookManifest>>,
     /// Its metrics, in its own order.
@@ -59,15 +59,15 @@ impl Description {
     ///
     /// # Errors
     /// A manifest is invalid, or two types have the same name.
-    pub fn new(image: &Image, facts: Facts) -> Result<Self, Refusal> {
-        let hooks = facts.hooks.iter().map(|of| HookManifest::of_facts(of).map(Arc::new));
-        let metrics = facts.metrics.iter().map(|of| MetricManifest::of_facts(of).map(Arc::new));
+    pub fn new(image: &Image, info: LibraryInfo) -> Result<Self, Refusal> {
+        let hooks = info.hooks.iter().map(|of| HookManifest::of_info(of).map(Arc::new));
+        let metrics = info.metrics.iter().map(|of| MetricManifest::of_info(of).map(Arc::new));
         let (hooks, metrics) =
             (hooks.collect::<Result<Vec<_>, _>>()?, metrics.collect::<Result<Vec<_>, _>>()?);
         check_distinct("hook", hooks.iter().flat_map(|hook| hook.names()))?;
         check_distinct("metric", metrics.iter().flat_map(|metric| metric.names()))?;
         let (path, sha256) = (image.path.clone(), image.sha256.clone());
-        Ok(Self { path, sha256, facts, hooks, metrics })
+        Ok(Self { path, sha256, info, hooks, metrics })
     }
 
     /// The name of its file.
@@ -77,11 +77,11 @@ impl Description {
 
     /// The version of the ABI that it was built against.
     pub fn abi(&self) -> String {
-        format!("{}.{}", self.facts.abi.0, self.facts.abi.1)
+        format!("{}.{}", self.info.abi.0, self.info.abi.1)
     }
 }
 
-impl Facts {
+impl LibraryInfo {
     /// Asks a library whose tables were checked.
     pub(super) fn of(
         plugin: &HrPlugin,
@@ -93,37 +93,37 @@ impl Facts {
             version: label(plugin.version),
             built_with: label(plugin.built_with),
             abi: (plugin.header.abi_major, plugin.header.abi_minor),
-            hooks: hooks.iter().map(|table| TypeFacts::of_hook(table)).collect::<Result<_, _>>()?,
+            hooks: hooks.iter().map(|table| TypeInfo::of_hook(table)).collect::<Result<_, _>>()?,
             metrics: metrics
                 .iter()
-                .map(|table| TypeFacts::of_metric(table))
+                .map(|table| TypeInfo::of_metric(table))
                 .collect::<Result<_, _>>()?,
         })
     }
 }
 
 /// What a table says about its type.
-fn facts_of<T: Table>(
+fn type_info<T: Table>(
     name: HrStr,
     header: HrHeader,
     manifest: unsafe extern "C" fn() -> HrStr,
-) -> Result<TypeFacts, ManifestError> {
+) -> Result<TypeInfo, ManifestError> {
     let name = type_name(T::KIND, name)?.to_owned();
     // SAFETY: the function takes nothing, may be called on any thread, and lends its text for the process.
     let Some(text) = (unsafe { lent(manifest()) }) else {
         let subject = format!("{} `{name}`", T::KIND);
         return Err(ManifestError::NotText { subject });
     };
-    Ok(TypeFacts { name, abi_minor: header.abi_minor, manifest: text.to_owned() })
+    Ok(TypeInfo { name, abi_minor: header.abi_minor, manifest: text.to_owned() })
 }
 
-impl TypeFacts {
+impl TypeInfo {
     pub(super) fn of_hook(table: &'static HookBase) -> Result<Self, ManifestError> {
-        facts_of::<HookBase>(table.name, table.header, table.manifest)
+        type_info::<HookBase>(table.name, table.header, table.manifest)
     }
 
     pub(super) fn of_metric(table: &'static MetricBase) -> Result<Self, ManifestError> {
-        facts_of::<MetricBase>(table.name, table.header, table.manifest)
+        type_info::<MetricBase>(table.name, table.header, table.manifest)
     }
 
     /// Whose manifest it is. One that is newer than the host may use words that the host does not know.
@@ -132,12 +132,12 @@ impl TypeFacts {
     }
 }
 
-macro_rules! manifest_of_facts {
+macro_rules! manifest_of_info {
     ($manifest:ident, $table:ty) => {
         impl $manifest {
-            pub(super) fn of_facts(facts: &TypeFacts) -> Result<Self, ManifestError> {
+            pub(super) fn of_info(info: &TypeInfo) -> Result<Self, ManifestError> {
                 let kind = <$table as Table>::KIND;
-                let manifest = Self::parse(&facts.manifest, &facts.subject(kind))?;
+                let manifest = Self::parse(&info.manifest, &info.subject(kind))?;
                 manifest.names().try_for_each(|name| check_name(kind, name))?;
                 Ok(manifest)
             }
@@ -149,8 +149,8 @@ macro_rules! manifest_of_facts {
         }
     };
 }
-manifest_of_facts!(HookManifest, HookBase);
-manifest_of_facts!(MetricManifest, MetricBase);
+manifest_of_info!(HookManifest, HookBase);
+manifest_of_info!(MetricManifest, MetricBase);
 
 /// A text about the library, for display. An invalid one does not prevent loading.
 fn label(text: HrStr) -> String {
@@ -163,7 +163,7 @@ fn type_name(kind: &str, name: HrStr) -> Result<&'static str, ManifestError> {
     // SAFETY: the name of a table is lent for the process.
     match unsafe { lent(name) } {
         Some(name) if !name.is_empty() && !name.contains(char::is_control) => Ok(name),
-        _ => Err(ManifestError::Unnamed { subject: format!("a {kind} of it") }),
+        _ => Err(ManifestError::Unnamed { subject: format!("one of its {kind}s") }),
     }
 }
 
@@ -172,7 +172,7 @@ fn check_name(kind: &str, name: &str) -> Result<(), ManifestError> {
     if is_name(name) && !is_number(name) {
         return Ok(());
     }
-    Err(ManifestError::BadName { subject: format!("a {kind} of it"), name: one_line(name) })
+    Err(ManifestError::BadName { subject: format!("one of its {kind}s"), name: one_line(name) })
 }
 
 fn check_distinct<'a>(

@@ -1,6 +1,6 @@
 //! A loaded library, and the hook and metric types that it, or the host itself, offers.
 
-use super::description::{Description, Facts, TypeFacts};
+use super::description::{Description, LibraryInfo, TypeInfo};
 use super::error::{LoadError, Refusal};
 use super::image::Image;
 use super::manifest::{HookManifest, MetricManifest};
@@ -69,7 +69,7 @@ impl Library {
     pub(super) fn of_table(plugin: &'static HrPlugin, image: &Image) -> Result<Self, Refusal> {
         let hooks = table::listed(plugin.hooks, plugin.hook_count)?;
         let metrics = table::listed(plugin.metrics, plugin.metric_count)?;
-        let about = Description::new(image, Facts::of(plugin, &hooks, &metrics)?)?;
+        let about = Description::new(image, LibraryInfo::of(plugin, &hooks, &metrics)?)?;
         let source = Source::Library(image.path.as_path().into());
         let hooks = hooks.into_iter().zip(&about.hooks).map(|(table, manifest)| HookType {
             table,
@@ -86,7 +86,7 @@ impl Library {
 }
 
 macro_rules! kind_of_table {
-    ($ty:ident, $table:ident, $manifest:ident, $facts:ident) => {
+    ($ty:ident, $table:ident, $manifest:ident, $info:ident) => {
         impl $ty {
             /// A type that the host itself offers, which passes the same checks as a library's.
             ///
@@ -95,8 +95,8 @@ macro_rules! kind_of_table {
             pub fn built_in(table: &'static $table) -> Result<Self, LoadError> {
                 let checked = table::built_in(table).map_err(Refusal::from);
                 let manifest = checked.and_then(|table| {
-                    let facts = TypeFacts::$facts(table)?;
-                    Ok(Arc::new($manifest::of_facts(&facts)?))
+                    let info = TypeInfo::$info(table)?;
+                    Ok(Arc::new($manifest::of_info(&info)?))
                 });
                 let manifest = manifest.map_err(LoadError::of_built_in)?;
                 Ok(Self { table, manifest, source: Source::BuiltIn })

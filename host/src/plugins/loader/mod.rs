@@ -33,7 +33,7 @@ mod sealed;
 mod table;
 mod text;
 
-pub use description::{Description, Facts, TypeFacts};
+pub use description::{Description, LibraryInfo, TypeInfo};
 pub use dlopen::OpenError;
 pub use elf::ElfError;
 pub use error::{LoadError, Refusal, VersionMismatch};

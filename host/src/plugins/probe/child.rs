@@ -78,7 +78,7 @@ fn examine(image: &Image) -> Verdict {
 fn try_out(image: &Image, mut writer: PipeWriter) -> ! {
     let tried = loader::try_out(image, |copy| sandbox::enter(copy, writer.as_fd()));
     let verdict = match tried {
-        Ok(library) => Verdict::Accepted(library.about.facts.clone()),
+        Ok(library) => Verdict::Accepted(library.about.info.clone()),
         Err(why) => Verdict::Refused { step: why.step().to_owned(), reason: why.to_string() },
     };
     let mut line = answer(&verdict);

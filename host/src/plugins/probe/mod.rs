@@ -12,7 +12,7 @@ mod verdict;
 pub use index::forget_all;
 pub use verdict::Verdict;
 
-use super::loader::{self, Facts, Image, Refusal};
+use super::loader::{self, Image, LibraryInfo, Refusal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first argument of a process that is a probe.
@@ -33,10 +33,10 @@ pub fn serve_if_asked() -> bool {
 }
 
 /// What libraries say about themselves. Those that the index does not know are probed, all by one child.
-pub(super) fn facts(images: &[&Image]) -> Vec<Result<Facts, Refusal>> {
+pub(super) fn library_infos(images: &[&Image]) -> Vec<Result<LibraryInfo, Refusal>> {
     if !IS_SERVED.load(Ordering::Relaxed) {
         let map = |image: &&Image| match loader::map(image) {
-            Ok(library) => Ok(library.about.facts.clone()),
+            Ok(library) => Ok(library.about.info.clone()),
             Err(error) => Err(error.reason),
         };
         return images.iter().map(map).collect();

@@ -1,6 +1,6 @@
 //! What became of a library in a probe.
 
-use super::super::loader::{Facts, Refusal};
+use super::super::loader::{LibraryInfo, Refusal};
 use serde::{Deserialize, Serialize};
 
 /// What became of a library in a probe.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It loads, and says this.
-    Accepted(Facts),
+    Accepted(LibraryInfo),
     /// A step of the loader refused it.
     Refused {
         /// The step.
@@ -30,9 +30,9 @@ impl Verdict {
         !matches!(self, Self::Refused { step, .. } if step == "dlopen")
     }
 
-    pub(super) fn into_result(self) -> Result<Facts, Refusal> {
+    pub(super) fn into_result(self) -> Result<LibraryInfo, Refusal> {
         match self {
-            Self::Accepted(facts) => Ok(facts),
+            Self::Accepted(info) => Ok(info),
             Self::Refused { step, reason } => Err(Refusal::Probe { step, reason }),
             Self::Quarantined { reason } => Err(Refusal::Quarantined(reason)),
         }

@@ -4,14 +4,14 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Returns the path of a function in the service: a constant, so that a handler of signals may ask for it.
-pub(in crate::plugins) type Place = fn() -> &'static str;
+pub(in crate::plugins) type ServicePath = fn() -> &'static str;
 
 static LAST: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// A service is called.
 #[inline]
-pub(super) fn at(place: Place) {
-    LAST.store(place as *mut (), Ordering::Relaxed);
+pub(super) fn at(path: ServicePath) {
+    LAST.store(path as *mut (), Ordering::Relaxed);
 }
 
 /// A call to a hook begins: it has called no service yet.
@@ -22,13 +22,13 @@ pub(super) fn clear() {
 
 /// The table and the name of the last service: `tensors` and `view`.
 pub(in crate::plugins) fn last() -> Option<(&'static str, &'static str)> {
-    let place = LAST.load(Ordering::Relaxed);
-    if place.is_null() {
+    let function = LAST.load(Ordering::Relaxed);
+    if function.is_null() {
         return None;
     }
-    // SAFETY: only `at` writes to it, a `Place`.
-    let place = unsafe { std::mem::transmute::<*mut (), Place>(place) };
-    let (path, _) = place().rsplit_once("::")?;
+    // SAFETY: only `at` writes to it, a `ServicePath`.
+    let function = unsafe { std::mem::transmute::<*mut (), ServicePath>(function) };
+    let (path, _) = function().rsplit_once("::")?;
     let (path, name) = path.rsplit_once("::")?;
     let (_, table) = path.rsplit_once("::")?;
     Some((table, name))

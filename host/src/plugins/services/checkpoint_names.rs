@@ -2,7 +2,7 @@
 
 use super::service::service;
 use crate::context::{LoadRequest, RunParts};
-use crate::run::checkpoint::{Wanted, check_name};
+use crate::run::checkpoint::{CheckpointFilter, check_name};
 use hookrack_plugin_api::abi::{CheckpointNameTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 
@@ -30,7 +30,10 @@ unsafe extern "C" fn load(
         endpoint.check_engine("load_checkpoint_named()", RunParts::PARAMS)?;
         context.requests.borrow_mut().load = Some(LoadRequest {
             path: path.as_ref().into(),
-            wanted: Wanted { epoch: u64::try_from(epoch).ok(), suffix: suffix.into_owned() },
+            wanted: CheckpointFilter {
+                epoch: u64::try_from(epoch).ok(),
+                suffix: suffix.into_owned(),
+            },
             weights_only: weights != 0,
             strict: strict != 0,
         });

@@ -2,7 +2,8 @@
 
 use super::service::service;
 use crate::context::{LoadRequest, RunParts};
-use crate::run::checkpoint::{Best, Rule, Wanted};
+use crate::run::checkpoint::{Best, CheckpointFilter, Rule};
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::abi::{CheckpointTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 
@@ -20,7 +21,7 @@ unsafe extern "C" fn keep(
     top: u64,
 ) -> HrStatus {
     service!(host, text(metric), |context, endpoint| {
-        let best = Best { metric: metric.into_owned(), higher: higher != 0, top };
+        let best = Best { metric: metric.into_owned(), better: Better::of(higher != 0), top };
         context.requests.borrow_mut().keep(Rule {
             who: endpoint.name.clone(),
             last: u64::try_from(last).ok(),
@@ -44,7 +45,10 @@ unsafe extern "C" fn load(
         endpoint.check_engine("load_checkpoint()", RunParts::PARAMS)?;
         context.requests.borrow_mut().load = Some(LoadRequest {
             path: path.as_ref().into(),
-            wanted: Wanted { epoch: u64::try_from(epoch).ok(), ..Wanted::default() },
+            wanted: CheckpointFilter {
+                epoch: u64::try_from(epoch).ok(),
+                ..CheckpointFilter::default()
+            },
             weights_only: weights != 0,
             strict: strict != 0,
         });

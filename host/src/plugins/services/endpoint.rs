@@ -55,6 +55,9 @@ pub(in crate::plugins) struct Caller<'a> {
 const OUTSIDE: &str = "the host serves plugins on the training thread, while one of their hooks is being called: other threads \
                        may only log, and must leave tensors alone";
 
+/// A hook or metric that failed without a message.
+pub const NO_REASON: &str = "gave no reason";
+
 /// Where an instance's calls arrive.
 pub(in crate::plugins) struct Endpoint {
     /// The instance's name.
@@ -243,8 +246,8 @@ impl Endpoint {
         let refusal = self.refusal.borrow();
         match (error.is_empty(), refusal.is_empty()) {
             (false, _) => error,
-            (true, false) => format!("{refusal} (the hook gave no reason)"),
-            (true, true) => "it gave no reason".to_owned(),
+            (true, false) => format!("{refusal} (the hook {NO_REASON})"),
+            (true, true) => format!("it {NO_REASON}"),
         }
     }
 

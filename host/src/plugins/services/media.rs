@@ -5,7 +5,7 @@ use super::events::scoped_name;
 use super::service::{Refusal, service};
 use crate::context::Context;
 use crate::events::shown;
-use crate::events::{Content, Medium};
+use crate::events::{Content, MediaItem};
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, MediaTable};
 use std::ffi::c_void;
 
@@ -39,7 +39,7 @@ fn put(
     let name = scoped_name(name, endpoint, context)?.into_owned();
     if let Some(content) = make()? {
         let iter = context.progress.get().iter;
-        context.events.borrow_mut().put_medium(Medium { name, iter, content });
+        context.events.borrow_mut().put_media(MediaItem { name, iter, content });
     }
     Ok(())
 }

@@ -40,6 +40,7 @@ mod tensors;
 mod trainer;
 
 pub(super) use breadcrumb::last as last_service;
+pub use endpoint::NO_REASON;
 pub(super) use endpoint::{Call, Caller, Endpoint};
 pub(super) use trainer::handle_for;
 pub use trainer::{appear_newer, hide_extensions};

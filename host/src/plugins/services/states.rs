@@ -13,10 +13,10 @@ pub(super) static TABLE: StateTable =
 
 thread_local! {
     // The value lent last, laid out for the wire; it lives until the next call of this table.
-    static LENT: RefCell<Option<Lent>> = const { RefCell::new(None) };
+    static BORROWED: RefCell<Option<BorrowedValue>> = const { RefCell::new(None) };
 }
 
-struct Lent {
+struct BorrowedValue {
     // Dropped before the value that it borrows from: fields drop in order.
     tree: WireTree<'static>,
     _value: Box<hookrack_plugin_api::Value>,
@@ -39,9 +39,9 @@ unsafe extern "C" fn value(host: *mut c_void, key: HrStr) -> *const HrValue {
         };
         // SAFETY: the box is kept beside the tree that borrows from it, and is dropped after it.
         let tree = WireTree::new(unsafe { &*ptr::from_ref(value.as_ref()) });
-        LENT.set(Some(Lent { tree, _value: value }));
+        BORROWED.set(Some(BorrowedValue { tree, _value: value }));
         // The address is taken where the tree now is.
-        Ok(LENT.with_borrow(|kept| kept.as_ref().map(|kept| kept.tree.as_ptr())))
+        Ok(BORROWED.with_borrow(|kept| kept.as_ref().map(|kept| kept.tree.as_ptr())))
     });
     lent
 }

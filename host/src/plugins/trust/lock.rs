@@ -155,8 +155,8 @@ impl LockFile {
             file: about.file_name().into_owned(),
             target: TARGET.to_owned(),
             sha256: about.sha256.clone(),
-            name: about.facts.name.clone(),
-            version: about.facts.version.clone(),
+            name: about.info.name.clone(),
+            version: about.info.version.clone(),
             abi: about.abi(),
         };
         let same = |known: &&mut Locked| known.file == entry.file && known.target == entry.target;

@@ -1,6 +1,6 @@
 //! Writes checkpoints in the background: at most one at a time, and no failure is lost.
 
-use super::manifest::About;
+use super::manifest::Summary;
 use super::retention::Rule;
 use super::settle::settle;
 use super::snapshot::{Buffers, Snapshot};
@@ -18,7 +18,7 @@ type Outcome = (Result<PathBuf, RunDirError>, Buffers);
 struct RankWrite {
     thread: JoinHandle<(Result<Written, RunDirError>, Buffers)>,
     draft: Arc<Draft>,
-    about: About,
+    about: Summary,
 }
 
 /// Writes checkpoints to a folder in the background.
@@ -156,7 +156,7 @@ impl Background {
     fn place(
         &mut self,
         draft: Draft,
-        about: About,
+        about: Summary,
         written: Vec<Written>,
         rules: Vec<Rule>,
     ) -> Result<(), RunDirError> {

@@ -30,7 +30,7 @@ pub struct Checkpoint<T = Stored> {
     /// The states of the other ranks, from rank 1 on.
     pub rank_rng: Vec<RngState>,
     /// Everything that is not a tensor.
-    pub facts: Facts,
+    pub state: CheckpointState,
 }
 
 impl Checkpoint {
@@ -73,7 +73,7 @@ pub type Captured = Checkpoint<()>;
 
 /// The human-readable part of a checkpoint: `state.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Facts {
+pub struct CheckpointState {
     /// The position of the run.
     pub position: Position,
     /// The hooks that requested a checkpoint after a validation that was cut short.

@@ -2,8 +2,8 @@
 
 use super::manifest::Manifest;
 use super::names;
-use super::read::{read, read_facts};
-use super::{Checkpoint, Facts, MANIFEST, iter_of, name_of};
+use super::read::{read, read_state};
+use super::{Checkpoint, CheckpointState, MANIFEST, iter_of, name_of};
 use crate::run::RunDirError;
 use std::fs;
 use std::io::ErrorKind;
@@ -41,8 +41,8 @@ pub fn newest_valid(folder: &Path) -> Result<Option<Newest>, RunDirError> {
 }
 
 /// The newest checkpoint of a folder without its tensors; `None` if none can be read.
-pub fn newest_facts(folder: &Path) -> Option<Facts> {
-    candidates(folder).ok()?.iter().find_map(|path| read_facts(path).ok())
+pub fn newest_state(folder: &Path) -> Option<CheckpointState> {
+    candidates(folder).ok()?.iter().find_map(|path| read_state(path).ok())
 }
 
 /// The checkpoint at `path`: itself, the one that a file such as `best` names, or the newest one of a run directory or of its
@@ -93,14 +93,14 @@ pub fn named_in(file: &Path) -> Option<PathBuf> {
 
 /// Selects a checkpoint of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct CheckpointFilter {
     /// Its epoch; `None` for any.
     pub epoch: Option<u64>,
     /// The suffix of one of its second names; empty for any.
     pub suffix: String,
 }
 
-impl Wanted {
+impl CheckpointFilter {
     fn is(&self, path: &Path) -> bool {
         let is_of_epoch = || match self.epoch {
             Some(epoch) => Manifest::read(path).is_ok_and(|found| found.about.epoch == epoch),
@@ -110,7 +110,7 @@ impl Wanted {
     }
 }
 
-impl std::fmt::Display for Wanted {
+impl std::fmt::Display for CheckpointFilter {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let epoch = self.epoch.map(|epoch| format!("epoch {epoch}"));
         let suffix = (!self.suffix.is_empty()).then(|| format!("named …{}", self.suffix));
@@ -122,8 +122,8 @@ impl std::fmt::Display for Wanted {
 ///
 /// # Errors
 /// There is none, or it is damaged.
-pub fn choose(path: &Path, wanted: &Wanted) -> Result<Checkpoint, RunDirError> {
-    if *wanted == Wanted::default() {
+pub fn choose(path: &Path, wanted: &CheckpointFilter) -> Result<Checkpoint, RunDirError> {
+    if *wanted == CheckpointFilter::default() {
         return Ok(open(path)?.1);
     }
     for folder in [path.join("checkpoints"), path.to_owned()] {

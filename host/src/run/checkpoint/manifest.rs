@@ -18,7 +18,7 @@ const FORMAT_OF_RANKS: u32 = 2;
 pub struct Manifest {
     format: u32,
     /// Its summary, so that no other file needs to be opened.
-    pub about: About,
+    pub about: Summary,
     files: BTreeMap<String, File>,
     // Over all of the above.
     sha256: String,
@@ -27,7 +27,7 @@ pub struct Manifest {
 /// The summary of a checkpoint: everything that retention depends on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct About {
+pub struct Summary {
     /// Iterations done.
     pub iter: u64,
     /// Epochs begun.
@@ -74,7 +74,7 @@ pub fn fingerprint(tensor: &tch::Tensor) -> Result<String, RunDirError> {
 
 impl Manifest {
     /// The manifest of these files.
-    pub(super) fn new(about: About, files: BTreeMap<String, File>) -> Self {
+    pub(super) fn new(about: Summary, files: BTreeMap<String, File>) -> Self {
         let is_whole = files.keys().all(|name| super::FILES.contains(&name.as_str()));
         let format = if is_whole { FORMAT } else { FORMAT_OF_RANKS };
         let mut manifest = Self { format, about, files, sha256: String::new() };

@@ -19,12 +19,14 @@ mod together;
 mod write;
 
 pub use background::Background;
-pub use contents::{Captured, Checkpoint, EpochStage, Facts, Position, Provenance};
-pub use find::{Newest, Wanted, choose, locate, named_in, newest_facts, newest_valid, open};
-pub use manifest::{About, Manifest, fingerprint};
+pub use contents::{Captured, Checkpoint, CheckpointState, EpochStage, Position, Provenance};
+pub use find::{
+    CheckpointFilter, Newest, choose, locate, named_in, newest_state, newest_valid, open,
+};
+pub use manifest::{Manifest, Summary, fingerprint};
 pub use names::check as check_name;
 pub use portion::{Contents, Portion};
-pub use read::{read, read_facts, read_verified};
+pub use read::{read, read_state, read_verified};
 pub use retention::{Actions, Best, Rule, decide};
 pub use snapshot::{Buffers, Snapshot};
 pub use stored::Stored;

@@ -2,7 +2,7 @@
 //!
 //! A pattern with `{iter}` or `{epoch}` names each checkpoint; one without them names the best, or the newest.
 
-use super::manifest::About;
+use super::manifest::Summary;
 use super::retention::Rule;
 use super::{iter_of, name_of};
 use crate::run::atomic;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// # Errors
 /// Why not.
 pub fn check(pattern: &str) -> Result<(), String> {
-    let name = rendered(pattern, &About::default());
+    let name = rendered(pattern, &Summary::default());
     let why = match name.as_str() {
         "latest" | "best" => "the name is reserved for files of the run",
         _ if iter_of(&name).is_some() => "the name is reserved for the checkpoints themselves",
@@ -29,17 +29,17 @@ pub fn check(pattern: &str) -> Result<(), String> {
     Err(format!("`{pattern}` cannot name a checkpoint: {why}"))
 }
 
-fn rendered(pattern: &str, about: &About) -> String {
+fn rendered(pattern: &str, about: &Summary) -> String {
     let iter = format!("{:07}", about.iter);
     pattern.replace("{iter}", &iter).replace("{epoch}", &about.epoch.to_string())
 }
 
 /// The names that are due once the last of `all` is in place, and the iteration that each one refers to.
-pub(super) fn wanted(rules: &[Rule], all: &[About]) -> Vec<(String, u64)> {
+pub(super) fn wanted(rules: &[Rule], all: &[Summary]) -> Vec<(String, u64)> {
     rules.iter().filter_map(|rule| due(rule, all)).collect()
 }
 
-fn due(rule: &Rule, all: &[About]) -> Option<(String, u64)> {
+fn due(rule: &Rule, all: &[Summary]) -> Option<(String, u64)> {
     if rule.name.is_empty() {
         return None;
     }
@@ -106,10 +106,11 @@ pub(super) fn has(checkpoint: &Path, suffix: &str) -> bool {
 mod tests {
     use super::super::retention::Best;
     use super::*;
+    use hookrack_plugin_api::Better;
 
-    fn about(iter: u64, who: &str, accuracy: f64) -> About {
+    fn about(iter: u64, who: &str, accuracy: f64) -> Summary {
         let metrics = [("val/Accuracy".to_owned(), accuracy)].into();
-        About { iter, epoch: iter / 10, asked_by: vec![who.to_owned()], metrics }
+        Summary { iter, epoch: iter / 10, asked_by: vec![who.to_owned()], metrics }
     }
 
     fn rule(name: &str) -> Rule {
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn a_pattern_names_what_its_hook_asked_for_and_no_other() {
         let all = [about(10, "a", 0.9), about(20, "a", 0.5)];
-        let name = |pattern: &str, all: &[About]| wanted(&[rule(pattern)], all);
+        let name = |pattern: &str, all: &[Summary]| wanted(&[rule(pattern)], all);
         assert_eq!(name("m_{iter}", &all), [("m_0000020".to_owned(), 20)]);
         assert_eq!(name("e{epoch}-x", &all), [("e2-x".to_owned(), 20)]);
         assert_eq!(name("final", &all), [("final".to_owned(), 20)]);
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_name_without_a_number_follows_the_best() {
-        let best = Some(Best { metric: "val/Accuracy".to_owned(), higher: true, top: 1 });
+        let best = Some(Best { metric: "val/Accuracy".to_owned(), better: Better::Higher, top: 1 });
         let rule = Rule { best, ..rule("model_best") };
         let all = [about(10, "a", 0.9), about(20, "a", 0.5)];
         assert_eq!(wanted(&[rule], &all), [("model_best".to_owned(), 10)]);

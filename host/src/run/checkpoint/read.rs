@@ -2,7 +2,7 @@
 
 use super::manifest::Manifest;
 use super::stored::{Mapped, Stored};
-use super::{Checkpoint, Contents, Facts, RUN, STATE, iter_of};
+use super::{Checkpoint, CheckpointState, Contents, RUN, STATE, iter_of};
 use crate::engine::SavedState;
 use crate::events::Sample;
 use crate::run::json_value::from_json;
@@ -49,7 +49,7 @@ fn read_with(path: &Path, trust: Trust) -> Result<Checkpoint, RunDirError> {
         take_values(checkpoint.hooks.entry(hook.clone()).or_default(), values);
     }
     take_values(&mut checkpoint.engine, &state["engine"]);
-    checkpoint.facts = facts_in(path, state)?;
+    checkpoint.state = state_in(path, state)?;
     // A hook may have tensors and no values.
     for (hook, _) in checkpoint.hook_tensors.names().filter_map(|name| name.split_once('/')) {
         checkpoint.hooks.entry(hook.to_owned()).or_default();
@@ -94,8 +94,8 @@ fn stored(
 ///
 /// # Errors
 /// Its manifest or `state.json` is missing or damaged.
-pub fn read_facts(path: &Path) -> Result<Facts, RunDirError> {
-    facts_in(path, state(path, &Manifest::read(path)?)?)
+pub fn read_state(path: &Path) -> Result<CheckpointState, RunDirError> {
+    state_in(path, state(path, &Manifest::read(path)?)?)
 }
 
 fn state(path: &Path, manifest: &Manifest) -> Result<Json, RunDirError> {
@@ -104,7 +104,7 @@ fn state(path: &Path, manifest: &Manifest) -> Result<Json, RunDirError> {
         .map_err(|error| RunDirError::damaged(&path.join(STATE), error.to_string()))
 }
 
-fn facts_in(path: &Path, state: Json) -> Result<Facts, RunDirError> {
+fn state_in(path: &Path, state: Json) -> Result<CheckpointState, RunDirError> {
     serde_json::from_value(state)
         .map_err(|error| RunDirError::damaged(&path.join(STATE), error.to_string()))
 }
@@ -161,7 +161,7 @@ fn take_run_tensor(to: &mut Checkpoint, name: &str, tensor: Tensor) -> Result<()
             to.engine.tensors.insert(key.to_owned(), tensor);
         }
         Some(("events", series)) => {
-            if let Some(saved) = to.facts.events.iter_mut().find(|saved| saved.name == series) {
+            if let Some(saved) = to.state.events.iter_mut().find(|saved| saved.name == series) {
                 let numbers = tensor.f_view([-1]).and_then(Vec::<f64>::try_from).map_err(wrong)?;
                 saved.values = numbers.chunks_exact(3).map(sample).collect();
             }
@@ -179,7 +179,7 @@ fn sample(row: &[f64]) -> Sample {
 /// Rejects a checkpoint whose folder has the name of another iteration.
 fn check_name(path: &Path, checkpoint: &Checkpoint) -> Result<(), RunDirError> {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(iter_of);
-    let iter = checkpoint.facts.position.iter;
+    let iter = checkpoint.state.position.iter;
     match name {
         Some(named) if named != iter => {
             Err(RunDirError::damaged(path, format!("it is the checkpoint of iteration {iter}")))

@@ -1,6 +1,7 @@
 //! Decides which checkpoints are kept, from their summaries alone.
 
-use super::manifest::About;
+use super::manifest::Summary;
+use hookrack_plugin_api::Better;
 use std::collections::BTreeSet;
 
 /// Which of its checkpoints a hook wants to keep.
@@ -25,8 +26,8 @@ pub struct Rule {
 pub struct Best {
     /// The metric, `val/Accuracy`.
     pub metric: String,
-    /// Whether a higher value is better.
-    pub higher: bool,
+    /// Which of its values are better.
+    pub better: Better,
     /// How many are kept.
     pub top: u64,
 }
@@ -46,13 +47,10 @@ fn count(number: u64) -> usize {
 
 impl Best {
     /// The iterations of the best, best first; among equals the older one first. Checkpoints without the metric are not included.
-    pub(super) fn of<'a>(&self, all: impl Iterator<Item = &'a About>) -> Vec<u64> {
+    pub(super) fn of<'a>(&self, all: impl Iterator<Item = &'a Summary>) -> Vec<u64> {
         let mut ranked: Vec<(f64, u64)> =
             all.filter_map(|about| Some((*about.metrics.get(&self.metric)?, about.iter))).collect();
-        ranked.sort_by(|a, b| {
-            let by_value = if self.higher { b.0.total_cmp(&a.0) } else { a.0.total_cmp(&b.0) };
-            by_value.then(a.1.cmp(&b.1))
-        });
+        ranked.sort_by(|a, b| self.better.compare(a.0, b.0).then(a.1.cmp(&b.1)));
         ranked.into_iter().map(|(_, iter)| iter).take(count(self.top)).collect()
     }
 }
@@ -63,7 +61,7 @@ impl Rule {
         self.last.is_none()
     }
 
-    fn keeps(&self, all: &[About]) -> Vec<u64> {
+    fn keeps(&self, all: &[Summary]) -> Vec<u64> {
         let own = || all.iter().filter(|about| about.asked_by.contains(&self.who));
         let is_nth = |count: u64, period: u64| period > 0 && count.is_multiple_of(period);
         if self.keeps_all() {
@@ -79,7 +77,7 @@ impl Rule {
 }
 
 /// Decides about all checkpoints of a run, oldest first. The newest is always kept: a resume needs it.
-pub fn decide(rules: &[Rule], all: &[About]) -> Actions {
+pub fn decide(rules: &[Rule], all: &[Summary]) -> Actions {
     let best = rules.iter().find_map(|rule| rule.best.as_ref());
     let best = best.and_then(|best| best.of(all.iter()).first().copied());
     if rules.iter().all(Rule::keeps_all) {
@@ -90,7 +88,7 @@ pub fn decide(rules: &[Rule], all: &[About]) -> Actions {
     kept.extend(best);
     // A hook that is no longer configured has no rule.
     let is_known =
-        |about: &About| about.asked_by.iter().all(|who| rules.iter().any(|r| r.who == *who));
+        |about: &Summary| about.asked_by.iter().all(|who| rules.iter().any(|r| r.who == *who));
     let gone = all.iter().filter(|about| is_known(about) && !kept.contains(&about.iter));
     Actions { delete: gone.map(|about| about.iter).collect(), best }
 }
@@ -101,7 +99,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// Checkpoints of iterations 10, 20, …, one an epoch, with these accuracies.
-    fn saved(values: &[f64], who: &str) -> Vec<About> {
+    fn saved(values: &[f64], who: &str) -> Vec<Summary> {
         let about = |(index, value): (usize, &f64)| {
             let epoch = index as u64 + 1;
             let metrics = if value.is_finite() {
@@ -109,7 +107,7 @@ mod tests {
             } else {
                 BTreeMap::new()
             };
-            About { iter: 10 * epoch, epoch, asked_by: vec![who.to_owned()], metrics }
+            Summary { iter: 10 * epoch, epoch, asked_by: vec![who.to_owned()], metrics }
         };
         values.iter().enumerate().map(about).collect()
     }
@@ -119,7 +117,7 @@ mod tests {
     }
 
     fn best(top: u64) -> Best {
-        Best { metric: "val/Accuracy".to_owned(), higher: true, top }
+        Best { metric: "val/Accuracy".to_owned(), better: Better::Higher, top }
     }
 
     #[test]
@@ -155,7 +153,7 @@ mod tests {
 
     #[test]
     fn lower_may_be_better() {
-        let lower = Best { metric: "val/Accuracy".to_owned(), higher: false, top: 1 };
+        let lower = Best { metric: "val/Accuracy".to_owned(), better: Better::Lower, top: 1 };
         let actions =
             decide(&[Rule { best: Some(lower), ..rule("a", 1) }], &saved(&[0.5, 0.2, 0.9], "a"));
         assert_eq!(actions, Actions { delete: vec![10], best: Some(20) });

@@ -1,6 +1,6 @@
 //! Applies the retention rules: writes `best`, creates second names, removes checkpoints that no hook keeps.
 
-use super::manifest::{About, Manifest};
+use super::manifest::{Manifest, Summary};
 use super::names;
 use super::retention::{Actions, Rule, decide};
 use super::{iter_of, name_of};
@@ -25,7 +25,7 @@ pub(super) fn settle(folder: &Path, newest: u64, rules: &[Rule]) -> Result<(), R
     Ok(())
 }
 
-fn abouts(folder: &Path, newest: u64) -> Result<Vec<About>, RunDirError> {
+fn abouts(folder: &Path, newest: u64) -> Result<Vec<Summary>, RunDirError> {
     let entries = fs::read_dir(folder).map_err(RunDirError::io("read", folder))?;
     let iters = entries.flatten().filter_map(|entry| iter_of(entry.file_name().to_str()?));
     let mut iters: Vec<u64> = iters.filter(|iter| *iter <= newest).collect();

@@ -1,6 +1,6 @@
 //! A checkpoint in memory, laid out as its files: the only part of a save that training waits for.
 
-use super::manifest::About;
+use super::manifest::Summary;
 use super::{Captured, Contents, HOOKS, Portion, RUN, STATE};
 use crate::engine::{Piece, SavedState};
 use crate::events::Sample;
@@ -12,7 +12,7 @@ use tch::{Kind, Tensor};
 
 /// A checkpoint's files in memory: all of them, or those of one rank.
 pub struct Snapshot {
-    pub(super) about: About,
+    pub(super) about: Summary,
     pub(super) files: Vec<(String, Vec<u8>)>,
     // The model's tensors in this file if there are several, and their total size.
     pub(super) index: BTreeMap<String, String>,
@@ -71,7 +71,7 @@ impl Snapshot {
             files.push((file, lay(&portion.tensors)?));
         }
         let Some((checkpoint, asked_by)) = run else {
-            return Ok(Self { about: About::default(), files, index, index_bytes });
+            return Ok(Self { about: Summary::default(), files, index, index_bytes });
         };
         if !portions.iter().any(|portion| portion.contents == Contents::Hooks) {
             files.push((HOOKS.to_owned(), lay(&hook_tensors(checkpoint))?));
@@ -93,21 +93,21 @@ impl Snapshot {
     }
 }
 
-fn about(checkpoint: &Captured, asked_by: Vec<String>) -> About {
-    let position = &checkpoint.facts.position;
-    let metrics = checkpoint.facts.metrics.iter().filter_map(|reading| {
+fn about(checkpoint: &Captured, asked_by: Vec<String>) -> Summary {
+    let position = &checkpoint.state.position;
+    let metrics = checkpoint.state.metrics.iter().filter_map(|reading| {
         let phase = hookrack_plugin_api::Phase::from_code(reading.phase).name();
         let value = reading.last.filter(|value| value.is_finite())?;
         Some((format!("{phase}/{}", reading.name), value))
     });
     let shown =
-        checkpoint.facts.events.iter().filter(|series| !series.smooth).filter_map(|series| {
+        checkpoint.state.events.iter().filter(|series| !series.smooth).filter_map(|series| {
             let value = series.values.last()?.value;
             (value.is_finite() && series.name.starts_with("val/"))
                 .then(|| (series.name.clone(), value))
         });
     let metrics = shown.chain(metrics).collect();
-    About { iter: position.iter, epoch: position.epoch, asked_by, metrics }
+    Summary { iter: position.iter, epoch: position.epoch, asked_by, metrics }
 }
 
 fn hook_tensors(checkpoint: &Captured) -> Vec<Piece> {
@@ -142,7 +142,7 @@ fn run_tensors(checkpoint: &Captured) -> Result<Vec<Piece>, RunDirError> {
     for (key, tensor) in &checkpoint.engine.tensors {
         tensors.push(Piece::whole(format!("engine/{key}"), tensor.shallow_clone()));
     }
-    for series in &checkpoint.facts.events {
+    for series in &checkpoint.state.events {
         let name = format!("events/{}", series.name);
         let values = samples(&series.values).map_err(|e| wrong(&name, e))?;
         tensors.push(Piece::whole(name, values));
@@ -164,7 +164,7 @@ fn values(state: &SavedState) -> Json {
 }
 
 fn state(checkpoint: &Captured) -> Vec<u8> {
-    let mut json = serde_json::to_value(&checkpoint.facts).unwrap_or_default();
+    let mut json = serde_json::to_value(&checkpoint.state).unwrap_or_default();
     let hooks = checkpoint.hooks.iter().map(|(hook, state)| (hook.clone(), values(state)));
     json["engine"] = values(&checkpoint.engine);
     json["hooks"] = hooks.collect::<Map<_, _>>().into();

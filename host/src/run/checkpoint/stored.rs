@@ -97,7 +97,7 @@ impl Stored {
     /// It does not exist, or its file can no longer be read.
     pub fn tensor(&self, name: &str) -> Result<Tensor, RunDirError> {
         let wrong = |why| RunDirError::Tensor { doing: "read", name: name.to_owned(), why };
-        let entry = self.tensors.get(name).ok_or_else(|| wrong("it is not there".to_owned()))?;
+        let entry = self.tensors.get(name).ok_or_else(|| wrong("it does not exist".to_owned()))?;
         let flat = entry.read(0..entry.len()).map_err(&wrong)?;
         flat.f_view(entry.shape.as_slice()).map_err(|error| wrong(error.to_string()))
     }
@@ -121,7 +121,7 @@ impl SavedTensors for Stored {
     }
 
     fn elements(&self, name: &str, range: Range<usize>) -> Result<Tensor, String> {
-        self.tensors.get(name).ok_or("it is not there")?.read(range)
+        self.tensors.get(name).ok_or("it does not exist")?.read(range)
     }
 }
 

@@ -54,7 +54,7 @@ fn checkpoint(iter: u64) -> Captured {
             RngState { cpu: vec![7], cuda: None },
             RngState { cpu: vec![8], cuda: Some(vec![9]) },
         ],
-        facts: Facts { position, events: vec![series], ..Facts::default() },
+        state: CheckpointState { position, events: vec![series], ..CheckpointState::default() },
     }
 }
 
@@ -70,7 +70,7 @@ fn a_checkpoint_comes_back_as_it_was() {
     let Newest { path, checkpoint: back, .. } = newest_valid(folder.path()).unwrap().unwrap();
     assert_eq!(path, folder.path().join("iter_0000010"));
     let expected = checkpoint(10);
-    assert_eq!(back.facts.position, expected.facts.position);
+    assert_eq!(back.state.position, expected.state.position);
     assert_eq!(back.model.tensor("w").unwrap(), tensors()[0][0].tensor);
     assert_eq!(back.rng, RngState { cpu: vec![1, 2, 3], cuda: Some(vec![4]) });
     let ranks = [(vec![7], None), (vec![8], Some(vec![9]))];
@@ -82,10 +82,10 @@ fn a_checkpoint_comes_back_as_it_was() {
     assert!(back.hook_state("EMAIterHook", |_| false).unwrap().unwrap().tensors.is_empty());
     assert_eq!(ema.values["updates"], 7i64.into());
     assert_eq!(ema.tensors["shadow.0"], expected.hooks["EMAIterHook"].tensors["shadow.0"]);
-    let bits = |facts: &Facts| {
-        facts.events[0].values.iter().map(|s| s.value.to_bits()).collect::<Vec<_>>()
+    let bits = |state: &CheckpointState| {
+        state.events[0].values.iter().map(|s| s.value.to_bits()).collect::<Vec<_>>()
     };
-    assert_eq!(bits(&back.facts), bits(&expected.facts));
+    assert_eq!(bits(&back.state), bits(&expected.state));
     assert_eq!(Manifest::read(&path).unwrap().about.asked_by, ["c"]);
 }
 
@@ -179,7 +179,7 @@ fn any_damage_to_any_file_is_found_and_named_and_the_checkpoint_before_is_used()
             assert!(error.contains(name), "{name} {what}: {error}");
             let Newest { path: found, checkpoint, .. } =
                 newest_valid(folder.path()).unwrap().unwrap();
-            assert_eq!((found, checkpoint.facts.position.iter), (before, 5), "{name} {what}");
+            assert_eq!((found, checkpoint.state.position.iter), (before, 5), "{name} {what}");
         }
     }
 }
@@ -270,7 +270,7 @@ fn a_write_that_fails_is_reported_and_leaves_the_previous_one() {
     assert_eq!(newest_valid(folder.path()).unwrap().unwrap().path, path);
     background.begin(folder.path(), snapshot(), Vec::new(), Vec::new()).unwrap();
     background.wait().unwrap();
-    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().checkpoint.facts.position.iter, 10);
+    assert_eq!(newest_valid(folder.path()).unwrap().unwrap().checkpoint.state.position.iter, 10);
 }
 
 #[test]

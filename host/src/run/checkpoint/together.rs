@@ -1,6 +1,6 @@
 //! A draft of a checkpoint to which several ranks add their files. It is put in place when all of them are on disk.
 
-use super::manifest::{About, File, Manifest};
+use super::manifest::{File, Manifest, Summary};
 use super::snapshot::Snapshot;
 use super::write::{point_latest_at, put, replace};
 use super::{INDEX, MANIFEST, name_of};
@@ -78,7 +78,7 @@ impl Draft {
     /// A file could not be written, or the folder could not be renamed.
     pub fn put_in_place(
         mut self,
-        about: &About,
+        about: &Summary,
         written: Vec<Written>,
     ) -> Result<PathBuf, RunDirError> {
         let Some(place) = self.place.clone() else {

@@ -11,7 +11,7 @@ mod record;
 
 use super::record_file::RecordFile;
 use super::{RunFacts, Writer};
-use crate::events::{Content, EventStorage, Image, Media, Medium};
+use crate::events::{Content, EventStorage, Image, Media, MediaItem};
 use crate::progress::Progress;
 use crate::run::{RunDirError, atomic};
 use event_files::EventFiles;
@@ -125,9 +125,9 @@ fn picture(image: &Image) -> Option<messages::Image> {
     Some(messages::Image { height, width, colorspace: image.channels.into(), encoded })
 }
 
-fn medium(medium: &Medium) -> Option<Value> {
-    let shown = match &medium.content {
-        Content::Text(words) => return Some(text(&medium.name, words)),
+fn shown(item: &MediaItem) -> Option<Value> {
+    let shown = match &item.content {
+        Content::Text(words) => return Some(text(&item.name, words)),
         Content::Image(image) => Shown::Image(picture(image)?),
         Content::Histogram(found) => Shown::Histogram(messages::Histogram {
             min: found.min,
@@ -139,7 +139,7 @@ fn medium(medium: &Medium) -> Option<Value> {
             bucket: found.counts.clone(),
         }),
     };
-    Some(Value { tag: medium.name.clone(), metadata: None, shown: Some(shown) })
+    Some(Value { tag: item.name.clone(), metadata: None, shown: Some(shown) })
 }
 
 impl Writer for TensorBoard {
@@ -161,7 +161,7 @@ impl Writer for TensorBoard {
 
     fn write_media(&mut self, media: &Media) -> Result<(), RunDirError> {
         for waiting in media.iter() {
-            if let Some(value) = medium(waiting) {
+            if let Some(value) = shown(waiting) {
                 self.push(waiting.iter, What::Summary(Summary { value: vec![value] }));
             }
         }

@@ -13,7 +13,7 @@ const KEYS: [&str; 10] =
 
 /// Where a field's value comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ValueSource {
     /// A key of the config.
     Key,
     /// Nowhere: an internal field of the hook.
@@ -35,7 +35,7 @@ enum Default {
 /// One field, as read from its attributes.
 pub(super) struct FieldSpec<'a> {
     pub(super) ident: &'a Ident,
-    pub(super) place: Place,
+    pub(super) source: ValueSource,
     ty: &'a Type,
     /// Saved in checkpoints.
     pub(super) is_state: bool,
@@ -70,24 +70,24 @@ impl<'a> FieldSpec<'a> {
             Dialect::Settings => serde_of_param(&param),
             Dialect::Deserialize => entries(&field.attrs, "serde")?,
         };
-        let place = if has_word(&serde, "skip") || has_word(&serde, "skip_deserializing") {
-            Place::Skipped
+        let source = if has_word(&serde, "skip") || has_word(&serde, "skip_deserializing") {
+            ValueSource::Skipped
         } else if has_word(&serde, "flatten") {
-            Place::Flattened
+            ValueSource::Flattened
         } else {
-            Place::Key
+            ValueSource::Key
         };
         // `r#type` is the key `type`, as in serde.
         let key = text_of(&serde, "rename").unwrap_or_else(|| ident.unraw().to_string());
         Ok(Self {
             ident,
-            place,
+            source,
             ty: &field.ty,
             is_state: has_word(&param, "state"),
             key,
             aliases: texts_of(&serde, "alias").collect(),
             doc: doc_line(&field.attrs),
-            default: default_of(&field.ty, &param, &serde, place)?,
+            default: default_of(&field.ty, &param, &serde, source)?,
             min: expr_of(&param, "min").cloned(),
             max: expr_of(&param, "max").cloned(),
             check: expr_of(&param, "check").cloned(),
@@ -139,12 +139,12 @@ impl<'a> FieldSpec<'a> {
     /// A statement that pushes the field's description onto `params`.
     pub(super) fn describe(&self) -> TokenStream {
         let Self { ty, key, doc, aliases, .. } = self;
-        match self.place {
-            Place::Skipped => return TokenStream::new(),
-            Place::Flattened => {
+        match self.source {
+            ValueSource::Skipped => return TokenStream::new(),
+            ValueSource::Flattened => {
                 return quote!(params.extend(<#ty as api::Describe>::params()););
             }
-            Place::Key => {}
+            ValueSource::Key => {}
         }
         let presence = self.presence();
         let (min, max) = (self.bound(self.min.as_ref(), 0), self.bound(self.max.as_ref(), 1));
@@ -191,14 +191,14 @@ impl<'a> FieldSpec<'a> {
     /// A statement that pushes the field's value onto `fields`, for a struct that is itself a default.
     pub(super) fn value(&self) -> TokenStream {
         let Self { ident, ty, key, .. } = self;
-        match self.place {
-            Place::Skipped => TokenStream::new(),
-            Place::Flattened => quote! {
+        match self.source {
+            ValueSource::Skipped => TokenStream::new(),
+            ValueSource::Flattened => quote! {
                 if let ::core::option::Option::Some(api::Value::Table(inner)) = api::Setting::to_value(&self.#ident) {
                     fields.extend(inner);
                 }
             },
-            Place::Key => quote! {
+            ValueSource::Key => quote! {
                 if let ::core::option::Option::Some(value) = (&&&api::Ask::<#ty>::new()).to_value(&self.#ident) {
                     fields.push((::std::string::String::from(#key), value));
                 }
@@ -264,7 +264,7 @@ fn serde_of_param(param: &[Meta]) -> Vec<Meta> {
 
 /// The default of a field: `#[param(default = …)]`, a bare `#[param(default)]`, or serde's `default`. A missing table of settings
 /// has the same defaults as an empty one.
-fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], place: Place) -> Result<Default> {
+fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], source: ValueSource) -> Result<Default> {
     let own = expr_of(param, "default");
     let is_bare = has_word(param, "default");
     let function = text_of(serde, "default");
@@ -281,7 +281,7 @@ fn default_of(ty: &Type, param: &[Meta], serde: &[Meta], place: Place) -> Result
             let path = LitStr::new(&function, Span::call_site()).parse()?;
             Default::Function(function, path)
         }
-        (None, None) if place == Place::Key && (is_bare || has_word(serde, "default")) => {
+        (None, None) if source == ValueSource::Key && (is_bare || has_word(serde, "default")) => {
             Default::Value(quote!((&&api::Ask::<#ty>::new()).usual()))
         }
         // Serde's default of a skipped or flattened field.

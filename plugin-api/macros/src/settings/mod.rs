@@ -7,7 +7,7 @@ mod field;
 mod tests;
 
 use crate::attributes::{doc_line, entries};
-use field::{FieldSpec, Place};
+use field::{FieldSpec, ValueSource};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::punctuated::Punctuated;
@@ -170,7 +170,7 @@ fn saved_fields(name: &syn::Ident, specs: &[FieldSpec<'_>]) -> TokenStream {
 /// The serde attributes of the twin itself. Serde cannot refuse unknown keys if a field is flattened; the host does, using
 /// the description.
 fn container_attrs(input: &DeriveInput, specs: &[FieldSpec<'_>], dialect: Dialect) -> TokenStream {
-    let is_flat = specs.iter().any(|spec| spec.place == Place::Flattened);
+    let is_flat = specs.iter().any(|spec| spec.source == ValueSource::Flattened);
     match dialect {
         Dialect::Settings if is_flat => TokenStream::new(),
         Dialect::Settings => quote!(#[serde(deny_unknown_fields)]),

@@ -160,7 +160,7 @@ impl Caller {
 }
 
 /// An argument as it arrives: a plain number, or a text that is lent until the call returns.
-trait Lent {
+trait WireArg {
     type Raw;
     /// # Safety
     /// A text must be readable.
@@ -168,14 +168,14 @@ trait Lent {
 }
 
 macro_rules! plain {
-    ($($ty:ty),*) => { $(impl Lent for $ty {
+    ($($ty:ty),*) => { $(impl WireArg for $ty {
         type Raw = Self;
         unsafe fn take(raw: Self) -> Self { raw }
     })* };
 }
 plain!(u32, u64, i64, usize, f64, HrTensor, super::HrOp);
 
-impl Lent for String {
+impl WireArg for String {
     type Raw = HrStr;
     unsafe fn take(raw: HrStr) -> Self {
         // SAFETY: the caller vouches for the text.
@@ -191,22 +191,22 @@ macro_rules! functions {
     };
     (@call $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $body:block) => {
         pub(super) unsafe extern "C" fn $function(
-            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*
+            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*
         ) -> HrStatus {
             // SAFETY: a hook calls with the pointer of its handle, and lends texts until this returns.
             let (caller, $($arg,)*) = unsafe {
-                (Caller::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+                (Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
             caller.answer(|$world, $caller| -> Result<()> { $body }).map_or_else(|status| status, |()| HrStatus::OK)
         }
     };
     (@read $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
         pub(super) unsafe extern "C" fn $function(
-            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*, out: *mut $out
+            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
         ) -> HrStatus {
             // SAFETY: as for `call`.
             let (caller, $($arg,)*) = unsafe {
-                (Caller::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+                (Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
             match caller.answer(|$world, $caller| -> Result<$out> { $body }) {
                 // SAFETY: a hook gives a place for one value.
@@ -217,11 +217,11 @@ macro_rules! functions {
     };
     (@find $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) -> $out:ty $body:block) => {
         pub(super) unsafe extern "C" fn $function(
-            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::Lent>::Raw)*, out: *mut $out
+            host: *mut c_void $(, $arg: <$ty as $crate::abi::fake::WireArg>::Raw)*, out: *mut $out
         ) -> HrStatus {
             // SAFETY: as for `call`.
             let (caller, $($arg,)*) = unsafe {
-                (Caller::of(host), $(<$ty as $crate::abi::fake::Lent>::take($arg),)*)
+                (Caller::of(host), $(<$ty as $crate::abi::fake::WireArg>::take($arg),)*)
             };
             match caller.answer(|$world, $caller| -> Result<Option<$out>> { $body }) {
                 // SAFETY: a hook gives a place for one value.

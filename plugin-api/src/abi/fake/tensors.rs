@@ -24,7 +24,7 @@ functions! {
             SLOT_INPUT | SLOT_LABEL => {
                 let point = caller.point.get().map_or("", Point::name);
                 let before = point.starts_with("before_") && point.ends_with("_iter");
-                crate::ensure!(before, "the batch can be changed at before_iter and its like");
+                crate::ensure!(before, "the batch can be changed at before_iter, before_train_iter and the like");
             }
             _ => crate::bail!("only input, label, output and loss can be set"),
         }

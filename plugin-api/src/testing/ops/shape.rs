@@ -314,7 +314,7 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
         let (dim, start, length) = (a.int(1)?, a.int(2)?, a.int(3)?);
         let part = sliced(a.tensor(0)?, dim, start, start + length, 1)?;
         let found = part.shape()[dim_of(dim, part.shape().len())?];
-        crate::ensure!(found == length, "{length} places from {start} on are not there");
+        crate::ensure!(found == length, "start {start} and length {length} are out of range");
         one(part)
     }),
     ("slice", |a| {

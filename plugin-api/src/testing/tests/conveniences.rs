@@ -90,14 +90,14 @@ fn a_hook_has_state_where_a_field_or_a_method_says_so() {
 
 /// A loss of its own, beside a second model and layers.
 #[derive(Settings)]
-struct Together {
+struct DistilledLoss {
     teacher: SecondModel,
     #[param(default = "fc*")]
     layers: Layers,
 }
 
 #[hook(mutates = "output, loss")]
-impl Hook for Together {
+impl Hook for DistilledLoss {
     fn on_attach(&mut self, t: &mut Trainer) -> Result<()> {
         let early = self.teacher.forward(&t.zeros(&[1])?).err().map(|error| error.to_string());
         ensure!(early.is_some_and(|said| said.contains("call `build` in on_attach")), "not built");
@@ -127,7 +127,7 @@ fn a_model_and_layers_are_settings_and_prediction_needs_no_label() {
         .layer("fc1", [1.0, 2.0])
         .layer("conv", [5.0])
         .second_model(|input| Ok(input.map(|x| 10.0 * x)))
-        .hook::<Together>(settings! { teacher = Value::Table(Vec::new()) })
+        .hook::<DistilledLoss>(settings! { teacher = Value::Table(Vec::new()) })
         .unwrap();
     t.train_iter().unwrap();
     // 4 - 1 + 40

@@ -19,10 +19,10 @@ impl Hook for Ema {
         self.average.update(t, 1.0 - self.momentum)
     }
     fn before_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.lend(t)
+        self.average.swap_in(t)
     }
     fn after_eval(&mut self, t: &mut Trainer) -> Result<()> {
-        self.average.take_back(t)
+        self.average.swap_out(t)
     }
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.average.export(t)

@@ -2,8 +2,8 @@
 
 use super::image::Frame;
 use super::plan::{Paint, Plan};
-use super::render::{Between, Palette, render};
-use super::scale::{Scale, Source, Tone};
+use super::render::{Palette, PassBuffers, render};
+use super::scale::{ChannelMap, Scale, Source};
 use super::{TRANSFORMS, Transform};
 use crate::data::{DataSpec, Prng};
 use crate::error::EngineError;
@@ -15,9 +15,9 @@ pub struct Chain {
     spec: DataSpec,
     frame: Frame,
     /// The mapping of the source's values, by channel.
-    tones: Vec<Tone>,
+    maps: Vec<ChannelMap>,
     /// Tones that change nothing.
-    as_is: Vec<Tone>,
+    as_is: Vec<ChannelMap>,
     /// By transform and channel: what the later transforms do to a value.
     after: Vec<Vec<Scale>>,
 }
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Chain {
 #[derive(Debug)]
 pub struct Scratch {
     pub(super) plan: Plan,
-    between: Between,
+    buffers: PassBuffers,
     numbers: Vec<f32>,
 }
 
@@ -71,11 +71,11 @@ impl Chain {
         let frame = Frame::of(&from.input);
         let after = (0..transforms.len()).map(|number| scales(&transforms[number + 1..], frame));
         let after = after.collect();
-        // Tokens have no tones.
+        // Tokens have no channels.
         let scales = if from.has_tokens() { Vec::new() } else { scales(&transforms, frame) };
-        let tones: Vec<_> = scales.iter().map(|scale| Tone::new(*scale, brightest)).collect();
-        let as_is = scales.iter().map(|_| Tone::new(Scale::NONE, 1)).collect();
-        Self { transforms, spec, frame, tones, as_is, after }
+        let maps: Vec<_> = scales.iter().map(|scale| ChannelMap::new(*scale, brightest)).collect();
+        let as_is = scales.iter().map(|_| ChannelMap::new(Scale::NONE, 1)).collect();
+        Self { transforms, spec, frame, maps, as_is, after }
     }
 
     /// What samples look like in the end.
@@ -84,7 +84,11 @@ impl Chain {
     }
 
     pub(in crate::data) fn scratch(&self) -> Scratch {
-        Scratch { plan: Plan::new(self.frame), between: Between::default(), numbers: Vec::new() }
+        Scratch {
+            plan: Plan::new(self.frame),
+            buffers: PassBuffers::default(),
+            numbers: Vec::new(),
+        }
     }
 
     /// Plans what is done to the next sample.
@@ -103,10 +107,10 @@ impl Chain {
         scratch: &mut Scratch,
         out: &mut [f32],
     ) {
-        let Scratch { plan, between, .. } = scratch;
+        let Scratch { plan, buffers, .. } = scratch;
         let palette =
-            Palette { tones: &self.tones, paint: &|paint, channel| self.paint(paint, channel) };
-        render(plan, self.frame, source, &palette, &self.as_is, between, out);
+            Palette { maps: &self.maps, paint: &|paint, channel| self.paint(paint, channel) };
+        render(plan, self.frame, source, &palette, &self.as_is, buffers, out);
     }
 
     /// The same from numbers that come one by one.
@@ -116,7 +120,7 @@ impl Chain {
         scratch: &mut Scratch,
         out: &mut [f32],
     ) {
-        if scratch.plan.passes.is_empty() && self.tones.iter().all(|tone| tone.is_none) {
+        if scratch.plan.passes.is_empty() && self.maps.iter().all(|map| map.is_none) {
             out.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
             return;
         }

@@ -2,18 +2,18 @@
 
 use super::image::Frame;
 use super::plan::{Axis, Erased, Mapping, Paint, Pass, Plan};
-use super::scale::{Source, Tone};
+use super::scale::{ChannelMap, Source};
 
 /// How values are mapped: those of the source, and those painted by transforms.
 pub(super) struct Palette<'a> {
-    pub(super) tones: &'a [Tone],
+    pub(super) maps: &'a [ChannelMap],
     /// The painted value in a channel.
     pub(super) paint: &'a dyn Fn(Paint, usize) -> f32,
 }
 
 /// Memory for the result between two passes.
 #[derive(Debug, Default)]
-pub(super) struct Between {
+pub(super) struct PassBuffers {
     a: Vec<f32>,
     b: Vec<f32>,
 }
@@ -24,19 +24,19 @@ pub(super) fn render<S: Source>(
     frame: Frame,
     source: &[S],
     palette: &Palette<'_>,
-    as_is: &[Tone],
-    between: &mut Between,
+    as_is: &[ChannelMap],
+    buffers: &mut PassBuffers,
     out: &mut [f32],
 ) {
     let Some((first, rest)) = plan.passes.split_first() else {
-        return copy(frame, source, palette.tones, out);
+        return copy(frame, source, palette.maps, out);
     };
     let Some((last, middle)) = rest.split_last() else {
         return walk(first, 0, plan, source, palette, out);
     };
     // The first pass maps values to their final ones; later passes copy them.
-    let again = Palette { tones: as_is, paint: palette.paint };
-    let Between { a, b } = between;
+    let again = Palette { maps: as_is, paint: palette.paint };
+    let PassBuffers { a, b } = buffers;
     walk(first, 0, plan, source, palette, room(a, first.to));
     for (number, pass) in middle.iter().enumerate() {
         walk(pass, number + 1, plan, a, &again, room(b, pass.to));
@@ -50,16 +50,16 @@ fn room(buffer: &mut Vec<f32>, frame: Frame) -> &mut [f32] {
     buffer
 }
 
-fn copy<S: Source>(frame: Frame, source: &[S], tones: &[Tone], out: &mut [f32]) {
+fn copy<S: Source>(frame: Frame, source: &[S], maps: &[ChannelMap], out: &mut [f32]) {
     let plane = frame.plane().max(1);
-    for ((from, to), tone) in source.chunks(plane).zip(out.chunks_mut(plane)).zip(tones) {
-        line(from, to, tone);
+    for ((from, to), map) in source.chunks(plane).zip(out.chunks_mut(plane)).zip(maps) {
+        line(from, to, map);
     }
 }
 
-fn line<S: Source>(from: &[S], to: &mut [f32], tone: &Tone) {
+fn line<S: Source>(from: &[S], to: &mut [f32], map: &ChannelMap) {
     for (place, value) in to.iter_mut().zip(from) {
-        *place = value.value(tone);
+        *place = value.value(map);
     }
 }
 
@@ -73,12 +73,12 @@ fn walk<S: Source>(
     out: &mut [f32],
 ) {
     let (from, to) = (pass.from.plane().max(1), pass.to.plane().max(1));
-    let planes = source.chunks(from).zip(out.chunks_mut(to)).zip(palette.tones).enumerate();
-    for (channel, ((source, out), tone)) in planes {
+    let planes = source.chunks(from).zip(out.chunks_mut(to)).zip(palette.maps).enumerate();
+    for (channel, ((source, out), map)) in planes {
         let outside = pass.outside.map_or(0.0, |paint| (palette.paint)(paint, channel));
         match pass.mapping {
-            Mapping::Shift { x, y } => shift(pass, x, y, source, tone, outside, out),
-            Mapping::Rotate { sin, cos } => turn(pass, (sin, cos), source, tone, outside, out),
+            Mapping::Shift { x, y } => shift(pass, x, y, source, map, outside, out),
+            Mapping::Rotate { sin, cos } => turn(pass, (sin, cos), source, map, outside, out),
         }
         for erased in plan.erased.iter().filter(|erased| erased.pass == number) {
             erase(erased, pass.to.width, (palette.paint)(erased.paint, channel), out);
@@ -91,7 +91,7 @@ fn shift<S: Source>(
     x: Axis,
     y: Axis,
     source: &[S],
-    tone: &Tone,
+    map: &ChannelMap,
     outside: f32,
     out: &mut [f32],
 ) {
@@ -111,10 +111,10 @@ fn shift<S: Source>(
         let first = (x.sign * left.cast_signed() + x.start).cast_unsigned();
         let count = right - left;
         if x.sign > 0 {
-            line(&source[first..first + count], &mut out[left..right], tone);
+            line(&source[first..first + count], &mut out[left..right], map);
         } else {
             let from = source[first + 1 - count..=first].iter().rev();
-            out[left..right].iter_mut().zip(from).for_each(|(place, v)| *place = v.value(tone));
+            out[left..right].iter_mut().zip(from).for_each(|(place, v)| *place = v.value(map));
         }
     }
 }
@@ -141,7 +141,7 @@ fn turn<S: Source>(
     pass: &Pass,
     (sin, cos): (f32, f32),
     source: &[S],
-    tone: &Tone,
+    map: &ChannelMap,
     outside: f32,
     out: &mut [f32],
 ) {
@@ -150,7 +150,7 @@ fn turn<S: Source>(
     let at = |x: isize, y: isize| {
         let x = usize::try_from(x).ok().filter(|x| *x < width);
         let y = usize::try_from(y).ok().filter(|y| *y < height);
-        x.zip(y).map_or(outside, |(x, y)| source[y * width + x].value(tone))
+        x.zip(y).map_or(outside, |(x, y)| source[y * width + x].value(map))
     };
     for (row, out) in out.chunks_mut(width.max(1)).enumerate() {
         for (column, place) in out.iter_mut().enumerate() {

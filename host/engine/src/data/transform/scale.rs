@@ -31,15 +31,15 @@ impl Scale {
 
 /// The mapping of a source's values in one channel: a table for bytes, a formula for numbers.
 #[derive(Debug, Clone)]
-pub(in crate::data) struct Tone {
+pub(in crate::data) struct ChannelMap {
     pub(super) table: Box<[f32; 256]>,
     factor: f32,
     shift: f32,
     pub(super) is_none: bool,
 }
 
-impl Tone {
-    /// The tone of a scale whose 1.0 is the byte `brightest`.
+impl ChannelMap {
+    /// The mapping of a scale whose 1.0 is the byte `brightest`.
     #[expect(clippy::cast_possible_truncation, reason = "samples are f32")]
     pub(super) fn new(scale: Scale, brightest: u8) -> Self {
         let mut table = Box::new([0.0; 256]);
@@ -53,20 +53,20 @@ impl Tone {
 
 /// An element of a source image.
 pub(in crate::data) trait Source: Copy {
-    fn value(self, tone: &Tone) -> f32;
+    fn value(self, map: &ChannelMap) -> f32;
 }
 
 impl Source for u8 {
-    fn value(self, tone: &Tone) -> f32 {
-        tone.table[usize::from(self)]
+    fn value(self, map: &ChannelMap) -> f32 {
+        map.table[usize::from(self)]
     }
 }
 
 impl Source for f32 {
     // Not fused: the same on every processor, and no library call on those without the instruction.
     #[expect(clippy::suboptimal_flops, reason = "see above")]
-    fn value(self, tone: &Tone) -> f32 {
-        self * tone.factor + tone.shift
+    fn value(self, map: &ChannelMap) -> f32 {
+        self * map.factor + map.shift
     }
 }
 
@@ -78,10 +78,8 @@ mod tests {
     fn bytes_and_numbers_take_the_same_way() {
         let scale = Scale { factor: 0.5, shift: 1.0 }.then(Scale { factor: 4.0, shift: -1.0 });
         assert_eq!(scale, Scale { factor: 2.0, shift: 3.0 });
-        let tone = Tone::new(scale, 16);
-        assert!(
-            (8_u8.value(&tone) - 4.0).abs() < 1e-6 && (0.5_f32.value(&tone) - 4.0).abs() < 1e-6
-        );
-        assert!(Tone::new(Scale::NONE, 255).is_none && !tone.is_none);
+        let map = ChannelMap::new(scale, 16);
+        assert!((8_u8.value(&map) - 4.0).abs() < 1e-6 && (0.5_f32.value(&map) - 4.0).abs() < 1e-6);
+        assert!(ChannelMap::new(Scale::NONE, 255).is_none && !map.is_none);
     }
 }

@@ -38,14 +38,14 @@ pub(super) fn check_messages(table: &Table) -> Result<(), ScheduleError> {
     let payload = Payload::ALL[index % Payload::ALL.len()];
     let pair = u32::try_from(index / Payload::ALL.len()).unwrap_or(u32::MAX);
     let number = sends.iter().zip(recvs).take_while(|(sent, awaited)| sent == awaited).count();
-    let told = |part: Option<&MicroPart>| {
+    let describe = |part: Option<&MicroPart>| {
         part.map_or("nothing".to_owned(), |part| format!("the {payload} of {part}"))
     };
     Err(ScheduleError::Crossed {
         from: pair / stages,
         to: pair % stages,
         number,
-        sent: told(sends.get(number)),
-        awaited: told(recvs.get(number)),
+        sent: describe(sends.get(number)),
+        awaited: describe(recvs.get(number)),
     })
 }

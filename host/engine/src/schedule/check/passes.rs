@@ -142,7 +142,7 @@ impl Passes {
         let bits = self.bits(part)?;
         let is_new = *bits & bit == 0;
         *bits |= bit;
-        if is_new { Ok(()) } else { Err("is there twice") }
+        if is_new { Ok(()) } else { Err("occurs twice") }
     }
 
     fn finish(self) -> Result<u32, ScheduleError> {

@@ -148,7 +148,7 @@ fn a_table_with_one_change_is_refused_with_the_stage_and_the_action() {
 
     let backward = position(1, &|action| matches!(action, Action::Backward(_)));
     let twice = changed(&good, 1, |actions| actions.insert(backward, actions[backward]));
-    assert!(refusal(&twice).ends_with("is there twice"), "{}", refusal(&twice));
+    assert!(refusal(&twice).ends_with("occurs twice"), "{}", refusal(&twice));
 
     let cut = changed(&good, 1, |actions| drop(actions.drain(backward..actions.len() - 1)));
     assert_eq!(refusal(&cut), "stage 1: micro-batch 0, chunk 0 has no backward pass");

@@ -5,7 +5,7 @@ use super::exit::Failure;
 use crate::engine::SavedState;
 use crate::run::RunDirError;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
-use crate::train::{Held, HeldKey, described};
+use crate::train::{RecordedKey, RecordedState, described};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,12 +21,12 @@ enum When {
 
 /// The name of a compared value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fact {
+pub(super) struct ValueName {
     when: When,
     name: String,
 }
 
-impl fmt::Display for Fact {
+impl fmt::Display for ValueName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = match self.when {
             When::Resumed => "right after the resume",
@@ -38,26 +38,26 @@ impl fmt::Display for Fact {
 
 /// The compared values, as text.
 #[derive(Default)]
-pub(super) struct Facts(BTreeMap<Fact, String>);
+pub(super) struct RunValues(BTreeMap<ValueName, String>);
 
-impl Facts {
+impl RunValues {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The values that differ, or exist in only one.
-    pub(super) fn differing(&self, other: &Self) -> Vec<Fact> {
+    pub(super) fn differing(&self, other: &Self) -> Vec<ValueName> {
         let names: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
         names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name)).cloned().collect()
     }
 
     fn put(&mut self, when: When, name: impl Into<String>, is: String) {
-        self.0.insert(Fact { when, name: name.into() }, is);
+        self.0.insert(ValueName { when, name: name.into() }, is);
     }
 
-    fn hold(&mut self, when: When, keys: Vec<HeldKey>) {
-        for HeldKey { hook, key, is } in keys {
+    fn hold(&mut self, when: When, keys: Vec<RecordedKey>) {
+        for RecordedKey { hook, key, is } in keys {
             self.put(when, format!("hook {hook} {key}"), is);
         }
     }
@@ -74,13 +74,13 @@ impl Facts {
 ///
 /// # Errors
 /// A file is missing or damaged, or the checkpoint does not match the state of the hooks.
-pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure> {
+pub(super) fn run_values(run: &Path, held: &Path, iter: u64) -> Result<RunValues, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
     let checkpoint = checkpoint::read(&path)?;
     let held = read_held(held)?;
     compare_saved(&path, &checkpoint.hook_states()?, &held.last)?;
-    let Checkpoint { model, optimizer, engine, rng, rank_rng, facts, .. } = checkpoint;
-    let mut all = Facts::default();
+    let Checkpoint { model, optimizer, engine, rng, rank_rng, state, .. } = checkpoint;
+    let mut all = RunValues::default();
     all.hold(When::Resumed, held.there);
     all.hold(When::End, held.last);
     all.tensors("model", model.all()?)?;
@@ -88,19 +88,19 @@ pub(super) fn facts(run: &Path, held: &Path, iter: u64) -> Result<Facts, Failure
     all.tensors("engine", engine.tensors.into_iter().collect())?;
     all.put(When::End, "engine", format!("{:?}", engine.values));
     all.put(When::End, "random numbers", format!("{rng:?} {rank_rng:?}"));
-    all.put(When::End, "position", format!("{:?}", facts.position));
-    for reading in &facts.metrics {
+    all.put(When::End, "position", format!("{:?}", state.position));
+    for reading in &state.metrics {
         let name = format!("metric {} {}", reading.phase, reading.name);
         all.put(When::End, name, format!("{reading:?}"));
     }
-    for series in &facts.events {
+    for series in &state.events {
         all.put(When::End, format!("scalar {}", series.name), format!("{series:?}"));
     }
     scalars(run, &mut all)?;
     Ok(all)
 }
 
-fn read_held(path: &Path) -> Result<Held, RunDirError> {
+fn read_held(path: &Path) -> Result<RecordedState, RunDirError> {
     let bytes = std::fs::read(path).map_err(RunDirError::io("read", path))?;
     serde_json::from_slice(&bytes).map_err(|error| RunDirError::damaged(path, error.to_string()))
 }
@@ -109,11 +109,11 @@ fn read_held(path: &Path) -> Result<Held, RunDirError> {
 fn compare_saved(
     checkpoint: &Path,
     saved: &BTreeMap<String, SavedState>,
-    held: &[HeldKey],
+    held: &[RecordedKey],
 ) -> Result<(), Failure> {
     let saved: Vec<_> = saved.iter().flat_map(|(hook, state)| described(hook, state)).collect();
     let lost = held.iter().find(|key| !saved.contains(key));
-    let Some(HeldKey { hook, key, .. }) =
+    let Some(RecordedKey { hook, key, .. }) =
         lost.or_else(|| saved.iter().find(|key| !held.contains(key)))
     else {
         return Ok(());
@@ -125,7 +125,7 @@ fn compare_saved(
 }
 
 /// Every value of `metrics.json`, by name.
-fn scalars(run: &Path, all: &mut Facts) -> Result<(), RunDirError> {
+fn scalars(run: &Path, all: &mut RunValues) -> Result<(), RunDirError> {
     let path = run.join("metrics.json");
     let text = std::fs::read_to_string(&path).map_err(RunDirError::io("read", &path))?;
     let mut series: BTreeMap<String, String> = BTreeMap::new();
