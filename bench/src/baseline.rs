@@ -32,7 +32,8 @@ impl Baseline {
             }
         }
         if figures.is_empty() {
-            let why = "it has no figures: write it with `cargo xtask bench -- --json`".to_owned();
+            let why =
+                "it contains no results: write it with `cargo xtask bench -- --json`".to_owned();
             return Err(BenchError::Baseline { path: path.to_owned(), why });
         }
         Ok(Self(figures))

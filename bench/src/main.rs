@@ -77,7 +77,7 @@ enum Only {
     ByTch(peers::ByTchArgs),
     /// Two ranks compared with PyTorch's DistributedDataParallel, and how much of the reduction overlaps with the backward pass
     Ranks(ranks::RanksArgs),
-    /// Steps a second, start and memory beside PyTorch, Lightning, MMEngine, HF Trainer, Ignite and JAX
+    /// Steps per second, startup time and memory, compared with PyTorch, Lightning, MMEngine, HF Trainer, Ignite and JAX
     Peers(peers::PeersArgs),
 }
 

@@ -21,7 +21,7 @@ const EPOCHS: usize = 3;
 /// What to compare with.
 #[derive(Args)]
 pub(crate) struct RanksArgs {
-    /// A Python with torch
+    /// Python interpreter with torch installed
     #[arg(long, value_name = "PATH")]
     python: PathBuf,
 }

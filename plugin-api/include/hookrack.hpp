@@ -143,7 +143,7 @@ class Trainer {
   const TrainerHandle *raw_;
 };
 
-// Values as the ABI has them: `true`, whole numbers, numbers, texts, and lists of these.
+// Conversions between C++ types and values of the ABI: booleans, integers, floats, strings, and lists of these.
 template <class F, class = void>
 struct Convert;
 
@@ -226,7 +226,7 @@ struct Convert<std::string> {
   static std::string type() { return "\"string\""; }
   static std::string json(const std::string &value) { return quoted(value); }
   static std::string read(const HrValue &value) {
-    if (value.kind != HR_VALUE_TEXT) throw Error("expected a text");
+    if (value.kind != HR_VALUE_TEXT) throw Error("expected a string");
     return copy(value.text);
   }
   static HrValue lent(const std::string &value) {
@@ -486,7 +486,7 @@ struct Tables {
   static HrStatus compute(void *instance, std::uint32_t scope, const HrScalarSink *sink) noexcept {
     return with(instance, [&](T &object) {
       if (scope != HR_METRIC_STEP && sink->put(sink->sink, HrStr{nullptr, 0}, object.compute()) != HR_OK) {
-        throw Error("the value was not taken");
+        throw Error("the host rejected the value");
       }
     });
   }

@@ -3,7 +3,7 @@
 #ifndef HOOKRACK_MANIFEST_H
 #define HOOKRACK_MANIFEST_H
 
-// Text that is being written; with a null `at` it is only measured.
+// A text in progress; if `at` is null, only its length is counted.
 typedef struct HrText {
   char *at;
   size_t len;
@@ -36,7 +36,7 @@ static inline void hr_put_quoted(HrText *out, const char *text, size_t len) {
   hr_put(out, "\"");
 }
 
-// `,"key":"text"`, where there is a text.
+// `,"key":"text"`, if there is a text.
 static inline void hr_put_text(HrText *out, const char *key, const char *text) {
   if (text != NULL) {
     hr_put(out, ",\"");
@@ -158,7 +158,7 @@ static inline void hr_write_metric(const void *described, HrText *out) {
   hr_put_settings(out, spec->settings, spec->setting_count);
 }
 
-// The text that `write` writes, in memory that stays. Without memory it is empty, which the host refuses.
+// The text that `write` writes, in memory that is never freed. It is empty if memory runs out; the host then refuses the manifest.
 static inline HrStr hr_made(void (*write)(const void *described, HrText *out), const void *described) {
   HrText text = {NULL, 0};
   HrStr made = {NULL, 0};

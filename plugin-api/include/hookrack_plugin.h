@@ -343,10 +343,10 @@ static inline HrStatus hr_fill(const TrainerHandle *trainer, const HrSetting *se
   int is_int = value != NULL && value->kind == HR_VALUE_INT;
   double number = value == NULL ? 0 : is_int ? (double)value->int_ : value->float_;
   if (value == NULL && setting->is_required) {
-    return hr_failf(trainer, "%s: must be written", setting->name);
+    return hr_failf(trainer, "%s: is required", setting->name);
   }
   if (value != NULL && value->kind != setting->kind && !(is_int && setting->kind == HR_VALUE_FLOAT)) {
-    return hr_failf(trainer, "%s: is of another type", setting->name);
+    return hr_failf(trainer, "%s: has the wrong type", setting->name);
   }
   switch (setting->kind) {
     case HR_VALUE_BOOL: *(bool *)field = value == NULL ? setting->int_ != 0 : value->int_ != 0; return HR_OK;

@@ -75,13 +75,13 @@ pub trait Describe {
 
 /// A type that a settings field can have.
 pub trait Setting {
-    /// The kind of value that it is written as.
+    /// The type of its value in a config.
     fn param_type() -> ParamType;
-    /// The value that stands for `self`, where there is one.
+    /// The value that a config would contain for `self`, if there is one.
     fn to_value(&self) -> Option<Value>;
-    /// Whether a field of this type may be left out without a default.
+    /// Whether a field of this type may be omitted without a default.
     const OPTIONAL: bool = false;
-    /// The smallest and the largest number that it holds, where a config could write another.
+    /// The range of the type, if a config could contain a number outside of it.
     const RANGE: (Option<f64>, Option<f64>) = (None, None);
 }
 
@@ -104,12 +104,12 @@ setting!(Int: i64, isize);
 setting!(Float: f32, f64);
 setting!(Str: String);
 
-/// As `setting!`, for integers that do not hold all that a config can write: the range is part of the description.
+/// As `setting!`, for integer types narrower than the integers of a config: their range is part of the description.
 macro_rules! bounded_setting {
     ($($ty:ty: $min:expr, $max:expr;)*) => {
         $(impl Setting for $ty {
             fn param_type() -> ParamType { ParamType::Int }
-            /// A count beyond 2^63 - 1 stays at that.
+            /// A count above 2^63 - 1 is clamped to it.
             fn to_value(&self) -> Option<Value> {
                 Some(Value::Int(i64::try_from(*self).unwrap_or(i64::MAX)))
             }
@@ -174,7 +174,7 @@ impl Param {
 }
 
 impl ParamType {
-    /// The same, where its texts are names of scalars: what `#[param(monitor)]` says.
+    /// The same for `#[param(monitor)]`: its strings are names of scalars.
     #[must_use]
     pub fn naming_scalars(self) -> Self {
         match self {
@@ -185,7 +185,7 @@ impl ParamType {
     }
 }
 
-/// Asks a type for what it implements, and takes "nothing known" for an answer where it does not.
+/// Queries what a type implements; the answer is "nothing known" for a trait that it does not implement.
 ///
 /// The derive and `#[hook]` call these methods through references: method look-up then prefers the
 /// implementation with the bound, and falls back to the one without.
@@ -270,9 +270,9 @@ pub trait AskAnything<T> {
 
 impl<T> AskAnything<T> for Ask<T> {}
 
-/// The default of a field that says `#[serde(default)]`: that of its settings one by one, where it has such.
+/// The default of a field with `#[serde(default)]`: the defaults of its settings one by one, if its type has settings.
 pub trait AskNested<T> {
-    /// What an empty table gives; where that lacks something, `T::default()`.
+    /// The value of an empty table, or `T::default()` if a setting is required.
     fn usual(&self) -> T;
 }
 
@@ -282,7 +282,7 @@ impl<T: Describe + DeserializeOwned + Default> AskNested<T> for &Ask<T> {
     }
 }
 
-/// The default where a type has no settings of its own.
+/// The default of a type without settings of its own.
 pub trait AskDefault<T> {
     /// `T::default()`.
     fn usual(&self) -> T;
@@ -298,7 +298,7 @@ impl<T: Default> AskDefault<T> for Ask<T> {
 pub trait AskDescribe {
     /// See [`Describe::DOC`].
     fn doc(&self) -> &'static str;
-    /// See [`Describe::params`]; `None` where the parameters are not known from outside.
+    /// See [`Describe::params`]; `None` if the parameters are not described.
     fn params(&self) -> Option<Vec<Param>>;
 }
 
@@ -311,7 +311,7 @@ impl<T: Describe> AskDescribe for &Ask<T> {
     }
 }
 
-/// The answers where a type does not describe itself.
+/// The answers for a type without a description.
 pub trait AskUndescribed {
     /// Nothing is known.
     fn doc(&self) -> &'static str {

@@ -203,7 +203,7 @@ impl Returned {
     pub fn all_tensors(self) -> Result<Vec<Tensor>> {
         let tensor = |output| match output {
             Output::Tensor(tensor) => Ok(tensor),
-            _ => crate::bail!("the operator did not return tensors alone"),
+            _ => crate::bail!("the operator returned a value that is not a tensor"),
         };
         self.values.into_iter().flatten().map(tensor).collect()
     }

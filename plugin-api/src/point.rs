@@ -234,7 +234,7 @@ macro_rules! define_points {
 with_points!(define_points);
 
 impl Point {
-    /// How many points there are.
+    /// The number of points.
     pub const COUNT: usize = Self::ALL.len();
 
     /// Its number in the ABI.

@@ -147,7 +147,7 @@ value_from! { bool => Bool, i64 => Int, i32 => Int, u32 => Int, f64 => Float, f3
 macro_rules! value_from_count {
     ($($from:ty),*) => {
         $(impl From<$from> for Value {
-            /// A count; one beyond 2^63 - 1 stays at that.
+            /// A count; one above 2^63 - 1 is clamped to it.
             fn from(count: $from) -> Self { Self::Int(i64::try_from(count).unwrap_or(i64::MAX)) }
         })*
     };

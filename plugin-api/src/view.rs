@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         crate::ensure!(found == wanted, "elements are {found}, not {wanted}");
         crate::ensure!(
             self.raw.is_in_order(),
-            "the elements are not in order in memory: call aten::contiguous first"
+            "the tensor is not contiguous: call contiguous() first"
         );
         Ok(self.raw.elements())
     }

@@ -1,4 +1,4 @@
-// A hook in plain C: logs the norm of all gradients together, once per optimizer step.
+// A hook in plain C: logs the total gradient norm before each optimizer step.
 //
 //   cc -std=c11 -O2 -fPIC -shared -I plugin-api/include -o plugins/libgrad_norm_c.so plugins/grad_norm_c/*.c -lm
 //
@@ -10,17 +10,17 @@
 
 typedef struct GradNorm {
   const char *scalar;
-  uint32_t key; // of the scalar: interned once, so that a step looks nothing up
+  uint32_t key; // key of the scalar: looked up once, not in every step
 } GradNorm;
 
 static const HrSetting SETTINGS[] = {
     HR_TEXT(GradNorm, scalar, "grad_norm", "The scalar's name, after hook/<instance>/."),
 };
 
-// Called once the settings are in place.
+// Called once, after the settings are set.
 static HrStatus init(void *instance, const TrainerHandle *trainer) {
   GradNorm *self = instance;
-  char name[128]; // '@' scopes it by the instance: two of these do not write over each other
+  char name[128]; // '@' adds the instance's name as a prefix, so that two instances do not log the same scalar
   size_t len = strlen(self->scalar);
   if (len == 0 || len > sizeof name - 2) {
     return hr_fail(trainer, "scalar: expected a text of 1 to 126 bytes");
@@ -32,7 +32,7 @@ static HrStatus init(void *instance, const TrainerHandle *trainer) {
   return HR_OK;
 }
 
-// How many elements follow each other in memory from the first on; -1 where they are not in order.
+// The number of elements of a contiguous tensor; -1 if it is not contiguous.
 static int64_t elements_in_order(const HrDLTensor *view) {
   int64_t count = 1;
   for (int32_t i = view->ndim - 1; i >= 0; i--) {
@@ -59,7 +59,7 @@ static HrStatus add_squares(const TrainerHandle *trainer, HrTensor gradient, dou
   }
   int64_t count = elements_in_order(&view);
   if (count < 0) {
-    return hr_fail(trainer, "a gradient's elements are not in order in memory");
+    return hr_fail(trainer, "a gradient is not contiguous");
   }
   const float *element = (const float *)((const char *)view.data + view.byte_offset);
   for (int64_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static HrStatus before_optimizer_step(void *instance, const TrainerHandle *train
   for (size_t i = 0; i < gradients.len; i++) {
     // A frozen or unused parameter has no gradient.
     if (gradients.ptr[i] != HR_TENSOR_NONE && !hr_ok(add_squares(trainer, gradients.ptr[i], &sum))) {
-      return HR_ERROR; // and the reason is given
+      return HR_ERROR; // the message is already set
     }
   }
   if (!hr_ok(trainer->events->put(trainer->host, self->key, sqrt(sum)))) {
@@ -89,6 +89,6 @@ static HrStatus before_optimizer_step(void *instance, const TrainerHandle *train
 
 static const HrAt POINTS[] = {{HR_POINT_BEFORE_OPTIMIZER_STEP, before_optimizer_step}};
 
-HR_HOOK(GradNormC, .doc = "Logs the norm of all gradients together, before each optimizer step.", .size = sizeof(GradNorm),
+HR_HOOK(GradNormC, .doc = "Logs the total gradient norm before each optimizer step.", .size = sizeof(GradNorm),
         .writes = "events, @grad_norm", .on_error = "disable", .init = init, HR_POINTS(POINTS), HR_SETTINGS(SETTINGS));
 HR_PLUGIN("grad_norm_c", "0.1.0", HR_PLUGIN_HOOKS(&GradNormC));

@@ -70,7 +70,7 @@ fn a_failure_is_posted_and_a_receiver_that_is_gone_does_not_harm_the_run() {
     let more =
         ["-s", &url, "-s", "custom_hooks.0.retries=0", "-s", "custom_hooks.0.events=[\"begun\"]"];
     let (ran, _) = bench.train("gone", &more);
-    ran.expect(0).says(&["an event did not reach"]);
+    ran.expect(0).says(&["could not deliver an event to"]);
     let https = ["check", "config.toml", "-s", "custom_hooks.0.url=https://example.org/"];
     bench.run(https).expect(2).says(&["url: \"https://example.org/\"", "proxy on this machine"]);
 }

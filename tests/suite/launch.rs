@@ -279,7 +279,7 @@ fn a_restart_by_torchrun_resumes_in_the_run_directory_that_is_given() {
         Ran::of(train.env("TORCHELASTIC_RESTART_COUNT", restart))
     };
     train(&[], "0").expect(2).says(&[
-        "torchrun restarts this run, and a restart must find it: add --run-dir DIR, or --resume",
+        "torchrun may restart this run, and a restart must find its directory: add --run-dir DIR, or --resume",
     ]);
     train(&["--run-dir", "run", "--until", "3"], "0").expect(0);
     train(&["--run-dir", "run"], "1").expect(0).prints(&["resuming from"]);

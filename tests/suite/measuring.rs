@@ -57,7 +57,7 @@ fn a_file_of_the_run_itself_is_not_written_to_by_a_hook() {
             &["-s", &format!("default_hooks.evaluate.eval_json_file=\"{own}\"")],
         );
         let own = own.trim_start_matches("./");
-        let says = format!("`{own}` is written by the run itself: give another name");
+        let says = format!("`{own}` is written by the run itself: choose another name");
         ran.expect(4).says(&["EvaluateHook", "failed at before_run", &says]);
         assert_eq!(run.record()["iter"], 0, "before any training");
     }

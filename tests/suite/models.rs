@@ -97,7 +97,7 @@ fn a_layer_that_does_not_fit_is_shown_at_its_line_before_any_training() {
         (
             "type = \"linear\"",
             "type = \"linear\"\ninputs = 20",
-            ["model.layers.4", "it takes shape [.., 20], found shape [16]"],
+            ["model.layers.4", "it expects shape [.., 20], found shape [16]"],
         ),
         (
             "stride = 2",

@@ -31,7 +31,7 @@ const MODULES: &[Module] = &[
     module("ranks", "the place of this process among several", &[]),
     module(
         "world",
-        "the ranks of a run as one: they meet, agree, and name who is missing",
+        "the connection of the ranks of a run: rendezvous, agreement, and detection of missing ranks",
         &["engine", "position", "ranks", "torch"],
     ),
     module("hooks", "the built-in hooks, on plugin-api alone", &["chart"]),
@@ -63,7 +63,7 @@ const MODULES: &[Module] = &[
     ),
     module(
         "dispatch",
-        "who runs at which point, in which order",
+        "which hook runs at which point, in which order",
         &["config", "first_failure", "plugins", "progress", "torch", "world"],
     ),
     module(

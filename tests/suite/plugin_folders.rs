@@ -96,7 +96,7 @@ fn of_two_files_of_one_name_that_of_the_first_folder_is_loaded() {
     resolved.expect(0).prints(&[&format!("library = \"{}/libema.so\"", mine.display())]);
     installed.write(EMA);
     installed.run(&["check", "config.toml"], Some(&mine)).expect(2).says(&["EMAIterHook"]);
-    let first = format!("libema.so  not loaded: {}/libema.so comes first", mine.display());
+    let first = format!("libema.so  not loaded: {}/libema.so takes precedence", mine.display());
     let listed = installed.run(&["plugins"], Some(&mine));
     listed.expect(0).prints(&["libema.so  quiet 0.1.0", &first, &format!("{}:\n", opt.display())]);
 }

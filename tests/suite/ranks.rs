@@ -325,12 +325,12 @@ fn a_collective_where_another_rank_may_never_arrive_is_refused_not_waited_for() 
         (
             "after_train_iter",
             "ranks = \"main\"\n",
-            "a collective in a hook that does not run on all ranks",
+            "a collective is not allowed in a hook that does not run on all ranks",
         ),
         (
             "after_val_iter",
             "",
-            "a collective at after_val_iter: a rank may have one batch less than another",
+            "a collective is not allowed at after_val_iter, because ranks may have different numbers of batches",
         ),
     ] {
         let bench = Bench::new(&collective(at, more));

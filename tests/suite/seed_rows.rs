@@ -134,7 +134,7 @@ fn the_json_logger_writes_beside_metrics_json_where_it_is_reported_to() {
     bench.trained("other", &["-s", "custom_hooks.0.log_dir=./logs/json/"]);
     assert!(bench.path("other/logs/json/training_status.json").is_file());
     let (ran, _) = bench.train("outside", &["-s", "custom_hooks.0.log_dir=../json"]);
-    ran.expect(4).says(&["JSONLoggerHook", "`../json`: give a folder inside the run directory"]);
+    ran.expect(4).says(&["JSONLoggerHook", "`../json`: use a folder inside the run directory"]);
 }
 
 #[test]
@@ -303,6 +303,6 @@ fn a_curve_that_cannot_be_kept_does_not_end_the_run() {
     fs::remove_dir_all(run.path.join("curves")).unwrap();
     fs::write(run.path.join("curves"), "in the way").unwrap();
     let more = ["train", "config.toml", "-s", "train.max_epochs=2", "--resume", "run"];
-    bench.run(more).expect(0).says(&["the report will lack the curve of val/ROC"]);
+    bench.run(more).expect(0).says(&["the report will not contain the curve of val/ROC"]);
     assert_eq!(epochs_of(&run, "val/ROC"), [1, 2]);
 }

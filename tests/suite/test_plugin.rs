@@ -58,7 +58,7 @@ fn a_case_that_exceeds_its_time_limit_fails() {
     let bench = Bench::bare();
     compile_c("hang_in_constructor", &bench.path("libhang.so"), &["-shared"]);
     let args = ["test-plugin", "libhang.so", "--case", "manifest.loads", "--time-limit", "2"];
-    bench.run(args).expect(3).prints(&["failed   manifest.loads", "not done after 2 s"]);
+    bench.run(args).expect(3).prints(&["failed   manifest.loads", "did not finish within 2 s"]);
 }
 
 #[test]

@@ -32,12 +32,12 @@ pub(crate) enum TaskError {
     OtherData { path: PathBuf, wanted: String, found: String },
     #[error("`cargo xtask netns` needs {what}")]
     NoNamespaces { what: &'static str },
-    #[error("rank {rank} of {host}: {what}; it said:\n{said}")]
+    #[error("rank {rank} of {host}: {what}; its output:\n{said}")]
     Rank { rank: usize, host: String, what: String, said: String },
     #[error("unknown reader `{name}`; must be one of {all}")]
     NoReader { name: String, all: String },
     #[error(
-        "{count} findings, kept where every run of the tests reads them; fix the readers and commit them:\n  {files}"
+        "{count} findings, saved as regression tests; fix the readers and commit them:\n  {files}"
     )]
     Findings { count: usize, files: String },
     #[error("{failed} of {all} checks failed: {names}")]

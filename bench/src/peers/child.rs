@@ -42,7 +42,7 @@ pub(super) fn run(command: &mut Command, folder: &Path) -> Result<Ended, BenchEr
         Ok::<_, BenchError>(String::from_utf8_lossy(&bytes).into_owned())
     };
     let failure = match status {
-        None => Some(format!("it was ended after {PATIENCE:?}")),
+        None => Some(format!("it was killed after {PATIENCE:?}")),
         Some(status) if status.success() => None,
         Some(status) => Some(last_words(&text(&stderr)?, status)),
     };

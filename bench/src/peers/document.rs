@@ -197,7 +197,7 @@ fn chart(results: &Results) -> String {
         });
         (trained.model.about.to_owned(), bars.collect())
     });
-    let title = "Steps a second, 1 thread: median of the rounds, with quartiles";
+    let title = "Steps per second, 1 thread: median of the rounds, with quartiles";
     Bars { title, groups: groups.collect() }.file()
 }
 
@@ -254,9 +254,9 @@ mod tests {
         for part in [
             "| hookrack | 300 | 300 to 300 |  |  | 0.50 s | 200 MiB | 1.250 |",
             "| JAX, jit and Optax | 150 | 150 to 150 | 2.00 | 2.00 to 2.00 |",
-            "| mlp, steps a second / JAX, jit and Optax | 2.00 | 2.00 to 2.00 | at least 1.2 | PASS |",
+            "| mlp, steps per second / JAX, jit and Optax | 2.00 | 2.00 to 2.00 | at least 1.2 | PASS |",
             "| 0.50 | 0.50 to 0.50 | at least 1 | missed |",
-            "| mlp, steps a second / MMEngine | - | - to - | at least 8 | not measured |",
+            "| mlp, steps per second / MMEngine | - | - to - | at least 8 | not measured |",
             "what 100 plugin hooks add to an iteration (1.00 µs) | 1.50 | 1.50 to 1.50 | at least 1 | PASS |",
             "jax 0.9, torch 2.13.0+cpu",
             "- MMEngine, `mlp`: No module named 'mmengine'",

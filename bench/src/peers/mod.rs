@@ -38,7 +38,7 @@ const ENOUGH: usize = 5;
 /// With whom and how to compare.
 #[derive(Args)]
 pub(crate) struct PeersArgs {
-    /// A Python with the peers
+    /// Python interpreter with the peers installed
     #[arg(long, value_name = "PATH")]
     python: PathBuf,
 
@@ -50,7 +50,7 @@ pub(crate) struct PeersArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = model::named)]
     models: Vec<&'static Model>,
 
-    /// Rounds: in each, everyone trains every model once
+    /// Number of rounds; in each, every framework trains every model once
     #[arg(long, default_value_t = ENOUGH, value_parser = rounds)]
     rounds: usize,
 
@@ -95,7 +95,7 @@ pub(crate) fn measure(args: &PeersArgs) -> Result<Vec<Section>, BenchError> {
             document::write(&docs, &results, &tensors, &judged, &data)?;
             say(&format!("wrote benchmarks.md and img/benchmarks.svg to {}", docs.display()));
         }
-        None => say("docs/benchmarks.md is left as it is: it needs 5 rounds of all models"),
+        None => say("docs/benchmarks.md was not updated: that needs 5 rounds of all models"),
     }
     for Missing { subject, model, why } in &results.missing {
         say(&format!("missing: {} for {}: {why}", subject.name(), model.name));
@@ -179,7 +179,7 @@ fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Sect
             }
         });
         let title = format!(
-            "steps a second, {}, 1 thread (medians of {} rounds of {} steps, in random order)",
+            "steps per second, {}, 1 thread (medians of {} rounds of {} steps, in random order)",
             trained.model.about,
             results.rounds,
             trained.model.steps()
@@ -203,7 +203,7 @@ fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Sect
         let line = Line::new(it.name.clone(), it.ratio.median);
         line.must(About::Value, Target::AtLeast(it.least))
     });
-    let title = "what is promised (medians of the ratios within a round)".to_owned();
+    let title = "targets (medians of the ratios within a round)".to_owned();
     let promises = Section { title, unit: "ratio", baseline: "", lines: promises.collect() };
     models.chain([tensors, promises]).collect()
 }

@@ -91,7 +91,7 @@ impl Promise {
             },
         };
         let name = match figure {
-            Figure::Speed => format!("{model}, steps a second / {who}"),
+            Figure::Speed => format!("{model}, steps per second / {who}"),
             Figure::FirstStep => format!("{model}, start to first step: of {who} / ours"),
             Figure::Peak => format!("{model}, peak memory: of {who} / ours"),
         };

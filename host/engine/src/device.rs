@@ -17,7 +17,7 @@ fn missing(index: usize, has_runtime: bool, count: usize) -> Option<String> {
     match count {
         _ if index < count => None,
         _ if !has_runtime => Some("this libtorch was built without CUDA".into()),
-        0 => Some("libtorch finds no CUDA device, or no driver for it".into()),
+        0 => Some("libtorch found no CUDA device, or no driver for it".into()),
         1 => Some("there is one CUDA device, cuda:0".into()),
         _ => Some(format!("there are {count} CUDA devices, cuda:0 to cuda:{}", count - 1)),
     }

@@ -1,4 +1,4 @@
-//! `Engine`: the parts of training in one hand, each step of an iteration a method that can fail.
+//! `Engine`: model, loss, optimizer and schedule; each step of an iteration is a fallible method.
 
 mod arithmetic;
 mod learning_rate;

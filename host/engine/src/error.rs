@@ -17,7 +17,7 @@ pub enum EngineError {
     Schedule(String),
     /// A pass or a message that the schedule of this process does not have.
     #[error(
-        "the passes of a pipeline run once each, in the order of its schedule: this one is not due here"
+        "each pass of a pipeline runs once, in the order of the schedule: this pass is not the next one"
     )]
     NoStage,
     /// A tensor that cannot be sent from stage to stage.
@@ -43,7 +43,7 @@ pub enum EngineError {
         stages: u32,
     },
     /// The norm of gradients that other stages have too, before they have met.
-    #[error("the gradient norm of a pipeline is known from before_optimizer_step on")]
+    #[error("in a pipeline the gradient norm is available from before_optimizer_step on")]
     EarlyNorm,
     /// A model that cannot be split into stages.
     #[error(

@@ -29,7 +29,7 @@ pub fn generate(
         return Err(EngineError::Data("this model does not take tokens".into()));
     };
     if prompt.is_empty() {
-        return Err(EngineError::Data("an empty prompt: give at least one token".into()));
+        return Err(EngineError::Data("the prompt is empty: pass at least one token".into()));
     }
     let _no_grad = GradMode::set(false);
     let (mut row, mut random) = (prompt.to_vec(), Prng::new(&[drawing.seed]));

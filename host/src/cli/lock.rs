@@ -18,9 +18,9 @@ Examples:
   hookrack lock configs/quickstart.toml     the libraries that this config uses, to its lock file
   hookrack lock                             every library of the plugin folders, to ./plugins.lock
 
-Entries of other libraries and targets are kept. A run compares: docs/security.md."))]
+Entries of other libraries and targets are kept. Every run checks its libraries against the file: docs/security.md."))]
 pub(super) struct LockArgs {
-    /// The config file; without one every library that is found is locked
+    /// The config file; without one, every library in the plugin folders is locked
     config: Option<PathBuf>,
 
     /// Override a value of the config, such as plugins.dirs (repeatable)
@@ -43,7 +43,7 @@ pub(super) fn run(args: &LockArgs) -> Result<ExitCode, Failure> {
         let what = match file.enter(about) {
             Change::Added => "added",
             Change::Replaced => "changed",
-            Change::Kept => "as before",
+            Change::Kept => "unchanged",
         };
         let info = &about.info;
         say!("{}  {} {}, {}  {what}", about.file_name(), info.name, info.version, about.sha256);

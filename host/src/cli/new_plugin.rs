@@ -69,6 +69,6 @@ pub(super) fn run(args: &NewPluginArgs) -> Result<ExitCode, Failure> {
     if args.sdk.is_none() {
         say!("wrote {}", dir.join("sdk").display());
     }
-    say!("how to build and use it: {}", dir.join("README.md").display());
+    say!("see {} for how to build and use it", dir.join("README.md").display());
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ pub(super) fn files(set: &PluginSet) -> Json {
     let ready = set.found().map(|(path, library)| ready(path, library));
     let failed = set.failed.iter().map(|(path, error)| failed(path, error));
     let shadowed = set.shadowed.iter().map(|(path, first)| {
-        let reason = format!("{} comes first", first.display());
+        let reason = format!("{} takes precedence", first.display());
         json!({ "file": file_name(path), "path": path, "state": "shadowed", "reason": reason })
     });
     ready.chain(failed).chain(shadowed).collect()

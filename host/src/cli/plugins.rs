@@ -16,7 +16,7 @@ Examples:
   hookrack plugins
   hookrack plugins configs/quickstart.toml       its folders, lock file, keys and policy
   hookrack plugins --dir plugins --dir ~/my-plugins
-  hookrack plugins --retry                       probe again what was quarantined
+  hookrack plugins --retry                       probe quarantined libraries again
   hookrack plugins --json
   hookrack plugins --markdown > hooks.md"))]
 pub(super) struct PluginsArgs {
@@ -114,7 +114,7 @@ fn list(folders: &PluginFolders, plugin_set: &PluginSet) {
         }
         let shadowed = plugin_set.shadowed.iter().filter(|(path, _)| path.parent() == Some(dir));
         for (path, first) in shadowed {
-            say!("{}  not loaded: {} comes first", file_name(path), first.display());
+            say!("{}  not loaded: {} takes precedence", file_name(path), first.display());
         }
     }
     if plugin_set.libraries.is_empty() && plugin_set.failed.is_empty() {

@@ -211,7 +211,7 @@ impl RunDirArgs {
         let is_known = self.run_dir.is_some() || self.resume.is_some();
         if !is_known && (self.is_restart || ranks.max_restarts > 0) {
             let why = format!(
-                "{} restarts this run, and a restart must find it: add --run-dir DIR, or --resume",
+                "{} may restart this run, and a restart must find its directory: add --run-dir DIR, or --resume",
                 ranks.source
             );
             // A batch system may requeue a job that is meant to start over.

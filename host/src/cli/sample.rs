@@ -39,7 +39,7 @@ impl SampleArgs {
     /// Prints the prompt and its continuation.
     pub(super) fn run(&self, prompt: &str, job: &Job, resume: Resume) -> Result<ExitCode, Failure> {
         let wrong = |why: &str| {
-            let help = "--prompt needs a language model: give it text, or token ids if it was trained on those";
+            let help = "--prompt needs a language model: pass text, or token ids if the model was trained on ids";
             Failure::from(job.config.refuse("model", why, help))
         };
         let parts = Parts::build(&job.config)?;

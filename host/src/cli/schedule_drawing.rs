@@ -38,7 +38,7 @@ pub(super) fn text(timeline: &Timeline, chunks: u32) -> Vec<String> {
         for line in &mut lines {
             line.truncate(COLUMNS);
         }
-        lines.push("(cut at the right; --svg FILE draws all of it)".to_owned());
+        lines.push("(truncated; --svg FILE draws the whole timeline)".to_owned());
     }
     lines
 }

@@ -57,7 +57,7 @@ impl SchedulePlan {
         let unsound = |why: String| config.refuse("schedule", why, "report this as a bug");
         let checked = check(&table).map_err(|error| unsound(error.to_string()))?;
         let run = |durations: &Durations| {
-            simulate(&table, durations).ok_or_else(|| unsound("it does not end".to_owned()))
+            simulate(&table, durations).ok_or_else(|| unsound("it never finishes".to_owned()))
         };
         let rows = chunk_rows(&divided, &parts.engine, &table, config.param_groups.shard);
         let by = |time: fn(&ChunkRow) -> f64| rows.iter().map(time).collect();
@@ -118,8 +118,8 @@ impl SchedulePlan {
         }
         lines.extend([
             String::new(),
-            "MEMORY is that of parameters, gradients and optimizer on each rank; ACTIVATIONS is what the forward passes of all live \
-             micro-batches keep, without that of the loss; SENT is sent on per micro-batch; LIVE is the largest number of micro-batches \
+            "MEMORY is the memory of parameters, gradients and optimizer state on each rank; ACTIVATIONS is what the forward passes of all live \
+             micro-batches keep, without the loss; SENT is what a stage sends to the next one per micro-batch; LIVE is the largest number of micro-batches \
              whose activations a stage keeps".to_owned(),
             format!(
                 "bubble: {:.1} % with equal stages whose backward pass takes twice the time of a forward pass, {:.1} % with these times",

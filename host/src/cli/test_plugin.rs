@@ -164,7 +164,7 @@ fn try_apart(case: &'static Case, library: &Path, args: &TestPluginArgs) -> io::
     let said = std::fs::read_to_string(out.path()).unwrap_or_default();
     let complaints = std::fs::read(errors.path()).unwrap_or_default();
     let verdict = match status {
-        None => Verdict::Failed(format!("not done after {} s", args.time_limit)),
+        None => Verdict::Failed(format!("did not finish within {} s", args.time_limit)),
         Some(status) => verdict_of(status, &said, &String::from_utf8_lossy(&complaints)),
     };
     Ok(CaseResult { case, verdict, seconds: began.elapsed().as_secs_f64() })

@@ -105,7 +105,7 @@ impl ConfigError {
             | Self::BaseTooDeep { .. }
             | Self::BaseTooMany { .. } => "named here".into(),
             Self::BaseNotPath { .. } => "expected a path".into(),
-            Self::BaseMisplaced { .. } => "has no meaning here".into(),
+            Self::BaseMisplaced { .. } => "not allowed here".into(),
             Self::DeleteNothing { .. } => "no base has this table".into(),
             Self::DeleteNotBool { .. } => "expected true or false".into(),
             Self::UnknownSection { nearest: Some(nearest), .. } => {
@@ -157,7 +157,7 @@ impl ConfigError {
                 "write `_base_ = \"other.toml\"` or `_base_ = [\"a.toml\", \"b.toml\"]`".into(),
             ),
             Self::BaseUnreadable { .. } => {
-                Some("a base is looked for beside the file that names it".into())
+                Some("the path of a base is relative to the file that names it".into())
             }
             Self::BaseCycle { .. } => {
                 Some("a file cannot be its own base; remove one of these".into())

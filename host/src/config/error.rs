@@ -117,7 +117,7 @@ pub enum ConfigError {
     NoLimit { at: Origin },
     #[error("unknown level `{name}`")]
     UnknownLevel { at: Origin, name: String, nearest: Option<&'static str> },
-    #[error("`{key}` is not a cadence: {}", cadence_fault(*fault))]
+    #[error("`{key}` is not a valid cadence: {}", cadence_fault(*fault))]
     BadCadence { at: Origin, key: String, fault: CadenceFault },
     #[error("unknown phase `{name}`")]
     UnknownPhase { at: Origin, name: String, nearest: Option<&'static str> },

@@ -147,7 +147,7 @@ impl ConfigFile {
             at: self.origin.clone(),
             key: "plugins".to_owned(),
             why: why.to_string(),
-            help: "`hookrack config --schema` prints what each key takes".to_owned(),
+            help: "`hookrack config --schema` lists every key and its type".to_owned(),
         })?;
         let lock = section.lock.unwrap_or_else(|| self.default_lock());
         let (policy, folders) = (*section.policy, section.folders);

@@ -43,7 +43,7 @@ pub struct TrainSection {
     /// Seed of the weights, dropout, transforms and the order of samples.
     #[param(default = 0)]
     pub seed: u64,
-    /// Where the model and the batches are: `cpu`, `cuda` (the first device; of several ranks on a machine, each takes its own) or `cuda:N`.
+    /// Device of the model and the batches: `cpu`, `cuda` (the first device; of several ranks on a machine, each takes its own) or `cuda:N`.
     #[param(default = Device::Cpu)]
     pub device: Device,
     /// Arithmetic of the forward and backward pass; with `fp64` also the type of weights, gradients and optimizer state.
@@ -104,7 +104,7 @@ pub struct WeightsSection {
     /// Renames tensors of the file to those of the model; the first rule that matches wins.
     #[param(default = Vec::new())]
     pub rename: Vec<RenameEntry>,
-    /// Patterns of tensor names in the file to leave out, before renaming.
+    /// Patterns of tensor names in the file to ignore, before renaming.
     #[param(default = Vec::new())]
     pub ignore: Vec<String>,
 }
@@ -114,9 +114,9 @@ pub struct WeightsSection {
 pub struct RenameEntry {
     /// A name in the file; `*` matches any characters.
     pub from: String,
-    /// The name in the model, with as many `*`.
+    /// The name in the model, with the same number of `*`.
     pub to: String,
-    /// Transpose matrices, for libraries that store them the other way round.
+    /// Transpose matrices, for libraries that store weights transposed.
     #[param(default = false)]
     pub transpose: bool,
 }
@@ -131,7 +131,7 @@ pub struct ParamGroups {
     /// No effect with a single process.
     #[param(default = false)]
     pub shard: bool,
-    /// Parameters with a learning rate or weight decay of their own; the first group that matches a name takes it.
+    /// Parameters with a learning rate or weight decay of their own; a parameter belongs to the first group that matches its name.
     #[param(default = Vec::new())]
     pub groups: Vec<GroupEntry>,
 }
@@ -227,9 +227,9 @@ pub struct PluginsSection {
 /// One of `[[plugins.folders]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct FolderPolicy {
-    /// The folder, found as those of `dirs` are.
+    /// The folder; a relative path is resolved as in `dirs`.
     pub dir: PathBuf,
-    /// Its policy.
+    /// Policy of the folder.
     pub policy: TrustPolicy,
 }
 

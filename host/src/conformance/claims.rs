@@ -23,12 +23,12 @@ pub(super) static CASES: &[Case] = &[
     ),
     Case::new(
         "claims.parameter_bounds",
-        "In a run, no hook writes before or after a parameter.",
+        "In a run, no hook writes outside the memory of a parameter.",
         parameter_bounds,
     ),
     Case::new(
         "claims.batch_bounds",
-        "No hook writes before or after a tensor of the batch.",
+        "No hook writes outside the memory of a tensor of the batch.",
         batch_bounds,
     ),
 ];

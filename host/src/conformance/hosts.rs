@@ -16,7 +16,7 @@ pub(super) static CASES: &[Case] = &[
     ),
     Case::new(
         "host.newer_points",
-        "In a host of a later minor version, the points that it has gained are ignored.",
+        "Points added by a host of a later minor version are ignored.",
         newer_points,
     ),
 ];

@@ -26,7 +26,7 @@ pub struct PointOrder {
 pub enum PlanError {
     /// Two hooks want the same role.
     #[error(
-        "role {role} is taken by `{first}` and by `{second}`: a role has exactly one hook; remove one of them"
+        "hooks `{first}` and `{second}` both provide the role {role}: a role has exactly one hook; remove one of them"
     )]
     TwoProviders {
         /// The role.
@@ -44,7 +44,7 @@ pub enum PlanError {
     },
     /// A role with a cadence or phase, which would sometimes be skipped.
     #[error(
-        "`{hook}` takes the role {role}, but `every` or `phase` would skip some steps, and a role must run in every step; remove \
+        "hook `{hook}` provides the role {role}, but `every` or `phase` would skip some steps, and a role must run in every step; remove \
          them from its entry"
     )]
     ThinnedRole {
@@ -55,7 +55,7 @@ pub enum PlanError {
     },
     /// No hook has a role that the loop needs.
     #[error(
-        "no hook takes the role {role}: keep the default hook `main`, or configure one that does"
+        "no hook provides the role {role}: keep the default hook `main`, or configure a hook with this role"
     )]
     NoProvider {
         /// The role.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// kept.
 #[derive(Settings)]
 pub(super) struct CheckPointHook {
-    /// Epochs between checkpoints; 0 for none by epoch, -1 is the same as 1.
+    /// Epochs between checkpoints; 0 for none by epoch, -1 means 1.
     #[param(default = 1, min = -1, alias = "interval")]
     epoch_period: i64,
     /// Iterations between checkpoints; 0 for none by iteration.

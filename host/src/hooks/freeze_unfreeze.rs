@@ -35,7 +35,7 @@ impl Hook for FreezeUnfreezeHook {
         for pattern in &self.params {
             count += t.set_trainable(pattern, !frozen)?;
         }
-        let now = if frozen { "are frozen" } else { "learn again" };
+        let now = if frozen { "are frozen" } else { "are unfrozen" };
         info!("epoch {}: {count} parameters {now}", t.epoch());
         self.frozen = due;
         Ok(())

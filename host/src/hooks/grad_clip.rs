@@ -17,16 +17,16 @@ const QUESTION: &str = "question_embedding";
 /// How gradients are clipped.
 #[derive(Settings)]
 pub(super) struct GradClip {
-    /// The largest norm.
+    /// Maximum norm.
     #[param(min = 0, alias = "max_grad_l2_norm")]
     max_norm: f64,
-    /// Which norm: 2, 1, `inf`.
+    /// Order of the norm: 2, 1, any other number, or `inf`.
     #[param(default = 2.0, min = 0, max = f64::INFINITY)]
     norm_type: f64,
-    /// Whose gradients count and are clipped: all, or those of a `question_embedding`.
+    /// Which gradients are clipped by their norm: all, or those of parameters with `question_embedding` in their name.
     #[param(default)]
     clip_norm_mode: ClipMode,
-    /// Taken either way: with a scaled loss, gradients have their own size again before they are clipped.
+    /// Accepted for configs of iMIX; has no effect, because gradients are always unscaled before they are clipped.
     #[param(default = true)]
     use_scale: bool,
     // Places among the parameters; `None` for all of them.
@@ -34,7 +34,7 @@ pub(super) struct GradClip {
     chosen: Option<Vec<usize>>,
 }
 
-/// Whose gradients are clipped.
+/// Which gradients are clipped.
 #[derive(Clone, Copy, Default, PartialEq, Settings)]
 enum ClipMode {
     /// Those of every parameter.

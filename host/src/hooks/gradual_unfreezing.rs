@@ -5,7 +5,7 @@ use hookrack_plugin_api::prelude::*;
 /// Trains the last layers first and unfreezes one more layer, from the last to the first, every few epochs.
 #[derive(Settings)]
 pub(super) struct GradualUnfreezing {
-    /// Layers trained in the first epoch.
+    /// Number of layers trained in the first epoch.
     #[param(default = 1, min = 1)]
     layers: usize,
     /// Epochs between unfreezing one layer and the next.

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Loads a checkpoint before training. A resumed run keeps its own.
+/// Loads a checkpoint before training. A resumed run loads its own checkpoint instead.
 #[derive(Settings)]
 pub(super) struct LoadCheckpointHook {
     /// A checkpoint or a run directory. Default: this run's own.

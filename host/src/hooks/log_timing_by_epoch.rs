@@ -59,7 +59,7 @@ impl Timers {
         let Self { epoch, step, .. } = self;
         format!(
             "epoch last = {:.3} s, mean = {:.3} s | iteration last = {:.3} ms, mean = {:.3} ms | \
-             {steps} iterations an epoch",
+             {steps} iterations per epoch",
             epoch.last,
             epoch.mean(),
             step.last * 1e3,
@@ -131,7 +131,7 @@ mod tests {
         let line = timers.line(12);
         assert!(line.contains("epoch last = 3.000 s, mean = 2.000 s"), "{line}");
         assert!(line.contains("iteration last = 3.000 ms, mean = 2.000 ms"), "{line}");
-        assert!(line.ends_with("12 iterations an epoch"), "{line}");
+        assert!(line.ends_with("12 iterations per epoch"), "{line}");
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn table(params: &[LayerRow], buffers: &[LayerRow], most: usize) -> String {
     let bytes = |rows: &[LayerRow]| rows.iter().map(|row| row.bytes).sum::<u64>();
     _ = write!(
         out,
-        "{} parameters in {} tensors: {} bytes, as many again for gradients; {} bytes of buffers",
+        "{} parameters in {} tensors: {} bytes, and as many for gradients; {} bytes of buffers",
         grouped(numbers),
         params.len(),
         grouped(bytes(params)),
@@ -112,7 +112,7 @@ impl ModelSummary {
         let flops: u64 = t.stop_profile(None)?.iter().map(|cost| cost.flops).sum();
         let (samples, (_, micros)) = (t.batch_size(), t.micro_batch());
         info!(
-            "a forward pass of {} samples takes {} (products and convolutions), {} a sample",
+            "a forward pass of {} samples takes {} (products and convolutions), {} per sample",
             samples.div_ceil(u64::from(micros.max(1))),
             operations(flops),
             operations(flops * u64::from(micros.max(1)) / samples.max(1)),

@@ -8,7 +8,7 @@ static CAT: CachedOp = CachedOp::new("aten::cat");
 /// Writes the outputs and labels of each evaluation to the run directory.
 #[derive(Settings)]
 pub(super) struct PredictionWriter {
-    /// Epochs between validations that are written; a new file of a phase replaces the previous one.
+    /// Epochs between validations to write; a new file of a phase replaces the previous one.
     #[param(default = 1, min = 1)]
     interval: u64,
     // Decided for all ranks at the start of a pass: only the main one has a run directory.

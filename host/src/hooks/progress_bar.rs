@@ -13,7 +13,7 @@ pub(super) struct ProgressBar {
     /// Iterations between redraws, of which there are at most ten per second.
     #[param(default = 1, min = 1)]
     refresh_rate: u64,
-    /// Scalars in the progress line; a name without a slash is one of training.
+    /// Scalars in the progress line; a name without `/` is a scalar of training.
     #[param(default = ["loss", "lr"])]
     scalars: Vec<String>,
     #[param(skip)]

@@ -11,7 +11,7 @@ pub(super) struct TensorboardLoggerHook {
     log_dir: String,
     /// Ranks of the processes that write; a single process has rank 0. Default: all.
     ranks: Option<Vec<u32>>,
-    /// The group that `ranks` counts in. A single process has rank 0 in each group.
+    /// Process group that `ranks` refers to. A single process has rank 0 in every group.
     #[param(default)]
     parallel_mode: ParallelMode,
 }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Logs a text at the start of training, after each epoch and at the end of training.
+/// Logs a text at the start and end of training and after each epoch.
 #[derive(Settings)]
 pub(super) struct TextLoggerHook {
     /// Text to log.

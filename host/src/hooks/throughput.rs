@@ -14,7 +14,7 @@ pub(super) struct ThroughputHook {
     /// Floating point operations per iteration, in 10¹²; if set, `tflops` is logged too.
     #[param(default, min = 0)]
     tflop_per_step: f64,
-    /// Count the samples of this process only; otherwise those of all processes. The same with one process.
+    /// Count the samples of this process only, instead of all processes. No effect with a single process.
     #[param(default)]
     use_local: bool,
     #[param(skip)]

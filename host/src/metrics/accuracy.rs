@@ -7,10 +7,10 @@ use hookrack_plugin_api::prelude::*;
 /// Fraction of samples whose largest output is the label.
 #[derive(Settings)]
 pub(super) struct Accuracy {
-    /// A single output above this predicts class 1; 0 for logits, 0.5 for probabilities.
+    /// Threshold above which a single output predicts class 1: 0 for logits, 0.5 for probabilities.
     #[param(default)]
     threshold: f64,
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -9,7 +9,7 @@ use std::f64::consts::LN_2;
 /// Mean cross entropy of logits against classes in bits; for text in bytes, bits per byte.
 #[derive(Settings)]
 pub(super) struct BitsPerToken {
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

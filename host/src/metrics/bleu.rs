@@ -17,7 +17,7 @@ pub(super) struct Bleu {
     /// Padding token, ignored in outputs and labels.
     #[param(default)]
     pad: i64,
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -16,10 +16,10 @@ pub(super) struct ConfusionMatrix {
     /// Maximum number of classes; the matrix has that many rows and columns.
     #[param(default = 1000, min = 2)]
     limit: usize,
-    /// A single output above this predicts class 1; 0 for logits, 0.5 for probabilities.
+    /// Threshold above which a single output predicts class 1: 0 for logits, 0.5 for probabilities.
     #[param(default)]
     threshold: f64,
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]
@@ -36,7 +36,10 @@ struct Matrix {
 impl Matrix {
     fn add(&mut self, batch: Classified<'_>, threshold: f64, limit: usize) -> Result<()> {
         let classes = batch.classes();
-        ensure!(classes <= limit, "{classes} classes are more than `limit` = {limit}: raise it");
+        ensure!(
+            classes <= limit,
+            "{classes} classes are more than `limit` = {limit}: increase `limit`"
+        );
         self.widen(classes)?;
         let (mut hits, mut samples) = (0.0, 0.0);
         for row in batch.rows() {
@@ -196,7 +199,7 @@ mod tests {
     fn too_many_classes_are_refused_before_they_take_memory() {
         let batch = Classified { scores: &[0.0; 30], width: 30, labels: &[0], ignored: IGNORED };
         let error = Matrix::default().add(batch, 0.0, 20).unwrap_err().to_string();
-        assert_eq!(error, "30 classes are more than `limit` = 20: raise it");
+        assert_eq!(error, "30 classes are more than `limit` = 20: increase `limit`");
     }
 
     #[test]

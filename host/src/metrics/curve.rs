@@ -69,7 +69,7 @@ impl Curves {
         let file = format!("{FOLDER}/{}_{name}.json", t.phase().name());
         // A picture that cannot be written does not end a run.
         if let Err(error) = t.write_file(&file, self.json(&title, t.iter(), axes)) {
-            warn!("the report will lack the curve of {title}: {error}");
+            warn!("the report will not contain the curve of {title}: {error}");
         }
         Ok(())
     }

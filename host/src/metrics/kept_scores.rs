@@ -18,7 +18,7 @@ pub(super) struct Ranked {
     /// Maximum number of samples in a pass; all scores are kept until its end.
     #[param(default = 10_000_000, min = 1)]
     limit: usize,
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]
@@ -49,7 +49,7 @@ impl KeptScores {
     pub(super) fn add(&mut self, batch: Classified<'_>, limit: usize) -> Result<()> {
         ensure!(
             self.labels.len() + batch.labels.len() <= limit,
-            "every score of a pass is kept, and there are more than `limit` = {limit} samples: raise it"
+            "all scores of a pass are kept, but there are more than `limit` = {limit} samples: increase `limit`"
         );
         ensure!(
             self.labels.is_empty() || self.width == batch.width,

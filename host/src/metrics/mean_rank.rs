@@ -8,7 +8,7 @@ use hookrack_plugin_api::prelude::*;
 /// Mean rank of the true class among the sorted outputs, from 1.
 #[derive(Settings)]
 pub(super) struct MeanRank {
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -142,7 +142,7 @@ fn width(scores: &[i64], labels: &[i64]) -> Result<usize> {
     };
     fits.ok_or_else(|| {
         Error::new(format!(
-            "expected an output of scores for each label, found shapes {scores:?} and {labels:?}"
+            "expected a row of scores for each label, found shapes {scores:?} and {labels:?}"
         ))
     })
 }
@@ -190,7 +190,10 @@ pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>)
     let same = found == wanted
         || found.strip_suffix(&[1]) == Some(wanted)
         || wanted.strip_suffix(&[1]) == Some(found);
-    ensure!(same, "expected an output and a label of one shape, found {found:?} and {wanted:?}");
+    ensure!(
+        same,
+        "expected an output and a label of the same shape, found {found:?} and {wanted:?}"
+    );
     let columns = usize::try_from(found.iter().skip(1).product::<i64>())?;
     body(Paired { outputs: outputs.elements()?, labels: labels.elements()?, columns })
 }
@@ -207,7 +210,7 @@ pub(super) fn tokens<T>(
     let mut label = readable::<i64>(t, t.label()?, "int64")?;
     let labels = label.view()?;
     let [_, length] = *labels.shape() else {
-        bail!("expected labels of samples by tokens, found shape {:?}", labels.shape());
+        bail!("expected labels of shape [samples, tokens], found shape {:?}", labels.shape());
     };
     let length = usize::try_from(length)?;
     let mut output = readable::<f32>(t, t.output()?, "float32")?;

@@ -8,7 +8,7 @@ use hookrack_plugin_api::prelude::*;
 /// Perplexity: the exponential of the mean cross entropy of logits against classes.
 #[derive(Settings)]
 pub(super) struct Perplexity {
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -13,7 +13,7 @@ macro_rules! recall_at {
         #[doc = $doc]
         #[derive(Settings)]
         pub(super) struct $name {
-            /// Label to ignore; that of the loss unless set.
+            /// Label to ignore; by default that of the loss.
             #[param(default = IGNORED)]
             ignore_index: i64,
             #[param(skip)]

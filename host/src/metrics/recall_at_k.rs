@@ -8,10 +8,10 @@ use hookrack_plugin_api::prelude::*;
 /// Fraction of samples whose true class is among the k largest outputs.
 #[derive(Settings)]
 pub(super) struct RecallAtK {
-    /// How many of the largest outputs count.
+    /// Number of largest outputs to consider.
     #[param(default = 5, min = 1)]
     k: usize,
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]

@@ -43,7 +43,7 @@ impl Pairs {
         ensure!(batch.columns == 1, "expected one number per sample, found {}", batch.columns);
         ensure!(
             self.labels.len() + batch.labels.len() <= limit,
-            "every output of a pass is kept, and there are more than `limit` = {limit} samples: raise it"
+            "all outputs of a pass are kept, but there are more than `limit` = {limit} samples: increase `limit`"
         );
         self.outputs.extend(batch.outputs);
         self.labels.extend(batch.labels);

@@ -71,7 +71,7 @@ pub enum NewPluginError {
         dir: PathBuf,
     },
     /// The given folder is not an SDK.
-    #[error("{0} is not an SDK: `hookrack sdk {0}` makes one", dir.display())]
+    #[error("{0} is not an SDK: `hookrack sdk {0}` creates one", dir.display())]
     NoSdk {
         /// The folder.
         dir: PathBuf,

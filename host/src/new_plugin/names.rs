@@ -57,7 +57,7 @@ const TAKEN: [&str; 49] = [
 
 /// A name that is not valid for a library.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` cannot name a plugin: {why}")]
+#[error("`{name}` is not a valid plugin name: {why}")]
 pub struct BadName {
     name: String,
     why: String,

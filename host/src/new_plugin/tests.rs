@@ -64,13 +64,13 @@ fn names_follow_from_the_one_that_was_typed() {
 
 #[test]
 fn an_invalid_library_name_is_refused_with_the_reason() {
-    assert_eq!(refusal(""), "`` cannot name a plugin: it is empty");
-    assert_eq!(refusal("match"), "`match` cannot name a plugin: the name is reserved");
+    assert_eq!(refusal(""), "`` is not a valid plugin name: it is empty");
+    assert_eq!(refusal("match"), "`match` is not a valid plugin name: the name is reserved");
     assert_eq!(
         refusal("hookrack-plugin-api"),
-        "`hookrack-plugin-api` cannot name a plugin: the name is reserved"
+        "`hookrack-plugin-api` is not a valid plugin name: the name is reserved"
     );
-    assert_eq!(refusal("2fast"), "`2fast` cannot name a plugin: it must begin with a letter");
+    assert_eq!(refusal("2fast"), "`2fast` is not a valid plugin name: it must begin with a letter");
     for name in ["My", "a b", "../up", "größe", "a\"b"] {
         assert!(refusal(name).contains("use lowercase letters, digits, `-` and `_`"), "{name}");
     }

@@ -1,4 +1,4 @@
-//! The hook that holds the training forward role, for other hooks to have it run.
+//! The hook with the training forward role, which other hooks can run.
 
 use super::instance::{Instance, Live};
 use crate::context::ForwardRole;
@@ -34,14 +34,12 @@ impl ForwardRole for ForwardHolder {
     fn run(&self) -> Result<(), String> {
         let Self { name, source, called_as, .. } = self;
         let Some(live) = self.live.upgrade() else {
-            return Err(format!(
-                "hook `{name}`, which holds the role {called_as}, no longer exists"
-            ));
+            return Err(format!("hook `{name}`, which has the role {called_as}, no longer exists"));
         };
         if live.endpoint.is_called() {
             return Err(format!(
-                "train_forward() calls the role {called_as} of `{name}`, which is being called: a hook that holds the role \
-                 runs its own forward pass by itself"
+                "train_forward() calls `{name}`, which has the role {called_as} and is itself being called: the hook with this role \
+                 must run its own forward pass"
             ));
         }
         let _mode = GradMode::set(true);
@@ -62,7 +60,7 @@ impl ForwardRole for ForwardHolder {
         }
         let Self { name, source, called_as, .. } = self;
         Err(format!(
-            "{function}() by `{caller}` would bypass `{name}` ({source}), which holds the role {called_as}: call \
+            "{function}() by `{caller}` would bypass `{name}` ({source}), which has the role {called_as}: call \
              train_forward() (plugin-api 1.2), which runs `{name}`, or model(), which only runs the model"
         ))
     }

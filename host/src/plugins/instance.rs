@@ -1,4 +1,4 @@
-//! A live hook or metric: made, called, saved and ended through its table, and nowhere else.
+//! A live hook or metric: created, called, saved and destroyed only through its table.
 
 use super::metric_hook::MetricHook;
 use super::metric_object::MetricObject;

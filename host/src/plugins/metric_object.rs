@@ -1,4 +1,4 @@
-//! A live metric of one phase: what it is, and the calls to its table, of which there is never one within another.
+//! A live metric of one phase: its description, and the calls to its table, which are never nested.
 
 use super::services::{Call, Endpoint};
 use crate::context::{LiveMetric, MetricDescription};

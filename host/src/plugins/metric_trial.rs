@@ -1,4 +1,4 @@
-//! A metric on its own, without a run around it: for tests of plugins.
+//! A metric without a run, for tests of plugins.
 
 use super::MetricType;
 use super::instance::create;

@@ -1,4 +1,4 @@
-//! A hook's state on the host's side: gathered for a checkpoint, and given back from one.
+//! Collects a hook's state for a checkpoint, and returns it from one.
 
 use super::instance::StateFailure;
 use super::services::Endpoint;
@@ -65,7 +65,7 @@ unsafe extern "C" fn put_value(sink: *mut c_void, key: HrStr, value: *const HrVa
         sink.bytes.set(sink.bytes.get().saturating_add(size(&value)));
         if sink.bytes.get() > LARGEST {
             let why = format!(
-                "the values of its state are larger than {} MiB together: save large data as tensors",
+                "the values of its state exceed {} MiB in total: save large data as tensors",
                 LARGEST >> 20
             );
             return Err(sink.refuse(&key, why));

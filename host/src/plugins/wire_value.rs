@@ -1,4 +1,4 @@
-//! A tree of values from a plugin, taken in: only as deep as can be read back from a checkpoint.
+//! Copies a tree of values from a plugin, with a limit on its depth.
 
 use hookrack_plugin_api::Value;
 use hookrack_plugin_api::abi::{HrValue, VALUE_LIST, VALUE_TABLE};

@@ -77,7 +77,7 @@ impl Chart {
             let window = 2 * REACH + 1;
             _ = write!(
                 out,
-                "<span class=\"soft\">strong: median of {window} values; pale: the values</span>"
+                "<span class=\"soft\">bold: median of {window} values; pale: raw values</span>"
             );
         }
         out.push_str("</figcaption>");
@@ -182,7 +182,7 @@ mod tests {
         assert!(medians[50].1.is_nan());
         assert!(smoothed(&points[..FEW]).is_none());
         let figure = chart(points).figure();
-        assert!(figure.contains("strong: median of 21 values; pale: the values"), "{figure}");
+        assert!(figure.contains("bold: median of 21 values; pale: raw values"), "{figure}");
         assert!(figure.contains("class=\"raw c0\"") && figure.contains("class=\"curve c0\""));
         assert!(!chart(vec![(1, 1.0), (2, 2.0)]).figure().contains("median"));
     }

@@ -17,7 +17,7 @@ pub enum RunDirError {
         why: std::io::Error,
     },
     /// There is no checkpoint at the path.
-    #[error("no checkpoint at {path}: give a checkpoint folder, or a run directory that has one", path = path.display())]
+    #[error("no checkpoint at {path}: pass a checkpoint, or a run directory that has one", path = path.display())]
     NoCheckpoint {
         /// Where.
         path: PathBuf,

@@ -33,10 +33,10 @@ pub fn is_own(path: &Path) -> bool {
 pub fn hook_file(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
     let run_dir = run_dir.ok_or("this run has no directory")?;
     if !is_inside(Path::new(file)) {
-        return Err(format!("`{file}`: give a name inside the run directory"));
+        return Err(format!("`{file}`: use a path inside the run directory"));
     }
     if is_own(Path::new(file)) {
-        return Err(format!("`{file}` is written by the run itself: give another name"));
+        return Err(format!("`{file}` is written by the run itself: choose another name"));
     }
     let path = run_dir.join(file);
     atomic::create_folder(path.parent().unwrap_or(run_dir)).map_err(|error| error.to_string())?;

@@ -79,7 +79,7 @@ pub(super) fn check_norms(config: &ResolvedConfig, engine: &Engine) -> Result<()
     }
     if !model.is_graph() {
         if model.info().norm_ranks.is_none() {
-            tracing::warn!("{KEY} changes nothing: the model has no batch norm");
+            tracing::warn!("{KEY} has no effect: the model has no batch norm");
         }
         return Ok(());
     }

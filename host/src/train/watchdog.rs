@@ -117,7 +117,7 @@ fn describe(position: Position, in_call: Duration) -> String {
     let point = position.point.map_or("a call of the host", |point| point.name());
     let stack: Vec<_> = training_stack().iter().take(SHOWN).map(Frame::to_string).collect();
     let stack = if stack.is_empty() {
-        "its stack is not known".to_owned()
+        "its stack is unknown".to_owned()
     } else {
         format!("its stack: {}", stack.join(", "))
     };

@@ -146,7 +146,7 @@ fn missing(store: &Store, ranks: &Ranks, timeout: Duration) -> WorldError {
     let missing: Vec<_> =
         (0..ranks.world).filter(is_missing).map(|rank| rank.to_string()).collect();
     WorldError(format!(
-        "rank {} waited {} s for rank {} of {}, which did not start; look at the output of that rank, or raise {} (seconds)",
+        "rank {} waited {} s for rank {} of {}, which did not start; check the output of that rank, or increase {} (seconds)",
         ranks.rank,
         timeout.as_secs(),
         missing.join(", "),
@@ -161,7 +161,7 @@ fn machine() -> String {
 }
 
 fn gone(error: impl Display) -> WorldError {
-    WorldError(format!("the store of the ranks does not answer: {error}"))
+    WorldError(format!("the store of the ranks does not respond: {error}"))
 }
 
 fn world_error(error: impl Display) -> WorldError {

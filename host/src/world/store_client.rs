@@ -110,7 +110,7 @@ impl StoreClient {
             Ok(answer) => answer,
             Err(RecvTimeoutError::Timeout) if sent => {
                 self.is_silent.set(true);
-                Err(TorchError::new("TCPStore: the store of the ranks does not answer"))
+                Err(TorchError::new("TCPStore: the store of the ranks does not respond"))
             }
             Err(_) => Err(gone()),
         }

@@ -14,13 +14,13 @@ pub enum OpenError {
         kind: String,
     },
     /// A folder that is not inside the run directory.
-    #[error("`{}`: give a folder inside the run directory", folder.display())]
+    #[error("`{}`: use a folder inside the run directory", folder.display())]
     Outside {
         /// What was requested.
         folder: PathBuf,
     },
     /// A file or folder of the run itself.
-    #[error("`{}` is written by the run itself: give another name", folder.display())]
+    #[error("`{}` is written by the run itself: choose another name", folder.display())]
     Own {
         /// What was requested.
         folder: PathBuf,

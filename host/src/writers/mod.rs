@@ -339,11 +339,11 @@ mod tests {
         let mut writers = Writers::new(RunFacts { run_dir, ..RunFacts::default() });
         for outside in ["../json", "/tmp/json", "a/../../b"] {
             let error = writers.open("json", outside).unwrap_err().to_string();
-            assert_eq!(error, format!("`{outside}`: give a folder inside the run directory"));
+            assert_eq!(error, format!("`{outside}`: use a folder inside the run directory"));
         }
         for (kind, own) in [("evaluations", "metrics.json"), ("json", "checkpoints/x")] {
             let error = writers.open(kind, own).unwrap_err().to_string();
-            assert_eq!(error, format!("`{own}` is written by the run itself: give another name"));
+            assert_eq!(error, format!("`{own}` is written by the run itself: choose another name"));
         }
         assert!(!writers.take_media());
         writers.open("tensorboard", "").unwrap();

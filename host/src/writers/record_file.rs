@@ -59,7 +59,7 @@ impl RecordFile {
     /// # Errors
     /// Its length cannot be read.
     pub(super) fn new(path: &Path, file: File) -> Result<Self, RunDirError> {
-        let end = file.metadata().map_err(RunDirError::io("look at", path))?.len();
+        let end = file.metadata().map_err(RunDirError::io("inspect", path))?.len();
         Ok(Self::on(path, file, end))
     }
 

@@ -23,7 +23,7 @@ struct Ranks : torch::CustomClassHolder {
 
   c10::intrusive_ptr<c10d::ProcessGroup> get() const {
     auto found = group.lock();
-    if (!found) throw std::runtime_error("the ranks have parted");
+    if (!found) throw std::runtime_error("this rank has left the process group");
     return found;
   }
 

@@ -45,7 +45,7 @@ std::string shape_of(const at::Tensor& tensor) {
 
 [[noreturn]] void refuse(const char* what, const at::Tensor& found, const at::Tensor& param) {
   throw std::runtime_error(std::string(what) + " of shape " + shape_of(found) +
-                           " does not lie in memory as its parameter of shape " + shape_of(param));
+                           " does not have the memory layout of its parameter of shape " + shape_of(param));
 }
 
 // The kernels walk raw memory: param, gradient and state must lie alike and without gaps.
@@ -62,7 +62,7 @@ const at::Tensor& state_of(const at::Tensor& state, const at::Tensor& param) {
 // Autograd's gradients lie as their parameters; one that a hook put there may not, and is copied.
 at::Tensor grad_of(const at::Tensor& param) {
   const auto& grad = param.grad();
-  if (!param.is_non_overlapping_and_dense()) refuse("a tensor with gaps", param, param);
+  if (!param.is_non_overlapping_and_dense()) refuse("a tensor that is not dense", param, param);
   if (alike(grad, param)) return grad;
   if (grad.sizes() != param.sizes()) refuse("a gradient", grad, param);
   auto copy = at::empty_like(param);

@@ -51,11 +51,11 @@ constexpr DType dtypes[] = {
 };
 
 void describe(const at::Tensor& tensor, View& view) {
-  if (!tensor.defined()) throw std::runtime_error("an undefined tensor has no memory to look at");
-  if (tensor.layout() != at::kStrided) throw std::runtime_error("only a dense tensor can be looked at");
+  if (!tensor.defined()) throw std::runtime_error("an undefined tensor has no memory to view");
+  if (tensor.layout() != at::kStrided) throw std::runtime_error("only a dense tensor can be viewed");
   auto device = tensor.device();
   if (!device.is_cpu() && !device.is_cuda()) {
-    throw std::runtime_error("a tensor on " + device.str() + " cannot be looked at");
+    throw std::runtime_error("a tensor on " + device.str() + " cannot be viewed");
   }
   view = View{tensor.data_ptr(),
               tensor.sizes().data(),

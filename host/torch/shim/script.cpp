@@ -103,7 +103,7 @@ char* hrt_script_train(Module* module, bool on) {
 char* hrt_script_forward(Module* module, const at::Tensor* input, at::Tensor** out) {
   return guarded([&] {
     auto result = module->forward({*input});
-    if (!result.isTensor()) throw std::runtime_error("it gives a " + result.tagKind() + ", not one tensor");
+    if (!result.isTensor()) throw std::runtime_error("it returns a " + result.tagKind() + ", not one tensor");
     *out = new at::Tensor(result.toTensor());
   });
 }

@@ -24,7 +24,7 @@ extern "C" {
 // From here on, what this thread does to the inputs is recorded. They are told apart by identity.
 char* hrt_trace_begin(const List* inputs) {
   return guarded([&] {
-    if (tracer::isTracing()) throw std::runtime_error("a trace is being made already");
+    if (tracer::isTracing()) throw std::runtime_error("a trace is already being recorded");
     auto state = std::make_shared<tracer::TracingState>();
     state->warn = false;
     for (const auto& input : *inputs) {
@@ -44,7 +44,7 @@ char* hrt_trace_abandon() {
 char* hrt_trace_end(const at::Tensor* output, Graph** out) {
   return guarded([&] {
     auto state = tracer::getTracingState();
-    if (!state) throw std::runtime_error("no trace is being made");
+    if (!state) throw std::runtime_error("no trace is being recorded");
     auto graph = state->graph;
     graph->registerOutput(state->getOutput(*output, 0));
     tracer::setTracingState(nullptr);
@@ -68,7 +68,7 @@ char* hrt_graph_run(Graph* graph, const at::Tensor* first, const List* rest, at:
     stack.emplace_back(*first);
     for (const auto& tensor : *rest) stack.emplace_back(tensor);
     graph->executor.run(stack);
-    if (stack.size() != 1 || !stack[0].isTensor()) throw std::runtime_error("the graph gave no tensor");
+    if (stack.size() != 1 || !stack[0].isTensor()) throw std::runtime_error("the graph did not return a tensor");
     *out = new at::Tensor(stack[0].toTensor());
   });
 }

@@ -243,7 +243,7 @@ Value from_ivalue(const IValue& result, const std::string& op) {
     value.tag = Tag::Bool;
     value.integer = result.toBool();
   } else if (!result.isNone()) {
-    throw std::runtime_error(op + ": a result of type " + result.tagKind() + " cannot be handed over");
+    throw std::runtime_error(op + ": a result of type " + result.tagKind() + " is not supported");
   }
   return value;
 }

@@ -219,7 +219,7 @@ mod tests {
         let error = step(&param, &Tensor::zeros([1], tch::kind::FLOAT_CPU), &momentum).unwrap_err();
         assert_eq!(
             error.text(),
-            "optimizer state of shape [1] does not lie in memory as its parameter of shape [2, 3]"
+            "optimizer state of shape [1] does not have the memory layout of its parameter of shape [2, 3]"
         );
         let params: TensorList = [&param].into_iter().collect();
         let mut none = TensorList::default();
@@ -251,7 +251,9 @@ mod tests {
         let params: TensorList = [zeros_with_grad()].into_iter().collect();
         let column_by_column = Tensor::zeros([3, 2], tch::kind::FLOAT_CPU).tr();
         let error = Active::default().gather(&params, &[[column_by_column].iter().collect()]);
-        assert!(error.unwrap_err().text().contains("does not lie in memory as its parameter"));
+        assert!(
+            error.unwrap_err().text().contains("does not have the memory layout of its parameter")
+        );
         let two: TensorList = [Tensor::from(0.0), Tensor::from(0.0)].iter().collect();
         let error = Active::default().gather(&params, &[two]).unwrap_err();
         assert_eq!(error.text(), "1 parameters but 2 state tensors");

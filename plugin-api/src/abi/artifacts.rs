@@ -1,4 +1,4 @@
-//! The extension by which a hook leaves files in the run directory.
+//! The extension for saving tensors in the run directory.
 
 use super::{HrHeader, HrStatus, HrStr, HrTensor};
 use abi_stable::StableAbi;

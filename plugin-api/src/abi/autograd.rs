@@ -1,4 +1,4 @@
-//! The extension by which a hook says whether gradients are recorded.
+//! The extension for turning gradient recording on and off.
 
 use super::{HrHeader, HrStatus};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook gives its checkpoints a second name, and has one loaded by what it is called.
+//! The extension for second names of checkpoints, and for loading a checkpoint by its name.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook says which checkpoints stay, and has one loaded.
+//! The extension for choosing which checkpoints are kept, and for loading one.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook has a say in the progress line.
+//! The extension for the progress line.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;

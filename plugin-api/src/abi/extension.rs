@@ -1,4 +1,4 @@
-//! The services that a host may offer beside the tables of the handle, in one list.
+//! The list of all extensions: services that a host may offer in addition to the tables of the handle.
 
 use super::{
     ARTIFACTS, AUTOGRAD, ArtifactTable, AutogradTable, CHECKPOINT_NAMES, CHECKPOINTS, CONSOLE,

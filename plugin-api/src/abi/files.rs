@@ -1,4 +1,4 @@
-//! The extension by which a hook writes any file into the run directory.
+//! The extension for writing files in the run directory.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! What every table begins with: who made it, and against which version.
+//! The header of every table: its size, and the version of the side that made it.
 
 use abi_stable::StableAbi;
 

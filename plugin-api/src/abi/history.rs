@@ -1,4 +1,4 @@
-//! The extension by which a hook reads a scalar's past and puts its own scalars under a scope.
+//! The extension for the history of scalars, and for scopes of names.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;

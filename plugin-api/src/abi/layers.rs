@@ -1,4 +1,4 @@
-//! The extension by which a hook sees the outputs of layers.
+//! The extension for the outputs of layers.
 
 use super::{HrHeader, HrStatus, HrStr, HrTensor};
 use abi_stable::StableAbi;
@@ -14,7 +14,7 @@ pub struct LayerTable {
     /// The header: magic, size and version of the side that made the table.
     pub header: HrHeader,
     /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on. Their indices are
-    /// written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
+    /// written to `indices`, at most `capacity`, and their number to `count`. It is an error if none matches, and for a model
     /// that does not give any: TorchScript, graph mode. [train-thread] [borrowed until return]
     pub watch: unsafe extern "C" fn(
         host: *mut c_void,

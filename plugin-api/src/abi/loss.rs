@@ -1,4 +1,4 @@
-//! The extension that tells what the mean of the loss is taken over.
+//! The extension for the denominator of the mean loss.
 
 use super::{HrHeader, HrStatus};
 use abi_stable::StableAbi;

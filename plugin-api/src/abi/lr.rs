@@ -1,4 +1,4 @@
-//! The extension by which a hook says what the learning rate schedule counts.
+//! The extension for choosing whether the learning rate schedule counts epochs or iterations.
 
 use super::{HrHeader, HrStatus};
 use abi_stable::StableAbi;

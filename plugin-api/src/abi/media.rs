@@ -1,4 +1,4 @@
-//! The extension by which a hook hands pictures, histograms and texts to the writers, and has writers opened.
+//! The extension for logging images, histograms and texts, and for opening writers.
 
 use super::{HrHeader, HrStatus, HrStr, HrTensor};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The metric table: a value that grows batch by batch.
+//! The metric table: a value that is accumulated over batches.
 
 use super::{HrHeader, HrStateReader, HrStateWriter, HrStatus, HrStr, HrValue, TrainerHandle};
 use abi_stable::StableAbi;

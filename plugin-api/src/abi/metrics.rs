@@ -1,4 +1,4 @@
-//! The extension that gives hooks the metrics of the run as objects: what each is, and what it comes to so far.
+//! The extension for the metrics of the run as objects: the description and the current value of each.
 
 use super::{HrHeader, HrScalarSink, HrStatus, HrStr};
 use abi_stable::StableAbi;

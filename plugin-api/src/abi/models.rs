@@ -1,4 +1,4 @@
-//! The extension by which a hook has further models built.
+//! The extension for building additional models.
 
 use super::{HrHeader, HrStatus, HrTensor, HrValue};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook freezes parameters and changes what their groups are stepped with.
+//! The extension for freezing parameters, and for the settings of parameter groups.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook makes a pass of its own over data.
+//! The extension for a hook's own pass over data.
 
 use super::{HrHeader, HrStatus, HrTensor};
 use abi_stable::StableAbi;

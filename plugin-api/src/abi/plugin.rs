@@ -1,4 +1,4 @@
-//! The library's own table, and the two symbols under which a host finds it.
+//! The table of a library, and the two symbols by which a host finds it.
 
 use super::{HookBase, HrHeader, HrStr, MetricBase, TrainerHandle};
 use abi_stable::StableAbi;
@@ -24,12 +24,12 @@ pub struct HrPlugin {
     /// Its hooks.
     #[sabi(unsafe_opaque_field)]
     pub hooks: *const *const HookBase,
-    /// How many.
+    /// The number of hooks.
     pub hook_count: usize,
     /// Its metrics.
     #[sabi(unsafe_opaque_field)]
     pub metrics: *const *const MetricBase,
-    /// How many.
+    /// The number of metrics.
     pub metric_count: usize,
 }
 

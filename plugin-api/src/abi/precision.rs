@@ -1,4 +1,4 @@
-//! The extension by which a hook chooses the arithmetic of a run.
+//! The extension for choosing the precision of a run.
 
 use super::{HrHeader, HrStatus};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook records what libtorch does, operator by operator.
+//! The extension for profiling libtorch and hooks.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;
@@ -14,17 +14,17 @@ pub const PROFILE_MEMORY: u32 = 2;
 /// Estimate floating point operations; needs shapes.
 pub const PROFILE_FLOPS: u32 = 4;
 
-/// What the calls of one operator cost in a profile.
+/// The cost of one operator in a profile.
 #[repr(C)]
 #[derive(Clone, Copy, StableAbi)]
 pub struct HrOpCost {
     /// Its name, such as `aten::addmm`. [borrowed until the next profile ends]
     pub name: HrStr,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// Nanoseconds in it, without the operators it called.
+    /// Self time in nanoseconds: without the operators that it called.
     pub self_ns: u64,
-    /// Nanoseconds in it, including the operators it called.
+    /// Total time in nanoseconds: including the operators that it called.
     pub total_ns: u64,
     /// Floating point operations, if they were estimated; 0 if they are unknown.
     pub flops: u64,

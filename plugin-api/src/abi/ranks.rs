@@ -1,4 +1,4 @@
-//! The extension for collectives: what the ranks of a run do together.
+//! The extension for collectives over the ranks of a run.
 
 use super::{HrHeader, HrStatus, HrTensor};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! The extension by which a hook has every value of a scalar kept.
+//! The extension for recording every value of a scalar.
 
 use super::{HrHeader, HrStatus};
 use abi_stable::StableAbi;

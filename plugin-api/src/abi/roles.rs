@@ -1,4 +1,4 @@
-//! The extension by which one role runs another, or a part of it.
+//! The extension for running the training forward role, or the configured loss.
 
 use super::{HrHeader, HrStatus, HrTensor};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! How a hook's state goes into a checkpoint and comes back.
+//! Saving and restoring a hook's state in checkpoints.
 
 use super::{HrHeader, HrStatus, HrStr, HrTensor, HrValue};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! How a call across the boundary ended.
+//! The status of a call between host and plugin.
 
 use abi_stable::StableAbi;
 
@@ -8,9 +8,9 @@ use abi_stable::StableAbi;
 pub struct HrStatus(pub i32);
 
 impl HrStatus {
-    /// It worked.
+    /// Success.
     pub const OK: Self = Self(0);
-    /// It failed, with a message.
+    /// Failure, with a message.
     pub const ERROR: Self = Self(1);
     /// The plugin panicked; the panic was caught on its side.
     pub const PANIC: Self = Self(2);

@@ -1,4 +1,4 @@
-//! The extension by which a hook changes how a training step is made.
+//! The extension for settings of the training step.
 
 use super::{HrHeader, HrStatus};
 use abi_stable::StableAbi;

@@ -1,4 +1,4 @@
-//! Tensors on the wire: opaque handles, operator calls, and DLPack views of their memory.
+//! Tensors in the ABI: opaque handles, operator calls, and DLPack views of their memory.
 
 use super::{HrHeader, HrStatus, HrStr};
 use abi_stable::StableAbi;
@@ -21,11 +21,11 @@ impl HrTensor {
 pub struct HrTensors {
     /// The first handle.
     pub ptr: *const HrTensor,
-    /// How many.
+    /// The number of handles.
     pub len: usize,
 }
 
-/// An operator that was found once; valid as long as the process lives.
+/// An operator that was looked up; valid for the life of the process.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub struct HrOp(pub u64);
@@ -36,15 +36,15 @@ pub const ARG_NONE: u32 = 0;
 pub const ARG_TENSOR: u32 = 1;
 /// `ptr` points to `len` tensor handles.
 pub const ARG_TENSORS: u32 = 2;
-/// `float_` holds the number.
+/// `float_` is the value.
 pub const ARG_FLOAT: u32 = 3;
-/// `int` holds the number.
+/// `int` is the value.
 pub const ARG_INT: u32 = 4;
 /// `int` is 0 or 1.
 pub const ARG_BOOL: u32 = 5;
 /// `ptr` points to `len` bytes of UTF-8: a text, a dtype ("float32") or a device ("cpu").
 pub const ARG_TEXT: u32 = 6;
-/// `ptr` points to `len` numbers of 64 bits.
+/// `ptr` points to `len` 64-bit integers.
 pub const ARG_INTS: u32 = 7;
 /// `ptr` points to `len` doubles.
 pub const ARG_FLOATS: u32 = 8;
@@ -55,18 +55,18 @@ pub const ARG_FLOATS: u32 = 8;
 pub struct HrArg {
     /// An `ARG_*` number: which of the fields below counts.
     pub kind: u32,
-    /// A handle, a whole number or a truth value.
+    /// A handle, an integer or a boolean.
     pub int: i64,
-    /// A number.
+    /// A float.
     pub float_: f64,
     /// The first element of a list.
     pub ptr: *const c_void,
-    /// How many elements the list has.
+    /// The number of elements of a list.
     pub len: usize,
 }
 
 impl HrArg {
-    /// An argument left out.
+    /// An omitted argument.
     pub const NONE: Self =
         Self { kind: ARG_NONE, int: 0, float_: 0.0, ptr: std::ptr::null(), len: 0 };
 }
@@ -79,7 +79,7 @@ pub struct DataType {
     pub code: u8,
     /// Bits of one element.
     pub bits: u8,
-    /// 1.
+    /// Always 1.
     pub lanes: u16,
 }
 
@@ -89,7 +89,7 @@ pub struct DataType {
 pub struct DLDevice {
     /// 1 CPU, 2 CUDA.
     pub device_type: i32,
-    /// Which one.
+    /// The index of the device.
     pub device_id: i32,
 }
 
@@ -101,7 +101,7 @@ pub struct DLTensor {
     pub data: *mut c_void,
     /// Where the memory is.
     pub device: DLDevice,
-    /// How many dimensions.
+    /// The number of dimensions.
     pub ndim: i32,
     /// The element type.
     pub dtype: DataType,

@@ -8,7 +8,7 @@ use abi_stable::StableAbi;
 pub struct HrStr {
     /// The first byte; may be null when `len` is 0.
     pub ptr: *const u8,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: usize,
 }
 

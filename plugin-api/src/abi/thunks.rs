@@ -1,4 +1,4 @@
-//! The C functions around an author's Rust: they make, call and end instances, and let no panic out.
+//! The C functions around an author's Rust code: they create, call and destroy instances, and catch panics.
 
 use super::{
     FLAG_PANIC_ABORT, FLAG_RUST, HookBase, Host, HrHeader, HrScalarSink, HrStateReader,
@@ -293,10 +293,6 @@ impl HrScalarSink {
     pub(crate) fn scalar(&self, suffix: &str, value: f64) -> Result<()> {
         // SAFETY: the suffix is lent until the call returns.
         let status = unsafe { (self.put)(self.sink, HrStr::new(suffix), value) };
-        if status == HrStatus::OK {
-            Ok(())
-        } else {
-            Err(Error::new("the host did not take the value"))
-        }
+        if status == HrStatus::OK { Ok(()) } else { Err(Error::new("the host rejected the value")) }
     }
 }

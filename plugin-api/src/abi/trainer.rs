@@ -35,9 +35,9 @@ pub struct HrProgress {
     pub struct_size: u32,
     /// 0 train, 1 val, 2 test, 3 pred.
     pub phase: u32,
-    /// The current epoch, from 1; between epochs, the number of epochs begun.
+    /// The current epoch, from 1; between epochs, the number of epochs started.
     pub epoch: u64,
-    /// The current training iteration, from 1; between iterations, the number of iterations begun.
+    /// The current training iteration, from 1; between iterations, the number of iterations started.
     pub iter: u64,
     /// The current iteration within the epoch or pass, from 1.
     pub inner_iter: u64,

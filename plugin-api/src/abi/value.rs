@@ -1,4 +1,4 @@
-//! A settings tree on the wire: flat structs that C can walk without a parser.
+//! A settings tree in the ABI: flat structs that C can read without a parser.
 
 use super::HrStr;
 use crate::value::Value;
@@ -8,11 +8,11 @@ use abi_stable::StableAbi;
 pub const VALUE_NONE: u32 = 0;
 /// `int` is 0 or 1.
 pub const VALUE_BOOL: u32 = 1;
-/// `int` holds it.
+/// `int` is the value.
 pub const VALUE_INT: u32 = 2;
-/// `float_` holds it.
+/// `float_` is the value.
 pub const VALUE_FLOAT: u32 = 3;
-/// `text` holds it.
+/// `text` is the value.
 pub const VALUE_TEXT: u32 = 4;
 /// `items` points to `len` values.
 pub const VALUE_LIST: u32 = 5;
@@ -36,7 +36,7 @@ pub struct HrValue {
     /// The values of a VALUE_LIST or VALUE_TABLE.
     #[sabi(unsafe_opaque_field)]
     pub items: *const HrValue,
-    /// How many `items` there are.
+    /// The number of `items`.
     pub len: usize,
 }
 
@@ -90,7 +90,7 @@ impl HrValue {
     }
 }
 
-/// A [`Value`] laid out for the wire; lends its root for as long as it lives.
+/// A [`Value`] in the layout of the ABI; its root can be borrowed for as long as it lives.
 pub struct WireTree<'a> {
     root: HrValue,
     // Each list's children sit in a box of their own, whose address does not change when this vector grows.
@@ -99,7 +99,7 @@ pub struct WireTree<'a> {
 }
 
 impl<'a> WireTree<'a> {
-    /// Lays `value` out; its texts are lent, not copied.
+    /// Converts `value`; its texts are borrowed, not copied.
     pub fn new(value: &'a Value) -> Self {
         let mut children = Vec::new();
         let root = lay_out(value, &mut children);

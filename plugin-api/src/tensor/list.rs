@@ -187,7 +187,11 @@ pub trait AsTensors {
         extra: Option<Arg<'_>>,
     ) -> Result<()> {
         let (mine, theirs) = (self.len(), other.len());
-        crate::ensure!(mine == theirs, "{}: {mine} tensors against {theirs}", op.name());
+        crate::ensure!(
+            mine == theirs,
+            "{}: lists of different lengths, {mine} and {theirs}",
+            op.name()
+        );
         let Some(host) = self.host() else { return Ok(()) };
         // The host skips tensors that are absent in either list.
         let pair =

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 /// Building a fake trainer.
 impl FakeTrainer {
-    /// A trainer without parameters, hooks and data.
+    /// Creates a trainer without parameters, hooks and data.
     pub fn new() -> Self {
         let world = Rc::new(RefCell::new(World::new()));
         let own = Caller::connect("test", ABI_MINOR, &world);
@@ -207,7 +207,7 @@ impl FakeTrainer {
         self.changed(|world| world.put_metric(phase, name, 1, f64::NAN, value))
     }
 
-    /// Adds a hook, named like its type. Hooks run in the order of their levels, as often as their cadence says: that of
+    /// Adds a hook with the name of its type. Hooks run in the order of their levels and with their cadence: that of
     /// `#[hook(every = …)]`, or `every` among the settings, as in a config.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl FakeTrainer {
         Ok(self)
     }
 
-    /// Adds a metric, named like its type: reset, updated and computed as in a run, in every phase.
+    /// Adds a metric with the name of its type: it is reset, updated and computed as in a run, in every phase.
     ///
     /// # Errors
     /// As for [`hook`](Self::hook).

@@ -8,7 +8,7 @@ use crate::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use crate::error::Result;
 
 impl World {
-    /// Runs the model: the function that was given, the output that was given, or the input itself.
+    /// Runs the model: the configured function, the configured output, or the input itself.
     pub(crate) fn run_model(&mut self, input: &FakeTensor) -> Result<FakeTensor> {
         let params: Vec<_> = self.params.iter().map(|param| param.tensor.clone()).collect();
         match (&mut self.model, &self.batch[SLOT_OUTPUT as usize]) {
@@ -25,7 +25,7 @@ impl World {
         Ok(())
     }
 
-    /// The loss: the function that was given, the number that was given, or the mean of the output.
+    /// The loss: the configured function, the configured number, or the mean of the output.
     pub(crate) fn compute_loss(&mut self) -> Result<()> {
         let Some(output) = self.in_slot(SLOT_OUTPUT) else { crate::bail!("the output is not set") };
         let label = self.in_slot(SLOT_LABEL);
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// Adds the gradients that were given.
+    /// Adds the configured gradients.
     pub(crate) fn backward(&mut self) -> Result<()> {
         crate::ensure!(self.in_slot(SLOT_LOSS).is_some(), "the loss is not set");
         let weights: Vec<_> = self.params.iter().map(|param| param.tensor.clone()).collect();
@@ -91,7 +91,7 @@ impl World {
         Ok(())
     }
 
-    /// Calls an operator: one of the test's own, or one of the fake trainer's.
+    /// Calls an operator: one added by the test, or one of the fake trainer.
     pub(crate) fn call_op(&mut self, name: &str, args: &[FakeValue]) -> Result<Vec<FakeValue>> {
         match self.own_ops.get_mut(name) {
             Some(own) => own(&ops::OpArgs::new(name, args)),

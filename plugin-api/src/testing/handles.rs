@@ -40,7 +40,7 @@ impl World {
             Some((tensor, _)) => Ok(tensor.clone()),
             None if handle == HrTensor::NONE => crate::bail!("no tensor here"),
             None => crate::bail!(
-                "the tensor is gone: it was released, or belongs to an iteration that is over (`keep` it)"
+                "the tensor handle is stale: it was released, or its iteration has ended (keep() returns one that stays valid)"
             ),
         }
     }
@@ -58,7 +58,7 @@ impl World {
         self.arena.live.values().filter(|(_, lease)| *lease == Some(Lease::Caller)).count()
     }
 
-    /// Handles of the iteration die.
+    /// Invalidates the handles of the iteration.
     pub(crate) fn end_iteration(&mut self) {
         self.arena.live.retain(|_, (_, lease)| *lease != Some(Lease::Iteration));
         self.slots = [const { None }; 5];
@@ -79,7 +79,7 @@ impl World {
         }
     }
 
-    /// Puts what the batch was said to have where nothing is yet: for a point that is fired on its own.
+    /// Fills empty slots with the configured tensors of the batch, for a point that is fired on its own.
     pub(crate) fn fill_slots(&mut self) {
         for (slot, tensor) in (0..).zip(self.batch.clone()) {
             if let Some(tensor) = tensor.filter(|_| self.in_slot(slot).is_none()) {

@@ -24,7 +24,7 @@ impl FakeTrainer {
         self
     }
 
-    /// The elements of a parameter.
+    /// The values of a parameter.
     ///
     /// # Errors
     /// The parameter is unknown.
@@ -32,7 +32,7 @@ impl FakeTrainer {
         Ok(self.world.borrow().param(param)?.tensor.values())
     }
 
-    /// Changes a parameter, as training would.
+    /// Sets the values of a parameter.
     ///
     /// # Errors
     /// The parameter is unknown, or its shape differs.
@@ -77,7 +77,7 @@ impl FakeTrainer {
         world.metrics.iter().find(|it| it.phase == phase && it.name == name).map(|it| it.epoch)
     }
 
-    /// A value that hooks share.
+    /// A value shared between hooks.
     pub fn state(&self, key: &str) -> Option<Value> {
         let world = self.world.borrow();
         world.states.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone())
@@ -113,7 +113,7 @@ impl FakeTrainer {
         self.world.borrow().logs.clone()
     }
 
-    /// Calls of hooks without an effect in the fake trainer, such as `set_accumulation(4)`: as text, in
+    /// Calls that have no effect in the fake trainer, such as `set_accumulation(4)`, as text, in
     /// order.
     pub fn calls(&self) -> Vec<String> {
         self.world.borrow().calls.clone()
@@ -124,7 +124,7 @@ impl FakeTrainer {
         &self.reached
     }
 
-    /// Tensors that hooks hold and have not dropped: a number that grows from iteration to iteration is a leak.
+    /// The number of tensors that hooks have not dropped. If it grows with every iteration, there is a leak.
     pub fn tensors_held(&self) -> usize {
         self.world.borrow().kept()
     }

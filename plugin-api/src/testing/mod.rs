@@ -93,13 +93,13 @@ impl SavedState {
 /// A checkpoint of a fake run: its progress, the weights, and the state of hooks and metrics.
 #[derive(Clone, Debug, Default)]
 pub struct FakeCheckpoint {
-    /// The epoch that was done.
+    /// The last completed epoch.
     pub epoch: u64,
-    /// The iteration that was done.
+    /// The last completed iteration.
     pub iter: u64,
     /// The parameters by name.
     pub params: Vec<(String, FakeTensor)>,
-    /// What each instance saved, by its name.
+    /// The saved state of each instance, by its name.
     pub states: BTreeMap<String, SavedState>,
 }
 

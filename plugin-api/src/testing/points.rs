@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// Points.
 impl FakeTrainer {
-    /// Calls the hooks of a point that are due by their cadence, with the batch and the gradients that were given in place. Hooks are attached before
+    /// Calls the hooks of a point whose cadence is due, with the configured batch and gradients. Hooks are attached before
     /// their first other point. The iteration is 0, in which every hook is due, until [`at`](Self::at) sets another one. A role without a hook does what the host's main hook does.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl FakeTrainer {
         called.map_err(|error| failed(&format!("hook `{}`", hook.name), point, &self.world, &error))
     }
 
-    /// Calls every hook of a point, whatever fails; the first error is kept.
+    /// Calls every hook of a point, even if one fails; the first error is kept.
     pub(super) fn close(&mut self, point: P, outcome: Result<()>) -> Result<()> {
         self.reached.push(point);
         let mut first = outcome;
@@ -73,7 +73,7 @@ impl FakeTrainer {
         first
     }
 
-    /// The hook that holds a role: its own, or for a forward pass the general one.
+    /// The hook with a role: the specific one, or for a forward pass the general one.
     fn holder(&self, role: P) -> Option<(&Attached, P)> {
         let general = [P::OnTrainForward, P::OnValForward, P::OnPredForward].contains(&role);
         let roles = [Some(role), general.then_some(P::OnIterForward)];
@@ -136,7 +136,7 @@ impl FakeTrainer {
         Ok(())
     }
 
-    /// Takes a batch into a metric, or the values of a whole pass out of it.
+    /// Updates a metric with a batch, or reads its values of the whole pass.
     fn read(&self, metric: &Measured, phase: Phase, is_step: bool) -> Result<()> {
         if is_step {
             metric.instance.update()?;

@@ -110,7 +110,7 @@ impl FakeTrainer {
         Ok(())
     }
 
-    /// What hooks have asked for in the middle of an epoch.
+    /// Serves the requests of hooks in the middle of an epoch.
     fn do_what_is_asked(&mut self) -> Result<()> {
         if self.is_validation_requested() {
             self.pass(Phase::Val, self.val_iters)?;

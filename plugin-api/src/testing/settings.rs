@@ -1,4 +1,4 @@
-//! What the host makes of an entry of a config before a hook sees its settings: cadence, names and ranges.
+//! The checks of a config entry that the host makes before a hook receives its settings: cadence, names and ranges.
 
 use crate::describe::Param;
 use crate::error::Result;
@@ -12,14 +12,18 @@ pub(super) fn check(params: Option<Vec<Param>>, settings: &Value) -> Result<()> 
         let known = params.iter().find(|param| param.name == *key || param.aliases.contains(key));
         let Some(param) = known else {
             let names: Vec<_> = params.iter().map(|param| param.name.as_str()).collect();
-            crate::bail!("no setting `{key}`; there are {names:?}");
+            crate::bail!("unknown key `{key}`: the keys are {names:?}");
         };
         let Some(number) = value.as_f64() else { continue };
         let too_small = param.min.is_some_and(|min| number < min);
         if too_small || param.max.is_some_and(|max| number > max) {
             let (min, max) = (param.min, param.max);
             let bounds = |limit: Option<f64>| limit.map_or_else(|| "…".into(), |it| it.to_string());
-            crate::bail!("`{key}` = {number} is not within {}..={}", bounds(min), bounds(max));
+            crate::bail!(
+                "`{key}` is out of range: {number}, must be between {} and {}",
+                bounds(min),
+                bounds(max)
+            );
         }
     }
     Ok(())

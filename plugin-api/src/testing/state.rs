@@ -6,7 +6,7 @@ use crate::point::Point as P;
 
 /// State.
 impl FakeTrainer {
-    /// Takes a checkpoint, with the points around it; [`checkpoint`](Self::checkpoint) returns it.
+    /// Saves a checkpoint, with the points around it; [`checkpoint`](Self::checkpoint) returns it.
     pub(super) fn save(&mut self) -> Result<()> {
         self.reach(P::BeforeSaveCheckpoint)?;
         self.checkpoint = Some(self.save_state()?);

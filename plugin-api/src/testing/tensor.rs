@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// A tensor of the fake trainer: on the CPU, of any shape, of the types that plugins read.
+/// A tensor of the fake trainer: on the CPU, of any shape, with the dtypes that plugins can read.
 ///
 /// A clone shares the memory, as a second handle to a tensor does; [`copy`](Self::copy) does not.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct FakeTensor {
 
 macro_rules! memory {
     ($($variant:ident($ty:ty) $dtype:ident = $code:literal $bits:literal,)*) => {
-        /// The numbers, in their own type.
+        /// The elements, in their own dtype.
         pub(crate) enum Memory { $($variant(Vec<$ty>)),* }
 
         $(pub(crate) const $dtype: DataType = DataType { code: $code, bits: $bits, lanes: 1 };)*
@@ -67,14 +67,14 @@ memory! {
     Bool(u8) BOOL = 6 8,
 }
 
-/// The type that libtorch calls so.
+/// The dtype with this name in libtorch.
 pub(crate) fn dtype_named(name: &str) -> Result<DataType> {
     let known = [FLOAT32, FLOAT64, INT64, INT32, INT16, INT8, UINT8, BOOL];
     let named = known.into_iter().find(|dtype| dtype.to_string() == name);
     named.ok_or_else(|| crate::Error::new(format!("the fake trainer has no tensors of {name}")))
 }
 
-/// Strides of elements in order.
+/// The strides of a contiguous tensor.
 fn in_order(shape: &[i64]) -> Rc<[i64]> {
     let mut strides = vec![1; shape.len()];
     for dim in (1..shape.len()).rev() {
@@ -87,12 +87,12 @@ pub(crate) fn count(shape: &[i64]) -> usize {
     usize::try_from(shape.iter().product::<i64>()).unwrap_or(0)
 }
 
-/// Making one.
+/// Creation.
 impl FakeTensor {
-    /// A tensor of 32-bit floats, as the parameters of a model are.
+    /// A float32 tensor, such as a parameter of a model.
     ///
     /// # Errors
-    /// The numbers do not fill the shape.
+    /// The number of elements does not match the shape.
     pub fn new(numbers: &[f64], shape: &[i64]) -> Result<Self> {
         Self::of(FLOAT32, numbers, shape)
     }
@@ -120,7 +120,7 @@ impl FakeTensor {
         }
     }
 
-    /// The same memory seen through another shape.
+    /// A view of the same memory with another shape.
     pub(crate) fn seen(&self, shape: Vec<i64>, strides: Vec<i64>, offset: usize) -> Self {
         let (shape, strides) = (shape.into(), strides.into());
         Self { memory: Rc::clone(&self.memory), shape, strides, offset }
@@ -128,7 +128,7 @@ impl FakeTensor {
 }
 
 impl From<f64> for FakeTensor {
-    /// A tensor of one number and no dimension, such as a loss.
+    /// A 0-dim tensor, such as a loss.
     fn from(number: f64) -> Self {
         Self::over(Memory::F32(vec![rounded(number)]), &[])
     }
@@ -142,7 +142,7 @@ impl From<Vec<f64>> for FakeTensor {
 }
 
 impl From<Vec<i64>> for FakeTensor {
-    /// Whole numbers, such as labels.
+    /// An int64 tensor, such as labels.
     fn from(numbers: Vec<i64>) -> Self {
         let shape = [i64::try_from(numbers.len()).unwrap_or(0)];
         Self::over(Memory::I64(numbers), &shape)
@@ -162,7 +162,7 @@ impl<const N: usize> From<[i64; N]> for FakeTensor {
 }
 
 impl<const N: usize, const M: usize> From<[[f64; M]; N]> for FakeTensor {
-    /// Rows, such as a batch's input or a model's output.
+    /// A 2-dim tensor from rows, such as a batch's input or a model's output.
     fn from(rows: [[f64; M]; N]) -> Self {
         let shape = [N, M].map(|size| i64::try_from(size).unwrap_or(0));
         Self::over(Memory::F32(rows.concat().into_iter().map(rounded).collect()), &shape)
@@ -177,28 +177,28 @@ fn rounded(number: f64) -> f32 {
     number as f32
 }
 
-/// Reading and changing one.
+/// Access.
 impl FakeTensor {
     /// The size of each dimension.
     pub fn shape(&self) -> &[i64] {
         &self.shape
     }
 
-    /// The type of its numbers.
+    /// The dtype.
     pub fn dtype(&self) -> DataType {
         self.memory.borrow().dtype()
     }
 
-    /// All numbers in order.
+    /// All elements in row-major order, as doubles.
     pub fn values(&self) -> Vec<f64> {
         let memory = self.memory.borrow();
         self.places().map(|at| memory.number(at)).collect()
     }
 
-    /// All numbers in order, in the type `T`.
+    /// All elements in row-major order, as `T`.
     ///
     /// # Errors
-    /// They are of another type.
+    /// The dtype is another one.
     pub fn elements<T: Element>(&self) -> Result<Vec<T>> {
         let (found, wanted) = (self.dtype(), T::DATA_TYPE);
         crate::ensure!(found == wanted, "elements are {found}, not {wanted}");
@@ -207,10 +207,10 @@ impl FakeTensor {
         Ok(view.elements::<T>().to_vec())
     }
 
-    /// The single number in it.
+    /// The value of a tensor with one element.
     ///
     /// # Errors
-    /// There is not exactly one.
+    /// The tensor does not have exactly one element.
     pub fn item(&self) -> Result<f64> {
         match self.values().as_slice() {
             [number] => Ok(*number),
@@ -218,19 +218,19 @@ impl FakeTensor {
         }
     }
 
-    /// A copy with memory of its own.
+    /// A copy with its own memory.
     #[must_use]
     pub fn copy(&self) -> Self {
         self.map(|number| number)
     }
 
-    /// The same numbers in 64-bit floats.
+    /// A copy as float64.
     #[must_use]
     pub fn double(&self) -> Self {
         self.map_to(FLOAT64, |number| number)
     }
 
-    /// A new tensor of the same type with a function of each number.
+    /// Applies a function to each element and returns a new tensor of the same dtype.
     #[must_use]
     pub fn map(&self, function: impl Fn(f64) -> f64) -> Self {
         self.map_to(self.dtype(), function)
@@ -246,11 +246,11 @@ impl FakeTensor {
         Self::over(memory, &self.shape)
     }
 
-    /// Takes the numbers of another tensor, which may be smaller by dimensions of size 1; every view of this memory
-    /// sees them.
+    /// Copies the elements of another tensor, which is expanded if necessary; every view of this memory
+    /// is changed.
     ///
     /// # Errors
-    /// The shapes do not fit.
+    /// The shapes do not match.
     pub fn assign(&self, source: &Self) -> Result<()> {
         let values = source.expanded(&self.shape)?.values();
         let places: Vec<_> = self.places().collect();
@@ -261,7 +261,7 @@ impl FakeTensor {
         Ok(())
     }
 
-    /// Where each number is in memory, in order.
+    /// The memory offset of each element, in row-major order.
     pub(crate) fn offsets(&self) -> Vec<usize> {
         self.places().collect()
     }
@@ -287,14 +287,14 @@ impl FakeTensor {
         self.offset
     }
 
-    /// Whether the numbers are in order in memory.
+    /// Whether the tensor is contiguous.
     pub(crate) fn is_in_order(&self) -> bool {
         let ordered = in_order(&self.shape);
         let mut dims = self.shape.iter().zip(self.strides.iter().zip(ordered.iter()));
         dims.all(|(size, (stride, wanted))| *size == 1 || stride == wanted)
     }
 
-    /// Seen in a larger shape: dimensions of size 1 repeat.
+    /// Expands dimensions of size 1 to a larger shape, without a copy.
     pub(crate) fn expanded(&self, shape: &[i64]) -> Result<Self> {
         let refusal =
             || crate::Error::new(format!("shape {:?} does not expand to {shape:?}", self.shape));
@@ -313,7 +313,7 @@ impl FakeTensor {
         Ok(self.seen(sizes, strides, self.offset))
     }
 
-    /// A view of the memory as it crosses to a hook. Valid for as long as this tensor.
+    /// The DLPack view that a hook receives; valid for as long as this tensor lives.
     pub(crate) fn dl_tensor(&self) -> crate::abi::DLTensor {
         let dtype = self.dtype();
         crate::abi::DLTensor {
@@ -334,7 +334,7 @@ impl FakeTensor {
 }
 
 impl PartialEq for FakeTensor {
-    /// The same type, shape and numbers; NaN equals nothing.
+    /// The same dtype, shape and elements; NaN is not equal to anything.
     fn eq(&self, other: &Self) -> bool {
         self.dtype() == other.dtype()
             && self.shape == other.shape

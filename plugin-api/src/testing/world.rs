@@ -1,4 +1,4 @@
-//! What the fake trainer holds: the model, the batch, and everything that hooks have said.
+//! The state of the fake trainer: the model, the batch, and everything that hooks have logged or requested.
 
 use super::FakeValue;
 use super::handles::Arena;
@@ -26,13 +26,13 @@ pub(crate) struct Param {
     pub(crate) name: String,
     pub(crate) tensor: FakeTensor,
     pub(crate) handle: HrTensor,
-    /// What `backward` adds; `None` for a parameter that takes no part.
+    /// The gradient that `backward` adds; `None` for a parameter without one.
     pub(crate) gradient: Option<FakeTensor>,
     pub(crate) grad: Option<FakeTensor>,
     pub(crate) trainable: bool,
 }
 
-/// What the optimizer steps parameters with.
+/// The settings of the parameter group.
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) lr: f64,
@@ -63,13 +63,13 @@ pub(crate) struct MetricValue {
 pub struct LogLine {
     /// A `LOG_*` of [`log`](crate::log).
     pub level: u32,
-    /// The hook that was being called.
+    /// The hook that logged it.
     pub hook: String,
-    /// What it said.
+    /// The message.
     pub message: String,
 }
 
-/// A file of tensors that a hook has left.
+/// A file of tensors that a hook has saved.
 pub(crate) type TensorFile = Vec<(String, FakeTensor)>;
 
 pub(crate) struct World {
@@ -81,7 +81,7 @@ pub(crate) struct World {
     pub(crate) criterion: Option<Criterion>,
     pub(crate) gradient: Option<Gradient>,
     pub(crate) own_ops: BTreeMap<String, OwnOp>,
-    /// Input, label, output and loss that every batch has unless something computes another.
+    /// Input, label, output and loss of every batch, unless they are computed.
     pub(crate) batch: [Option<FakeTensor>; 4],
     pub(super) slots: [Option<(FakeTensor, HrTensor)>; 5],
     pub(super) rows: [Vec<HrTensor>; 3],
@@ -96,13 +96,13 @@ pub(crate) struct World {
     pub(crate) logs: Vec<LogLine>,
     pub(crate) files: BTreeMap<String, TensorFile>,
     pub(crate) written: BTreeMap<String, Vec<u8>>,
-    /// What was read from a file last, without what was taken.
+    /// The tensors of the last file read that were not taken yet.
     pub(crate) loaded: Vec<(String, Option<FakeTensor>)>,
     /// Tensors that hooks share.
     pub(crate) shared: BTreeMap<String, FakeTensor>,
     pub(crate) second_model: Option<SecondModel>,
     pub(crate) run_dir: Option<String>,
-    /// What else hooks have asked for, in words.
+    /// Other calls of hooks, as text.
     pub(crate) calls: Vec<String>,
     pub(crate) failure: String,
     /// Outputs of layers by name.

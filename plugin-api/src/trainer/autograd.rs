@@ -4,7 +4,7 @@ use super::Trainer;
 use crate::abi::Host;
 use crate::error::Result;
 
-/// Restores the mode when dropped, also by a panic.
+/// Restores the mode when dropped, also after a panic.
 struct Restore {
     host: Host,
     was: bool,

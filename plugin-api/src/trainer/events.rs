@@ -135,7 +135,7 @@ pub struct MetricReading {
     pub name: String,
     /// The phase that it is computed in.
     pub phase: Phase,
-    /// Whether a higher value is better; `None` where neither is.
+    /// Whether a higher value is better; `None` if neither is.
     pub higher_is_better: Option<bool>,
     /// The value of the last batch.
     pub step: Option<f64>,

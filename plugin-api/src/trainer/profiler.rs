@@ -24,16 +24,16 @@ impl ProfileOptions {
     }
 }
 
-/// What the calls of one operator cost in a profile.
+/// The cost of one operator in a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpCost {
     /// Its name, such as `aten::addmm`.
     pub name: String,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// Nanoseconds in it, without the operators it called.
+    /// Self time in nanoseconds: without the operators that it called.
     pub self_ns: u64,
-    /// Nanoseconds in it, including the operators it called.
+    /// Total time in nanoseconds: including the operators that it called.
     pub total_ns: u64,
     /// Floating point operations, if they were estimated; 0 if they are unknown.
     pub flops: u64,

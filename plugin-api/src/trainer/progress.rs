@@ -15,12 +15,12 @@ impl Trainer {
         Phase::from_code(self.host.progress().phase)
     }
 
-    /// The current epoch, from 1. Between epochs, the number of epochs begun.
+    /// The current epoch, from 1. Between epochs, the number of epochs started.
     pub fn epoch(&self) -> u64 {
         self.host.progress().epoch
     }
 
-    /// The current training iteration, from 1. Between iterations, the number of iterations begun. It continues after a resume.
+    /// The current training iteration, from 1. Between iterations, the number of iterations started. It continues after a resume.
     #[expect(clippy::iter_not_returning_iterator, reason = "what everyone in the field calls it")]
     pub fn iter(&self) -> u64 {
         self.host.progress().iter

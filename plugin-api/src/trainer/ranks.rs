@@ -40,7 +40,7 @@ impl Trainer {
     /// Replaces each number by its reduction over all ranks: `t.all_reduce_numbers(&mut [sum, count], Reduction::Sum)?`.
     ///
     /// # Errors
-    /// Collectives are not possible at this point (see above), or a rank has failed.
+    /// Collectives are not allowed at this point (see above), or a rank has failed.
     pub fn all_reduce_numbers(&self, numbers: &mut [f64], reduction: Reduction) -> Result<()> {
         self.host.all_reduce_numbers(numbers, reduction.code())
     }

@@ -1,4 +1,4 @@
-//! A settings tree inside settings: taken as written, and checked by whom it is for.
+//! A settings tree inside settings: deserialized unchanged, and checked by the component that uses it.
 
 use super::Value;
 use serde::Deserialize;

@@ -4,7 +4,7 @@
 //! [[custom_hooks]]
 //! type = "PrometheusHook"
 //! library = "libprometheus.so"
-//! port = 9464          # 0 takes any free one and logs it
+//! port = 9464          # 0 chooses a free one and logs it
 //! ```
 //!
 //! [`exposition`] makes the text, [`server`] serves it on a thread of its own, [`hook`] refreshes it.

@@ -41,7 +41,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Server {
-    /// Serves an empty page on a port of the loopback interface; 0 takes any free one.
+    /// Serves an empty page on a port of the loopback interface; 0 chooses a free one.
     ///
     /// # Errors
     /// The port is taken, or no thread could be made.

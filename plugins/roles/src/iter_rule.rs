@@ -1,4 +1,4 @@
-//! `IterRuleHook`: a learning rate rule by hand, asked after every iteration.
+//! `IterRuleHook`: a custom learning rate rule, called after every iteration.
 
 use hookrack_plugin_api::prelude::*;
 

@@ -2,7 +2,7 @@
 //! steps by a second pass.
 //!
 //! ```toml
-//! # no [loss]: the hook has one
+//! # no [loss]: the hook computes it
 //! [[custom_hooks]]
 //! type = "FocalLossHook"
 //! library = "libroles.so"

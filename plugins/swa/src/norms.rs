@@ -79,7 +79,7 @@ fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
 
 impl Norms {
     /// Puts statistics of the weights that are in the model now into it; they are gathered where the average has moved
-    /// since they last were. `most` batches are looked at, 0 for all.
+    /// since they last were. At most `most` batches are used, 0 for all.
     pub fn swap_in(&mut self, t: &mut Trainer, updates: u64, most: u64) -> Result<()> {
         if self.own.is_some() || ending(t, &["running_mean"])?.is_empty() {
             return Ok(());

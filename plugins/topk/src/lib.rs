@@ -21,10 +21,10 @@ static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 /// Fraction of samples whose label is among the k largest outputs.
 #[derive(Settings)]
 pub struct TopK {
-    /// How many of the largest outputs count.
+    /// Number of largest outputs to consider.
     #[param(default = 5, min = 1)]
     k: usize,
-    /// Label to ignore; that of the loss unless set.
+    /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
     #[param(skip)]
@@ -50,7 +50,10 @@ impl Metric for TopK {
         let mut label = readable::<i64>(t, t.label()?, "int64")?;
         let (scores, labels) = (output.view()?, label.view()?);
         let [samples, classes] = *scores.shape() else {
-            bail!("expected an output of samples by classes, found shape {:?}", scores.shape());
+            bail!(
+                "expected an output of shape [samples, classes], found shape {:?}",
+                scores.shape()
+            );
         };
         ensure!(
             labels.shape() == [samples],

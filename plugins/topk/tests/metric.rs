@@ -25,7 +25,7 @@ fn outputs_of_another_precision_are_converted_and_other_shapes_refused() -> Resu
     assert_eq!(t.metric_of(Phase::Val, "TopK"), Some(1.0));
     let error = measured([0.1, 0.7], [1_i64])?.validate(1).err().map(|error| error.to_string());
     let expected = "metric `TopK` failed at after_val_iter, epoch 0, iteration 0: \
-                    expected an output of samples by classes, found shape [2]";
+                    expected an output of shape [samples, classes], found shape [2]";
     assert_eq!(error.as_deref(), Some(expected));
     Ok(())
 }

@@ -109,7 +109,8 @@ impl Hook for WebhookHook {
             room: self.queue,
         };
         let sender = Sender::start(url, policy);
-        self.sender = Some(sender.map_err(|error| Error::new(format!("no thread: {error}")))?);
+        self.sender =
+            Some(sender.map_err(|error| Error::new(format!("could not start a thread: {error}")))?);
         self.notify(Event::Begun, t)
     }
 

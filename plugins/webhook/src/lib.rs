@@ -1,4 +1,4 @@
-//! Events of a run, posted to a URL as JSON: begun, epoch done, validated, checkpoint written, failed, ended.
+//! Events of a run, posted to a URL as JSON: run started, epoch done, validated, checkpoint written, failed, ended.
 //!
 //! ```toml
 //! [[custom_hooks]]

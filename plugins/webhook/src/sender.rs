@@ -80,14 +80,14 @@ fn deliver(url: &Url, text: &str, policy: &Policy) {
         let problem = match post(url, text, policy.timeout) {
             Ok(Answer::Taken) => return,
             Ok(Answer::Refused(code)) => {
-                warn!("{} refused an event with status {code}", url.authority());
+                warn!("{} rejected an event with status {code}", url.authority());
                 return;
             }
             Ok(Answer::Busy(code)) => format!("status {code}"),
             Err(error) => error.to_string(),
         };
         if attempt == policy.retries {
-            warn!("an event did not reach {}: {problem}", url.authority());
+            warn!("could not deliver an event to {}: {problem}", url.authority());
         } else {
             std::thread::sleep(wait);
             wait = wait.saturating_mul(2);

@@ -30,7 +30,7 @@ fn times_and_memory_are_logged_by_epoch() {
     let (_, lines) = logged("LogTimingByEpochHook", "");
     assert_eq!(lines.len(), 4, "{lines:?}");
     assert!(lines[0].starts_with("epoch 1, train: epoch last = "), "{lines:?}");
-    assert!(lines.iter().all(|line| line.ends_with("2 iterations an epoch")), "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with("2 iterations per epoch")), "{lines:?}");
     let (_, lines) = logged("LogTimingByEpochHook", "log_eval = false\n");
     assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("train")), "{lines:?}");
 

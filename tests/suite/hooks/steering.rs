@@ -47,7 +47,7 @@ fn layers_are_freed_from_the_last_one_on() {
 fn the_rate_test_leaves_a_picture_and_a_suggestion() {
     let bench = bench("LRFinder", "num_iters = 40\n[default_hooks]\ncheckpoint = false\n");
     let (ran, run) = bench.train("run", &["-s", "train.max_epochs=40"]);
-    ran.expect(0).prints(&["the learning rate test is done"]);
+    ran.expect(0).prints(&["learning rate test complete"]);
     let svg = run.text("lr_finder.svg");
     assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{svg}");
     let json: serde_json::Value = serde_json::from_str(&run.text("lr_finder.json")).unwrap();

@@ -116,8 +116,8 @@ pub(crate) struct Mutate {
 /// `cargo xtask fuzz`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every reader of external files (configs, data, checkpoints, plugins with their locks and policies, reports) gets inputs
-made from good files, guided by the code that they reach. That needs cargo-fuzz (`cargo install cargo-fuzz --locked`)
+Every reader of external files (configs, data, checkpoints, plugins with their locks and policies, reports) is run on inputs
+derived from valid files, guided by code coverage. That needs cargo-fuzz (`cargo install cargo-fuzz --locked`)
 and no other compiler; without it inputs are damaged at random. No input may make a reader panic, run for 20 seconds
 or take 2 GB: one that does is copied to tests/fixtures/fuzz. Inputs that reach new code are kept in target/fuzz-corpus.
 
@@ -167,7 +167,7 @@ models write docs/benchmarks.md and its chart. Models: mlp, mlp_ema, cnn, resnet
 
 Examples:
   cargo xtask bench
-  cargo xtask bench --ranks                two ranks beside PyTorch's DDP, which comes from the Python package index
+  cargo xtask bench --ranks                compare two ranks with PyTorch's DDP, which comes from the Python package index
   cargo xtask bench --peers                about half an hour, writes docs/benchmarks.md
   cargo xtask bench --peers --models mlp,gpt --rounds 3
   cargo xtask bench --peers --models mlp --rounds 1 --out /tmp/peers

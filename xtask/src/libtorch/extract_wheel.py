@@ -26,7 +26,7 @@ def main():
                 if path is None or entry.is_dir():
                     continue
                 if ".." in path.split("/"):
-                    return f"{entry.filename} would be written outside of the folder"
+                    return f"{entry.filename} would be extracted outside of the folder"
                 full = os.path.join(dest, path)
                 os.makedirs(os.path.dirname(full), exist_ok=True)
                 with archive.open(entry) as packed, open(full, "wb") as out:

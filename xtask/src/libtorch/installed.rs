@@ -85,7 +85,7 @@ fn libraries(torch: &Path) -> Result<Vec<PathBuf>, LibtorchError> {
 }
 
 fn link(target: &Path, at: &Path) -> Result<(), LibtorchError> {
-    Ok(symlink(target, at).during("make the link", at)?)
+    Ok(symlink(target, at).during("create the link", at)?)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) fn point(link: &Path, target: &Path) -> Result<bool, LibtorchError> {
     }
     let beside = files::sibling(link, "new");
     files::remove(&beside)?;
-    symlink(target, &beside).during("make the link", &beside)?;
+    symlink(target, &beside).during("create the link", &beside)?;
     fs::rename(&beside, link).during("replace", link)?;
     Ok(true)
 }

@@ -20,7 +20,7 @@ pub(crate) fn require(
     let needed = still_needed(there);
     let disk = rustix::fs::statvfs(folder)
         .map_err(std::io::Error::from)
-        .during("ask for the free space of", folder)?;
+        .during("read the free space of", folder)?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     enough(folder, free, needed)
 }

@@ -14,8 +14,8 @@ use crate::files::{self, During as _, FileError};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VerifyError {
     #[error(
-        "{file} has {found} bytes where {expected} were expected; it was deleted, run `cargo xtask setup` again \
-         to fetch it again"
+        "{file} has {found} bytes, expected {expected}; it was deleted, run `cargo xtask setup` again \
+         to download it again"
     )]
     Size { file: &'static str, expected: u64, found: u64 },
     #[error(
@@ -102,7 +102,7 @@ mod tests {
     fn a_short_file_is_deleted_and_both_sizes_are_named() {
         let (outcome, kept) = verified("ab");
         let text = outcome.unwrap_err().to_string();
-        assert!(text.starts_with("abc-1.whl has 2 bytes where 3 were expected"), "{text}");
+        assert!(text.starts_with("abc-1.whl has 2 bytes, expected 3"), "{text}");
         assert!(!kept);
     }
 

@@ -147,7 +147,9 @@ impl Trial<'_> {
             let Some(running) = ends.iter().position(Option::is_none) else { break };
             if began.elapsed() > limit {
                 let seconds = limit.as_secs();
-                return Err(self.wrong(running, format!("still runs {seconds} s after the cut")));
+                return Err(
+                    self.wrong(running, format!("was still running {seconds} s after the cut"))
+                );
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -187,7 +189,7 @@ impl Trial<'_> {
         };
         let is_own = rank == victim && victim == 0;
         if !is_own && !said.contains(&wanted) {
-            return Err(self.wrong(rank, format!("does not say `{wanted}`")));
+            return Err(self.wrong(rank, format!("does not contain `{wanted}`")));
         }
         Ok(())
     }

@@ -206,9 +206,9 @@ mod tests {
                 "with CPU  2 passed, 2 FAILED, 1 FLAKY",
                 "AVX-512   skipped: this CPU has no avx512f",
                 "FAILED plain: a_fails (tests/a_fails.rs): one",
-                "FAILED plain: b_dies (tests/b_dies.rs): the program ended before its tests did",
+                "FAILED plain: b_dies (tests/b_dies.rs): the program exited before its tests had finished",
                 "FAILED with CPU: a_fails (tests/a_fails.rs): one",
-                "FAILED with CPU: b_dies (tests/b_dies.rs): the program ended before its tests did",
+                "FAILED with CPU: b_dies (tests/b_dies.rs): the program exited before its tests had finished",
                 "FLAKY with CPU: a_fails (tests/a_fails.rs): three",
             ]
         );

@@ -28,7 +28,7 @@ struct Program {
 pub(crate) struct Failure {
     /// The test program: `suite (tests/suite/main.rs)`.
     pub(crate) program: String,
-    /// The test; `None` if the program ended before its tests did.
+    /// The test; `None` if the program exited before its tests had finished.
     pub(crate) test: Option<String>,
     /// What it printed, from its panic on, shortened.
     pub(crate) said: Vec<String>,
@@ -36,7 +36,8 @@ pub(crate) struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let test = self.test.as_deref().unwrap_or("the program ended before its tests did");
+        let test =
+            self.test.as_deref().unwrap_or("the program exited before its tests had finished");
         write!(f, "{}: {test}", self.program)
     }
 }
@@ -177,7 +178,8 @@ mod tests {
              Running unittests src/main.rs (target/debug/deps/xtask-78)\n\
              test result: ok. 5 passed; 0 failed",
         );
-        let wanted = "suite (tests/suite/main.rs): the program ended before its tests did";
+        let wanted =
+            "suite (tests/suite/main.rs): the program exited before its tests had finished";
         assert_eq!((names(&found), found.passed()), (vec![wanted.to_owned()], 5));
     }
 }

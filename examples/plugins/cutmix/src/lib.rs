@@ -15,7 +15,7 @@ pub struct CutMix {
     alpha: f64,
 }
 
-/// Start and length of a box's side: `share` of `side`, cut off at the edges, around a place that `at` says.
+/// Start and length of one side of the box: `share` of `side`, clipped at the edges, centered at the position `at`.
 fn span(side: i64, share: f64, at: f64) -> (i64, i64) {
     let (half, middle) = ((side as f64 * share) as i64 / 2, (side as f64 * at) as i64);
     let (start, end) = ((middle - half).max(0), (middle + half).min(side));

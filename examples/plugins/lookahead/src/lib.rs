@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Every 5 steps, or as `every` says, moves the slow weights toward the fast ones (arXiv 1907.08610).
+/// Every 5 steps, or as set by `every`, moves the slow weights toward the fast ones (arXiv 1907.08610).
 #[derive(Settings)]
 pub struct Lookahead {
     /// Step size of the slow weights.

@@ -21,7 +21,7 @@ pub struct CsvSettings {
     /// Input columns, likewise; empty for all others.
     #[param(default)]
     pub columns: Vec<String>,
-    /// The first line has the names of the columns.
+    /// The first line contains the column names.
     #[param(default = true)]
     pub header: bool,
     /// Column separator.

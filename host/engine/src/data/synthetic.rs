@@ -27,7 +27,7 @@ pub struct SyntheticSettings {
     /// Seed of the samples.
     #[param(default)]
     pub seed: u64,
-    /// Generate all samples once and keep them; otherwise each one is generated whenever it is loaded.
+    /// Generate all samples once and keep them in memory; otherwise each one is generated every time it is loaded.
     #[param(default)]
     pub in_memory: bool,
 }

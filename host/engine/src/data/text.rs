@@ -21,15 +21,15 @@ pub struct TextSettings {
     /// Distance between the starts of two rows. Default: `context`, so that rows do not overlap.
     #[param(min = 1)]
     pub stride: Option<usize>,
-    /// What a token is: one of 256 bytes, or a character of the vocabulary.
+    /// Unit of a token: a byte (256 values), or a character of the vocabulary.
     #[param(default = Unit::Bytes)]
     pub unit: Unit,
     /// File whose characters are the vocabulary. Default: the whole text itself.
     pub vocabulary: Option<PathBuf>,
-    /// Part of the text.
+    /// Which part of the text to use.
     #[param(default = Split::All)]
     pub split: Split,
-    /// Fraction at the end of the text that is val.
+    /// Fraction at the end of the text that is used for validation.
     #[param(default = 0.1, min = 0.0, max = 1.0)]
     pub val_share: f64,
 }

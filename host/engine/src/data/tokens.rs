@@ -28,10 +28,10 @@ pub struct TokensSettings {
     /// Vocabulary size; ids start at 0. Default: one more than the largest id in the file.
     #[param(min = 1)]
     pub vocab: Option<i64>,
-    /// Part of the tokens, or of the texts.
+    /// Which part of the tokens, or of the texts, to use.
     #[param(default = Split::All)]
     pub split: Split,
-    /// Fraction at the end that is val.
+    /// Fraction at the end that is used for validation.
     #[param(default = 0.1, min = 0.0, max = 1.0)]
     pub val_share: f64,
 }

@@ -25,7 +25,7 @@ impl Vocabulary<'_> {
             Self::Ids => text.split_whitespace().map(id).collect::<Result<Vec<_>, _>>()?,
         };
         if tokens.is_empty() {
-            return Err("an empty prompt: give at least one token".into());
+            return Err("the prompt is empty: pass at least one token".into());
         }
         Ok(tokens)
     }
@@ -55,7 +55,7 @@ fn place(known: &[char], character: char) -> Result<i64, String> {
 fn id(word: &str) -> Result<i64, String> {
     let id = word.parse::<i64>().ok().filter(|id| *id >= 0);
     id.ok_or_else(|| {
-        format!("{word:?} is not a token id: the model was trained on ids, so give ids separated by spaces")
+        format!("{word:?} is not a token id: the model was trained on ids, so pass ids separated by spaces")
     })
 }
 

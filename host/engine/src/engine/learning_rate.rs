@@ -1,4 +1,4 @@
-//! The learning rate: what the schedule says, step by step, and what parameter groups have.
+//! The learning rate: the steps of the schedule, and the rates of the parameter groups.
 
 use super::Engine;
 use crate::error::{EngineError, Result};

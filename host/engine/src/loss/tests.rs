@@ -115,7 +115,7 @@ fn weights_that_do_not_fit_are_reported() {
     };
     assert_eq!(
         error("CrossEntropy", "class_weights", &[1.0, 2.0], Target::Classes(3)),
-        "loss `CrossEntropy`: class_weights: 2 numbers: give 3"
+        "loss `CrossEntropy`: class_weights: expected 3 numbers, found 2"
     );
     assert_eq!(
         error("NLL", "class_weights", &[1.0, -2.0], Target::Classes(2)),
@@ -127,7 +127,7 @@ fn weights_that_do_not_fit_are_reported() {
     );
     assert_eq!(
         error("BCEWithLogits", "pos_weight", &[1.0, 2.0], Target::Values(vec![3])),
-        "loss `BCEWithLogits`: pos_weight: 2 numbers: give 3"
+        "loss `BCEWithLogits`: pos_weight: expected 3 numbers, found 2"
     );
     let zero = Choice::new("Huber", &[("delta", 0.0.into())]).settings;
     let error = build("Huber", &Tree(zero), Target::Values(vec![3])).err().unwrap().to_string();

@@ -14,7 +14,7 @@ pub(super) fn weights(numbers: &[f64], count: i64) -> std::result::Result<Option
         return Err(format!("{wrong} is negative or not finite: must be at least 0"));
     }
     if i64::try_from(numbers.len()) != Ok(count) {
-        return Err(format!("{} numbers: give {count}", numbers.len()));
+        return Err(format!("expected {count} numbers, found {}", numbers.len()));
     }
     Tensor::f_from_slice(numbers).map(Some).map_err(|error| error.to_string())
 }
@@ -25,7 +25,7 @@ pub(super) fn class_weights(
     count: i64,
 ) -> std::result::Result<Option<Tensor>, String> {
     if !numbers.is_empty() && numbers.iter().all(|number| *number == 0.0) {
-        return Err("all are 0: give at least one above 0".to_owned());
+        return Err("at least one must be above 0, found only 0".to_owned());
     }
     weights(numbers, count)
 }

@@ -11,7 +11,7 @@ use crate::registry::Component;
 /// Linear warm-up over the fraction `warmup` of the run, then a line to 0, half a cosine, or constant.
 ///
 /// With `x = t / T` the rate is `base x / warmup` for `x < warmup`, and after that `base (1 - x) / (1 - warmup)`,
-/// `base (1 + cos(π x)) / 2` or `base`. No warm-up is 0 here; iMIX's -1 halves the line by mistake.
+/// `base (1 + cos(π x)) / 2` or `base`. Use 0 for no warm-up: iMIX's -1 halves the rate of the line by mistake.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct BertWarmupLinearLr {
     /// Length of the warm-up as a fraction of the run.

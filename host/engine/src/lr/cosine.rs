@@ -19,7 +19,7 @@ pub(super) struct CosineOver {
     /// Learning rate at the end.
     #[param(default = 0.0, min = 0.0)]
     eta_min: f64,
-    /// Steps from top to bottom. Default: the whole run.
+    /// Steps from the maximum to the minimum. Default: the whole run.
     #[param(min = 1)]
     t_max: Option<u64>,
 }
@@ -35,7 +35,7 @@ pub(super) struct CosineToShare {
 /// Several waves of a cosine: Hugging Face's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct CosineWaves {
-    /// Waves until the end of the run; half a wave ends at 0.
+    /// Number of waves over the run; 0.5 decreases to 0 once.
     #[param(default = 0.5, min = 0.0)]
     num_cycles: f64,
 }
@@ -43,7 +43,7 @@ pub(super) struct CosineWaves {
 /// Several half cosines down, each from the top: Hugging Face's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct HardRestarts {
-    /// Number of falls until the end of the run.
+    /// Number of cycles over the run, each from the maximum to 0.
     #[param(default = 1, min = 1)]
     num_cycles: u64,
 }
@@ -51,13 +51,13 @@ pub(super) struct HardRestarts {
 /// Half cosines of growing length: PyTorch's.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct WarmRestarts {
-    /// Steps of the first fall.
+    /// Steps until the first restart.
     #[param(min = 1)]
     t_0: u64,
-    /// Factor on the length of each fall after the first.
+    /// Factor by which the number of steps increases after each restart.
     #[param(default = 1, min = 1)]
     t_mult: u64,
-    /// Learning rate at the end of a fall.
+    /// Learning rate at the end of each cycle.
     #[param(default = 0.0, min = 0.0)]
     eta_min: f64,
 }
@@ -65,7 +65,7 @@ pub(super) struct WarmRestarts {
 /// Flat, then half a cosine to 0: `ColossalAI`'s.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct FlatThenZero {
-    /// Fraction of the run that is flat.
+    /// Fraction of the run with a constant rate.
     #[param(default = 0.72, min = 0.0, max = 1.0)]
     pct_start: f64,
 }
@@ -73,7 +73,7 @@ pub(super) struct FlatThenZero {
 /// Flat, then half a cosine to `eta_min`: `ColossalAI`'s.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct FlatThenCosine {
-    /// Fraction of the steps after the warm-up that is flat.
+    /// Fraction of the steps after the warm-up with a constant rate.
     #[param(default = 0.72, min = 0.0, max = 1.0)]
     pct_start: f64,
     /// Learning rate at the end.

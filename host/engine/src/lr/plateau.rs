@@ -67,7 +67,7 @@ impl Component<Horizon, dyn LrSchedule> for ReduceLrOnPlateau {
         if !self.metric.contains('/') {
             let metric = &self.metric;
             return Err(Self::refuse(format!(
-                "metric = {metric:?}: give the phase too, such as \"val/{metric}\""
+                "metric = {metric:?}: add the phase, as in \"val/{metric}\""
             )));
         }
         Ok(Box::new(Plateau { rule: self, best: None, bad: 0, cooling: 0, reductions: 0 }))

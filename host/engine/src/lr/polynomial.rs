@@ -25,7 +25,7 @@ pub(super) struct PolynomialOver {
     /// Exponent.
     #[param(default = 1.0, min = 0.0)]
     power: f64,
-    /// Steps of the fall. Default: the whole run.
+    /// Steps of the decay. Default: the whole run.
     #[param(min = 1)]
     total_iters: Option<u64>,
 }
@@ -50,10 +50,10 @@ pub(super) struct PolynomialCycle {
     /// Exponent.
     #[param(default = 1.0, min = 0.0)]
     power: f64,
-    /// Steps of the fall. Default: the whole run.
+    /// Steps of the decay. Default: the whole run.
     #[param(min = 1)]
     max_iter: Option<u64>,
-    /// Fall again past the end, from a lower top.
+    /// Continue past the end with further cycles, each from a lower rate.
     #[param(default = false)]
     cycle: bool,
 }

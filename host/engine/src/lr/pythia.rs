@@ -16,12 +16,12 @@ use crate::registry::Component;
 /// in `lr_steps` that are reached. A step of `lr_steps` within the warm-up takes effect after it.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct PythiaScheduler {
-    /// Steps at which the rate falls, in ascending order; below 1, fractions of the run.
+    /// Steps at which the rate is multiplied by `lr_ratio`, in ascending order; values below 1 are fractions of the run.
     lr_steps: Vec<f64>,
-    /// Factor at each of them.
+    /// Factor at each of these steps.
     #[param(default = 0.1, min = 0.0)]
     lr_ratio: f64,
-    /// Begin with the warm-up.
+    /// Start with a warm-up.
     #[param(default = false)]
     use_warmup: bool,
     /// Steps of the warm-up.
@@ -30,7 +30,7 @@ pub(super) struct PythiaScheduler {
     /// Length of the warm-up as a fraction of the run, instead of `warmup_iterations`.
     #[param(min = 0.0, max = 1.0)]
     warmup_ratio: Option<f64>,
-    /// Factor that the warm-up begins with.
+    /// Factor at the start of the warm-up.
     #[param(default = 0.25, min = 0.0)]
     warmup_factor: f64,
     #[param(flatten)]

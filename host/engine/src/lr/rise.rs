@@ -168,7 +168,7 @@ pub(super) enum Method {
 /// The warm-up of LiBai and iMIX: the curve runs from step 0 on, the rise covers its beginning.
 #[derive(Debug, Clone, Copy, Settings)]
 pub(super) struct CoveringRise {
-    /// Factor that the warm-up begins with.
+    /// Factor at the start of the warm-up.
     #[param(default = 0.001, min = 0.0, name = "warmup_factor")]
     pub(super) factor: f64,
     /// Steps of the warm-up.

@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::registry::Component;
 use crate::tree::Tree;
 
-/// One schedule after the other; each starts with its own step 0 and ends at the next milestone.
+/// Several schedules one after the other; each starts at its own step 0 and ends at the next milestone.
 ///
-/// For each schedule, the length of the run is that from its milestone to the next one, or to the end.
+/// The length of each schedule is the number of steps from its milestone to the next one, or to the end of the run.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Sequential {
     /// The schedules, each `{ type = "…", … }`.
     schedules: Vec<Tree>,
-    /// The steps at which the second one, the third one, … begin; below 1, fractions of the run.
+    /// The steps at which the second schedule, the third, … start; values below 1 are fractions of the run.
     milestones: Vec<f64>,
     /// Count epochs as steps, not iterations, in every schedule.
     #[param(default)]

@@ -8,9 +8,9 @@ use super::shape::{decayed, in_order, stairs};
 /// At each milestone.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct MultiStep {
-    /// Steps of the run at which the rate falls, in ascending order; below 1, fractions of the run.
+    /// Steps at which the rate is multiplied by `gamma`, in ascending order; values below 1 are fractions of the run.
     milestones: Vec<f64>,
-    /// Factor at each of them.
+    /// Factor at each milestone.
     #[param(default = 0.1, min = 0.0)]
     gamma: f64,
 }
@@ -18,10 +18,10 @@ pub(super) struct MultiStep {
 /// Every `step_size` steps, by PyTorch's name and `ColossalAI`'s defaults.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct EvenStairs {
-    /// Steps between falls.
+    /// Number of steps after which the rate is multiplied by `gamma`.
     #[param(default = 1, min = 1)]
     step_size: u64,
-    /// Factor at each of them.
+    /// Factor every `step_size` steps.
     #[param(default = 0.1, min = 0.0)]
     gamma: f64,
 }
@@ -29,10 +29,10 @@ pub(super) struct EvenStairs {
 /// Every `step_size` steps, which LiBai requires.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct StairsOf {
-    /// Steps between falls.
+    /// Number of steps after which the rate is multiplied by `gamma`.
     #[param(min = 1)]
     step_size: u64,
-    /// Factor at each of them.
+    /// Factor every `step_size` steps.
     #[param(default = 0.1, min = 0.0)]
     gamma: f64,
 }
@@ -56,9 +56,9 @@ pub(super) struct ExponentialOf {
 /// By the step's own factor from a list: PyTorch's `LambdaLR`, whose function a config cannot express.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct Factors {
-    /// Factors, the first one for step 0; the last one stays.
+    /// Factors on the rate, starting at step 0; the last one is kept until the end.
     factors: Vec<f64>,
-    /// Steps for each factor.
+    /// Number of steps for which each factor is used.
     #[param(default = 1, min = 1)]
     every: u64,
 }

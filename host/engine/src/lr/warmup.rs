@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::registry::Component;
 use crate::tree::Tree;
 
-/// A warm-up before any schedule, or with `shift = false` over its beginning.
+/// A warm-up before any schedule, or with `shift = false` over its first steps.
 ///
-/// With `shift` the schedule begins after the warm-up and has the rest of the run, as in `ColossalAI`, whose warm-up is
+/// With `shift` the schedule starts after the warm-up and covers the rest of the run, as in `ColossalAI`, whose warm-up is
 /// `base (t + 1) / (w + 1)`, or `/ w` by `warmup_divisor`, unless `warmup_factor` is set. Without `shift` the schedule runs from step 0
 /// and the warm-up leads to its rate at `warmup_steps`, as in LiBai.
 #[derive(Debug, Clone, Settings)]
@@ -30,7 +30,7 @@ pub(super) struct WarmedUp {
     /// Start the schedule after the warm-up, not at the same time.
     #[param(default = true)]
     shift: bool,
-    /// Factor that the warm-up begins with.
+    /// Factor at the start of the warm-up.
     #[param(min = 0.0)]
     warmup_factor: Option<f64>,
     /// Form of a warm-up with a factor, or without a shift.

@@ -4,7 +4,7 @@ use hookrack_plugin_api::prelude::Settings;
 
 use super::draw::Draw;
 
-/// How the weights of linear, convolution and embedding layers begin. Their biases are then 0; norms keep theirs.
+/// Initialization of the weights of linear, convolution and embedding layers. Their biases are then set to 0; norms are not changed.
 #[derive(Debug, Clone, Default, PartialEq, Settings)]
 pub struct Init {
     /// Distribution; `default` is the model's own, biases included.

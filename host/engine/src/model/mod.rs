@@ -81,7 +81,7 @@ impl ModelContext {
     fn image(&self) -> std::result::Result<[i64; 3], String> {
         <[i64; 3]>::try_from(self.data.input.as_slice()).map_err(|_| {
             let found = &self.data.input;
-            format!("it takes images [channels, rows, columns], but a sample has shape {found:?}")
+            format!("it expects images [channels, rows, columns], but a sample has shape {found:?}")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The two decay rates that Adam and its kin share.
+//! The two decay rates of Adam, its variants and Lion.
 
 /// Two rates in 0..1, or what is wrong with them.
 pub(super) fn pair(betas: &[f64]) -> Result<[f64; 2], String> {

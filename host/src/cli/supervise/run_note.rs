@@ -1,4 +1,4 @@
-//! The file by which a supervised run tells its supervisor where it is.
+//! The file in which a supervised run reports its run directory to the supervisor.
 
 use crate::job::Job;
 use crate::run::{RunDir, atomic};

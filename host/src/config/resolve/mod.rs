@@ -165,7 +165,7 @@ impl<'a> Resolver<'a> {
             Err(_) if !self.checker.errors.is_empty() => None,
             Err(why) => {
                 let (at, key, why) = (at.clone(), key.to_owned(), why.to_string());
-                let help = "`hookrack config --schema` prints what each key takes".to_owned();
+                let help = "`hookrack config --schema` lists every key and its type".to_owned();
                 self.checker.errors.push(ConfigError::Refused { at, key, why, help });
                 None
             }

@@ -65,9 +65,9 @@ impl LrFinder {
         }
         match suggestion {
             Some(lr) => t.request_stop(&format!(
-                "the learning rate test is done: {lr:.2e} is where the loss falls fastest, see lr_finder.svg"
+                "learning rate test complete: the loss decreases fastest at {lr:.2e}, see lr_finder.svg"
             )),
-            None => t.request_stop("the learning rate test is done: the loss never fell"),
+            None => t.request_stop("learning rate test complete: the loss never decreased"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `exit()` in the middle of a run: a plugin that calls it would end the run as if it had succeeded.
+//! Catches `exit()` in the middle of a run: without this, a plugin that calls it would end the run as if it had succeeded.
 
 use super::modules::Frame;
 use super::report::{self, CrashInfo};

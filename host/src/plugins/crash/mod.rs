@@ -1,4 +1,4 @@
-//! What is left of a run that a plugin takes down: `crash.json` in the run directory, and a line on standard error.
+//! Reports a crash caused by a plugin: `crash.json` in the run directory, and a line on standard error.
 //!
 //! [`watch`] installs handlers of the fatal signals and of `exit()`. Everything that they need is prepared before: a handler allocates nothing, takes no
 //! lock and calls only what POSIX allows in one.

@@ -1,4 +1,4 @@
-//! Signals that end a run: a plugin that replaces their handlers would leave it without an end.
+//! Saves and restores the handlers of the signals that end a run, which a plugin might replace.
 
 use std::ffi::c_int;
 use std::ptr;

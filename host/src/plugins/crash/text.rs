@@ -1,4 +1,4 @@
-//! Text that is put together without an allocation.
+//! Text formatting without allocation.
 
 use std::fmt::{self, Write};
 

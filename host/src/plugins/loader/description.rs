@@ -1,4 +1,4 @@
-//! What a library says about itself. It is known without mapping the library where a probe or the index has told it.
+//! The description of a library: from the library itself, or without mapping it from a probe or the index.
 
 use super::error::Refusal;
 use super::image::Image;

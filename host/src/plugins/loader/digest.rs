@@ -1,4 +1,4 @@
-//! The sha256 by which a run remembers exactly which library it ran with.
+//! The sha256 of a library, which a run records.
 
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! A look at a file's ELF headers before the system's loader maps it.
+//! Validates a file's ELF headers before the dynamic linker maps it.
 //!
 //! dlopen trusts them: a file that ends inside one of its segments is still mapped, and the first access to
 //! the missing part kills the process with SIGBUS.
@@ -15,7 +15,9 @@ pub enum ElfError {
     #[error("the file is empty: build or copy it again")]
     Empty,
     /// It is something else.
-    #[error("not an ELF shared library, but {looks_like}: give the .so that the build produced")]
+    #[error(
+        "not an ELF shared library, but {looks_like}: use the .so file that the build produced"
+    )]
     NotElf {
         /// What its first bytes look like.
         looks_like: &'static str,
@@ -140,7 +142,7 @@ impl Elf<'_> {
                 "an executable",
                 "build it with crate-type = [\"cdylib\"], or link it with -shared",
             ),
-            4 => ("a core dump", "give the .so that the build produced"),
+            4 => ("a core dump", "use the .so file that the build produced"),
             other => return damaged(format!("{other} is not an ELF file type")),
         };
         Err(ElfError::NotShared { kind, fix })

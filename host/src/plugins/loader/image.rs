@@ -1,4 +1,4 @@
-//! The bytes of a library file, read once: all that is checked, hashed, signed, probed and mapped is these.
+//! The bytes of a library file, read once: the same bytes are checked, hashed, verified, probed and mapped.
 
 use super::elf;
 use super::error::Refusal;

@@ -44,7 +44,7 @@ pub enum ReadError {
     #[error("is a pipe, a socket or a device, not a library file")]
     NotAFile,
     /// It is absurdly large.
-    #[error("has {size} bytes, more than any library: give the .so that the build produced")]
+    #[error("has {size} bytes, more than any library: use the .so file that the build produced")]
     TooLarge {
         /// Its size.
         size: u64,

@@ -1,4 +1,4 @@
-//! Who could have put a library where it is, or could change it: only root, this user, and the owner of the program.
+//! Checks that only root, this user and the owner of the program can add or change a library.
 //!
 //! The same rule as that of sshd for keys. It says nothing about what is in the file.
 

@@ -30,7 +30,7 @@ pub enum TableError {
     },
     /// It is something else.
     #[error(
-        "its {table} is not a hookrack table (magic {magic:#018x}): begin it with a header of HOOKRACK"
+        "its {table} is not a hookrack table (magic {magic:#018x}): initialize its header with HR_HEADER"
     )]
     Magic {
         /// Which table.
@@ -54,7 +54,9 @@ pub enum TableError {
         need: usize,
     },
     /// A function is missing.
-    #[error("its {table} has no `{function}`: a function that does nothing and returns 0 will do")]
+    #[error(
+        "its {table} has no `{function}`: set it; a function that does nothing and returns 0 is enough"
+    )]
     NoFunction {
         /// Which table.
         table: String,

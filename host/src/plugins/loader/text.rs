@@ -1,4 +1,4 @@
-//! Foreign text, made fit for a message: checked before it is read, and never more than a line.
+//! Text of a plugin, made safe for a message: validated, and shortened to one line.
 
 use hookrack_plugin_api::abi::HrStr;
 

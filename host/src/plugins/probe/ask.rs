@@ -27,7 +27,7 @@ impl Probe {
         self.asked(image).map_err(|cause| {
             // A probe that no longer answers is of no use for the next library.
             self.0 = None;
-            let reason = format!("could not be tried in a process of its own: {cause}");
+            let reason = format!("could not be probed: {cause}");
             Refusal::Probe { step: "probe".to_owned(), reason }
         })
     }

@@ -1,4 +1,4 @@
-//! The probe's side: it is sent libraries, and tries each in a fork of its own.
+//! The child process of a probe: it receives libraries and loads each in a separate fork.
 
 use super::super::loader::{self, Image};
 use super::{Verdict, sandbox};
@@ -54,7 +54,7 @@ fn examine(image: &Image) -> Verdict {
     let failed = |cause: io::Error| Verdict::Refused {
         // Not a lasting verdict: the machine is to blame.
         step: "dlopen".to_owned(),
-        reason: format!("could not be tried in a process of its own: {cause}"),
+        reason: format!("could not be probed: {cause}"),
     };
     let (reader, writer) = match io::pipe() {
         Ok(pipe) => pipe,
@@ -143,7 +143,7 @@ fn ending(status: libc::c_int) -> String {
         return format!("loading it ended the process with {name}");
     }
     match libc::WEXITSTATUS(status) {
-        127 => "the system's loader gave up on it and ended the process".to_owned(),
+        127 => "the dynamic linker aborted the process".to_owned(),
         code => format!("loading it ended the process with exit code {code}"),
     }
 }

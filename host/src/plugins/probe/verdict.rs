@@ -1,4 +1,4 @@
-//! What became of a library in a probe.
+//! The result of probing a library.
 
 use super::super::loader::{LibraryInfo, Refusal};
 use serde::{Deserialize, Serialize};

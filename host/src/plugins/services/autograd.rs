@@ -1,4 +1,4 @@
-//! Whether gradients are recorded, for plugins.
+//! Gradient recording, for plugins.
 
 use super::service::service;
 use hookrack_plugin_api::abi::{AutogradTable, HrHeader, HrStatus};

@@ -1,4 +1,4 @@
-//! What checkpoints are called beside their own names, for plugins.
+//! Second names of checkpoints, for plugins.
 
 use super::service::service;
 use crate::context::{LoadRequest, RunParts};

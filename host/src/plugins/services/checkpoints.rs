@@ -1,4 +1,4 @@
-//! Which checkpoints hooks want kept, and which one they want loaded.
+//! Which checkpoints are kept, and which one is loaded, for plugins.
 
 use super::service::service;
 use crate::context::{LoadRequest, RunParts};

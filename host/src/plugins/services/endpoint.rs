@@ -1,4 +1,4 @@
-//! Where an instance's calls arrive.
+//! The endpoint that receives the calls of an instance.
 
 use super::breadcrumb;
 use super::log_limit::LogLimit;
@@ -52,8 +52,8 @@ pub(in crate::plugins) struct Caller<'a> {
 }
 
 /// The rule for calls that no call to a hook has led to.
-const OUTSIDE: &str = "the host serves plugins on the training thread, while one of their hooks is being called: other threads \
-                       may only log, and must leave tensors alone";
+const OUTSIDE: &str = "calls to the host are only allowed on the training thread, while a hook is being called: other threads \
+                       may only log, and must not use tensors";
 
 /// A hook or metric that failed without a message.
 pub const NO_REASON: &str = "gave no reason";
@@ -277,7 +277,8 @@ impl Endpoint {
     ) -> HrStatus {
         self.guard(|| {
             let context = self.context.borrow();
-            let context = context.as_ref().ok_or("the run that this handle belongs to is over")?;
+            let context =
+                context.as_ref().ok_or("the run that this handle belongs to has ended")?;
             body(context).map(Answer::status).map_err(Refusal::into_text)
         })
     }

@@ -1,4 +1,4 @@
-//! What roles ask of the engine.
+//! Calls of roles to the engine, for plugins.
 
 use super::endpoint::Endpoint;
 use super::ranks::check_all_ranks;

@@ -1,4 +1,4 @@
-//! Scalars' past and scopes of names, for plugins.
+//! The history of scalars, and scopes of names, for plugins.
 
 use super::endpoint::Endpoint;
 use super::events::of_series;

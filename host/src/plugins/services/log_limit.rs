@@ -1,4 +1,4 @@
-//! How many lines an instance may log: a flood would fill the disk, and bury what others say.
+//! Limits the number of log lines per instance, so that one plugin cannot fill the disk or hide other messages.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! What is known about the loss beside its value, for plugins.
+//! The weight of the loss, for plugins.
 
 use super::service::service;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, LossTable};

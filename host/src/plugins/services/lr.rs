@@ -1,4 +1,4 @@
-//! What the learning rate schedule counts, for plugins.
+//! Whether the learning rate schedule counts epochs or iterations, for plugins.
 
 use super::service::service;
 use crate::context::RunParts;

@@ -1,4 +1,4 @@
-//! Pictures, histograms and texts from plugins, and writers that they have opened.
+//! Images, histograms and texts of plugins, and opening writers.
 
 use super::endpoint::Endpoint;
 use super::events::scoped_name;

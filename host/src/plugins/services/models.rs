@@ -1,4 +1,4 @@
-//! Models beside the one that is trained, for plugins.
+//! Additional models, for plugins.
 
 use super::service::service;
 use crate::engine::NamedTensor;

@@ -1,4 +1,4 @@
-//! Any operator of libtorch for plugins: handles become tensors, the call is libtorch's own.
+//! Calls of any libtorch operator by plugins: converts handles to tensors and results to handles.
 
 use super::endpoint::Endpoint;
 use super::rows::Places;

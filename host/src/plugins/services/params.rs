@@ -1,4 +1,4 @@
-//! Which parameters are trained, and what their groups are stepped with.
+//! Freezing parameters, and the settings of parameter groups, for plugins.
 
 use super::service::service;
 use crate::context::RunParts;

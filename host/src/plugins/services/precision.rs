@@ -1,4 +1,4 @@
-//! The arithmetic of a run, for plugins.
+//! The precision of a run, for plugins.
 
 use super::service::service;
 use crate::context::RunParts;

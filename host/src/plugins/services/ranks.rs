@@ -61,7 +61,7 @@ pub(super) fn check_all_ranks(
         return Ok(());
     }
     Err(format!(
-        "{what} in a hook that does not run on all ranks: the others would not arrive; give the hook ranks = \"all\""
+        "{what} is not allowed in a hook that does not run on all ranks, because it waits for all of them: set ranks = \"all\" for the hook"
     )
     .into())
 }
@@ -82,7 +82,7 @@ fn check_place(endpoint: &Endpoint) -> Result<(), Refusal> {
             | P::AfterEvalIter
             | P::AfterPredIter),
         ) => Err(format!(
-            "a collective at {point}: a rank may have one batch less than another; gather at the end of the epoch"
+            "a collective is not allowed at {point}, because ranks may have different numbers of batches: reduce at the end of the pass"
         )
         .into()),
         _ => Ok(()),

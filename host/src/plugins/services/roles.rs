@@ -1,4 +1,4 @@
-//! One role run by another hook, and parts of one, for plugins.
+//! The training forward role and the configured loss, for plugins.
 
 use super::service::service;
 use hookrack_plugin_api::Phase;
@@ -20,7 +20,7 @@ unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
         }
         // Nothing of the context stays borrowed while the hook is called.
         let role = context.forward_role.borrow().clone();
-        Ok(role.ok_or("no hook holds the training forward role")?.run()?)
+        Ok(role.ok_or("no hook has the training forward role")?.run()?)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Places of a row of tensors that have none: operators over lists pass them over.
+//! Absent tensors in lists: operators over lists skip them.
 
 use super::service::lent;
 use hookrack_plugin_api::abi::{ARG_TENSORS, HrArg, HrTensor};

@@ -1,4 +1,4 @@
-//! What a hook may do, by its manifest and by the point that it is called at. Every error names the rule.
+//! Which calls a hook may make, given its manifest and the current point. Every error states the rule.
 
 use super::endpoint::Endpoint;
 use crate::context::RunParts;
@@ -38,7 +38,7 @@ impl Endpoint {
             return Ok(());
         }
         Err(format!(
-            "{function} changes {parts}: it is for roles (on_train_forward and the like) while they are called, and for hooks with \
+            "{function} changes {parts}: it is only allowed in a role (on_train_forward and the like), and in hooks with \
              {} in their `mutates`",
             parts.words()
         ))
@@ -58,7 +58,7 @@ impl Endpoint {
         }
         if self.has_viewed(storage) {
             return Err(format!(
-                "`{name}` would move memory that the hook has borrowed by view(): do it at the next point, or copy the elements \
+                "`{name}` would move memory that the hook has borrowed by view(): call it at the next point, or copy the elements \
                  first"
             ));
         }

@@ -1,4 +1,4 @@
-//! How a service answers: the part that every C function has in common.
+//! The common part of all services: arguments, results, and conversion of errors and panics to a status.
 
 use hookrack_plugin_api::abi::HrStatus;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! How a training step is made, for plugins.
+//! Settings of the training step, for plugins.
 
 use super::service::service;
 use crate::context::RunParts;

@@ -111,7 +111,7 @@ fn before_iter(point: Option<Point>, what: &str) -> Result<(), String> {
             let here = here(point);
             Err(format!(
                 "the {what} cannot be set {here}: the batch can be changed at before_iter and before_train_iter (or \
-                 before_eval_iter and the like), before it is used; a role runs the model on another input by model()"
+                 before_eval_iter and the like), before it is used; a role can run the model on another input with model()"
             ))
         }
     }

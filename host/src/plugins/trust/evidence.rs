@@ -1,4 +1,4 @@
-//! What a library is verified by: a lock file, and keys that may have signed it.
+//! Verifies a library by a lock file or by the signature of a trusted key.
 
 use super::super::loader::Image;
 use super::lock::{Finding, LockError, LockFile};

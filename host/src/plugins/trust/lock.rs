@@ -1,4 +1,4 @@
-//! `plugins.lock`: the sha256 of each library that was looked at and found good, for each kind of machine.
+//! `plugins.lock`: the sha256 of each approved library, for each target.
 
 use super::super::loader::{Description, Image};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Which libraries may run: those that a lock file lists or a trusted key has signed, as far as a policy asks for it.
+//! Decides which libraries may run: those in a lock file or signed by a trusted key, if the policy requires it.
 //!
 //! Everything here is decided on the bytes of a library, before any code of it runs, and at every start: nothing of it
 //! is cached.

@@ -1,5 +1,5 @@
-//! What the machine asks of plugins, whatever a config says: `/etc/hookrack/policy.toml`, and `etc/policy.toml` of the
-//! installation that the program belongs to. Where both are there, both hold: the stricter policy, and the lock file and keys of each.
+//! The policy files of the machine, which a config cannot relax: `/etc/hookrack/policy.toml`, and `etc/policy.toml` of the
+//! installation of the program. If both exist, both apply: the stricter policy, and the lock file and keys of each.
 
 use super::super::loader;
 use crate::config::TrustPolicy;

@@ -86,7 +86,7 @@ impl Background {
             (written, snapshot.into_buffers())
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
-        self.in_flight = Some(thread.map_err(RunDirError::io("begin writing to", folder))?);
+        self.in_flight = Some(thread.map_err(RunDirError::io("start writing to", folder))?);
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Background {
             (written, snapshot.into_buffers())
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
-        let thread = thread.map_err(RunDirError::io("begin writing to", draft.folder()))?;
+        let thread = thread.map_err(RunDirError::io("start writing to", draft.folder()))?;
         self.part = Some(RankWrite { thread, draft, about });
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Background {
             (placed.and_then(|path| settle(&to, about.iter, &rules).map(|()| path)), buffers)
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
-        self.in_flight = Some(thread.map_err(RunDirError::io("put in place", &folder))?);
+        self.in_flight = Some(thread.map_err(RunDirError::io("complete", &folder))?);
         Ok(())
     }
 

@@ -26,7 +26,7 @@ pub fn check(pattern: &str) -> Result<(), String> {
         _ if name.len() > 200 => "it is longer than 200 characters",
         _ => return Ok(()),
     };
-    Err(format!("`{pattern}` cannot name a checkpoint: {why}"))
+    Err(format!("`{pattern}` is not a valid name for a checkpoint: {why}"))
 }
 
 fn rendered(pattern: &str, about: &Summary) -> String {
@@ -69,7 +69,7 @@ pub(super) fn give(folder: &Path, names: &[(String, u64)]) {
             Err("another file has that name".to_owned())
         };
         if let Err(why) = given {
-            tracing::warn!("could not give {} the name {name}: {why}", name_of(*iter));
+            tracing::warn!("could not add the name {name} to {}: {why}", name_of(*iter));
         }
     }
 }
@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn names_of_the_run_s_own_are_refused() {
         for pattern in ["latest", "best", "iter_{iter}", ".x", "a/b", "iter_{epoch}"] {
-            assert!(check(pattern).unwrap_err().contains("cannot name a checkpoint"), "{pattern}");
+            assert!(
+                check(pattern).unwrap_err().contains("is not a valid name for a checkpoint"),
+                "{pattern}"
+            );
         }
         for pattern in ["model_{iter}", "iter_{iter}_a", "model_best", "épo={epoch}"] {
             check(pattern).unwrap();

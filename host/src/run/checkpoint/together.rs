@@ -82,7 +82,7 @@ impl Draft {
         written: Vec<Written>,
     ) -> Result<PathBuf, RunDirError> {
         let Some(place) = self.place.clone() else {
-            let why = "another rank has begun it".to_owned();
+            let why = "another rank is already writing it".to_owned();
             return Err(RunDirError::damaged(&self.temporary, why));
         };
         let (mut files, mut index, mut total) = (BTreeMap::new(), BTreeMap::new(), 0);

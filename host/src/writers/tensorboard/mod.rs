@@ -196,7 +196,7 @@ impl Writer for TensorBoard {
         self.records.settle()?;
         let mut lengths = Map::new();
         for path in self.files()? {
-            let file = path.metadata().map_err(RunDirError::io("look at", &path))?;
+            let file = path.metadata().map_err(RunDirError::io("inspect", &path))?;
             lengths.insert(name_of(&path), file.len().into());
         }
         Ok(json!({ "step": self.step, "files": lengths }))

@@ -1,4 +1,4 @@
-//! Which checkpoints stay, and which one is loaded.
+//! Which checkpoints are kept, and which one is loaded.
 
 use super::Host;
 use super::wire::call;
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::trainer::{Keep, Load};
 
 impl Host {
-    /// Says what stays of the checkpoints that this hook asks for.
+    /// Sets which of the checkpoints that this hook requests are kept.
     pub fn keep_checkpoints(self, keep: &Keep<'_>) -> Result<()> {
         let (epochs, iters) = (keep.every_epochs, keep.every_iters);
         let (last, metric) = (code(keep.last), keep.metric);
@@ -28,7 +28,7 @@ impl Host {
         )
     }
 
-    /// Gives the checkpoints that this hook asks for a second name.
+    /// Gives the checkpoints that this hook requests a second name.
     pub fn name_checkpoints(self, pattern: &str) -> Result<()> {
         call!(self, self.require::<CheckpointNameTable>()?, give(pattern))
     }
@@ -44,7 +44,7 @@ impl Host {
     }
 }
 
-/// A number that may be left out, as the host takes it.
+/// An optional number, encoded for the host.
 fn code(number: Option<u64>) -> i64 {
     number.map_or(-1, |number| i64::try_from(number).unwrap_or(i64::MAX))
 }

@@ -6,7 +6,7 @@ use crate::abi::{ConsoleTable, HrStr};
 use crate::error::Result;
 
 impl Host {
-    /// Says which scalars the progress line shows.
+    /// Sets the scalars of the progress line.
     pub fn show_progress(self, names: &[String]) -> Result<()> {
         let table = self.require::<ConsoleTable>()?;
         let names: Vec<_> = names.iter().map(|name| HrStr::new(name)).collect();

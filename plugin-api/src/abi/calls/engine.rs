@@ -1,4 +1,4 @@
-//! What roles ask of the engine.
+//! Calls of roles to the engine.
 
 use super::Host;
 use super::wire::call;
@@ -21,22 +21,22 @@ impl Host {
         call!(self, self.engine(), criterion())
     }
 
-    /// Differentiates the loss.
+    /// Runs the backward pass of the loss.
     pub fn backward(self) -> Result<()> {
         call!(self, self.engine(), backward())
     }
 
-    /// Changes the parameters.
+    /// Updates the parameters.
     pub fn optimizer_step(self) -> Result<()> {
         call!(self, self.engine(), optimizer_step())
     }
 
-    /// Sets the learning rate by the schedule.
+    /// Advances the schedule and sets the learning rate.
     pub fn lr_step(self) -> Result<()> {
         call!(self, self.engine(), lr_step())
     }
 
-    /// How many groups the optimizer has.
+    /// The number of parameter groups of the optimizer.
     pub fn group_count(self) -> usize {
         // SAFETY: a valid handle is all it needs.
         unsafe { (self.engine().group_count)(self.raw()) }

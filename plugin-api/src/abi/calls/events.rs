@@ -12,7 +12,7 @@ impl Host {
         call!(self, self.events(), key(name, smooth) -> 0)
     }
 
-    /// Puts a scalar.
+    /// Logs a scalar.
     pub fn put_scalar(self, key: u32, value: f64) -> Result<()> {
         call!(self, self.events(), put(key, value))
     }
@@ -54,7 +54,7 @@ impl Host {
         Ok(found.map(|reading| (reading, unsafe { reading.name.to_lossy() }.into_owned())))
     }
 
-    /// Puts a shared value.
+    /// Sets a shared value.
     pub fn put_state(self, key: &str, value: &Value) -> Result<()> {
         let tree = WireTree::new(value);
         // SAFETY: key and tree are lent until the call returns.
@@ -67,7 +67,7 @@ impl Host {
         unsafe { (self.states().value)(self.raw(), HrStr::new(key)).as_ref()?.to_value() }
     }
 
-    /// Removes a shared value; false where there was none.
+    /// Removes a shared value; false if there was none.
     pub fn remove_state(self, key: &str) -> Result<bool> {
         // SAFETY: the key is lent until the call returns.
         let status = unsafe { (self.states().remove)(self.raw(), HrStr::new(key)) };

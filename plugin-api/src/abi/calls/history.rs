@@ -1,4 +1,4 @@
-//! A scalar's past, and scopes of names.
+//! The history of scalars, and scopes of names.
 
 use super::Host;
 use super::wire::call;

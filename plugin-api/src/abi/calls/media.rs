@@ -1,4 +1,4 @@
-//! Pictures, histograms, texts, and who writes them.
+//! Images, histograms, texts, and writers.
 
 use super::Host;
 use super::wire::call;
@@ -6,23 +6,23 @@ use crate::abi::{HrTensor, MediaTable};
 use crate::error::Result;
 
 impl Host {
-    /// Whether any writer takes pictures and histograms.
+    /// Whether any writer shows images and histograms.
     pub fn is_media_wanted(self) -> bool {
         // SAFETY: a valid handle is all it needs.
         self.find::<MediaTable>().is_some_and(|table| unsafe { (table.is_wanted)(self.raw()) } != 0)
     }
 
-    /// Puts a picture.
+    /// Logs an image.
     pub fn put_image(self, name: &str, image: HrTensor) -> Result<()> {
         call!(self, self.require::<MediaTable>()?, put_image(name, image))
     }
 
-    /// Puts a histogram.
+    /// Logs a histogram.
     pub fn put_histogram(self, name: &str, values: HrTensor, bins: usize) -> Result<()> {
         call!(self, self.require::<MediaTable>()?, put_histogram(name, values, bins))
     }
 
-    /// Puts a text.
+    /// Logs a text.
     pub fn put_text(self, name: &str, text: &str) -> Result<()> {
         call!(self, self.require::<MediaTable>()?, put_text(name, text))
     }

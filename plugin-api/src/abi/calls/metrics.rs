@@ -8,7 +8,7 @@ use crate::abi::{
 use crate::error::Result;
 use std::ffi::c_void;
 
-/// What a metric is, with texts of its own.
+/// The description of a metric, with owned strings.
 pub struct MetricInfo {
     /// Its instance name.
     pub name: String,
@@ -18,12 +18,12 @@ pub struct MetricInfo {
     pub unit: String,
     /// The phase that it is computed in.
     pub phase: u32,
-    /// 1, -1, or 0 where neither direction is better.
+    /// 1 if higher is better, -1 if lower is, 0 if neither.
     pub better: i32,
 }
 
 impl Host {
-    /// The metric at a place; `None` past the last.
+    /// The metric at an index; `None` past the last.
     pub fn metric_info(self, index: usize) -> Result<Option<MetricInfo>> {
         let none = HrStr::EMPTY;
         let empty = HrMetricInfo { name: none, type_name: none, unit: none, phase: 0, better: 0 };
@@ -39,7 +39,7 @@ impl Host {
         }))
     }
 
-    /// What the metric at a place comes to so far: its values by suffix.
+    /// The values so far of the metric at an index, by suffix.
     pub fn metric_so_far(self, index: usize) -> Result<Vec<(String, f64)>> {
         let mut values: Vec<(String, f64)> = Vec::new();
         let sink = HrScalarSink {

@@ -1,4 +1,4 @@
-//! Calls from a plugin into the host, each wrapped once: the safe half of the crate is built on these.
+//! Safe wrappers of all calls from a plugin to the host, on which the rest of the crate is built.
 
 mod autograd;
 mod checkpoints;
@@ -42,7 +42,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy)]
 pub struct Host(&'static Link, PhantomData<*const ()>);
 
-/// The part of a host that any thread may use: its log.
+/// The part of the host that any thread may use: its log.
 #[derive(Clone, Copy)]
 pub(crate) struct LogHandle(&'static TrainerHandle);
 
@@ -70,7 +70,7 @@ impl LogHandle {
         level <= unsafe { self.0.log_level.read_volatile() }
     }
 
-    /// Hands a line to the host's log.
+    /// Writes a line to the host's log.
     pub(crate) fn write(self, level: u32, target: &str, message: &str) {
         // SAFETY: both texts are lent until the call returns; the host takes lines from any thread.
         unsafe { (self.0.log)(self.0.host, level, HrStr::new(target), HrStr::new(message)) }
@@ -116,7 +116,7 @@ impl Host {
         unsafe { &*self.0.handle.states }
     }
 
-    /// Turns a status into a result, with the text that the host kept.
+    /// Converts a status to a result, with the host's error message.
     pub(super) fn check(self, status: HrStatus) -> Result<()> {
         if status == HrStatus::OK {
             return Ok(());
@@ -145,7 +145,7 @@ impl Host {
         self.present(status, out)
     }
 
-    /// Where the run is.
+    /// The progress of the run.
     #[inline]
     pub fn progress(self) -> HrProgress {
         // SAFETY: the host keeps the struct at one address and changes it only between or inside its own calls,
@@ -167,26 +167,26 @@ impl Host {
         LogHandle(self.0.handle)
     }
 
-    /// Says why the status about to be returned is not OK.
+    /// Sets the message of the failure that is about to be returned.
     pub fn set_error(self, message: &str) {
         // SAFETY: the text is lent until the call returns.
         unsafe { (self.0.handle.set_error)(self.raw(), HrStr::new(message)) }
     }
 
-    /// Asks for something.
+    /// Makes a request.
     pub fn request(self, what: u32, why: &str) -> Result<()> {
         // SAFETY: the text is lent until the call returns.
         self.check(unsafe { (self.0.handle.request)(self.raw(), what, HrStr::new(why)) })
     }
 
-    /// The failure that the run ended with, if any.
+    /// The error that ended the run, if any.
     pub fn failure(self) -> Option<String> {
         // SAFETY: the text is copied before the point returns.
         let text = unsafe { (self.0.handle.failure)(self.raw()).to_lossy() };
         (!text.is_empty()).then(|| text.into_owned())
     }
 
-    /// The table of an extension; `None` where this host does not offer it. The host is asked once per instance.
+    /// The table of an extension; `None` if this host does not offer it. Looked up once per instance.
     #[inline]
     pub(super) fn find<T: Extension>(self) -> Option<&'static T> {
         let found = self.0.extensions[T::INDEX]
@@ -195,7 +195,7 @@ impl Host {
         found.map(|table| unsafe { table.0.cast().as_ref() })
     }
 
-    /// As [`find`](Self::find), with an error where this host does not offer it.
+    /// As [`find`](Self::find), with an error if this host does not offer it.
     #[inline]
     pub(super) fn require<T: Extension>(self) -> Result<&'static T> {
         self.find::<T>().ok_or_else(|| self.too_old::<T>())
@@ -213,7 +213,7 @@ impl Host {
         ))
     }
 
-    /// A service by its id; null where this host has none. Each call looks it up.
+    /// The table of an extension by its id; null if this host does not have it. Looked up at each call.
     pub fn extension(self, id: &str) -> *const c_void {
         // SAFETY: the id is lent until the call returns.
         unsafe { (self.0.handle.extension)(self.raw(), HrStr::new(id)) }

@@ -1,4 +1,4 @@
-//! Further models.
+//! Additional models.
 
 use super::Host;
 use super::wire::call;
@@ -15,7 +15,7 @@ impl Host {
         Ok(model)
     }
 
-    /// Runs such a model.
+    /// Runs an additional model.
     pub fn run_model(self, model: u64, input: HrTensor) -> Result<HrTensor> {
         call!(self, self.require::<ModelTable>()?, forward(model, input) -> HrTensor::NONE)
     }

@@ -6,7 +6,7 @@ use crate::abi::{HrStr, HrTensor, NamedTensorTable};
 use crate::error::Result;
 
 impl Host {
-    /// Reads the tensors that a path leads to, by name.
+    /// Reads the tensors at a path, by name.
     pub fn load_tensors(self, path: &str) -> Result<Vec<(String, HrTensor)>> {
         let table = self.require::<NamedTensorTable>()?;
         let count = call!(self, table, load(path) -> 0)?;
@@ -31,7 +31,7 @@ impl Host {
         call!(self, self.require::<NamedTensorTable>()?, tensor(key) -> Option(HrTensor::NONE))
     }
 
-    /// Removes a shared tensor; false where there was none.
+    /// Removes a shared tensor; false if there was none.
     pub fn remove_state_tensor(self, key: &str) -> Result<bool> {
         let table = self.require::<NamedTensorTable>()?;
         // SAFETY: the key is lent until the call returns.

@@ -11,7 +11,7 @@ impl Host {
         call!(self, self.require::<ParamTable>()?, trainable(index) -> 0).map(|it| it == 1)
     }
 
-    /// Freezes or unfreezes parameters; returns how many they are.
+    /// Freezes or unfreezes parameters; returns their number.
     pub fn set_trainable(self, pattern: &str, trainable: bool) -> Result<usize> {
         call!(self, self.require::<ParamTable>()?, set_trainable(pattern, trainable) -> 0)
     }

@@ -6,7 +6,7 @@ use crate::abi::{HrTensor, PassTable};
 use crate::error::Result;
 
 impl Host {
-    /// Begins a pass.
+    /// Starts a pass.
     pub fn begin_pass(self, phase: u32) -> Result<Option<u64>> {
         call!(self, self.require::<PassTable>()?, begin(phase) -> Option(0))
     }

@@ -1,4 +1,4 @@
-//! The arithmetic of a run.
+//! The precision of a run.
 
 use super::Host;
 use super::wire::call;
@@ -6,12 +6,12 @@ use crate::abi::PrecisionTable;
 use crate::error::Result;
 
 impl Host {
-    /// Chooses the precision.
+    /// Sets the precision.
     pub fn set_precision(self, precision: u32) -> Result<()> {
         call!(self, self.require::<PrecisionTable>()?, set_precision(precision))
     }
 
-    /// Begins loss scaling anew.
+    /// Restarts loss scaling with new settings.
     pub fn set_loss_scaling(
         self,
         scale: f64,

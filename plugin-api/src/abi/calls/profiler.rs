@@ -1,4 +1,4 @@
-//! Profiles.
+//! Profiling.
 
 use super::Host;
 use super::wire::call;
@@ -6,17 +6,17 @@ use crate::abi::{HrOpCost, HrStr, ProfilerTable};
 use crate::error::Result;
 
 impl Host {
-    /// Gets ready to record.
+    /// Initializes the profiler.
     pub fn profiler_prepare(self, flags: u32) -> Result<()> {
         call!(self, self.require::<ProfilerTable>()?, prepare(flags))
     }
 
-    /// Records from here on.
+    /// Starts recording.
     pub fn profiler_start(self, flags: u32) -> Result<()> {
         call!(self, self.require::<ProfilerTable>()?, start(flags))
     }
 
-    /// Records no longer.
+    /// Stops recording.
     pub fn profiler_stop(self, file: &str) -> Result<()> {
         call!(self, self.require::<ProfilerTable>()?, stop(file))
     }

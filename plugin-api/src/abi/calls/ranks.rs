@@ -6,7 +6,7 @@ use crate::abi::{HrTensor, RankTable};
 use crate::error::Result;
 
 impl Host {
-    /// Reduces numbers over all ranks, in their place. A host that is too old has one.
+    /// Reduces numbers over all ranks, in place. A host without this extension has a single rank.
     pub fn all_reduce_numbers(self, numbers: &mut [f64], reduction: u32) -> Result<()> {
         let Some(table) = self.find::<RankTable>() else { return Ok(()) };
         let (start, count) = (numbers.as_mut_ptr(), numbers.len());
@@ -15,13 +15,13 @@ impl Host {
         self.check(status)
     }
 
-    /// Reduces a tensor over all ranks, in its place.
+    /// Reduces a tensor over all ranks, in place.
     pub fn all_reduce(self, tensor: HrTensor, reduction: u32) -> Result<()> {
         let Some(table) = self.find::<RankTable>() else { return Ok(()) };
         call!(self, table, all_reduce(tensor, reduction))
     }
 
-    /// Copies the tensor of a rank to all others, in its place.
+    /// Copies the tensor of one rank to all others, in place.
     pub fn broadcast(self, tensor: HrTensor, root: u32) -> Result<()> {
         let Some(table) = self.find::<RankTable>() else { return Ok(()) };
         call!(self, table, broadcast(tensor, root))

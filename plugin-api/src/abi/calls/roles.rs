@@ -1,4 +1,4 @@
-//! Roles that a hook has run, and parts of them.
+//! The training forward role, run by another hook, and the configured loss.
 
 use super::Host;
 use super::wire::call;

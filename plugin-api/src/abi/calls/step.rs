@@ -1,4 +1,4 @@
-//! How a training step is made.
+//! Settings of the training step.
 
 use super::Host;
 use super::wire::call;
@@ -11,7 +11,7 @@ impl Host {
         call!(self, self.require::<StepTable>()?, set_anomaly_mode(on))
     }
 
-    /// Sets into how many micro-batches a batch is cut.
+    /// Sets the number of micro-batches per batch.
     pub fn set_accumulation(self, parts: u64) -> Result<()> {
         call!(self, self.require::<StepTable>()?, set_accumulation(parts))
     }

@@ -16,7 +16,7 @@ impl Host {
         self.check(unsafe { (self.tensors().set_slot)(self.raw(), slot, tensor) })
     }
 
-    /// The handles of a list. The row stays as it is until the engine is asked to change something.
+    /// The handles of a list. They stay valid until the engine changes something.
     pub fn list<'a>(self, list: u32) -> Result<&'a [HrTensor]> {
         let empty = HrTensors { ptr: std::ptr::null(), len: 0 };
         let row = self.fill(self.tensors().list, list, empty)?.unwrap_or(empty);
@@ -27,7 +27,7 @@ impl Host {
         Ok(unsafe { std::slice::from_raw_parts(row.ptr, row.len) })
     }
 
-    /// A listed tensor's name.
+    /// The name of a tensor in a list.
     pub fn name(self, list: u32, index: usize) -> Result<String> {
         let mut out = HrStr::EMPTY;
         // SAFETY: the host writes one text, lent for the run.
@@ -44,13 +44,13 @@ impl Host {
         Ok(out)
     }
 
-    /// Gives owned handles back.
+    /// Releases owned handles.
     pub fn release(self, tensors: &[HrTensor]) {
         // SAFETY: the row is lent until the call returns.
         unsafe { (self.tensors().release)(self.raw(), tensors.as_ptr(), tensors.len()) }
     }
 
-    /// The single number in a tensor.
+    /// The value of a tensor with one element.
     pub fn item(self, tensor: HrTensor) -> Result<f64> {
         let mut out = 0.0;
         // SAFETY: the host writes one number.
@@ -85,7 +85,7 @@ impl Host {
         Ok(out)
     }
 
-    /// Calls an operator; the results are in the front of `results`.
+    /// Calls an operator and writes its results to the beginning of `results`.
     pub fn op_call(self, op: HrOp, args: &[HrArg], results: &mut [HrArg]) -> Result<usize> {
         let mut count = 0;
         // SAFETY: arguments are lent until the call returns; the host writes at most `results.len()` results.

@@ -1,12 +1,12 @@
-//! One way to make a call: what may be passed, and how an answer becomes a result.
+//! The macro behind all calls: which types can be passed, and how a status is converted to a result.
 
 use crate::abi::{HrStr, HrTensor};
 
-/// An argument in the form in which it crosses: a plain number, or a text that is lent until the call returns.
+/// A type that can be passed to the host: a plain number, or a text that is borrowed until the call returns.
 pub(super) trait Wire {
-    /// That form.
+    /// Its type in the ABI.
     type Raw;
-    /// The argument in it.
+    /// Converts it.
     fn wire(self) -> Self::Raw;
 }
 

@@ -1,4 +1,4 @@
-//! The extensions of the fake host: those that answer, and the list of all.
+//! The extensions of the fake host.
 
 use super::{Caller, functions, layers, named, noted, table};
 use crate::abi::{
@@ -13,7 +13,7 @@ fn offer<T: Extension>(table: &'static T) -> (&'static str, u16, *const c_void) 
     (T::ID, T::SINCE, std::ptr::from_ref(table).cast())
 }
 
-/// The table of an extension that came with the version which the fake host has, or earlier.
+/// The table of an extension, if the fake host's version has it.
 pub(super) unsafe extern "C" fn extension(host: *mut c_void, id: HrStr) -> *const c_void {
     // SAFETY: a hook calls with the pointer of its handle; it lends the id until this returns.
     let (caller, id) = unsafe { (Caller::of(host), id.to_lossy()) };

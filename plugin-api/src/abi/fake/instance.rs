@@ -23,7 +23,7 @@ unsafe extern "C" fn no_manifest() -> HrStr {
 type Create =
     unsafe extern "C" fn(*const TrainerHandle, *const HrValue, *mut *mut c_void) -> HrStatus;
 
-/// An object behind a table, and where its calls arrive.
+/// An object behind a table, and the caller that receives its calls.
 struct Object {
     it: *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),

@@ -1,4 +1,4 @@
-//! Layer outputs of the fake host: those the test gave it.
+//! Layer outputs of the fake host, which the test sets.
 
 use super::{Caller, functions, table};
 use crate::abi::{HrHeader, HrStatus, HrStr, HrTensor, LayerTable};
@@ -51,7 +51,7 @@ unsafe extern "C" fn watch(
     HrStatus::OK
 }
 
-/// Whether a name fits a pattern in which `*` is any run of letters.
+/// Whether a name matches a pattern in which `*` matches any characters.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

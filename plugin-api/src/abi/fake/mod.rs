@@ -1,4 +1,4 @@
-//! A host in plain Rust behind the tables of the real one: the half of [`crate::testing`] that touches raw pointers.
+//! A fake host in plain Rust behind the tables of the ABI: the part of [`crate::testing`] with raw pointers.
 
 mod extensions;
 mod instance;
@@ -26,7 +26,7 @@ thread_local! {
     static CALLING: Cell<Option<&'static Caller>> = const { Cell::new(None) };
 }
 
-/// Where the calls of one instance arrive. It lives as long as the process, because a hook may keep its handle.
+/// Receives the calls of one instance. It lives as long as the process, because a hook may keep its handle.
 pub(crate) struct Caller {
     pub(crate) name: String,
     // The newest minor version whose extensions are offered.
@@ -43,7 +43,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// A caller and the handle that leads to it.
+    /// A caller and its handle.
     pub(crate) fn open(
         name: &str,
         minor: u16,
@@ -86,7 +86,7 @@ impl Caller {
         (caller, unsafe { super::Host::from_raw(handle) })
     }
 
-    /// Lets go of the world.
+    /// Releases the world.
     pub(crate) fn close(&self) {
         self.world.borrow_mut().take();
     }
@@ -98,7 +98,7 @@ impl Caller {
         unsafe { &*host.cast::<Self>() }
     }
 
-    /// Calls the instance; a status that is not OK becomes an error with the words of the hook.
+    /// Calls the instance; a status that is not OK becomes an error with the hook's message.
     fn calls(&'static self, point: Option<Point>, body: impl FnOnce() -> HrStatus) -> Result<()> {
         self.error.borrow_mut().clear();
         self.refusal.borrow_mut().clear();
@@ -122,10 +122,10 @@ impl Caller {
 
     fn world(&self) -> Result<Shared> {
         let world = self.world.borrow().clone();
-        world.ok_or_else(|| Error::new("the fake trainer is gone"))
+        world.ok_or_else(|| Error::new("the fake trainer no longer exists"))
     }
 
-    /// Does what a hook asks for. A panic, of a function that the test gave, must not leave a C function.
+    /// Serves a call of a hook. A panic, such as that of a function of the test, must not leave a C function.
     fn answer<T>(&self, body: impl FnOnce(&mut World, &Self) -> Result<T>) -> Result<T, HrStatus> {
         self.answer_free(|| {
             let world = self.world()?;
@@ -136,7 +136,7 @@ impl Caller {
         })
     }
 
-    /// As `answer`, with nothing borrowed: for what calls other hooks.
+    /// As `answer`, with nothing borrowed: for calls that call other hooks.
     fn answer_free<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T, HrStatus> {
         let said = match catch_unwind(AssertUnwindSafe(body)) {
             Ok(Ok(value)) => return Ok(value),
@@ -159,7 +159,7 @@ impl Caller {
     }
 }
 
-/// An argument as it arrives: a plain number, or a text that is lent until the call returns.
+/// An argument as it arrives: a plain number, or a text that is borrowed until the call returns.
 trait WireArg {
     type Raw;
     /// # Safety
@@ -183,8 +183,8 @@ impl WireArg for String {
     }
 }
 
-/// The C functions of a table. `call` answers with a status alone, `read` also writes a value, `find` writes one or
-/// answers ABSENT. The body gets the world and the caller of the caller.
+/// The C functions of a table. `call` returns only a status, `read` also writes a value, `find` writes one or
+/// returns ABSENT. The body receives the world and the caller.
 macro_rules! functions {
     ($($kind:ident $function:ident($world:pat, $caller:pat $(, $arg:ident: $ty:ty)*) $(-> $out:ty)? $body:block)*) => {
         $(functions!(@$kind $function($world, $caller $(, $arg: $ty)*) $(-> $out)? $body);)*
@@ -234,7 +234,7 @@ macro_rules! functions {
 }
 use functions;
 
-/// A table out of functions of the same names.
+/// A table made of the functions of the same names.
 macro_rules! table {
     ($table:ident { $($function:ident),* }) => {
         pub(in crate::abi::fake) static TABLE: $table = $table { header: HrHeader::of::<$table>(0), $($function),* };

@@ -85,7 +85,7 @@ pub(super) mod models {
         }
     }
 
-    /// Whatever the table says, the model is the function that the test gave.
+    /// The model is the function set by the test, regardless of the table.
     unsafe extern "C" fn build(
         host: *mut c_void,
         _settings: *const HrValue,

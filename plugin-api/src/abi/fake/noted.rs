@@ -1,4 +1,4 @@
-//! The extensions for which the fake host has nothing to do: what a hook asks for is written down, to be asserted on.
+//! Extensions without an effect in the fake host: calls are recorded, so that tests can assert on them.
 
 use super::{Caller, functions, table};
 use crate::abi::{
@@ -8,7 +8,7 @@ use crate::abi::{
 use crate::error::Result;
 use std::ffi::c_void;
 
-/// Functions that do nothing but write down what was asked for.
+/// Functions that only record the call.
 macro_rules! noted {
     ($($function:ident($($arg:ident: $ty:ty),*) as $name:literal;)*) => {
         functions! {

@@ -60,7 +60,7 @@ functions! {
     }
 }
 
-/// Names of operators by number, for the process: hooks keep the number in statics.
+/// Names of operators by number, valid for the process: hooks keep the number in statics.
 static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn number_of(name: &str) -> HrOp {
@@ -75,7 +75,7 @@ fn number_of(name: &str) -> HrOp {
 fn name_of(op: HrOp) -> Result<String> {
     let names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let index = usize::try_from(op.0.wrapping_sub(1))?;
-    names.get(index).cloned().ok_or_else(|| Error::new("an operator that was never found"))
+    names.get(index).cloned().ok_or_else(|| Error::new("an operator that was never looked up"))
 }
 
 pub(super) unsafe extern "C" fn release(host: *mut c_void, tensors: *const HrTensor, count: usize) {
@@ -112,7 +112,7 @@ pub(super) unsafe extern "C" fn from_view(
     }
 }
 
-/// The numbers of a view that a hook lends, which are in order.
+/// The elements of a contiguous view that a hook passes.
 fn numbers(view: &DLTensor) -> Result<Vec<f64>> {
     use crate::view::Element;
     macro_rules! read {

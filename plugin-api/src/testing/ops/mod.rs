@@ -14,23 +14,23 @@ use crate::error::{Error, Result};
 /// An argument or a result of an operator.
 #[derive(Clone, Debug)]
 pub enum FakeValue {
-    /// An argument that was left out.
+    /// An omitted argument.
     None,
     /// A tensor.
     Tensor(FakeTensor),
-    /// Tensors; `None` where there is none, as for the gradient of a frozen parameter.
+    /// A list of tensors; `None` for an absent one, such as the gradient of a frozen parameter.
     Tensors(Vec<Option<FakeTensor>>),
-    /// A number.
+    /// A float.
     Float(f64),
     /// An integer.
     Int(i64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A text: a type or a device.
+    /// A string, such as a dtype or a device.
     Text(String),
-    /// Whole numbers: a shape, dimensions.
+    /// Integers, such as a shape or dimensions.
     Ints(Vec<i64>),
-    /// Numbers.
+    /// Floats.
     Floats(Vec<f64>),
 }
 
@@ -40,7 +40,7 @@ impl From<FakeTensor> for FakeValue {
     }
 }
 
-/// What an operator is called with.
+/// The arguments of an operator call.
 pub struct OpArgs<'a> {
     name: &'a str,
     args: &'a [FakeValue],
@@ -56,7 +56,7 @@ impl<'a> OpArgs<'a> {
         self.name
     }
 
-    /// An argument; [`FakeValue::None`] where it was left out.
+    /// An argument; [`FakeValue::None`] if it was omitted.
     pub fn get(&self, index: usize) -> &'a FakeValue {
         self.args.get(index).unwrap_or(&FakeValue::None)
     }
@@ -84,7 +84,7 @@ impl<'a> OpArgs<'a> {
         }
     }
 
-    /// An argument that is a whole number.
+    /// An argument that is an integer.
     pub fn int(&self, index: usize) -> Result<i64> {
         match self.get(index) {
             FakeValue::Int(number) => Ok(*number),
@@ -92,7 +92,7 @@ impl<'a> OpArgs<'a> {
         }
     }
 
-    /// An argument that is a list of whole numbers.
+    /// An argument that is a list of integers.
     pub fn ints(&self, index: usize) -> Result<&'a [i64]> {
         match self.get(index) {
             FakeValue::Ints(numbers) => Ok(numbers),
@@ -108,7 +108,7 @@ impl<'a> OpArgs<'a> {
         }
     }
 
-    /// Whether an argument was left out.
+    /// Whether an argument was omitted.
     pub fn is_absent(&self, index: usize) -> bool {
         matches!(self.get(index), FakeValue::None)
     }
@@ -125,7 +125,7 @@ impl<'a> OpArgs<'a> {
         Ok(self.number_or(index, 0.0)? != 0.0)
     }
 
-    /// A tensor, or a number as a tensor without dimensions.
+    /// A tensor, or a number as a 0-dim tensor.
     fn operand(&self, index: usize) -> Result<elementwise::Operand<'a>> {
         match self.get(index) {
             FakeValue::Tensor(tensor) => Ok(elementwise::Operand::Tensor(tensor)),
@@ -140,7 +140,7 @@ impl<'a> OpArgs<'a> {
 /// What an operator does.
 pub(crate) type Implementation = fn(&OpArgs<'_>) -> Result<Vec<FakeValue>>;
 
-/// An operator's name taken apart.
+/// The parsed name of an operator.
 struct Name<'a> {
     base: &'a str,
     overload: &'a str,
@@ -205,7 +205,7 @@ pub(crate) fn call(name: &str, args: &[FakeValue]) -> Result<Vec<FakeValue>> {
     if parsed.over_lists { over_lists(args, &one) } else { one(args) }
 }
 
-/// The error about an operator that the fake trainer lacks.
+/// The error for an operator that the fake trainer does not have.
 pub(crate) fn unknown(name: &str) -> Error {
     Error::new(format!(
         "the fake trainer has no operator `{name}`: give it one with FakeTrainer::op({name:?}, |args| …)"
@@ -217,7 +217,7 @@ fn named(name: &str, error: &Error) -> Error {
     if text.starts_with(name) { Error::new(text) } else { Error::new(format!("{name}: {text}")) }
 }
 
-/// Calls an operator for each place of its lists.
+/// Calls an operator for each index of its lists.
 fn over_lists(
     args: &[FakeValue],
     one: &dyn Fn(&[FakeValue]) -> Result<Vec<FakeValue>>,

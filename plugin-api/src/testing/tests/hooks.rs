@@ -140,11 +140,11 @@ fn settings_are_checked_as_a_config_is() {
     let refused = |settings| FakeTrainer::new().hook::<Ema>(settings).err().unwrap().to_string();
     assert_eq!(
         refused(settings! { momentun = 0.5 }),
-        "hook `Ema`: no setting `momentun`; there are [\"momentum\"]"
+        "hook `Ema`: unknown key `momentun`: the keys are [\"momentum\"]"
     );
     assert_eq!(
         refused(settings! { momentum = 2.0 }),
-        "hook `Ema`: `momentum` = 2 is not within 0..=1"
+        "hook `Ema`: `momentum` is out of range: 2, must be between 0 and 1"
     );
 }
 
@@ -167,8 +167,7 @@ fn a_tensor_of_an_iteration_that_is_over_is_refused() {
     }
     let mut t = FakeTrainer::new().loss(1.0).hook::<Late>(settings! {}).unwrap();
     let error = t.fit(1, 1).unwrap_err().to_string();
-    let expected =
-        "hook `Late` failed at after_train_epoch, epoch 1, iteration 1: the tensor is gone: ";
+    let expected = "hook `Late` failed at after_train_epoch, epoch 1, iteration 1: the tensor handle is stale: ";
     assert!(error.starts_with(expected), "{error}");
 }
 

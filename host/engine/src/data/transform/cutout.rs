@@ -11,10 +11,10 @@ use crate::registry::Component;
 /// Masks out a square at a random position (arXiv 1708.04552).
 #[derive(Debug, Clone, Settings)]
 pub struct Cutout {
-    /// The side of the square.
+    /// Side length of the square in pixels.
     #[param(min = 1, max = 65536)]
     pub side: usize,
-    /// What it is painted with.
+    /// Fill value.
     #[param(default)]
     pub fill: f64,
 }

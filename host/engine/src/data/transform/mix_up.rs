@@ -11,7 +11,7 @@ use crate::registry::Component;
 /// Beta(alpha, alpha) (arXiv 1710.09412).
 #[derive(Debug, Clone, Settings)]
 pub struct MixUp {
-    /// The share that a sample keeps is drawn from Beta(alpha, alpha), once for each batch.
+    /// Parameter of the distribution Beta(alpha, alpha), from which the mixing weight is drawn once per batch.
     #[param(default = 0.2, min = 0.0)]
     pub alpha: f64,
 }

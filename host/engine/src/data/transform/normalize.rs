@@ -11,9 +11,9 @@ use crate::registry::Component;
 /// Subtracts the mean and divides by the standard deviation: one number, or one per channel or feature.
 #[derive(Debug, Clone, Settings)]
 pub struct NormalizeSettings {
-    /// What is taken away: one number, or one for each channel; for rows of features one for each feature.
+    /// Mean to subtract: one number, or one per channel or feature.
     pub mean: Vec<f64>,
-    /// What is divided by, likewise.
+    /// Standard deviation to divide by: one number, or one per channel or feature.
     pub std: Vec<f64>,
 }
 
@@ -27,7 +27,7 @@ impl Component<DataSpec, dyn Transform> for NormalizeSettings {
             let found = numbers.len();
             if found != 1 && found != channels {
                 let why = format!(
-                    "{key} has {found} numbers, but samples have {channels} channels: give one number, or {channels}"
+                    "{key} has {found} numbers, but samples have {channels} channels: set one number, or {channels}"
                 );
                 return Err(Self::refuse(why));
             }

@@ -11,13 +11,13 @@ use crate::registry::Component;
 /// Pads the image on all sides and crops a window at a random position.
 #[derive(Debug, Clone, Settings)]
 pub struct RandomCropSettings {
-    /// Pixels that are added on each side before.
+    /// Padding on each side in pixels, before the crop.
     #[param(default, min = 0, max = 65536)]
     pub padding: usize,
-    /// Height and width of the window; unless set, those of the picture.
+    /// Height and width of the window; empty for those of the image.
     #[param(default)]
     pub size: Vec<usize>,
-    /// The value of what is added.
+    /// Fill value of the padding.
     #[param(default)]
     pub fill: f64,
 }

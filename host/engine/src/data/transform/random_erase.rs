@@ -11,16 +11,16 @@ use crate::registry::Component;
 /// Erases a random rectangle in a fraction `p` of the images (arXiv 1708.04896).
 #[derive(Debug, Clone, Settings)]
 pub struct RandomErase {
-    /// The share of pictures that lose a rectangle.
+    /// Probability that a rectangle of an image is erased.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     pub p: f64,
-    /// The smallest and the largest share of the picture that a rectangle has.
+    /// Minimum and maximum area of the rectangle as a fraction of the image.
     #[param(default = [0.02, 0.33], min = 0.0, max = 1.0)]
     pub scale: Vec<f64>,
-    /// The smallest and the largest ratio of its sides.
+    /// Minimum and maximum aspect ratio of the rectangle.
     #[param(default = [0.3, 3.3])]
     pub ratio: Vec<f64>,
-    /// What it is painted with.
+    /// Fill value.
     #[param(default)]
     pub fill: f64,
 }

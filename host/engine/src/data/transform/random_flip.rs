@@ -11,10 +11,10 @@ use crate::registry::Component;
 /// Flips a fraction `p` of the images horizontally, or vertically.
 #[derive(Debug, Clone, Settings)]
 pub struct RandomFlip {
-    /// The share of pictures that are mirrored.
+    /// Probability that an image is flipped.
     #[param(default = 0.5, min = 0.0, max = 1.0)]
     pub p: f64,
-    /// Top and bottom, instead of left and right.
+    /// Flip vertically instead of horizontally.
     #[param(default)]
     pub vertical: bool,
 }

@@ -11,10 +11,10 @@ use crate::registry::Component;
 /// Rotates each image about its center by a random angle of up to `degrees`, with bilinear interpolation.
 #[derive(Debug, Clone, Settings)]
 pub struct Rotate {
-    /// The largest angle, in either direction.
+    /// Maximum angle in degrees, in either direction.
     #[param(min = 0.0, max = 180.0)]
     pub degrees: f64,
-    /// The value of what comes in from outside.
+    /// Fill value for the area outside of the image.
     #[param(default)]
     pub fill: f64,
 }

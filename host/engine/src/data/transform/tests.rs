@@ -259,7 +259,7 @@ fn transforms_that_do_not_fit_are_reported_with_their_number() {
     let two: Settings<'_> = &[("mean", list(&[0.5, 0.5])), ("std", list(&[1.0]))];
     assert_eq!(
         error(&[("RandomFlip", &[]), ("Normalize", two)], &[3, 8, 8]),
-        (1, "transform `Normalize`: mean has 2 numbers, but samples have 3 channels: give one number, or 3".into())
+        (1, "transform `Normalize`: mean has 2 numbers, but samples have 3 channels: set one number, or 3".into())
     );
     assert_eq!(
         error(&[("RandomFlip", &[])], &[12]),

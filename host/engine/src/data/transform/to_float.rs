@@ -11,10 +11,10 @@ use crate::registry::Component;
 /// Rescales values from 0..1 to another range.
 #[derive(Debug, Clone, Settings)]
 pub struct ToFloat {
-    /// What 0 becomes.
+    /// Value that 0 is mapped to.
     #[param(default)]
     pub low: f64,
-    /// What 1, the brightest byte, becomes.
+    /// Value that 1, the maximum of a byte, is mapped to.
     #[param(default = 1.0)]
     pub high: f64,
 }

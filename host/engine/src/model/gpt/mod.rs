@@ -85,7 +85,7 @@ impl GptSettings {
     fn sides(&self, context: &ModelContext) -> std::result::Result<Sides, String> {
         let (Target::Tokens(known), &[row]) = (&context.data.target, context.data.input.as_slice())
         else {
-            return Err("it takes tokens, which this data set does not have: use Text".into());
+            return Err("it expects tokens, which this data set does not have: use Text".into());
         };
         let Self { heads, width, .. } = *self;
         if width % heads != 0 {

@@ -225,7 +225,7 @@ mod tests {
         );
         assert_eq!(
             text(&[64], &[]),
-            "model `ResNet`: it takes images [channels, rows, columns], but a sample has shape [64]"
+            "model `ResNet`: it expects images [channels, rows, columns], but a sample has shape [64]"
         );
     }
 }

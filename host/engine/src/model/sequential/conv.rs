@@ -41,7 +41,7 @@ impl ConvLayer {
         let [inputs, rows, columns] = site.flow.image()?;
         let found = &site.flow.shape;
         if let Some(set) = self.inputs.filter(|set| *set != inputs) {
-            return Err(format!("it takes shape [{set}, .., ..], found shape {found:?}"));
+            return Err(format!("it expects shape [{set}, .., ..], found shape {found:?}"));
         }
         if inputs % groups != 0 || outputs % groups != 0 {
             return Err(format!(

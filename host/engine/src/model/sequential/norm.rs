@@ -46,7 +46,7 @@ impl Component<Site, Plan> for NormLayer {
             ([.., last], NormKind::Layer) => (*last, vec![*last]),
             _ => {
                 let why = format!(
-                    "it takes [channels] or [channels, rows, columns], found shape {shape:?}; kind = \"layer\" takes rows"
+                    "it expects [channels] or [channels, rows, columns], found shape {shape:?}; kind = \"layer\" accepts rows"
                 );
                 return Err(Self::refuse(why));
             }

@@ -12,7 +12,7 @@ use crate::registry::Component;
 /// Element-wise activation; takes any shape.
 #[derive(Debug, Clone, Settings)]
 pub(super) struct ActivationLayer {
-    /// Which function.
+    /// Name of the function.
     #[param(default)]
     kind: Activation,
 }

@@ -40,7 +40,7 @@ impl Flow {
         match self.tokens {
             None => Ok(&self.shape),
             Some(_) => Err(format!(
-                "it takes numbers, found tokens of shape {:?}: put an embedding before it",
+                "it expects numbers, found tokens of shape {:?}: put an embedding before it",
                 self.shape
             )),
         }
@@ -49,14 +49,14 @@ impl Flow {
     /// Channels, rows and columns.
     pub(super) fn image(&self) -> Check<[i64; 3]> {
         <[i64; 3]>::try_from(self.numbers()?).map_err(|_| {
-            format!("it takes images [channels, rows, columns], found shape {:?}", self.shape)
+            format!("it expects images [channels, rows, columns], found shape {:?}", self.shape)
         })
     }
 
     /// Positions and width.
     pub(super) fn rows(&self) -> Check<[i64; 2]> {
         <[i64; 2]>::try_from(self.numbers()?)
-            .map_err(|_| format!("it takes rows [places, width], found shape {:?}", self.shape))
+            .map_err(|_| format!("it expects rows [places, width], found shape {:?}", self.shape))
     }
 
     /// The last dimension, which must match the config if that sets it.
@@ -65,9 +65,9 @@ impl Flow {
             (Some(&last), None) => Ok(last),
             (Some(&last), Some(set)) if set == last => Ok(last),
             (Some(_), Some(set)) => {
-                Err(format!("it takes shape [.., {set}], found shape {:?}", self.shape))
+                Err(format!("it expects shape [.., {set}], found shape {:?}", self.shape))
             }
-            (None, _) => Err("it takes rows of numbers, found a single one".to_owned()),
+            (None, _) => Err("it expects rows of numbers, found a single one".to_owned()),
         }
     }
 }

@@ -50,7 +50,7 @@ impl PoolLayer {
             let kept = match site.flow.numbers()? {
                 [channels, _, _] => *channels,
                 [_, width] => *width,
-                found => return Err(format!("it takes images or rows, found shape {found:?}")),
+                found => return Err(format!("it expects images or rows, found shape {found:?}")),
             };
             return Ok((
                 site.flow.shaped([kept]),

@@ -24,7 +24,9 @@ impl Component<Site, Plan> for EmbeddingLayer {
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         let found = &site.flow.shape;
         let Some(tokens) = site.flow.tokens else {
-            return Err(Self::refuse(format!("it takes tokens, found numbers of shape {found:?}")));
+            return Err(Self::refuse(format!(
+                "it expects tokens, found numbers of shape {found:?}"
+            )));
         };
         let shape: Vec<i64> = [found.as_slice(), &[self.width]].concat();
         let path = site.path.clone();

@@ -18,15 +18,15 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
     for (layers, wanted) in [
         (
             r#"[{"type": "flatten"}, {"type": "conv", "outputs": 6}]"#.to_owned(),
-            "layers.1 (conv): it takes images [channels, rows, columns], found shape [192]",
+            "layers.1 (conv): it expects images [channels, rows, columns], found shape [192]",
         ),
         (
             r#"[{"type": "flatten"}, {"type": "linear", "inputs": 100}]"#.to_owned(),
-            "layers.1 (linear): it takes shape [.., 100], found shape [192]",
+            "layers.1 (linear): it expects shape [.., 100], found shape [192]",
         ),
         (
             format!(r#"[{conv}, {{"type": "conv", "inputs": 3, "outputs": 6}}]"#),
-            "layers.1 (conv): it takes shape [3, .., ..], found shape [6, 6, 6]",
+            "layers.1 (conv): it expects shape [3, .., ..], found shape [6, 6, 6]",
         ),
         (
             r#"[{"type": "conv", "outputs": 6, "kernel": 9}]"#.to_owned(),
@@ -44,7 +44,7 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
         (
             r#"[{"type": "residual", "layers": [{"type": "flatten"}, {"type": "attention"}]}]"#
                 .to_owned(),
-            "layers.0.layers.1 (attention): it takes rows [places, width], found shape [192]",
+            "layers.0.layers.1 (attention): it expects rows [places, width], found shape [192]",
         ),
         (
             r#"[{"type": "norm", "kind": "group", "groups": 2}]"#.to_owned(),
@@ -52,7 +52,7 @@ fn layers_that_do_not_fit_name_their_place_and_both_shapes() {
         ),
         (
             r#"[{"type": "embedding", "width": 4}]"#.to_owned(),
-            "layers.0 (embedding): it takes tokens, found numbers of shape [3, 8, 8]",
+            "layers.0 (embedding): it expects tokens, found numbers of shape [3, 8, 8]",
         ),
         (
             r#"[{"type": "cnv", "outputs": 6}]"#.to_owned(),
@@ -75,7 +75,7 @@ fn tokens_need_an_embedding_first() {
     let error = build(r#"[{"type": "linear"}]"#, &[7], Target::Tokens(5)).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "layers.0 (linear): it takes numbers, found tokens of shape [7]: put an embedding before it"
+        "layers.0 (linear): it expects numbers, found tokens of shape [7]: put an embedding before it"
     );
     let layers = r#"[{"type": "embedding", "width": 4}, {"type": "linear"}]"#;
     let model = build(layers, &[7], Target::Tokens(5)).unwrap();

@@ -83,7 +83,7 @@ impl Passes {
                     }
                 };
                 if from.map(|(stage, _)| stage) != Some(peer) {
-                    return Err("is not from a neighbour on the way through the model");
+                    return Err("is not from an adjacent stage");
                 }
                 self.mark(part, bit)
             }
@@ -104,7 +104,7 @@ impl Passes {
         };
         let is_own = |(stage, _): &(u32, u32)| *stage == self.stage && peer < self.layout.stages;
         let Some((_, chunk)) = origin.filter(is_own) else {
-            return Err("is not to a neighbour on the way through the model");
+            return Err("is not to an adjacent stage");
         };
         let own = MicroPart { chunk, ..part };
         match payload {

@@ -144,7 +144,7 @@ fn a_table_with_one_change_is_refused_with_the_stage_and_the_action() {
         let Action::Send(message) = actions[first] else { return };
         actions[first] = Action::Send(Message { peer: 0, ..message });
     });
-    assert!(refusal(&astray).contains("is not to a neighbour"), "{}", refusal(&astray));
+    assert!(refusal(&astray).contains("is not to an adjacent stage"), "{}", refusal(&astray));
 
     let backward = position(1, &|action| matches!(action, Action::Backward(_)));
     let twice = changed(&good, 1, |actions| actions.insert(backward, actions[backward]));

@@ -1,4 +1,4 @@
-//! Manifests as they are written, before anything in them is checked.
+//! The JSON format of manifests, before validation.
 
 use super::param::ParamJson;
 use hookrack_plugin_api::Level;

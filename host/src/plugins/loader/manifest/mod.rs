@@ -1,4 +1,4 @@
-//! What a hook or metric says about itself: the JSON of its table, read and checked.
+//! The manifest of a hook or metric: the JSON of its table, parsed and checked.
 
 mod error;
 mod json;

@@ -1,4 +1,4 @@
-//! Whose manifest is read, and the checks that need to know it.
+//! The hook or metric whose manifest is being read, and the checks whose messages name it.
 
 use super::super::text::one_line;
 use super::ManifestError;

@@ -115,7 +115,7 @@ impl Peer {
             if let Some(message) = found.and_then(|index| self.received.remove(index)) {
                 let got = message.length() / 8;
                 return message.numbers().ok_or_else(|| {
-                    let why = "the ranks are out of step";
+                    let why = "the ranks are out of sync";
                     self.error(format!("it sent {got} numbers instead of {N}: {why}"))
                 });
             }

@@ -82,7 +82,7 @@ fn ranks_that_are_out_of_step_are_told_so() {
     });
     assert_eq!(
         both[0],
-        "connection to rank 1: it sent 2 numbers instead of 1: the ranks are out of step"
+        "connection to rank 1: it sent 2 numbers instead of 1: the ranks are out of sync"
     );
 }
 
