@@ -34,6 +34,8 @@ fn compile_shim(libtorch: &Path) -> Result<(), Box<dyn Error>> {
     build.cpp(true).std("c++20").opt_level(2).define("_GLIBCXX_USE_CXX11_ABI", "1");
     // One header per operator: the shim compiles in a third of the time.
     build.define("AT_PER_OPERATOR_HEADERS", None);
+    // Vectors are passed between inlined functions only: it does not matter in which registers they would be.
+    build.flag_if_supported("-Wno-psabi");
     let gloo = Path::new("shim/gloo-stub").to_owned();
     for path in [&include, &include.join("torch/csrc/api/include"), &gloo] {
         // System headers: their warnings are not ours.

@@ -1,5 +1,6 @@
 // Max pooling by windows of 2x2 and the ReLU behind it as one node of the graph. Numbers and gradients are those of
 // `max_pool2d` and `relu`; what goes is the index of 8 bytes for each number, and two passes over the larger gradient.
+#include "pool_kernels.h"
 #include "shim.h"
 
 #include <ATen/Dispatch.h>
@@ -18,7 +19,6 @@
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/jit/frontend/tracer.h>
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -30,11 +30,7 @@ namespace {
 
 using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 
-// Which number of a window passed: 0 and 1 in its upper row, 2 and 3 in its lower one, or none, if all are below 0.
-constexpr uint8_t NONE = 4;
-
-// Where the windows of a batch are in memory. A run is a stretch of windows whose outputs are next to each other: the
-// channels of one window in channels_last, a row of windows else.
+// Where the windows of a batch are in memory. A run is the channels of one window in channels_last, a row of windows else.
 struct Windows {
   int64_t pictures, rows, runs, length;
   int64_t step, right, below, picture;
@@ -64,39 +60,23 @@ struct Windows {
     });
   }
 
-  std::array<int64_t, 4> corners() const { return {0, right, below, below + right}; }
+  // The stretch of windows at each of these places.
+  Run run() const { return {length, step, right}; }
 };
 
-// The largest of each window, if above 0. As in libtorch the first of equal numbers passes, and NaN before any number.
 template <class T>
 void pool(const Windows& windows, const T* input, T* output, uint8_t* which) {
-  const auto corners = windows.corners();
   windows.each([&](int64_t from, int64_t to) {
-    for (int64_t i = 0; i < windows.length; ++i) {
-      const T* window = input + from + i * windows.step;
-      T most = window[0];
-      uint8_t passed = 0;
-      for (uint8_t corner = 1; corner < 4; ++corner) {
-        const T value = window[corners[corner]];
-        const bool larger = value > most || value != value;
-        most = larger ? value : most;
-        passed = larger ? corner : passed;
-      }
-      output[to + i] = most < 0 ? T(0) : most;
-      which[to + i] = most <= 0 ? NONE : passed;
-    }
+    const T* upper = input + from;
+    pool_run(windows.run(), upper, upper + windows.below, output + to, which + to);
   });
 }
 
 template <class T>
 void unpool(const Windows& windows, const T* grad, const uint8_t* which, T* input) {
-  const auto corners = windows.corners();
   windows.each([&](int64_t from, int64_t to) {
-    for (int64_t i = 0; i < windows.length; ++i) {
-      T* window = input + from + i * windows.step;
-      for (uint8_t corner = 0; corner < 4; ++corner)
-        window[corners[corner]] = which[to + i] == corner ? grad[to + i] : T(0);
-    }
+    T* upper = input + from;
+    unpool_run(windows.run(), grad + to, which + to, upper, upper + windows.below);
   });
 }
 

@@ -59,8 +59,9 @@ mod tests {
     #[test]
     fn output_and_gradient_have_the_bits_of_pytorchs_own_layers() {
         for kind in [Kind::Float, Kind::Double] {
-            // Odd sides, whose last row or column is in no window, and a single channel.
-            for shape in [[2, 3, 4, 6], [2, 3, 5, 7], [3, 1, 4, 4], [1, 16, 2, 3]] {
+            // Odd sides, whose last row or column is in no window, a single channel, and rows and channels of more than a vector.
+            let wide = [[2, 3, 4, 22], [2, 20, 4, 6], [1, 16, 2, 3]];
+            for shape in [[2, 3, 4, 6], [2, 3, 5, 7], [3, 1, 4, 4]].into_iter().chain(wide) {
                 for input in layouts(&images(shape, kind)) {
                     let (found, wanted) = (max_pool_relu(&input).unwrap(), by_pytorch(&input));
                     assert_eq!(bits(&found), bits(&wanted), "{kind:?}, {shape:?}");

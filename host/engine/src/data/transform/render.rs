@@ -53,13 +53,7 @@ fn room(buffer: &mut Vec<f32>, frame: Frame) -> &mut [f32] {
 fn copy<S: Source>(frame: Frame, source: &[S], maps: &[ChannelMap], out: &mut [f32]) {
     let plane = frame.plane().max(1);
     for ((from, to), map) in source.chunks(plane).zip(out.chunks_mut(plane)).zip(maps) {
-        line(from, to, map);
-    }
-}
-
-fn line<S: Source>(from: &[S], to: &mut [f32], map: &ChannelMap) {
-    for (place, value) in to.iter_mut().zip(from) {
-        *place = value.value(map);
+        S::line(from, to, map);
     }
 }
 
@@ -111,7 +105,7 @@ fn shift<S: Source>(
         let first = (x.sign * left.cast_signed() + x.start).cast_unsigned();
         let count = right - left;
         if x.sign > 0 {
-            line(&source[first..first + count], &mut out[left..right], map);
+            S::line(&source[first..first + count], &mut out[left..right], map);
         } else {
             let from = source[first + 1 - count..=first].iter().rev();
             out[left..right].iter_mut().zip(from).for_each(|(place, v)| *place = v.value(map));
