@@ -13,6 +13,8 @@ pub struct Sam {
 #[hook(mutates = "params, grads", writes = "nothing")]
 impl Hook for Sam {
     fn on_optimizer_step(&mut self, t: &mut Trainer) -> Result<()> {
+        // What is logged is of the weights themselves, not of the point nearby.
+        let (output, loss) = (t.output()?.keep()?, t.loss()?.keep()?);
         let norm = t.grads().norm()?.item()?;
         let weights = t.params().clone_detached()?;
         t.params().add_scaled_(&t.grads(), self.rho / (norm + 1e-12))?;
@@ -20,6 +22,8 @@ impl Hook for Sam {
         t.train_forward()?;
         t.backward()?;
         t.params().copy_(&weights)?;
+        t.set_output(&output)?;
+        t.set_loss(&loss)?;
         t.optimizer_step()
     }
 }
