@@ -206,3 +206,23 @@ fn parameters_are_found_by_their_names_and_a_wrong_name_is_told_the_nearest() {
         assert!(error.ends_with(said), "{error}");
     }
 }
+
+#[test]
+fn numbers_of_any_type_are_operands_and_a_list_is_joined() {
+    FakeTrainer::new()
+        .with(|t| -> Result<()> {
+            let x = t.tensor(&[1_i64, 2, 3], &[3])?;
+            assert_eq!(((&x * 2)? + 1_u32)?.to_vec::<i64>()?, [3, 5, 7]);
+            assert_eq!((&x * 0.5_f32)?.to_vec::<f32>()?, [0.5, 1.0, 1.5]);
+            let parts = x.split(2, 0)?;
+            assert_eq!((parts.len(), parts.cat(0)?.to_vec::<i64>()?), (2, vec![1, 2, 3]));
+            let mut two = TensorList::default();
+            let empty = two.stack(0).err().map(|error| error.to_string());
+            assert_eq!(empty.as_deref(), Some("aten::stack: no tensors"));
+            two.push(x.neg()?)?;
+            two.push(x)?;
+            assert_eq!(two.stack(1)?.shape()?, [3, 2]);
+            Ok(())
+        })
+        .unwrap();
+}
