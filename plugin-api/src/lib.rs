@@ -10,15 +10,15 @@
 //!     /// Decay of the average.
 //!     #[param(default = 0.999, min = 0.0, max = 1.0)]
 //!     momentum: f64,
-//!     #[param(skip)]
+//!     /// Saved in checkpoints.
+//!     #[param(state)]
 //!     shadow: TensorList,
 //! }
 //!
-//! #[hook(level = NORMAL, mutates = "nothing")]
+//! #[hook(writes = "nothing")]
 //! impl Hook for Ema {
 //!     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
-//!         self.shadow = t.params().clone_detached()?;
-//!         Ok(())
+//!         self.shadow.init(&t.params())
 //!     }
 //!     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
 //!         self.shadow.lerp_(&t.params(), 1.0 - self.momentum)
