@@ -103,9 +103,10 @@ fn files(parts: Parts) -> Result<BTreeMap<String, String>, SdkError> {
     for (path, text) in FILES {
         if let Some(header) = path.strip_prefix("plugin-api/include/") {
             add(&format!("include/{header}"), text);
-        } else if path.starts_with("docs/") {
-            add(path, text);
-        } else if parts == Parts::All && !path.ends_with("Cargo.toml") {
+            continue;
+        }
+        let is_page = path.starts_with("docs/");
+        if is_page || (parts == Parts::All && !path.ends_with("Cargo.toml")) {
             add(path, text);
         }
     }

@@ -133,16 +133,12 @@ fn class(inner: &[char]) -> Piece {
     let mut rest = &inner[usize::from(is_negated)..];
     let mut ranges = Vec::new();
     while let [first, after @ ..] = rest {
-        rest = match after {
-            ['-', last, after @ ..] => {
-                ranges.push((*first, *last));
-                after
-            }
-            _ => {
-                ranges.push((*first, *first));
-                after
-            }
+        let (last, after) = match after {
+            ['-', last, after @ ..] => (last, after),
+            after => (first, after),
         };
+        ranges.push((*first, *last));
+        rest = after;
     }
     Piece::Class { ranges, is_negated }
 }

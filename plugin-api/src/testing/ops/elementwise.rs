@@ -205,10 +205,10 @@ fn noise(like: &FakeTensor, shaped: impl Fn(f64, f64) -> f64) -> FakeTensor {
 }
 
 /// 1 with the probability in each place, else 0.
-fn drawn(chances: &FakeTensor) -> Result<Vec<FakeValue>> {
-    let draws = chances.values().into_iter().zip(noise(chances, uniform).values());
-    let drawn: Vec<_> = draws.map(|(chance, draw)| f64::from(draw < chance)).collect();
-    Ok(vec![FakeTensor::of(chances.dtype(), &drawn, chances.shape())?.into()])
+fn bernoulli(chances: &FakeTensor) -> Result<Vec<FakeValue>> {
+    let pairs = chances.values().into_iter().zip(noise(chances, uniform).values());
+    let numbers: Vec<_> = pairs.map(|(chance, u)| f64::from(u < chance)).collect();
+    Ok(vec![FakeTensor::of(chances.dtype(), &numbers, chances.shape())?.into()])
 }
 
 /// A number of the gamma distribution by Wilson and Hilferty's approximation: near enough for a test.
@@ -306,7 +306,7 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
         let slope = a.number_or(1, 0.01)?;
         each(a, |x| if x < 0.0 { x * slope } else { x })
     }),
-    ("bernoulli", |a| drawn(a.tensor(0)?)),
+    ("bernoulli", |a| bernoulli(a.tensor(0)?)),
     ("isfinite", |a| truth_each(a, f64::is_finite)),
     ("isnan", |a| truth_each(a, f64::is_nan)),
     ("isinf", |a| truth_each(a, f64::is_infinite)),
