@@ -1,4 +1,4 @@
-//! Lists the files of the SDK, so that the program carries them: `hookrack-plugin-api`, its macros and the headers.
+//! Lists the files of the SDK, so that the program carries them: `hookrack-plugin-api`, its macros, the headers and the guide.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Folders and files of the repository that an author needs.
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 8] = [
     "plugin-api/src",
     "plugin-api/macros/src",
     "plugin-api/include",
     "plugin-api/Cargo.toml",
     "plugin-api/macros/Cargo.toml",
     "Cargo.toml",
+    "docs/plugin-guide.md",
+    "docs/abi.md",
 ];
 
 /// Writes `sdk_files.rs`: a table of paths, from the top of the repository, and texts.

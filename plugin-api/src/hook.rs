@@ -69,7 +69,7 @@ pub trait HookInfo {
     const RANKS: &'static str = "";
     /// Other names that a config may use.
     const ALIASES: &'static str = "";
-    /// What it changes: any of `params`, `grads`, `lr`, `input`, `label`, `output`, `loss`; empty for an observer.
+    /// What it changes: any of `params`, `grads`, `lr`, `momentum`, `input`, `label`, `output`, `loss`; empty for an observer.
     const MUTATES: &'static str;
     /// The values it reads, such as `metrics`.
     const READS: &'static str;

@@ -10,15 +10,15 @@
 //!     /// Decay of the average.
 //!     #[param(default = 0.999, min = 0.0, max = 1.0)]
 //!     momentum: f64,
-//!     #[param(skip)]
+//!     /// Saved in checkpoints.
+//!     #[param(state)]
 //!     shadow: TensorList,
 //! }
 //!
-//! #[hook(level = NORMAL, mutates = "nothing")]
+//! #[hook(writes = "nothing")]
 //! impl Hook for Ema {
 //!     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
-//!         self.shadow = t.params().clone_detached()?;
-//!         Ok(())
+//!         self.shadow.init(&t.params())
 //!     }
 //!     fn after_train_iter(&mut self, t: &mut Trainer) -> Result<()> {
 //!         self.shadow.lerp_(&t.params(), 1.0 - self.momentum)
@@ -97,7 +97,8 @@ pub use state::{StateReader, StateWriter};
 pub use state_fields::StateField;
 pub use trainer::{
     Arithmetic, FrozenModel, Keep, Layer, Layers, Load, LossScaling, MetricObject, MetricReading,
-    OpCost, ProfileOptions, Reduction, ScalarKey, ScalarPoint, ScalarReading, SecondModel, Trainer,
+    NamedParam, OpCost, ProfileOptions, Reduction, ScalarKey, ScalarPoint, ScalarReading,
+    SecondModel, Trainer,
 };
 pub use value::{Value, from_value};
 
@@ -113,10 +114,10 @@ pub mod prelude {
     pub use crate::value::Value;
     pub use crate::{
         Arithmetic, Error, FrozenModel, Hook, Keep, Layer, Layers, Level, Load, LossScaling,
-        Metric, MetricObject, MetricReading, OpCost, Outcome, Phase, Point, ProfileOptions,
-        Reduction, Result, ScalarKey, ScalarPoint, Scalars, SecondModel, StateField, StateReader,
-        StateWriter, Trainer, WeightAverage, bail, debug, ensure, error, export_plugin, hook, info,
-        metric, trace, warn,
+        Metric, MetricObject, MetricReading, NamedParam, OpCost, Outcome, Phase, Point,
+        ProfileOptions, Reduction, Result, ScalarKey, ScalarPoint, Scalars, SecondModel,
+        StateField, StateReader, StateWriter, Trainer, WeightAverage, bail, debug, ensure, error,
+        export_plugin, hook, info, metric, trace, warn,
     };
     pub use hookrack_plugin_macros::{Deserialize, Settings};
     pub use serde::de::Deserialize;

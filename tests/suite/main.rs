@@ -30,6 +30,7 @@ mod faults;
 mod fuzz;
 mod golden;
 mod graph;
+mod guide;
 mod hooks;
 mod instruction_counts;
 mod keep_memory;

@@ -23,7 +23,7 @@ fn target() -> PathBuf {
 }
 
 /// Runs cargo in a crate's folder, with the workspace's versions; returns its output.
-fn cargo(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn cargo(dir: &Path, args: &[&str]) -> String {
     fs::copy(repository().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(args).arg("--offline").current_dir(dir).env("CARGO_TARGET_DIR", target());

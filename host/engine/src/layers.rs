@@ -14,19 +14,21 @@ impl Engine {
     }
 
     /// Keeps the outputs of all layers whose names match, from the next forward pass on; returns their indices among
-    /// [`layers`](Self::layers).
+    /// [`layers`](Self::layers). In a stage of a pipeline there may be none: the layers may be those of other stages, which this one
+    /// does not know.
     ///
     /// # Errors
-    /// No layer matches, or the model has no layer outputs.
+    /// No layer of a whole model matches, or the model has no layer outputs.
     pub fn watch_layers(&self, pattern: &str) -> Result<Vec<usize>> {
         let layers = self.layers();
-        if self.model().is_graph() || layers.is_empty() {
+        let is_staged = self.stage().is_some();
+        if self.model().is_graph() || (layers.is_empty() && !is_staged) {
             return Err(EngineError::NoLayers);
         }
         let pattern = NamePattern::parse(pattern)?;
         let is_meant = |(_, layer): &(usize, &LayerOutput)| pattern.matches(layer.name());
         let found: Vec<_> = layers.iter().enumerate().filter(is_meant).collect();
-        if found.is_empty() {
+        if found.is_empty() && !is_staged {
             return Err(pattern.no_layer(layers.iter().map(LayerOutput::name)));
         }
         for (_, layer) in &found {
@@ -43,5 +45,37 @@ impl Engine {
     /// Releases all kept outputs.
     pub fn clear_layer_outputs(&self) {
         self.layers().iter().for_each(LayerOutput::clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{DataSpec, Target};
+    use crate::registry::Choice;
+    use crate::schedule::Layout;
+    use crate::stage::Stage;
+
+    /// A GPT of one block: all of it, or a stage with the embedding and the block, or with the head.
+    fn engine(stage: Option<u32>) -> Engine {
+        let layout = Layout { stages: 2, micros: 2, chunks: 1, tied: true };
+        let sizes = [("layers", 1_i64.into()), ("heads", 1_i64.into()), ("width", 4_i64.into())];
+        Engine::builder()
+            .model(Choice::new("GPT", &sizes))
+            .optimizer(Choice::new("SGD", &[("lr", 0.1.into())]))
+            .stage(stage.map(|number| Stage::new(number, layout, &[0..2, 2..3])))
+            .build(&DataSpec { input: vec![3], target: Target::Tokens(5) })
+            .unwrap()
+    }
+
+    #[test]
+    fn a_stage_without_the_layers_that_are_asked_for_has_none_and_a_whole_model_refuses() {
+        let (first, last) = (engine(Some(0)), engine(Some(1)));
+        let elsewhere = last.layers()[0].name();
+        assert_eq!(last.watch_layers(elsewhere).unwrap(), [0]);
+        assert_eq!(first.watch_layers(elsewhere).unwrap(), [0; 0]);
+        assert_eq!(first.watch_layers("*").unwrap().len(), first.layers().len());
+        let error = engine(None).watch_layers("nothing").unwrap_err();
+        assert!(matches!(error, EngineError::NoLayer { .. }), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! The SDK that the program contains, to build plugins without the source tree.
 //!
-//! `hookrack-plugin-api` and its macros as two self-contained crates, the C and C++ headers, the licences. The
+//! `hookrack-plugin-api` and its macros as two self-contained crates, the C and C++ headers, the guide for authors, the licences. The
 //! build script lists the files; `manifest` makes a crate's `Cargo.toml` independent of the workspace it comes from.
 
 mod manifest;
@@ -27,9 +27,9 @@ pub const MARKER: &str = "VERSION";
 /// How much of the SDK is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// Crates and headers.
+    /// Crates, headers and the guide.
     All,
-    /// The C and C++ headers: all that a plugin in these languages needs.
+    /// The C and C++ headers and the guide: all that a plugin in these languages needs.
     Headers,
 }
 
@@ -76,7 +76,7 @@ pub fn write(dir: &Path, parts: Parts) -> Result<usize, SdkError> {
         return Err(SdkError::NotEmpty { dir: dir.to_owned() });
     }
     let files = files(parts)?;
-    for folder in ["plugin-api", "include"] {
+    for folder in ["plugin-api", "include", "docs"] {
         remove_others(dir, &dir.join(folder), &files)?;
     }
     for (file, text) in &files {
@@ -103,7 +103,10 @@ fn files(parts: Parts) -> Result<BTreeMap<String, String>, SdkError> {
     for (path, text) in FILES {
         if let Some(header) = path.strip_prefix("plugin-api/include/") {
             add(&format!("include/{header}"), text);
-        } else if parts == Parts::All && !path.ends_with("Cargo.toml") {
+            continue;
+        }
+        let is_page = path.starts_with("docs/");
+        if is_page || (parts == Parts::All && !path.ends_with("Cargo.toml")) {
             add(path, text);
         }
     }

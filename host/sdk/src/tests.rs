@@ -21,9 +21,10 @@ fn below(folder: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_program_carries_every_source_file_and_header_as_it_is() {
+fn the_program_carries_every_source_file_header_and_page_as_it_is() {
     let folders = ["plugin-api/src", "plugin-api/macros/src", "plugin-api/include"];
-    for file in folders.into_iter().flat_map(below) {
+    let pages = ["docs/plugin-guide.md", "docs/abi.md"].map(str::to_owned);
+    for file in folders.into_iter().flat_map(below).chain(pages) {
         let carried = FILES.iter().find(|(name, _)| *name == file);
         let text = fs::read_to_string(root().join(&file)).unwrap();
         assert!(carried.is_some_and(|(_, carried)| *carried == text), "{file} is not carried");
@@ -43,7 +44,9 @@ fn nothing_in_it_names_a_path_of_this_machine_or_a_workspace() {
 #[test]
 fn headers_alone_have_no_crate() {
     let files = files(Parts::Headers).unwrap();
-    assert!(files.contains_key("include/hookrack.hpp") && files.contains_key("LICENSE-MIT"));
+    for file in ["include/hookrack.hpp", "docs/plugin-guide.md", "docs/abi.md", "LICENSE-MIT"] {
+        assert!(files.contains_key(file), "{file} is missing");
+    }
     assert!(!files.keys().any(|file| file.starts_with("plugin-api")));
 }
 

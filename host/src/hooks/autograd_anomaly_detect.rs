@@ -2,9 +2,6 @@
 
 use hookrack_plugin_api::prelude::*;
 
-static IS_FINITE: CachedOp = CachedOp::new("aten::isfinite");
-static ALL: CachedOp = CachedOp::new("aten::all");
-
 /// Detects an infinite or NaN loss or gradient, repeats that step in anomaly mode, and ends the run with the name of
 /// the operator and of the first parameter affected. Each check synchronizes with the device.
 #[derive(Settings)]
@@ -24,10 +21,9 @@ fn culprit(message: &str) -> Option<&str> {
 }
 
 /// The first tensor with a number that is infinite or NaN.
-fn first_bad(t: &Trainer, tensors: &impl AsTensors) -> Result<Option<usize>> {
+fn first_bad(tensors: &impl AsTensors) -> Result<Option<usize>> {
     for (index, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| !tensor.is_absent()) {
-        let finite = t.call(&IS_FINITE, &[Arg::from(&tensor)])?.tensor()?;
-        if t.call(&ALL, &[Arg::from(&finite)])?.tensor()?.item()? < 0.5 {
+        if tensor.isfinite()?.all()?.item()? < 0.5 {
             return Ok(Some(index));
         }
     }
@@ -59,9 +55,9 @@ fn verdict(operator: Option<&str>, param: Option<&str>, grad: Option<&str>) -> S
 
 fn diagnose(t: &mut Trainer, what: &str, value: f64) -> Result<()> {
     let names = t.param_names()?;
-    let param = first_bad(t, &t.params())?;
+    let param = first_bad(&t.params())?;
     let message = again(t)?;
-    let grad = first_bad(t, &t.grads())?;
+    let grad = first_bad(&t.grads())?;
     let name = |index: Option<usize>| index.and_then(|index| names.get(index)).map(String::as_str);
     let verdict = verdict(message.as_deref().and_then(culprit), name(param), name(grad));
     bail!("the {what} is {value} in iteration {} of epoch {}: {verdict}", t.iter(), t.epoch())
@@ -73,7 +69,7 @@ impl AutogradAnomalyDetectHook {
     }
 }
 
-#[hook(level = 2, every = "1it", mutates = "output, loss, grads", reads = "loss, grads", ops = [IS_FINITE, ALL], on_error = "abort")]
+#[hook(level = 2, every = "1it", mutates = "output, loss, grads", reads = "loss, grads", ops = [ops::isfinite, ops::all], on_error = "abort")]
 impl Hook for AutogradAnomalyDetectHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         if self.always { t.set_anomaly_mode(true) } else { Ok(()) }

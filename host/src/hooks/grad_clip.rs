@@ -3,12 +3,6 @@
 use hookrack_plugin_api::prelude::*;
 
 static NORMS: CachedOp = CachedOp::new("aten::_foreach_norm.Scalar");
-static STACK: CachedOp = CachedOp::new("aten::stack");
-static NORM: CachedOp = CachedOp::new("aten::linalg_vector_norm");
-static ADD: CachedOp = CachedOp::new("aten::add.Scalar");
-static RECIPROCAL: CachedOp = CachedOp::new("aten::reciprocal");
-static MUL: CachedOp = CachedOp::new("aten::mul.Scalar");
-static CLAMP: CachedOp = CachedOp::new("aten::clamp_max");
 static SCALE: CachedOp = CachedOp::new("aten::_foreach_mul_.Tensor");
 
 /// The name of the module that embeds a question in iMIX's models.
@@ -72,10 +66,7 @@ impl GradClip {
     fn apply(&self, t: &Trainer) -> Result<Tensor> {
         let grads = self.present(t)?;
         let norm = norm(t, &grads, self.norm_type)?;
-        let factor = t.call(&ADD, &[Arg::from(&norm), Arg::from(1e-6)])?.tensor()?;
-        let factor = t.call(&RECIPROCAL, &[Arg::from(&factor)])?.tensor()?;
-        let factor = t.call(&MUL, &[Arg::from(&factor), Arg::from(self.max_norm)])?.tensor()?;
-        let factor = t.call(&CLAMP, &[Arg::from(&factor), Arg::from(1.0)])?.tensor()?;
+        let factor = ((&norm + 1e-6)?.reciprocal()? * self.max_norm)?.clamp_max(1.0)?;
         t.call(&SCALE, &[Arg::list(&grads), Arg::from(&factor)])?;
         Ok(norm)
     }
@@ -101,8 +92,7 @@ fn asked_about(names: &[String]) -> Vec<usize> {
 /// The total norm of all gradients, as a tensor: its value is not read, so this does not synchronize.
 fn norm(t: &Trainer, grads: &TensorList, norm_type: f64) -> Result<Tensor> {
     let each = t.call(&NORMS, &[Arg::list(grads), Arg::from(norm_type)])?.tensors()?;
-    let each = t.call(&STACK, &[Arg::list(&each)])?.tensor()?;
-    t.call(&NORM, &[Arg::from(&each), Arg::from(norm_type)])?.tensor()
+    each.stack(0)?.norm_dim(norm_type, &[0], false)
 }
 
 #[cfg(test)]

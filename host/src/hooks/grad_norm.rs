@@ -15,9 +15,7 @@ pub(super) struct GradNormHook {
     param_keys: Vec<ScalarKey>,
 }
 
-static NORMS: CachedOp = CachedOp::new("aten::linalg_vector_norm");
-
-#[hook(level = 15, every = "1it", reads = "grads", writes = "events, train/grad_norm", ops = [NORMS])]
+#[hook(level = 15, every = "1it", reads = "grads", writes = "events, train/grad_norm", ops = [ops::norm])]
 impl Hook for GradNormHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.key = Some(t.scalar_key("train/grad_norm", true)?);
@@ -36,7 +34,7 @@ impl Hook for GradNormHook {
         for (index, key) in self.param_keys.iter().enumerate() {
             // A parameter that took no part has no gradient.
             let Some(grad) = t.grads().at(index).filter(|grad| !grad.is_absent()) else { continue };
-            let norm = t.call(&NORMS, &[Arg::from(&grad)])?.tensor()?.item()?;
+            let norm = grad.norm()?.item()?;
             t.put(*key, norm)?;
         }
         Ok(())

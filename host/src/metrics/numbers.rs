@@ -3,23 +3,18 @@
 use hookrack_plugin_api::prelude::*;
 use hookrack_plugin_api::view::Element;
 
-static TO_COPY: CachedOp = CachedOp::new("aten::_to_copy");
-static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 static MOVEDIM: CachedOp = CachedOp::new("aten::movedim.int");
-static ARGMAX: CachedOp = CachedOp::new("aten::argmax");
 
 /// The default label to ignore, as in libtorch's losses.
 pub(super) const IGNORED: i64 = -100;
 
 /// The same tensor if its memory can be read as `T`; otherwise a copy on the CPU (another device, another
 /// precision, a transposed view).
-fn readable<T: Element>(t: &Trainer, mut tensor: Tensor, dtype: &str) -> Result<Tensor> {
+fn readable<T: Element>(mut tensor: Tensor) -> Result<Tensor> {
     if tensor.view().is_ok_and(|view| view.elements::<T>().is_ok()) {
         return Ok(tensor);
     }
-    let copied = [Arg::from(&tensor), Arg::from(dtype), Arg::NONE, Arg::from("cpu")];
-    let copied = t.call(&TO_COPY, &copied)?.tensor()?;
-    t.call(&CONTIGUOUS, &[Arg::from(&copied)])?.tensor()
+    tensor.to_device("cpu")?.to_dtype(T::DATA_TYPE)?.contiguous()
 }
 
 /// Rows of scores, a class for each row.
@@ -74,14 +69,6 @@ pub(super) fn predicted(row: &[f32], threshold: f64) -> usize {
     best
 }
 
-/// The same tensor if its memory can be read, else a copy on the CPU.
-fn on_cpu(t: &Trainer, mut tensor: Tensor) -> Result<Tensor> {
-    if tensor.view().is_ok() {
-        return Ok(tensor);
-    }
-    t.call(&TO_COPY, &[Arg::from(&tensor), Arg::NONE, Arg::NONE, Arg::from("cpu")])?.tensor()
-}
-
 /// The output with its scores moved from the second to the last dimension: a class for each pixel of a
 /// picture.
 fn scores_last(t: &Trainer, mut output: Tensor, label: &mut Tensor) -> Result<Tensor> {
@@ -100,7 +87,7 @@ fn scores_last(t: &Trainer, mut output: Tensor, label: &mut Tensor) -> Result<Te
 }
 
 /// The class of each row if labels are class probabilities, as after mixing: the largest.
-fn largest_share(t: &Trainer, output: &mut Tensor, mut label: Tensor) -> Result<Tensor> {
+fn largest_share(output: &mut Tensor, mut label: Tensor) -> Result<Tensor> {
     let is_shares = {
         let (scores, labels) = (output.view()?.shape(), label.view()?);
         let is_one = |shape: &[i64]| shape.len() < 2 || shape.last() == Some(&1);
@@ -108,7 +95,7 @@ fn largest_share(t: &Trainer, output: &mut Tensor, mut label: Tensor) -> Result<
         labels.data_type().code == 2 && scores == shape && !is_one(shape)
     };
     if is_shares {
-        return t.call(&ARGMAX, &[Arg::from(&label), Arg::from(-1)])?.tensor();
+        return label.argmax(-1, false);
     }
     Ok(label)
 }
@@ -123,10 +110,10 @@ pub(super) fn classified<T>(
     ignored: i64,
     body: impl FnOnce(Classified<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut output = on_cpu(t, t.output()?)?;
-    let mut label = largest_share(t, &mut output, on_cpu(t, t.label()?)?)?;
-    let mut output = readable::<f32>(t, scores_last(t, output, &mut label)?, "float32")?;
-    let mut label = readable::<i64>(t, label, "int64")?;
+    let mut output = t.output()?.to_device("cpu")?;
+    let mut label = largest_share(&mut output, t.label()?.to_device("cpu")?)?;
+    let mut output = readable::<f32>(scores_last(t, output, &mut label)?)?;
+    let mut label = readable::<i64>(label)?;
     let (scores, labels) = (output.view()?, label.view()?);
     let width = width(scores.shape(), labels.shape())?;
     let (scores, labels) = (scores.elements()?, labels.elements()?);
@@ -183,8 +170,8 @@ impl<'a> Paired<'a> {
 /// # Errors
 /// The shapes do not match.
 pub(super) fn paired<T>(t: &Trainer, body: impl FnOnce(Paired<'_>) -> Result<T>) -> Result<T> {
-    let mut output = readable::<f32>(t, t.output()?, "float32")?;
-    let mut label = readable::<f32>(t, t.label()?, "float32")?;
+    let mut output = readable::<f32>(t.output()?)?;
+    let mut label = readable::<f32>(t.label()?)?;
     let (outputs, labels) = (output.view()?, label.view()?);
     let (found, wanted) = (outputs.shape(), labels.shape());
     let same = found == wanted
@@ -207,13 +194,13 @@ pub(super) fn tokens<T>(
     t: &Trainer,
     body: impl FnOnce(&[i64], &[i64], usize) -> Result<T>,
 ) -> Result<T> {
-    let mut label = readable::<i64>(t, t.label()?, "int64")?;
+    let mut label = readable::<i64>(t.label()?)?;
     let labels = label.view()?;
     let [_, length] = *labels.shape() else {
         bail!("expected labels of shape [samples, tokens], found shape {:?}", labels.shape());
     };
     let length = usize::try_from(length)?;
-    let mut output = readable::<f32>(t, t.output()?, "float32")?;
+    let mut output = readable::<f32>(t.output()?)?;
     let scores = output.view()?;
     #[expect(clippy::cast_possible_truncation, reason = "a token is a whole number")]
     let found: Vec<i64> = match width(scores.shape(), labels.shape())? {

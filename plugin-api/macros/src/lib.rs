@@ -55,7 +55,7 @@ fn derive(input: TokenStream, dialect: Dialect) -> TokenStream {
 /// - `every = "10it"` or `"2ep"`: the default cadence;
 /// - `ranks = "main"`: it runs on rank 0 only, not on all ranks; `"last_stage"`: on the ranks that have output and loss in a pipeline;
 /// - `aliases = "PeriodicWriter"`: other names that a config may use;
-/// - `mutates = "params, grads, lr"`: what it changes, also `input`, `label`, `output` and `loss`; without it the hook is an observer;
+/// - `mutates = "params, grads, lr"`: what it changes, also `momentum`, `input`, `label`, `output` and `loss`; without it the hook is an observer;
 /// - `reads = "…"`, `writes = "…"`: values that it reads and writes, and the scalars that it logs;
 /// - `ops = [NORM, "aten::add"]`: operators of libtorch that it calls; a missing one is reported before the run;
 /// - `on_error = "abort" | "disable" | "warn"`: the default error policy.

@@ -52,9 +52,27 @@ impl From<f64> for Operand<'_> {
     }
 }
 
+impl From<f32> for Operand<'_> {
+    fn from(number: f32) -> Self {
+        Self::Float(number.into())
+    }
+}
+
 impl From<i64> for Operand<'_> {
     fn from(number: i64) -> Self {
         Self::Int(number)
+    }
+}
+
+impl From<i32> for Operand<'_> {
+    fn from(number: i32) -> Self {
+        Self::Int(number.into())
+    }
+}
+
+impl From<u32> for Operand<'_> {
+    fn from(number: u32) -> Self {
+        Self::Int(number.into())
     }
 }
 

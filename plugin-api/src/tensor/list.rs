@@ -13,6 +13,7 @@ static ADD: CachedOp = CachedOp::new("aten::_foreach_add_.List");
 static SUB: CachedOp = CachedOp::new("aten::_foreach_sub_.List");
 static NORMS: CachedOp = CachedOp::new("aten::_foreach_norm.Scalar");
 static STACK: CachedOp = CachedOp::new("aten::stack");
+static CAT: CachedOp = CachedOp::new("aten::cat");
 static CLONE: CachedOp = CachedOp::new("aten::clone");
 
 /// A copy of a tensor without gradients, whether they are being recorded or not.
@@ -162,14 +163,45 @@ pub trait AsTensors {
     /// A [`TensorList`] that was never filled has no norm.
     fn norm(&self) -> Result<Tensor> {
         let Some(host) = self.host() else { crate::bail!("an empty list has no norm") };
-        let present: Vec<_> =
-            self.ids().iter().copied().filter(|id| *id != HrTensor::NONE).collect();
+        let present = self.present_ids();
         if present.is_empty() {
             return Ok(Tensor::owned(host, host.from_view(&DLTensor::lend(&[0.0_f32], &[])?)?));
         }
         let norms = NORMS.call(host, &[Arg::handles(&present)])?.tensors()?;
         let stacked = STACK.call(host, &[Arg::handles(norms.ids())])?.tensor()?;
         stacked.norm()
+    }
+
+    /// Concatenates all tensors along an existing dimension, without absent ones: `x.split(8, 0)?.cat(0)?` is `x`.
+    ///
+    /// # Errors
+    /// There is no tensor, or the other dimensions differ.
+    fn cat(&self, dim: i64) -> Result<Tensor> {
+        self.joined(&CAT, dim)
+    }
+
+    /// Concatenates all tensors along a new dimension, without absent ones.
+    ///
+    /// # Errors
+    /// There is no tensor, or the shapes differ.
+    fn stack(&self, dim: i64) -> Result<Tensor> {
+        self.joined(&STACK, dim)
+    }
+
+    #[doc(hidden)]
+    fn present_ids(&self) -> Vec<HrTensor> {
+        self.ids().iter().copied().filter(|id| *id != HrTensor::NONE).collect()
+    }
+
+    #[doc(hidden)]
+    fn joined(&self, op: &CachedOp, dim: i64) -> Result<Tensor> {
+        let ids = self.present_ids();
+        match self.host() {
+            Some(host) if !ids.is_empty() => {
+                op.call(host, &[Arg::handles(&ids), Arg::from(dim)])?.tensor()
+            }
+            _ => crate::bail!("{}: no tensors", op.name()),
+        }
     }
 
     /// Swaps the contents with each counterpart, with a temporary copy of the list.

@@ -102,6 +102,14 @@ tensor_methods! {
         square() = "aten::square";
         /// The sign of each element: -1, 0 or 1.
         sign() = "aten::sign";
+        /// The sine of each element.
+        sin() = "aten::sin";
+        /// The cosine of each element.
+        cos() = "aten::cos";
+        /// Each element rounded down.
+        floor() = "aten::floor";
+        /// Each element rounded to the nearest integer, halves to the even one.
+        round() = "aten::round";
         /// The hyperbolic tangent of each element.
         tanh() = "aten::tanh";
         /// The logistic sigmoid of each element.
@@ -110,6 +118,18 @@ tensor_methods! {
         relu() = "aten::relu";
         /// The Gaussian error linear unit of each element.
         gelu() = "aten::gelu";
+        /// The sigmoid linear unit of each element: `x * sigmoid(x)`, also called swish.
+        silu() = "aten::silu";
+        /// The leaky rectified linear unit: elements below 0 times `negative_slope`.
+        leaky_relu(negative_slope: f64) = "aten::leaky_relu";
+        /// Whether both elements are true or nonzero.
+        logical_and(other: &Tensor) = "aten::logical_and";
+        /// Whether either element is true or nonzero.
+        logical_or(other: &Tensor) = "aten::logical_or";
+        /// Whether each element is false or zero.
+        logical_not() = "aten::logical_not";
+        /// 1 with the probability that each element is, else 0, from the run's generator.
+        bernoulli() = "aten::bernoulli";
         /// Whether each element is finite.
         isfinite() = "aten::isfinite";
         /// Whether each element is NaN.
@@ -141,6 +161,18 @@ tensor_methods! {
         mean_dim(dims: &[i64], keepdim: bool) = "aten::mean.dim";
         /// The unbiased standard deviation of all elements.
         std() = "aten::std";
+        /// The standard deviation over dimensions, `unbiased` with Bessel's correction.
+        std_dim(dims: &[i64], unbiased: bool, keepdim: bool) = "aten::std.dim";
+        /// The unbiased variance of all elements.
+        var() = "aten::var";
+        /// The variance over dimensions, `unbiased` with Bessel's correction.
+        var_dim(dims: &[i64], unbiased: bool, keepdim: bool) = "aten::var.dim";
+        /// The product of all elements.
+        prod() = "aten::prod";
+        /// The product along a dimension.
+        prod_dim(dim: i64, keepdim: bool) = "aten::prod.dim_int";
+        /// The logarithm of the sum of the exponentials over dimensions, without overflow.
+        logsumexp(dims: &[i64], keepdim: bool) = "aten::logsumexp";
         /// The maximum of all elements.
         max() = "aten::max";
         /// The minimum of all elements.
@@ -242,6 +274,8 @@ tensor_methods! {
     list {
         /// Splits a dimension into `chunks` parts. Not a copy.
         chunk(chunks: i64, dim: i64) = "aten::chunk";
+        /// Splits a dimension into parts of `size` entries; the last one may be smaller. Not a copy.
+        split(size: i64, dim: i64) = "aten::split.Tensor";
     }
     operand {
         /// The sum with another tensor or a number; also `&a + &b`.
@@ -282,6 +316,10 @@ tensor_methods! {
         add_scaled_(other: &Tensor, alpha: f64) = "aten::add_.Tensor";
         /// Sets the elements where `mask` is true to `value`.
         masked_fill_(mask: &Tensor, value: f64) = "aten::masked_fill_.Scalar";
+        /// Writes the elements of `source` to the places of a dimension that `index` names.
+        scatter_(dim: i64, index: &Tensor, source: &Tensor) = "aten::scatter_.src";
+        /// Replaces NaN by `nan`, and infinities by the greatest and least finite numbers of the dtype.
+        nan_to_num_(nan: f64) = "aten::nan_to_num_";
     }
     operand_in_place {
         /// Adds another tensor or a number in place.

@@ -34,6 +34,9 @@
 //! }
 //! ```
 //!
+//! What the host refuses is refused here too, in the same words: a change that `mutates` does not declare, a forward pass
+//! past the hook that holds the role, another number of rows.
+//!
 //! It has no autograd ([`FakeTrainer::grad`] sets what `backward` adds), one parameter
 //! group, one process, no device. Operators are those behind the methods of [`Tensor`](crate::tensor::Tensor) and the
 //! usual ones beside them, computed in doubles and rounded to the tensor's type: compare floats with a tolerance.
@@ -45,7 +48,9 @@ mod engine;
 mod handles;
 mod look;
 pub(crate) mod ops;
+pub(crate) mod pattern;
 mod points;
+pub(crate) mod rules;
 mod run;
 mod settings;
 mod state;

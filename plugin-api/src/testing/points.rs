@@ -1,5 +1,6 @@
 //! What happens at a point of a fake run: metrics first, then hooks in their order.
 
+use super::rules::ForwardHolder;
 use super::{Attached, FakeTrainer, Measured, failed};
 use crate::error::{Error, Result};
 use crate::phase::Phase;
@@ -107,8 +108,8 @@ impl FakeTrainer {
     pub(super) fn set_forward_role(&mut self) {
         let holder = self.holder(P::OnTrainForward);
         let role = holder.map(|(hook, called_as)| {
-            let instance = Rc::clone(&hook.instance);
-            Rc::new(move || instance.on_point(called_as)) as Rc<dyn Fn() -> Result<()>>
+            let (name, instance) = (hook.name, Rc::clone(&hook.instance));
+            Rc::new(ForwardHolder { name, called_as, instance })
         });
         self.world.borrow_mut().forward_role = role;
     }

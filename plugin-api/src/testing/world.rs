@@ -3,6 +3,7 @@
 use super::FakeValue;
 use super::handles::Arena;
 use super::ops;
+use super::rules::{ForwardHolder, Parts};
 use super::tensor::FakeTensor;
 use crate::abi::{HrProgress, HrTensor};
 use crate::error::{Error, Result};
@@ -110,8 +111,8 @@ pub(crate) struct World {
     pub(crate) recording: bool,
     pub(crate) pass_left: u64,
     pub(crate) pass_len: u64,
-    /// Runs the training forward role through the hook that has it.
-    pub(crate) forward_role: Option<Rc<dyn Fn() -> Result<()>>>,
+    /// The hook that holds the training forward role.
+    pub(crate) forward_role: Option<Rc<ForwardHolder>>,
 }
 
 impl World {
@@ -173,6 +174,56 @@ impl World {
 
     pub(crate) fn phase(&self) -> Phase {
         Phase::from_code(self.progress.get().phase)
+    }
+}
+
+/// Rules.
+impl World {
+    /// What of the run a tensor's memory is.
+    pub(crate) fn part_of(&self, tensor: &FakeTensor) -> Parts {
+        const SLOTS: [Parts; 5] =
+            [Parts::INPUT, Parts::LABEL, Parts::OUTPUT, Parts::LOSS, Parts::GRADS];
+        let own =
+            |found: Option<&FakeTensor>| found.is_some_and(|it| it.shares_memory_with(tensor));
+        let mut part = Parts::NONE;
+        for (slot, named) in self.slots.iter().zip(SLOTS) {
+            if own(slot.as_ref().map(|(tensor, _)| tensor)) {
+                part = part.and(named);
+            }
+        }
+        for param in &self.params {
+            if own(Some(&param.tensor)) {
+                part = part.and(Parts::PARAMS);
+            }
+            if own(param.grad.as_ref()) {
+                part = part.and(Parts::GRADS);
+            }
+        }
+        if self.buffers.iter().any(|(_, tensor, _)| own(Some(tensor))) {
+            part = part.and(Parts::PARAMS);
+        }
+        part
+    }
+
+    /// Refuses a part of the training forward pass to hooks that must leave it to the role.
+    pub(crate) fn check_pass(&self, caller: &str, function: &str) -> Result<()> {
+        let holder = self.forward_role.as_ref().filter(|_| self.phase() == Phase::Train);
+        holder.map_or(Ok(()), |holder| holder.check_pass(caller, function))
+    }
+
+    /// Replaces the input or the label of the batch.
+    pub(crate) fn change_batch(&mut self, slot: u32, tensor: FakeTensor, what: &str) -> Result<()> {
+        let rows = |tensor: &FakeTensor| tensor.shape().first().copied();
+        let old = self.in_slot(slot).ok_or_else(|| Error::new(format!("no {what} to change")))?;
+        let (old, new) = (rows(&old), rows(&tensor));
+        crate::ensure!(
+            old == new,
+            "the new {what} has shape {:?}, but the batch has {} rows: the number of rows must not change",
+            tensor.shape(),
+            old.unwrap_or(0)
+        );
+        self.put_slot(slot, tensor);
+        Ok(())
     }
 }
 

@@ -15,7 +15,8 @@ static ARANGE: CachedOp = CachedOp::new("aten::arange");
 static GAMMA: CachedOp = CachedOp::new("aten::_standard_gamma");
 
 /// New tensors on the model's device, freed when dropped. Random numbers come from the run's generator, so that they are
-/// reproducible with the same seed, also across a resume.
+/// reproducible with the same seed, also across a resume. On several ranks each has its own: numbers for parameters or gradients
+/// must be the same on all of them, so [`broadcast`](Trainer::broadcast) those of one rank.
 impl Trainer {
     /// A float32 tensor of zeros.
     pub fn zeros(&self, shape: &[i64]) -> Result<Tensor> {

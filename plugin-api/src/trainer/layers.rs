@@ -89,8 +89,9 @@ impl Setting for Layers {
 impl Trainer {
     /// Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on, and returns these layers, outer ones first.
     ///
-    /// Call it in `on_attach`. In a pattern `*` matches any characters, including dots: `layers.*`, `layer?.0.conv1`. Names are those of PyTorch's modules.
-    /// An output that is kept occupies its memory until the iteration ends; other layers cost nothing.
+    /// Call it in `on_attach`. In a pattern `*` matches any characters, including dots, `?` one, `{a,b}` either and `[ab]` one of them: `layers.*`, `layer?.0.conv1`. Names are those of PyTorch's modules.
+    /// An output that is kept occupies its memory until the iteration ends; other layers cost nothing. In a pipeline the layers are those of this rank's stage, and
+    /// there may be none.
     ///
     /// # Errors
     /// No layer matches (the message has the nearest names), or the model runs as one graph: TorchScript, `train.mode = "graph"`.

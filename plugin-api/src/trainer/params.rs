@@ -12,7 +12,7 @@ impl Trainer {
 
     /// Freezes or unfreezes the parameters whose names match `pattern`, and returns their number.
     ///
-    /// In a pattern `*` matches any characters, including dots: `encoder.*`, `*.bias`. Parameters frozen here keep their optimizer state; those that the config froze
+    /// In a pattern `*` matches any characters, including dots, `?` one, `{a,b}` either and `[ab]` one of them: `encoder.*`, `*.bias`. Parameters frozen here keep their optimizer state; those that the config froze
     /// get new state when they are unfrozen. Takes effect in the next forward pass.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ fn trainer() -> FakeTrainer {
 }
 
 /// Fails in the first batch of a validation, and writes down the weights around it.
-#[derive(Deserialize)]
+#[derive(Settings)]
 struct Breaks {
     point: String,
 }

@@ -2,10 +2,6 @@
 
 use hookrack_plugin_api::prelude::*;
 
-static FILL: CachedOp = CachedOp::new("aten::fill_.Scalar");
-static MUL: CachedOp = CachedOp::new("aten::mul_.Scalar");
-static MEAN: CachedOp = CachedOp::new("aten::mean");
-
 /// So far from any batch's statistics that what a batch adds to it does not count.
 const FAR: f64 = 1e15;
 
@@ -29,19 +25,16 @@ fn ending(t: &Trainer, ends: &[&str]) -> Result<TensorList> {
     Ok(list)
 }
 
-fn fill(t: &Trainer, tensors: &TensorList, value: f64) -> Result<()> {
-    tensors.iter().try_for_each(|one| t.call(&FILL, &[Arg::from(&one), Arg::from(value)]).map(drop))
+fn fill(tensors: &TensorList, value: f64) -> Result<()> {
+    tensors.iter().try_for_each(|one| one.fill_(value))
 }
 
 /// The part of a batch's statistics that one forward pass puts into each running one: found by a pass from far away, so
 /// that any kind of model will do.
 fn momenta(t: &mut Trainer, running: &TensorList, input: &Tensor) -> Result<Vec<f64>> {
-    fill(t, running, FAR)?;
+    fill(running, FAR)?;
     t.forward_in(input, true)?;
-    let part = |one: Tensor| {
-        let left = t.call(&MEAN, &[Arg::from(&one)])?.tensor()?.item()?;
-        Ok(1.0 - left / FAR)
-    };
+    let part = |one: Tensor| Ok(1.0 - one.mean()?.item()? / FAR);
     running.iter().map(part).collect()
 }
 
@@ -70,10 +63,10 @@ fn gather(t: &mut Trainer, most: u64) -> Result<u64> {
     for (one, part) in running.iter().zip(parts) {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer batches than 2^53")]
         let factor = 1.0 / (part * count as f64);
-        t.call(&MUL, &[Arg::from(&one), Arg::from(factor)])?;
+        one.mul_(factor)?;
     }
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer batches than 2^53")]
-    fill(t, &counters, count as f64)?;
+    fill(&counters, count as f64)?;
     Ok(count)
 }
 

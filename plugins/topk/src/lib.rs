@@ -13,10 +13,6 @@ pub mod count;
 
 use count::{Count, IGNORED, Rows, count_hits};
 use hookrack_plugin_api::prelude::*;
-use hookrack_plugin_api::view::Element;
-
-static TO_COPY: CachedOp = CachedOp::new("aten::_to_copy");
-static CONTIGUOUS: CachedOp = CachedOp::new("aten::contiguous");
 
 /// Fraction of samples whose label is among the k largest outputs.
 #[derive(Settings)]
@@ -27,27 +23,24 @@ pub struct TopK {
     /// Label to ignore; by default that of the loss.
     #[param(default = IGNORED)]
     ignore_index: i64,
-    #[param(skip)]
-    pass: Count,
+    #[param(state)]
+    hits: u64,
+    #[param(state)]
+    samples: u64,
     #[param(skip)]
     batch: Option<Count>,
 }
-/// The same tensor if its memory can be read as `T`; otherwise a copy on the CPU (another device, another
-/// precision, a transposed view).
-fn readable<T: Element>(t: &Trainer, mut tensor: Tensor, dtype: &str) -> Result<Tensor> {
-    if tensor.view().is_ok_and(|view| view.elements::<T>().is_ok()) {
-        return Ok(tensor);
-    }
-    let copied = [Arg::from(&tensor), Arg::from(dtype), Arg::NONE, Arg::from("cpu")];
-    let copied = t.call(&TO_COPY, &copied)?.tensor()?;
-    t.call(&CONTIGUOUS, &[Arg::from(&copied)])?.tensor()
+
+/// The tensor on the CPU, in this dtype and contiguous, so that its memory can be read; the same tensor if it is all that.
+fn readable(tensor: &Tensor, dtype: DataType) -> Result<Tensor> {
+    tensor.to_device("cpu")?.to_dtype(dtype)?.contiguous()
 }
 
 #[metric(better = "higher")]
 impl Metric for TopK {
     fn update(&mut self, t: &mut Trainer) -> Result<()> {
-        let mut output = readable::<f32>(t, t.output()?, "float32")?;
-        let mut label = readable::<i64>(t, t.label()?, "int64")?;
+        let mut output = readable(&t.output()?, DataType::FLOAT32)?;
+        let mut label = readable(&t.label()?, DataType::INT64)?;
         let (scores, labels) = (output.view()?, label.view()?);
         let [samples, classes] = *scores.shape() else {
             bail!(
@@ -64,13 +57,14 @@ impl Metric for TopK {
         let (scores, labels) = (scores.elements()?, labels.elements()?);
         let batch =
             count_hits(Rows { scores, classes, labels, ignored: self.ignore_index }, self.k)?;
-        self.pass += batch;
+        self.hits += batch.hits;
+        self.samples += batch.samples;
         self.batch = Some(batch);
         Ok(())
     }
 
     fn compute(&self) -> f64 {
-        self.pass.share()
+        Count { hits: self.hits, samples: self.samples }.share()
     }
 
     fn step_value(&self) -> Option<f64> {
@@ -78,17 +72,13 @@ impl Metric for TopK {
     }
 
     fn reset(&mut self) {
-        (self.pass, self.batch) = (Count::default(), None);
+        (self.hits, self.samples, self.batch) = (0, 0, None);
     }
 
     fn merge(&mut self, other: &StateReader<'_>) -> Result<()> {
-        self.pass += Count { hits: other.value("hits")?, samples: other.value("samples")? };
+        self.hits += other.value::<u64>("hits")?;
+        self.samples += other.value::<u64>("samples")?;
         Ok(())
-    }
-
-    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        state.put("hits", self.pass.hits)?;
-        state.put("samples", self.pass.samples)
     }
 }
 

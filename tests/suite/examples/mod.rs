@@ -105,11 +105,15 @@ fn sam_steps_by_the_gradient_at_the_worst_point_nearby() {
         let worst = weights.plus(&first, 0.7 / first.norm());
         weights.plus(&worst.gradient(), -0.5)
     };
-    let wanted = (0..4).fold(initial(), |weights, _| step(weights));
+    let before_last = (0..3).fold(initial(), |weights, _| step(weights));
+    let wanted = step(before_last.clone());
     let bench = bench(&hook("Sam", "rho = 0.7"));
     for parts in ["1", "4"] {
         let run = bench.trained(parts, &["-s", &format!("train.accumulation={parts}")]);
         Linear::read(&run, 4).assert_near(&wanted);
+        let first = before_last.mean(|p| -p.ln());
+        let logged = run.scalar("train/loss");
+        assert!((logged - first).abs() < 1e-5, "{logged}, at the weights themselves {first}");
     }
     wanted.assert_far(&(0..4).fold(initial(), |weights, _| weights.step()));
 }

@@ -91,7 +91,16 @@ fn program(built: &Built, folder: &Path) -> Result<(), TaskError> {
     runpath::keep_only_own(&program)
 }
 
-/// Bundled plugins, configs, the header and the documents; missing ones are skipped.
+/// Folders of the repository in a release, and their names there.
+const FOLDERS: [(&str, &str); 5] = [
+    ("configs", "configs"),
+    ("plugin-api/include", "include"),
+    ("data", "data"),
+    ("docs", "docs"),
+    ("examples/plugins", "examples/plugins"),
+];
+
+/// Bundled plugins and the folders and documents of the repository; missing ones are skipped.
 fn the_rest(workspace: &Workspace, built: &Built, folder: &Path) -> Result<(), TaskError> {
     let root = workspace.root();
     let plugins = folder.join("plugins");
@@ -100,8 +109,11 @@ fn the_rest(workspace: &Workspace, built: &Built, folder: &Path) -> Result<(), T
         let target = plugins.join(library.file_name().unwrap_or_default());
         fs::copy(library, target).during("copy", library)?;
     }
-    let folders = [("configs", "configs"), ("plugin-api/include", "include"), ("data", "data")];
-    for (from, to) in folders.map(|(from, to)| (root.join(from), folder.join(to))) {
+    documents(root, folder)
+}
+
+fn documents(root: &Path, folder: &Path) -> Result<(), TaskError> {
+    for (from, to) in FOLDERS.map(|(from, to)| (root.join(from), folder.join(to))) {
         if from.is_dir() {
             files::copy_tree(&from, &to)?;
         }
@@ -144,4 +156,20 @@ fn archive(out: &Path, name: &str) -> Result<PathBuf, TaskError> {
     process::run(&mut command)?;
     fs::rename(&beside, &archive).during("rename", &beside)?;
     Ok(archive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Path, documents, fs};
+
+    #[test]
+    fn a_release_has_the_guide_and_the_example_plugins() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = tempfile::tempdir().unwrap();
+        documents(&root, folder.path()).unwrap();
+        for file in ["docs/plugin-guide.md", "docs/abi.md", "examples/plugins/sam/src/lib.rs"] {
+            let packed = fs::read(folder.path().join(file)).unwrap();
+            assert_eq!(packed, fs::read(root.join(file)).unwrap(), "{file}");
+        }
+    }
 }

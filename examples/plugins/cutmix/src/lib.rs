@@ -45,6 +45,36 @@ export_plugin! { hooks: [CutMix] }
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hookrack_plugin_api::settings;
+    use hookrack_plugin_api::testing::{FakeTensor, FakeTrainer};
+
+    #[test]
+    fn images_change_with_their_labels_by_the_same_share() -> Result<()> {
+        // Two images of one class each, whose pixels are the number of the class.
+        let pixels: Vec<f64> = (0..128).map(|at| f64::from(at / 64)).collect();
+        let mut t = FakeTrainer::new()
+            .input(FakeTensor::new(&pixels, &[2, 1, 8, 8])?)
+            .label([0_i64, 1])
+            .hook::<MixSpy>(settings! {})?
+            .hook::<CutMix>(settings! { classes = 2 })?;
+        t.train_iter()?;
+        let pixels = t.scalar("pixels").unwrap_or(f64::NAN);
+        assert!(pixels > 0.0 && pixels < 1.0, "{pixels}");
+        assert_eq!(t.scalar("share"), Some(pixels));
+        Ok(())
+    }
+
+    /// Logs what of the first image, and of its label, is class 1.
+    #[derive(Settings)]
+    struct MixSpy;
+
+    #[hook]
+    impl Hook for MixSpy {
+        fn after_forward(&mut self, t: &mut Trainer) -> Result<()> {
+            t.put_scalar("pixels", t.input()?.select(0, 0)?.mean()?.item()?)?;
+            t.put_scalar("share", t.label()?.select(0, 0)?.select(0, 1)?.item()?)
+        }
+    }
 
     #[test]
     fn a_box_stays_inside_the_image() {

@@ -32,3 +32,24 @@ impl Hook for Distillation {
 }
 
 export_plugin! { hooks: [Distillation] }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::settings;
+    use hookrack_plugin_api::testing::FakeTrainer;
+
+    #[test]
+    fn the_loss_is_between_the_configured_one_and_the_distance_from_the_teacher() -> Result<()> {
+        let mut t = FakeTrainer::new()
+            .input([[0.0, 0.0]])
+            .output([[1.0, 1.0]])
+            .loss(3.0)
+            .second_model(|input| Ok(input.map(|x| x + 5.0)))
+            .hook::<Distillation>(settings! { teacher = Value::Table(Vec::new()), alpha = 0.25 })?;
+        t.fire(Point::OnTrainForward)?;
+        // Teacher and student are as sure of both classes: they are at no distance.
+        assert!(t.current_loss().is_some_and(|loss| (loss - 2.25).abs() < 1e-6));
+        Ok(())
+    }
+}

@@ -21,3 +21,23 @@ impl Hook for FocalLoss {
 }
 
 export_plugin! { hooks: [FocalLoss] }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::settings;
+    use hookrack_plugin_api::testing::FakeTrainer;
+
+    #[test]
+    fn a_well_classified_sample_has_less_weight_and_gamma_0_is_cross_entropy() -> Result<()> {
+        for (gamma, wanted) in [(0.0, 2.0_f64.ln()), (2.0, 0.25 * 2.0_f64.ln())] {
+            let mut t = FakeTrainer::new()
+                .output([[0.0, 0.0]])
+                .label([1_i64])
+                .hook::<FocalLoss>(settings! { gamma = gamma })?;
+            t.fire(Point::OnTrainForward)?;
+            assert!(t.current_loss().is_some_and(|loss| (loss - wanted).abs() < 1e-6));
+        }
+        Ok(())
+    }
+}

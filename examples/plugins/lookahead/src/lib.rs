@@ -25,3 +25,30 @@ impl Hook for Lookahead {
 }
 
 export_plugin! { hooks: [Lookahead] }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hookrack_plugin_api::settings;
+    use hookrack_plugin_api::testing::FakeTrainer;
+
+    #[test]
+    fn the_weights_go_back_half_of_the_way_and_a_resumed_run_knows_where_from() -> Result<()> {
+        let training = || {
+            let t = FakeTrainer::new().param("w", [8.0]).grad("w", [1.0]).lr(1.0);
+            t.hook::<Lookahead>(settings! { every = "2it" })
+        };
+        let mut t = training()?;
+        t.fit(2, 1)?;
+        // From 8 to 6, and half of the way back.
+        assert_eq!(t.weights("w")?, [7.0]);
+        let mut cut = training()?;
+        cut.fit(1, 1)?;
+        let saved = cut.save_state()?;
+        let mut resumed = training()?;
+        resumed.resume(&saved)?;
+        resumed.fit(2, 1)?;
+        assert_eq!(resumed.weights("w")?, [7.0]);
+        Ok(())
+    }
+}

@@ -1,10 +1,10 @@
 //! The extensions of the fake host.
 
-use super::{Caller, functions, layers, named, noted, table};
+use super::{Caller, functions, layers, named, noted, params, table};
 use crate::abi::{
     ArtifactTable, AutogradTable, Extension, FileTable, HistoryTable, HrHeader, HrMetricInfo,
-    HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor, LossTable, MetricTable, ParamTable,
-    PassTable, RankTable, RoleTable,
+    HrScalarPoint, HrScalarSink, HrStatus, HrStr, HrTensor, LossTable, MetricTable, PassTable,
+    RankTable, RoleTable,
 };
 use crate::error::Result;
 use std::ffi::c_void;
@@ -226,64 +226,6 @@ mod metrics {
     }
 }
 
-mod params {
-    use super::layers::fits;
-    use super::{Caller, HrHeader, HrStatus, HrStr, ParamTable, Result, c_void, functions, table};
-    table!(ParamTable {
-        trainable,
-        set_trainable,
-        group_of,
-        group_name,
-        base_lr,
-        set_base_lr,
-        momentum,
-        set_momentum,
-        weight_decay,
-        set_weight_decay
-    });
-
-    fn one(group: usize) -> Result<()> {
-        crate::ensure!(
-            group == 0,
-            "parameter group {group} does not exist: the fake trainer has one"
-        );
-        Ok(())
-    }
-
-    functions! {
-        read trainable(world, _, index: usize) -> u32 {
-            let param = world.params.get(index);
-            let param = param.ok_or_else(|| crate::Error::new(format!("parameter {index} does not exist")))?;
-            Ok(param.trainable.into())
-        }
-        read set_trainable(world, _, pattern: String, trainable: u32) -> usize {
-            let fitting = world.params.iter_mut().filter(|param| fits(&pattern, &param.name));
-            let count = fitting.map(|param| param.trainable = trainable != 0).count();
-            crate::ensure!(count > 0, "no parameter matches `{pattern}`");
-            Ok(count)
-        }
-        read group_of(_, _, _index: usize) -> usize { Ok(0) }
-        read group_name(world, _, group: usize) -> HrStr {
-            one(group)?;
-            Ok(HrStr::new(&world.group.name))
-        }
-        read base_lr(world, _, group: usize) -> f64 { one(group).map(|()| world.group.base_lr) }
-        call set_base_lr(world, _, group: usize, value: f64) {
-            one(group).map(|()| world.group.base_lr = value)
-        }
-        find momentum(world, _, group: usize) -> f64 { one(group).map(|()| world.group.momentum) }
-        call set_momentum(world, _, group: usize, value: f64) {
-            one(group).map(|()| world.group.momentum = Some(value))
-        }
-        read weight_decay(world, _, group: usize) -> f64 {
-            one(group).map(|()| world.group.weight_decay)
-        }
-        call set_weight_decay(world, _, group: usize, value: f64) {
-            one(group).map(|()| world.group.weight_decay = value)
-        }
-    }
-}
-
 mod pass {
     use super::{
         Caller, HrHeader, HrStatus, HrTensor, PassTable, Result, c_void, functions, table,
@@ -367,6 +309,7 @@ mod roles {
     use super::{
         Caller, HrHeader, HrStatus, HrTensor, Result, RoleTable, c_void, functions, table,
     };
+    use crate::phase::Phase;
     table!(RoleTable { train_forward, criterion_of });
 
     functions! {
@@ -381,12 +324,18 @@ mod roles {
         // SAFETY: a hook calls with the pointer of its handle.
         let caller = unsafe { Caller::of(host) };
         let ran = caller.answer_free(|| {
-            // Nothing stays borrowed while another hook is called.
-            let role = caller.world()?.borrow().forward_role.clone();
-            if let Some(role) = role {
-                return role();
-            }
             let world = caller.world()?;
+            let phase = world.borrow().phase();
+            crate::ensure!(
+                phase == Phase::Train,
+                "train_forward() is only available in training; the phase is {}",
+                phase.name()
+            );
+            // Nothing stays borrowed while another hook is called.
+            let role = world.borrow().forward_role.clone();
+            if let Some(role) = role {
+                return role.run();
+            }
             let mut world = world.borrow_mut();
             world.forward()?;
             world.compute_loss()

@@ -11,6 +11,7 @@ use crate::hook::{Hook, HookInfo};
 use crate::metric::{Metric, MetricInfo};
 use crate::point::Point;
 use crate::testing::SavedState;
+use crate::testing::rules::Rules;
 use crate::testing::world::Shared;
 use crate::value::Value;
 use serde::de::DeserializeOwned;
@@ -36,11 +37,12 @@ impl Object {
         name: &str,
         minor: u16,
         world: &Shared,
+        rules: Rules,
         settings: &Value,
         create: Create,
         destroy: unsafe extern "C" fn(*mut c_void),
     ) -> Result<Self> {
-        let (caller, handle) = Caller::open(name, minor, world);
+        let (caller, handle) = Caller::open(name, minor, world, rules);
         let (tree, mut it) = (WireTree::new(settings), std::ptr::null_mut());
         // SAFETY: handle and tree are whole and live until the call returns; there is a place for the instance.
         caller.calls(None, || unsafe { create(handle, tree.as_ptr(), &raw mut it) })?;
@@ -73,8 +75,15 @@ impl HookInstance {
         settings: &Value,
     ) -> Result<Self> {
         let table = HookExport::<T>::table(name, no_manifest);
-        let object = Object::create(name, minor, world, settings, table.create, table.destroy)?;
+        let (create, destroy) = (table.create, table.destroy);
+        let rules = Rules::of_hook(T::MUTATES);
+        let object = Object::create(name, minor, world, rules, settings, create, destroy)?;
         Ok(Self { table, object })
+    }
+
+    /// Whether it is being called at a point.
+    pub(crate) fn is_called(&self) -> bool {
+        self.object.caller.point.get().is_some()
     }
 
     pub(crate) fn on_point(&self, point: Point) -> Result<()> {
@@ -117,7 +126,8 @@ impl MetricInstance {
         settings: &Value,
     ) -> Result<Self> {
         let table = MetricExport::<T>::table(name, no_manifest);
-        let object = Object::create(name, minor, world, settings, table.create, table.destroy)?;
+        let (create, destroy) = (table.create, table.destroy);
+        let object = Object::create(name, minor, world, Rules::METRIC, settings, create, destroy)?;
         Ok(Self { table, object })
     }
 

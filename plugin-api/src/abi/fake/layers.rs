@@ -3,6 +3,7 @@
 use super::{Caller, functions, table};
 use crate::abi::{HrHeader, HrStatus, HrStr, HrTensor, LayerTable};
 use crate::error::Result;
+use crate::testing::pattern::Pattern;
 use std::ffi::c_void;
 
 table!(LayerTable { watch, name, output });
@@ -29,9 +30,10 @@ unsafe extern "C" fn watch(
     // SAFETY: a hook calls with the pointer of its handle; it lends the pattern until this returns.
     let (caller, pattern) = unsafe { (Caller::of(host), pattern.to_lossy()) };
     let found = caller.answer(|world, _| {
+        let fitting = Pattern::parse(&pattern)?;
         let names = world.layers.iter().enumerate();
         let found: Vec<_> =
-            names.filter(|(_, (name, _))| fits(&pattern, name)).map(|(index, _)| index).collect();
+            names.filter(|(_, (name, _))| fitting.matches(name)).map(|(index, _)| index).collect();
         crate::ensure!(
             !found.is_empty(),
             "no layer matches `{pattern}`: give the model one with FakeTrainer::layer"
@@ -49,14 +51,4 @@ unsafe extern "C" fn watch(
     // SAFETY: a hook gives a place for one number.
     unsafe { count.write(found.len()) };
     HrStatus::OK
-}
-
-/// Whether a name matches a pattern in which `*` matches any characters.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
-            (0..=tail.len()).any(|at| tail.is_char_boundary(at) && fits(rest, &tail[at..]))
-        }),
-    }
 }

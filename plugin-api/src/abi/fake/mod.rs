@@ -5,6 +5,7 @@ mod instance;
 mod layers;
 mod named;
 mod noted;
+mod params;
 mod tables;
 mod tensors;
 
@@ -16,6 +17,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::point::Point;
+use crate::testing::rules::{Parts, Rules};
 use crate::testing::world::{LogLine, Shared, World};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -33,6 +35,7 @@ pub(crate) struct Caller {
     minor: u16,
     // Gone once the fake trainer is.
     world: RefCell<Option<Shared>>,
+    rules: Rules,
     point: Cell<Option<Point>>,
     // An instance that panicked is not called again.
     has_panicked: Cell<bool>,
@@ -48,11 +51,13 @@ impl Caller {
         name: &str,
         minor: u16,
         world: &Shared,
+        rules: Rules,
     ) -> (&'static Self, &'static TrainerHandle) {
         let caller: &Self = Box::leak(Box::new(Self {
             name: name.to_owned(),
             minor,
             world: RefCell::new(Some(Rc::clone(world))),
+            rules,
             point: Cell::new(None),
             has_panicked: Cell::new(false),
             scopes: RefCell::default(),
@@ -81,7 +86,7 @@ impl Caller {
 
     /// A caller for the test itself, which calls as a hook would.
     pub(crate) fn connect(name: &str, minor: u16, world: &Shared) -> (&'static Self, super::Host) {
-        let (caller, handle) = Self::open(name, minor, world);
+        let (caller, handle) = Self::open(name, minor, world, Rules::TEST);
         // SAFETY: the handle was made just now and lives as long as the process.
         (caller, unsafe { super::Host::from_raw(handle) })
     }
@@ -115,9 +120,14 @@ impl Caller {
         Err(Error::new(said.unwrap_or_else(|| "it gave no reason".into())))
     }
 
-    /// Whether the instance is being called in a role.
-    fn is_in_role(&self) -> bool {
-        self.point.get().is_some_and(Point::is_role)
+    /// Refuses to change a part of the run that the hook does not declare. `by` names the call.
+    fn check_declared(&self, part: Parts, by: impl FnOnce() -> String) -> Result<()> {
+        self.rules.check_declared(self.point.get(), part, by)
+    }
+
+    /// Refuses a function of the engine to hooks without a role that declare none of `parts`.
+    fn check_engine(&self, function: &str, parts: Parts) -> Result<()> {
+        self.rules.check_engine(self.point.get(), function, parts)
     }
 
     fn world(&self) -> Result<Shared> {

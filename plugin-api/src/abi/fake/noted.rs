@@ -10,9 +10,13 @@ use std::ffi::c_void;
 
 /// Functions that only record the call.
 macro_rules! noted {
-    ($($function:ident($($arg:ident: $ty:ty),*) as $name:literal;)*) => {
+    ($($function:ident($($arg:ident: $ty:ty),*) as $name:literal $(changes $parts:expr)?;)*) => {
         functions! {
-            $(call $function(world, _ $(, $arg: $ty)*) {
+            $(call $function(world, caller $(, $arg: $ty)*) {
+                let changed: &[crate::testing::rules::Parts] = &[$($parts)?];
+                for part in changed {
+                    caller.check_engine($name, *part)?;
+                }
                 let args: Vec<String> = vec![$(format!("{}", $arg)),*];
                 world.calls.push(format!("{}({})", $name, args.join(", ")));
                 Ok(())
@@ -23,11 +27,12 @@ macro_rules! noted {
 
 pub(super) mod checkpoints {
     use super::{Caller, CheckpointTable, HrHeader, HrStatus, Result, c_void, functions, table};
+    use crate::testing::rules::Parts;
     table!(CheckpointTable { keep, load });
     noted! {
         keep(last: i64, every_epochs: u64, every_iters: u64, metric: String, higher: u32, top: u64)
             as "keep_checkpoints";
-        load(path: String, epoch: i64, weights: u32, strict: u32) as "load_checkpoint";
+        load(path: String, epoch: i64, weights: u32, strict: u32) as "load_checkpoint" changes Parts::PARAMS;
     }
 }
 
@@ -35,11 +40,12 @@ pub(super) mod checkpoint_names {
     use super::{
         Caller, CheckpointNameTable, HrHeader, HrStatus, Result, c_void, functions, table,
     };
+    use crate::testing::rules::Parts;
     table!(CheckpointNameTable { give, load });
     noted! {
         give(pattern: String) as "name_checkpoints";
         load(path: String, epoch: i64, suffix: String, weights: u32, strict: u32)
-            as "load_checkpoint_named";
+            as "load_checkpoint_named" changes Parts::PARAMS;
     }
 }
 
@@ -66,8 +72,9 @@ pub(super) mod console {
 
 pub(super) mod lr {
     use super::{Caller, HrHeader, HrStatus, LrTable, Result, c_void, functions, table};
+    use crate::testing::rules::Parts;
     table!(LrTable { count_by_epoch });
-    noted! { count_by_epoch(by_epoch: u32) as "count_lr_by_epoch"; }
+    noted! { count_by_epoch(by_epoch: u32) as "count_lr_by_epoch" changes Parts::LR.and(Parts::PARAMS); }
 }
 
 pub(super) mod media {
@@ -105,10 +112,12 @@ pub(super) mod media {
 
 pub(super) mod precision {
     use super::{Caller, HrHeader, HrStatus, PrecisionTable, Result, c_void, functions, table};
+    use crate::testing::rules::Parts;
+    const CHANGED: Parts = Parts::PARAMS.and(Parts::GRADS);
     table!(PrecisionTable { set_precision, set_loss_scaling });
     noted! {
-        set_precision(precision: u32) as "set_precision";
-        set_loss_scaling(scale: f64, growth: f64, backoff: f64, interval: u64) as "set_loss_scaling";
+        set_precision(precision: u32) as "set_precision" changes CHANGED;
+        set_loss_scaling(scale: f64, growth: f64, backoff: f64, interval: u64) as "set_loss_scaling" changes CHANGED;
     }
 }
 
@@ -135,9 +144,10 @@ pub(super) mod record {
 
 pub(super) mod step {
     use super::{Caller, HrHeader, HrStatus, Result, StepTable, c_void, functions, table};
+    use crate::testing::rules::Parts;
     table!(StepTable { set_anomaly_mode, set_accumulation });
     noted! {
-        set_anomaly_mode(on: u32) as "set_anomaly_mode";
-        set_accumulation(parts: u64) as "set_accumulation";
+        set_anomaly_mode(on: u32) as "set_anomaly_mode" changes Parts::GRADS.and(Parts::LOSS);
+        set_accumulation(parts: u64) as "set_accumulation" changes Parts::GRADS;
     }
 }

@@ -58,18 +58,34 @@ pub(super) static STATES: StateTable = StateTable {
 
 mod engine {
     use super::{Caller, HrStatus, HrTensor, Result, c_void, functions};
+    use crate::testing::rules::Parts;
 
     functions! {
-        call forward(world, _) { world.forward() }
+        call forward(world, caller) {
+            world.check_pass(&caller.name, "forward")?;
+            caller.check_engine("forward", Parts::OUTPUT)?;
+            world.forward()
+        }
         read model(world, _, input: HrTensor) -> HrTensor {
             let input = world.tensor(input)?;
             let output = world.run_model(&input)?;
             Ok(world.give(output))
         }
-        call criterion(world, _) { world.compute_loss() }
-        call backward(world, _) { world.backward() }
-        call optimizer_step(world, _) { world.optimizer_step() }
-        call lr_step(world, _) {
+        call criterion(world, caller) {
+            world.check_pass(&caller.name, "criterion")?;
+            caller.check_engine("criterion", Parts::LOSS)?;
+            world.compute_loss()
+        }
+        call backward(world, caller) {
+            caller.check_engine("backward", Parts::GRADS)?;
+            world.backward()
+        }
+        call optimizer_step(world, caller) {
+            caller.check_engine("optimizer_step", Parts::PARAMS)?;
+            world.optimizer_step()
+        }
+        call lr_step(world, caller) {
+            caller.check_engine("lr_step", Parts::LR)?;
             world.calls.push("lr_step()".into());
             Ok(())
         }
@@ -77,7 +93,8 @@ mod engine {
             crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
             Ok(world.group.lr)
         }
-        call set_lr(world, _, group: usize, lr: f64) {
+        call set_lr(world, caller, group: usize, lr: f64) {
+            caller.check_engine("set_lr", Parts::LR)?;
             crate::ensure!(group == 0, "parameter group {group} does not exist: the fake trainer has one");
             world.group.lr = lr;
             world.advance(|progress| progress.lr = lr);

@@ -7,7 +7,7 @@ use crate::abi::{
     LIST_PARAMS, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
 };
 use crate::error::{Error, Result};
-use crate::point::Point;
+use crate::testing::rules::{self, Parts};
 use crate::testing::tensor::FakeTensor;
 use crate::testing::world::World;
 use crate::testing::{FakeValue, ops};
@@ -17,18 +17,19 @@ use std::sync::Mutex;
 functions! {
     find slot(world, _, slot: u32) -> HrTensor { Ok(world.slot(slot)) }
     call set_slot(world, caller, slot: u32, tensor: HrTensor) {
+        let (point, tensor) = (caller.point.get(), world.tensor(tensor)?);
         match slot {
-            SLOT_OUTPUT | SLOT_LOSS => {
-                crate::ensure!(caller.is_in_role(), "only a role may set output and loss");
-            }
+            SLOT_OUTPUT => rules::in_role(point, "output")?,
+            SLOT_LOSS => rules::in_role(point, "loss")?,
             SLOT_INPUT | SLOT_LABEL => {
-                let point = caller.point.get().map_or("", Point::name);
-                let before = point.starts_with("before_") && point.ends_with("_iter");
-                crate::ensure!(before, "the batch can be changed at before_iter, before_train_iter and the like");
+                let is_input = slot == SLOT_INPUT;
+                let (what, part) = if is_input { ("input", Parts::INPUT) } else { ("label", Parts::LABEL) };
+                rules::before_iter(point, what)?;
+                caller.check_declared(part, || format!("set_{what}()"))?;
+                return world.change_batch(slot, tensor, what);
             }
             _ => crate::bail!("only input, label, output and loss can be set"),
         }
-        let tensor = world.tensor(tensor)?;
         world.put_slot(slot, tensor);
         Ok(())
     }
@@ -142,11 +143,14 @@ pub(super) unsafe extern "C" fn op_call(
         let args = if arg_count == 0 { &[] } else { std::slice::from_raw_parts(args, arg_count) };
         (Caller::of(host), args)
     };
-    let made = caller.answer(|world, _| {
+    let made = caller.answer(|world, caller| {
         // SAFETY: the arguments are lent until this returns.
         let args = args.iter().map(|arg| unsafe { taken(world, arg) });
-        let args = args.collect::<Result<Vec<_>>>()?;
-        let values = world.call_op(&name_of(op)?, &args)?;
+        let (name, args) = (name_of(op)?, args.collect::<Result<Vec<_>>>()?);
+        for tensor in ops::written(&name, &args) {
+            caller.check_declared(world.part_of(tensor), || format!("`{name}`"))?;
+        }
+        let values = world.call_op(&name, &args)?;
         world.returned.clear();
         values.into_iter().map(|value| given(world, value)).collect::<Result<Vec<_>>>()
     });

@@ -204,6 +204,13 @@ fn noise(like: &FakeTensor, shaped: impl Fn(f64, f64) -> f64) -> FakeTensor {
     like.map(|_| shaped(next(), next()))
 }
 
+/// 1 with the probability in each place, else 0.
+fn bernoulli(chances: &FakeTensor) -> Result<Vec<FakeValue>> {
+    let pairs = chances.values().into_iter().zip(noise(chances, uniform).values());
+    let numbers: Vec<_> = pairs.map(|(chance, u)| f64::from(u < chance)).collect();
+    Ok(vec![FakeTensor::of(chances.dtype(), &numbers, chances.shape())?.into()])
+}
+
 /// A number of the gamma distribution by Wilson and Hilferty's approximation: near enough for a test.
 fn gammas(shapes: &FakeTensor) -> Result<Vec<FakeValue>> {
     let (uniforms, normals) = (noise(shapes, uniform).values(), noise(shapes, normal).values());
@@ -294,12 +301,24 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
     ("tanh", |a| float_each(a, f64::tanh)),
     ("sigmoid", |a| float_each(a, |x| 1.0 / (1.0 + (-x).exp()))),
     ("gelu", |a| float_each(a, |x| x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2)))),
+    ("silu", |a| float_each(a, |x| x / (1.0 + (-x).exp()))),
+    ("leaky_relu", |a| {
+        let slope = a.number_or(1, 0.01)?;
+        each(a, |x| if x < 0.0 { x * slope } else { x })
+    }),
+    ("bernoulli", |a| bernoulli(a.tensor(0)?)),
     ("isfinite", |a| truth_each(a, f64::is_finite)),
     ("isnan", |a| truth_each(a, f64::is_nan)),
     ("isinf", |a| truth_each(a, f64::is_infinite)),
     ("nan_to_num", |a| {
-        let to = a.number_or(1, 0.0)?;
-        each(a, |x| if x.is_nan() { to } else { x })
+        let greatest = if a.tensor(0)?.dtype() == FLOAT64 { f64::MAX } else { f32::MAX.into() };
+        let to = [a.number_or(1, 0.0)?, a.number_or(2, greatest)?, a.number_or(3, -greatest)?];
+        each(a, |x| match x {
+            x if x.is_nan() => to[0],
+            f64::INFINITY => to[1],
+            f64::NEG_INFINITY => to[2],
+            x => x,
+        })
     }),
     ("clamp", |a| clamped(a, a.number_or(1, f64::NEG_INFINITY)?, a.number_or(2, f64::INFINITY)?)),
     ("clamp_min", |a| clamped(a, a.number(1)?, f64::INFINITY)),

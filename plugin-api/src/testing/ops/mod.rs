@@ -179,6 +179,19 @@ pub(crate) fn is_known(name: &str) -> bool {
     Name::of(name).implementation().is_some()
 }
 
+/// The tensors that an operator writes to: those of its first argument, if its name ends in `_`.
+pub(crate) fn written<'a>(
+    name: &str,
+    args: &'a [FakeValue],
+) -> impl Iterator<Item = &'a FakeTensor> {
+    let (one, all) = match args.first().filter(|_| Name::of(name).in_place) {
+        Some(FakeValue::Tensor(tensor)) => (Some(tensor), &[][..]),
+        Some(FakeValue::Tensors(tensors)) => (None, &tensors[..]),
+        _ => (None, &[][..]),
+    };
+    one.into_iter().chain(all.iter().flatten())
+}
+
 /// Calls an operator.
 pub(crate) fn call(name: &str, args: &[FakeValue]) -> Result<Vec<FakeValue>> {
     let parsed = Name::of(name);

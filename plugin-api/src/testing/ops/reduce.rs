@@ -77,6 +77,14 @@ fn variance(numbers: &[f64], correction: f64) -> f64 {
     squares / (numbers.len() as f64 - correction)
 }
 
+/// `function(self, dims, unbiased, keepdim)` of the variance.
+fn spread(args: &OpArgs<'_>, function: impl Fn(f64) -> f64) -> Result<Vec<FakeValue>> {
+    let (tensor, dims) = (args.tensor(0)?, dims(args, 1)?);
+    let correction = if args.is_absent(2) || args.flag(2)? { 1.0 } else { 0.0 };
+    let of = |row: &[f64]| function(variance(row, correction));
+    Ok(vec![reduce(tensor, &dims, args.flag(3)?, tensor.dtype(), of)?.into()])
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a test's tensors are small")]
 fn norm(ord: f64) -> impl Fn(&[f64]) -> f64 {
     move |numbers| {
@@ -203,7 +211,9 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
         along(a, None, mean)
     }),
     ("std", |a| along(a, None, |row| variance(row, 1.0).sqrt())),
+    ("std.dim", |a| spread(a, f64::sqrt)),
     ("var", |a| along(a, None, |row| variance(row, 1.0))),
+    ("var.dim", |a| spread(a, |variance| variance)),
     ("all", |a| along(a, Some(BOOL), |row| f64::from(row.iter().all(|x| *x != 0.0)))),
     ("any", |a| along(a, Some(BOOL), |row| f64::from(row.iter().any(|x| *x != 0.0)))),
     ("max", |a| extreme(a, true)),
@@ -240,6 +250,9 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
     ("logsumexp", |a| {
         along(a, Some(float_of(a.tensor(0)?)), |row| {
             let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if top.is_infinite() && !row.iter().any(|x| x.is_nan()) {
+                return top;
+            }
             top + row.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
         })
     }),

@@ -3,7 +3,7 @@
 use super::elementwise::broadcast;
 use super::{FakeValue, Implementation, OpArgs};
 use crate::error::Result;
-use crate::testing::tensor::{FakeTensor, INT64, count};
+use crate::testing::tensor::{FLOAT64, FakeTensor, INT64, count};
 
 /// A dimension as an index; a negative one counts from the last.
 pub(super) fn dim_of(dim: i64, rank: usize) -> Result<usize> {
@@ -175,6 +175,34 @@ fn gathered(tensor: &FakeTensor, dim: i64, index: &FakeTensor) -> Result<FakeTen
     FakeTensor::of(tensor.dtype(), &numbers, index.shape())
 }
 
+/// A copy in which the numbers of `source` are at the places of a dimension that `index` names, for each place of `index`.
+fn scattered(args: &OpArgs<'_>) -> Result<Vec<FakeValue>> {
+    let (tensor, index, source) = (args.tensor(0)?.copy(), args.tensor(2)?, args.tensor(3)?);
+    let (rank, shape) = (tensor.shape().len(), index.shape());
+    let fits = rank == shape.len() && rank == source.shape().len();
+    crate::ensure!(fits, "index, source and tensor differ in dimensions");
+    let at = dim_of(args.int(1)?, rank)?;
+    let within = |dim: usize| {
+        let is_source = shape[dim] <= source.shape()[dim];
+        is_source && (dim == at || shape[dim] <= tensor.shape()[dim])
+    };
+    crate::ensure!((0..rank).all(within), "the index is larger than the tensor or the source");
+    let wanted = places(index, tensor.shape()[at])?;
+    let part = source.seen(shape.to_vec(), source.strides().to_vec(), source.offset());
+    let mut strides = tensor.strides().to_vec();
+    strides[at] = 0;
+    let origins = tensor.seen(shape.to_vec(), strides, tensor.offset()).offsets();
+    for ((origin, place), number) in origins.into_iter().zip(wanted).zip(part.values()) {
+        let offset = origin + usize::try_from(place * tensor.strides()[at])?;
+        tensor.seen(Vec::new(), Vec::new(), offset).assign(&FakeTensor::of(
+            FLOAT64,
+            &[number],
+            &[],
+        )?)?;
+    }
+    one(tensor)
+}
+
 /// The product of matrices, batches of them, and vectors.
 fn matmul(left: &FakeTensor, right: &FakeTensor) -> Result<FakeTensor> {
     let (is_row, is_column) = (left.shape().len() == 1, right.shape().len() == 1);
@@ -323,6 +351,7 @@ pub(super) const OPS: &[(&str, Implementation)] = &[
     }),
     ("index_select", |a| one(index_selected(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?)),
     ("gather", |a| one(gathered(a.tensor(0)?, a.int(1)?, a.tensor(2)?)?)),
+    ("scatter", scattered),
     ("masked_select", |a| one(masked(a.tensor(0)?, a.tensor(1)?)?)),
     ("one_hot", one_hot),
     ("cat", |a| {

@@ -162,3 +162,67 @@ fn dimensions_from_one_on_and_tensors_that_are_there() {
     })
     .unwrap();
 }
+
+/// Adds its gradient to each parameter that has one, and doubles the one that the setting names.
+#[derive(Settings)]
+struct ByName {
+    param: String,
+}
+
+#[hook(mutates = "params")]
+impl Hook for ByName {
+    fn after_backward(&mut self, t: &mut Trainer) -> Result<()> {
+        for named in t.named_params()? {
+            if let Some(grad) = named.grad {
+                named.param.add_(&grad)?;
+                t.put_scalar(&format!("moved/{}", named.name), named.param.sum()?.item()?)?;
+            }
+        }
+        t.param(&self.param)?.mul_(2.0)
+    }
+}
+
+#[test]
+fn parameters_are_found_by_their_names_and_a_wrong_name_is_told_the_nearest() {
+    let by_name = |param: &str| {
+        FakeTrainer::new()
+            .param("fc.weight", [1.0, 2.0])
+            .param("fc.bias", [5.0])
+            .grad("fc.weight", [0.5, 0.5])
+            .lr(0.0)
+            .hook::<ByName>(settings! { param = param })
+            .unwrap()
+    };
+    let mut t = by_name("fc.bias");
+    t.train_iter().unwrap();
+    assert_eq!(t.weights("fc.weight").unwrap(), [1.5, 2.5]);
+    assert_eq!(t.weights("fc.bias").unwrap(), [10.0]);
+    assert_eq!((t.scalar("moved/fc.weight"), t.scalar("moved/fc.bias")), (Some(4.0), None));
+    for (wrong, said) in [
+        ("fc.wieght", "the model has no parameter `fc.wieght`: did you mean `fc.weight`?"),
+        ("conv1", "the model has no parameter `conv1`"),
+    ] {
+        let error = by_name(wrong).train_iter().unwrap_err().to_string();
+        assert!(error.ends_with(said), "{error}");
+    }
+}
+
+#[test]
+fn numbers_of_any_type_are_operands_and_a_list_is_joined() {
+    FakeTrainer::new()
+        .with(|t| -> Result<()> {
+            let x = t.tensor(&[1_i64, 2, 3], &[3])?;
+            assert_eq!(((&x * 2)? + 1_u32)?.to_vec::<i64>()?, [3, 5, 7]);
+            assert_eq!((&x * 0.5_f32)?.to_vec::<f32>()?, [0.5, 1.0, 1.5]);
+            let parts = x.split(2, 0)?;
+            assert_eq!((parts.len(), parts.cat(0)?.to_vec::<i64>()?), (2, vec![1, 2, 3]));
+            let mut two = TensorList::default();
+            let empty = two.stack(0).err().map(|error| error.to_string());
+            assert_eq!(empty.as_deref(), Some("aten::stack: no tensors"));
+            two.push(x.neg()?)?;
+            two.push(x)?;
+            assert_eq!(two.stack(1)?.shape()?, [3, 2]);
+            Ok(())
+        })
+        .unwrap();
+}

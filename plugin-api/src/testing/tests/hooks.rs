@@ -175,7 +175,7 @@ fn a_tensor_of_an_iteration_that_is_over_is_refused() {
 fn an_older_host_says_which_extension_it_lacks_and_which_version_has_it() {
     #[derive(Deserialize)]
     struct Wants {}
-    #[hook]
+    #[hook(mutates = "grads")]
     impl Hook for Wants {
         fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
             t.set_accumulation(4)

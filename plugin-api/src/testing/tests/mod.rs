@@ -3,4 +3,5 @@
 mod conveniences;
 mod hooks;
 mod operators;
+mod rules;
 mod runs;
