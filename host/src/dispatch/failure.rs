@@ -12,11 +12,20 @@ pub enum FailureKind {
     Panic,
 }
 
+impl FailureKind {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Error => "failed",
+            Self::Panic => "panicked",
+        }
+    }
+}
+
 /// A hook failed at a point.
 #[derive(Clone, Debug, Error)]
 #[error(
     "hook `{hook}` ({source_name}) {} at {point}, epoch {epoch}, iteration {iter}: {message}",
-    match kind { FailureKind::Error => "failed", FailureKind::Panic => "panicked" }
+    kind.verb()
 )]
 pub struct HookError {
     /// The instance.
@@ -33,4 +42,12 @@ pub struct HookError {
     pub kind: FailureKind,
     /// Its error message.
     pub message: String,
+}
+
+impl HookError {
+    /// The error without epoch and iteration, for places that already show them.
+    pub fn reason(&self) -> String {
+        let Self { hook, source_name, point, message, .. } = self;
+        format!("hook `{hook}` ({source_name}) {} at {point}: {message}", self.kind.verb())
+    }
 }

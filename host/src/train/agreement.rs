@@ -127,7 +127,7 @@ impl Trainer {
         {
             TrainError::Rank(error.to_string())
         } else {
-            world.report_failure(&error.to_string());
+            world.report_failure(&error.reason());
             error
         };
         self.leave_groups();
