@@ -2,7 +2,7 @@
 
 use super::best_checkpointer::BestSoFar;
 use super::monitored::{self, MonitorMode};
-use super::{checkpoint_folder, checkpoint_name, weights_file};
+use super::{checkpoint_name, weights_file};
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -145,9 +145,9 @@ impl CheckPointHook {
 )]
 impl Hook for CheckPointHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
-        match (t.run_dir(), self.place().0) {
-            (Some(run), folder) if !folder.is_empty() && !self.save_weights_only => {
-                checkpoint_folder::lead(&run, folder)
+        match self.place() {
+            (folder, name) if !folder.is_empty() && !self.save_weights_only => {
+                t.name_checkpoints(&format!("{folder}/{name}"))
             }
             _ => Ok(()),
         }

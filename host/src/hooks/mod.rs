@@ -4,7 +4,6 @@ mod autograd_anomaly_detect;
 mod best_checkpointer;
 mod callback;
 mod check_point;
-mod checkpoint_folder;
 mod checkpoint_name;
 mod common_metric_logger;
 mod early_stopping;

@@ -2,7 +2,7 @@
 
 use super::service::service;
 use crate::context::{LoadRequest, RunParts};
-use crate::run::checkpoint::{CheckpointFilter, check_name};
+use crate::run::checkpoint::{CheckpointFilter, check_name, keep_in};
 use hookrack_plugin_api::abi::{CheckpointNameTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 
@@ -12,8 +12,15 @@ pub(super) static TABLE: CheckpointNameTable =
 
 unsafe extern "C" fn give(host: *mut c_void, pattern: HrStr) -> HrStatus {
     service!(host, text(pattern), |context, endpoint| {
-        check_name(&pattern)?;
-        context.requests.borrow_mut().name(&endpoint.name, &pattern);
+        let (folder, name) = match pattern.rsplit_once('/') {
+            Some((folder, name)) if !folder.is_empty() => (Some(folder), name),
+            _ => (None, &*pattern),
+        };
+        check_name(name)?;
+        if let (Some(folder), Some(run_dir)) = (folder, &context.run_dir) {
+            keep_in(run_dir, folder)?;
+        }
+        context.requests.borrow_mut().name(&endpoint.name, name);
         Ok(())
     })
 }
