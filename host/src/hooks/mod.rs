@@ -36,6 +36,7 @@ mod optimizer;
 mod periodic_logger;
 mod periodic_writer;
 mod prediction_writer;
+mod process_memory;
 mod progress_bar;
 mod tensorboard_callback;
 mod tensorboard_logger;
