@@ -205,11 +205,9 @@ fn source(of: &Description) -> Source {
 
 /// Observers are disabled when they fail; hooks that change training end the run.
 fn default_policy(manifest: &HookManifest) -> OnError {
-    let changes_training =
-        !manifest.mutates.is_empty() || manifest.points.iter().any(|point| point.is_role());
     match manifest.on_error {
         Some(policy) => policy,
-        None if changes_training => OnError::Abort,
+        None if manifest.changes_run() => OnError::Abort,
         None => OnError::Disable,
     }
 }

@@ -19,6 +19,7 @@ pub mod metrics;
 pub mod new_plugin;
 pub mod plugins;
 pub mod position;
+pub mod process_memory;
 pub mod progress;
 pub mod provenance;
 pub mod ranks;

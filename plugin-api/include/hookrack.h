@@ -319,10 +319,10 @@
 // `ptr` points to `len` tensor handles.
 #define HR_ARG_TENSORS 2
 
-// `float_` holds the number.
+// `float_` is the value.
 #define HR_ARG_FLOAT 3
 
-// `int_` holds the number.
+// `int_` is the value.
 #define HR_ARG_INT 4
 
 // `int_` is 0 or 1.
@@ -331,7 +331,7 @@
 // `ptr` points to `len` bytes of UTF-8: a text, a dtype ("float32") or a device ("cpu").
 #define HR_ARG_TEXT 6
 
-// `ptr` points to `len` numbers of 64 bits.
+// `ptr` points to `len` 64-bit integers.
 #define HR_ARG_INTS 7
 
 // `ptr` points to `len` doubles.
@@ -400,13 +400,13 @@
 // `int_` is 0 or 1.
 #define HR_VALUE_BOOL 1
 
-// `int_` holds it.
+// `int_` is the value.
 #define HR_VALUE_INT 2
 
-// `float_` holds it.
+// `float_` is the value.
 #define HR_VALUE_FLOAT 3
 
-// `text` holds it.
+// `text` is the value.
 #define HR_VALUE_TEXT 4
 
 // `items` points to `len` values.
@@ -433,15 +433,15 @@ typedef struct HrHeader {
 typedef struct HrStr {
   // The first byte; may be null when `len` is 0.
   const uint8_t *ptr;
-  // How many bytes.
+  // The number of bytes.
   size_t len;
 } HrStr;
 
 // The status of a call. Any number but 0 is a failure; `set_error` and `last_error` have its message.
 typedef int32_t HrStatus;
-// It worked.
+// Success.
 #define HR_OK 0
-// It failed, with a message.
+// Failure, with a message.
 #define HR_ERROR 1
 // The plugin panicked; the panic was caught on its side.
 #define HR_PANIC 2
@@ -454,9 +454,9 @@ typedef struct HrProgress {
   uint32_t struct_size;
   // 0 train, 1 val, 2 test, 3 pred.
   uint32_t phase;
-  // The current epoch, from 1; between epochs, the number of epochs begun.
+  // The current epoch, from 1; between epochs, the number of epochs started.
   uint64_t epoch;
-  // The current training iteration, from 1; between iterations, the number of iterations begun.
+  // The current training iteration, from 1; between iterations, the number of iterations started.
   uint64_t iter;
   // The current iteration within the epoch or pass, from 1.
   uint64_t inner_iter;
@@ -502,7 +502,7 @@ typedef uint64_t HrTensor;
 typedef struct HrTensors {
   // The first handle.
   const HrTensor *ptr;
-  // How many.
+  // The number of handles.
   size_t len;
 } HrTensors;
 
@@ -510,7 +510,7 @@ typedef struct HrTensors {
 typedef struct HrDevice {
   // 1 CPU, 2 CUDA.
   int32_t device_type;
-  // Which one.
+  // The index of the device.
   int32_t device_id;
 } HrDevice;
 
@@ -520,7 +520,7 @@ typedef struct HrDataType {
   uint8_t code;
   // Bits of one element.
   uint8_t bits;
-  // 1.
+  // Always 1.
   uint16_t lanes;
 } HrDataType;
 
@@ -530,7 +530,7 @@ typedef struct HrDLTensor {
   void *data;
   // Where the memory is.
   struct HrDevice device;
-  // How many dimensions.
+  // The number of dimensions.
   int32_t ndim;
   // The element type.
   struct HrDataType dtype;
@@ -542,20 +542,20 @@ typedef struct HrDLTensor {
   uint64_t byte_offset;
 } HrDLTensor;
 
-// An operator that was found once; valid as long as the process lives.
+// An operator that was looked up; valid for the life of the process.
 typedef uint64_t HrOp;
 
 // An argument or a result of an operator.
 typedef struct HrArg {
   // An `HR_ARG_*` number: which of the fields below counts.
   uint32_t kind;
-  // A handle, a whole number or a truth value.
+  // A handle, an integer or a boolean.
   int64_t int_;
-  // A number.
+  // A float.
   double float_;
   // The first element of a list.
   const void *ptr;
-  // How many elements the list has.
+  // The number of elements of a list.
   size_t len;
 } HrArg;
 
@@ -692,7 +692,7 @@ typedef struct HrValue {
   struct HrStr text;
   // The values of a HR_VALUE_LIST or HR_VALUE_TABLE.
   const struct HrValue *items;
-  // How many `items` there are.
+  // The number of `items`.
   size_t len;
 } HrValue;
 
@@ -839,11 +839,11 @@ typedef struct HrPlugin {
   struct HrStr built_with;
   // Its hooks.
   const struct HookBase *const *hooks;
-  // How many.
+  // The number of hooks.
   size_t hook_count;
   // Its metrics.
   const struct MetricBase *const *metrics;
-  // How many.
+  // The number of metrics.
   size_t metric_count;
 } HrPlugin;
 
@@ -877,8 +877,9 @@ typedef struct CheckpointNameTable {
   struct HrHeader header;
   // Sets the pattern of a second name for the checkpoints that this hook requests; empty for none. It replaces the
   // previous pattern. `{iter}` and `{epoch}` are replaced by the checkpoint's. A pattern without either names one
-  // checkpoint at a time: the best one if the hook called `keep` with a metric, otherwise the newest. [train-thread]
-  // [borrowed until return]
+  // checkpoint at a time: the best one if the hook called `keep` with a metric, otherwise the newest. In `folder/pattern`
+  // the folder, which is created if missing, gets the checkpoints of the run: call it before the first one is
+  // written. [train-thread] [borrowed until return]
   HrStatus (*give)(void *host, struct HrStr pattern);
   // Like `load` of `hookrack.checkpoints/1`, but only from checkpoints whose second name ends in `suffix`. [train-thread]
   // [borrowed until return]
@@ -964,7 +965,7 @@ typedef struct LayerTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
   // Keeps the outputs of all layers whose names match `pattern`, from the next forward pass on. Their indices are
-  // written to `indices`, at most `capacity`, and their number to `count`. An error where none matches, and for a model
+  // written to `indices`, at most `capacity`, and their number to `count`. It is an error if none matches, and for a model
   // that does not give any: TorchScript, graph mode. [train-thread] [borrowed until return]
   HrStatus (*watch)(void *host, struct HrStr pattern, size_t *indices, size_t capacity, size_t *count);
   // The name of the layer at `index`; HR_ABSENT past the last. [train-thread] [borrowed for the run]
@@ -1126,15 +1127,15 @@ typedef struct PrecisionTable {
   HrStatus (*set_loss_scaling)(void *host, double scale, double growth, double backoff, uint64_t interval);
 } PrecisionTable;
 
-// What the calls of one operator cost in a profile.
+// The cost of one operator in a profile.
 typedef struct HrOpCost {
   // Its name, such as `aten::addmm`. [borrowed until the next profile ends]
   struct HrStr name;
-  // How often it was called.
+  // The number of calls.
   uint64_t calls;
-  // Nanoseconds in it, without the operators it called.
+  // Self time in nanoseconds: without the operators that it called.
   uint64_t self_ns;
-  // Nanoseconds in it, including the operators it called.
+  // Total time in nanoseconds: including the operators that it called.
   uint64_t total_ns;
   // Floating point operations, if they were estimated; 0 if they are unknown.
   uint64_t flops;

@@ -115,6 +115,9 @@ fn a_layer_that_does_not_fit_is_shown_at_its_line_before_any_training() {
         bench.write("config.toml", &text);
         let (ran, run) = bench.train("run", &[]);
         ran.expect(2).says(&parts).says(&["config.toml:", "^"]);
+        // The key names the layer: the message does not name it again.
+        let path = parts[0].trim_start_matches("model.");
+        assert!(!ran.stderr.contains(&format!(": {path} (")), "{}", ran.stderr);
         assert!(!run.path.exists(), "a run directory was left behind");
     }
 }

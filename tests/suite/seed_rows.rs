@@ -134,7 +134,7 @@ fn the_json_logger_writes_beside_metrics_json_where_it_is_reported_to() {
     bench.trained("other", &["-s", "custom_hooks.0.log_dir=./logs/json/"]);
     assert!(bench.path("other/logs/json/training_status.json").is_file());
     let (ran, _) = bench.train("outside", &["-s", "custom_hooks.0.log_dir=../json"]);
-    ran.expect(4).says(&["JSONLoggerHook", "`../json`: use a folder inside the run directory"]);
+    ran.expect(4).says(&["JSONLoggerHook", "`../json`: use a path inside the run directory"]);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_hook_cannot_have_an_unknown_writer_opened_or_lines_of_json_outside_the_run_
         "unknown writer `wandb`; available: evaluations, json, tensorboard",
     );
     let outside = "writer = \"json\"\nfolder = \"../elsewhere\"";
-    refused(outside, "use a folder inside the run directory");
+    refused(outside, "use a path inside the run directory");
 }
 
 /// The hooks of a run that is looked at in TensorBoard.

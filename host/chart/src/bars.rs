@@ -1,6 +1,6 @@
 //! Groups of horizontal bars, each group with its own scale, as SVG.
 
-use crate::{STYLE, escape};
+use crate::{escape, file};
 use std::fmt::Write as _;
 
 const ROW: f64 = 22.0;
@@ -42,19 +42,13 @@ pub struct Bars<'a> {
 impl Bars<'_> {
     /// The drawing as a file with its own styles.
     pub fn file(&self) -> String {
-        let (width, title) = (LEFT + LONGEST + NUMBER + EDGE, escape(self.title));
+        let width = LEFT + LONGEST + NUMBER + EDGE;
         let mut body = String::new();
         let mut top = TOP;
         for (name, bars) in &self.groups {
             top = group(&mut body, name, bars, top);
         }
-        let height = top + EDGE;
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
-             <title>{title}</title>\n<style>{STYLE}{BARS}</style>\n\
-             <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
-             <text class=\"title\" x=\"{EDGE}\" y=\"28\">{title}</text>\n{body}</svg>\n"
-        )
+        file(self.title, (width, top + EDGE), EDGE, BARS, &body)
     }
 }
 

@@ -8,7 +8,7 @@ pub use bars::{Bars, Measurement};
 pub use ticks::label;
 pub use timeline::{Bar, Timeline};
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use ticks::{decades, ticks};
 
 const RIGHT: f64 = 14.0;
@@ -83,6 +83,23 @@ pub struct Chart<'a> {
     pub diagonal: bool,
 }
 
+/// A drawing as a file of its own: title, styles and paper, before what is drawn on it.
+fn file(
+    title: &str,
+    (width, height): (impl Display, f64),
+    left: f64,
+    style: &str,
+    body: &str,
+) -> String {
+    let title = escape(title);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
+         <title>{title}</title>\n<style>{STYLE}{style}</style>\n\
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
+         <text class=\"title\" x=\"{left}\" y=\"28\">{title}</text>\n{body}</svg>\n"
+    )
+}
+
 /// Escapes markup.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -149,14 +166,8 @@ impl Chart<'_> {
 
     /// The chart as a file with its title and its own styles.
     pub fn file(&self) -> String {
-        let ((width, height), title) = (FILE, escape(self.title));
-        let head = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n\
-             <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
-             <text class=\"title\" x=\"{LEFT}\" y=\"28\">{title}</text>\n"
-        );
-        self.drawn(head, FILE, TOP + TITLE) + "\n</svg>\n"
+        let body = self.drawn(String::new(), FILE, TOP + TITLE) + "\n";
+        file(self.title, FILE, LEFT, "", &body)
     }
 
     fn drawn(&self, mut out: String, (width, height): (f64, f64), top: f64) -> String {

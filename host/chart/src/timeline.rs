@@ -1,6 +1,6 @@
 //! Bars in rows along a common time, as SVG.
 
-use crate::{STYLE, escape};
+use crate::{escape, file};
 use std::fmt::Write as _;
 
 const ROW: f64 = 30.0;
@@ -47,19 +47,14 @@ impl Timeline<'_> {
         let scale = (BAR / shortest.max(f64::MIN_POSITIVE)).min(WIDEST / end);
         #[expect(clippy::cast_precision_loss, reason = "a picture")]
         let height = TOP + ROW * self.rows.len() as f64 + EDGE;
-        let (width, title) = (LEFT + scale * end + EDGE, escape(self.title));
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height}\" role=\"img\">\n\
-             <title>{title}</title>\n<style>{STYLE}{BARS}</style>\n\
-             <rect class=\"paper\" width=\"{width:.1}\" height=\"{height}\"/>\n\
-             <text class=\"title\" x=\"{EDGE}\" y=\"28\">{title}</text>\n"
-        );
+        let width = LEFT + scale * end + EDGE;
+        let mut out = String::new();
         let mut top = TOP;
         for (name, bars) in &self.rows {
             row(&mut out, name, bars, (top, scale));
             top += ROW;
         }
-        out + "</svg>\n"
+        file(self.title, (format!("{width:.1}"), height), EDGE, BARS, &out)
     }
 }
 

@@ -168,6 +168,16 @@ pub enum EngineError {
         /// The pattern that did it.
         pattern: String,
     },
+    /// A pattern of a list in the config that cannot be used.
+    #[error("{why}")]
+    ListedPattern {
+        /// The list.
+        list: PatternList,
+        /// Its place there, counted from 0.
+        index: usize,
+        /// What is wrong with it.
+        why: Box<EngineError>,
+    },
     /// A saved state that does not match what it is loaded into.
     #[error("the saved {what} does not match: {why}")]
     State {
@@ -262,11 +272,28 @@ pub enum EngineError {
     Data(String),
 }
 
+/// A list of patterns in the config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatternList {
+    /// The parameters that are frozen from the start.
+    Freeze,
+    /// The parameter groups of the optimizer.
+    Groups,
+}
+
+impl PatternList {
+    /// Adds to an error which pattern of the list it is about.
+    pub(crate) fn error_at(self, index: usize, why: EngineError) -> EngineError {
+        EngineError::ListedPattern { list: self, index, why: Box::new(why) }
+    }
+}
+
 impl EngineError {
     /// The message without its subject, for places that already show it, such as a line of the config.
     pub fn reason(&self) -> String {
         match self {
             Self::Settings { why, .. } | Self::Data(why) | Self::Weights(why) => why.clone(),
+            Self::Layer { name, why, .. } => format!("{name}: {why}"),
             other => other.to_string(),
         }
     }

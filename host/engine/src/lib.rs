@@ -47,7 +47,7 @@ pub mod weights;
 pub use builder::EngineBuilder;
 pub use data_parallel::{DataParallel, Pass, WholeWeight, share};
 pub use engine::Engine;
-pub use error::{EngineError, Result};
+pub use error::{EngineError, PatternList, Result};
 pub use format_trial::FormatTrial;
 pub use loss_scaler::{LossScaler, LossScalerSettings, LossScaling};
 pub use memory_format::MemoryFormat;

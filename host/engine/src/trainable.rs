@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use super::Engine;
 use super::data_parallel::DataParallel;
-use super::error::{EngineError, Result};
+use super::error::{EngineError, PatternList, Result};
 use super::name_pattern::NamePattern;
 use super::named_tensor::NamedTensor;
 use hookrack_torch::TensorList;
@@ -21,7 +21,10 @@ pub(super) fn freeze(
         let meant = |it: &&NamedTensor| patterns.iter().any(|pattern| pattern.matches(&it.name));
         return params.iter().filter(meant).try_for_each(|param| turn(&param.tensor, false));
     }
-    patterns.iter().try_for_each(|pattern| set(params, pattern, false).map(|_| ()))
+    patterns.iter().enumerate().try_for_each(|(index, pattern)| {
+        let frozen = set(params, pattern, false).map(drop);
+        frozen.map_err(|why| PatternList::Freeze.error_at(index, why))
+    })
 }
 
 /// Freezes or unfreezes the parameters that a pattern matches; returns their number.

@@ -60,10 +60,7 @@ pub(super) fn meet(ranks: &Ranks, job: &Job) -> Result<Option<Rc<World>>, Failur
 
 /// Fails with the name of a rank whose config, libraries or data differ from those of rank 0.
 fn compare(world: &World, job: &Job) -> Result<(), Failure> {
-    let own = serde_json::to_vec(&facts(job)).unwrap_or_default();
-    let all = world.exchange(&own).map_err(Failure::peer)?;
-    let all: Vec<Json> =
-        all.iter().map(|bytes| serde_json::from_slice(bytes).unwrap_or_default()).collect();
+    let all: Vec<Json> = world.exchange_json(&facts(job)).map_err(Failure::peer)?;
     let first = all.first().cloned().unwrap_or_default();
     for (rank, other) in all.iter().enumerate() {
         let both = [&first, other].into_iter().filter_map(Json::as_object).flat_map(Map::keys);

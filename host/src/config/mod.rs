@@ -45,7 +45,7 @@ pub use file::{ConfigFile, PluginFolders, PluginTrust};
 pub use origin::{Document, Origin};
 pub use overrides::OverrideFault;
 pub use resolved::{DataSection, DataSplit, ResolvedConfig};
-pub use scalars::{NotLogged, Scalars};
+pub use scalars::{LOSS_SCALING, NotLogged, Scalars};
 pub use sections::{
     Device, DistributedSection, ExecutionMode, Filled, FolderPolicy, FormatChoice, GroupEntry,
     Loading, ParallelSection, ParamGroups, PluginsSection, Precision, RenameEntry, RunSection,

@@ -4,6 +4,9 @@ use hookrack_plugin_api::Phase;
 
 use hookrack_plugin_api::name::nearest;
 
+/// What the host logs when the loss is scaled: the scale, and the steps skipped so far.
+pub const LOSS_SCALING: [&str; 2] = ["train/loss_scale", "train/skipped_steps"];
+
 /// The scalars of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scalars {

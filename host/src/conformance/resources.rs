@@ -3,6 +3,7 @@
 use super::points::instance;
 use super::{Case, CaseEnv, Verdict, ensure, judge};
 use crate::plugins::crash::SignalGuard;
+use crate::process_memory::ProcessMemory;
 use hookrack_plugin_api::Point;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -58,11 +59,9 @@ fn handles(case: &CaseEnv) -> Verdict {
     judge(live(case, 1000).and_then(|left| ensure(left == 0, || format!("{left} tensors"))))
 }
 
-/// The memory of this process in KiB.
+/// The memory of this process in bytes.
 fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+    ProcessMemory::read().unwrap_or_default().current
 }
 
 fn memory(case: &CaseEnv) -> Verdict {
@@ -70,7 +69,7 @@ fn memory(case: &CaseEnv) -> Verdict {
         let before = resident();
         live(case, 1000)?;
         let grown = resident().saturating_sub(before);
-        ensure(grown < 64 << 10, || format!("{} MiB", grown >> 10))
+        ensure(grown < 64 << 20, || format!("{} MiB", grown >> 20))
     }))
 }
 

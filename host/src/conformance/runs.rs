@@ -149,9 +149,7 @@ fn observers(case: &CaseEnv) -> Verdict {
         Ok(library) => library,
         Err(error) => return Verdict::Failed(error),
     };
-    let changes = library.hooks.iter().find(|hook| {
-        !hook.manifest.mutates.is_empty() || hook.manifest.points.iter().any(|it| it.is_role())
-    });
+    let changes = library.hooks.iter().find(|hook| hook.manifest.changes_run());
     if let Some(hook) = changes {
         return Verdict::Skipped(format!("`{}` declares that it changes the run", hook.name()));
     }

@@ -1,6 +1,7 @@
 //! Calls of hooks and the loop to the engine, on the current tensors.
 
 use super::Context;
+use crate::config::LOSS_SCALING;
 use crate::engine::schedule::MicroPart;
 use crate::engine::{Engine, EngineError, LossScaling, Mode, Pass, Stage};
 use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
@@ -171,7 +172,7 @@ impl Context {
     fn put_loss_scaling(&self, scaling: LossScaling) {
         let [scale, skipped] = *self.scaling_keys.get_or_init(|| {
             let mut events = self.events.borrow_mut();
-            ["train/loss_scale", "train/skipped_steps"].map(|name| events.key(name, false))
+            LOSS_SCALING.map(|name| events.key(name, false))
         });
         self.put(scale, scaling.scale);
         self.put(skipped, scaling.skipped_steps as f64);

@@ -1,6 +1,8 @@
 //! A hook that failed: which one, where, when, and why.
 
-use hookrack_plugin_api::Point;
+use super::Attached;
+use hookrack_plugin_api::{OnError, Point};
+use std::fmt::Display;
 use thiserror::Error;
 
 /// How a hook failed.
@@ -12,11 +14,20 @@ pub enum FailureKind {
     Panic,
 }
 
+impl FailureKind {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Error => "failed",
+            Self::Panic => "panicked",
+        }
+    }
+}
+
 /// A hook failed at a point.
 #[derive(Clone, Debug, Error)]
 #[error(
     "hook `{hook}` ({source_name}) {} at {point}, epoch {epoch}, iteration {iter}: {message}",
-    match kind { FailureKind::Error => "failed", FailureKind::Panic => "panicked" }
+    kind.verb()
 )]
 pub struct HookError {
     /// The instance.
@@ -33,4 +44,38 @@ pub struct HookError {
     pub kind: FailureKind,
     /// Its error message.
     pub message: String,
+}
+
+impl HookError {
+    /// The error without epoch and iteration, for places that already show them.
+    pub fn reason(&self) -> String {
+        let Self { hook, source_name, point, message, .. } = self;
+        format!("hook `{hook}` ({source_name}) {} at {point}: {message}", self.kind.verb())
+    }
+}
+
+impl Attached {
+    /// Applies the hook's error policy: returns the error as `Err` under `abort` or if it `must_abort`; otherwise logs it, and
+    /// what it means for the run.
+    pub fn apply_policy<E: Display>(
+        &mut self,
+        error: E,
+        kind: FailureKind,
+        must_abort: bool,
+        consequence: &str,
+    ) -> Result<E, E> {
+        let policy = self.spec.on_error;
+        // A hook that panicked is never called again, regardless of the policy.
+        self.disabled = kind == FailureKind::Panic || policy == OnError::Disable;
+        if must_abort || policy == OnError::Abort {
+            return Err(error);
+        }
+        let then = if self.disabled {
+            "it is disabled for the rest of the run"
+        } else {
+            "it stays enabled"
+        };
+        tracing::warn!("{error}; {then}{consequence} (on_error = \"{}\")", policy.name());
+        Ok(error)
+    }
 }

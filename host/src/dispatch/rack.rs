@@ -11,7 +11,7 @@ use crate::progress::{Progress, SharedProgress};
 use crate::torch::profiler;
 use crate::world::World;
 use hookrack_plugin_api::abi::HrStatus;
-use hookrack_plugin_api::{OnError, OnRanks, Point};
+use hookrack_plugin_api::{OnRanks, Point};
 use quanta::Clock;
 use std::ops::Range;
 use std::rc::Rc;
@@ -334,7 +334,7 @@ impl Attached {
         }
     }
 
-    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise, and a note for other ranks.
+    /// Applies the hook's error policy: an error to pass on under `abort`, a log line otherwise, and a message to other ranks.
     #[cold]
     fn failed(
         &mut self,
@@ -345,19 +345,8 @@ impl Attached {
     ) -> Result<(), HookError> {
         let error = self.error(point, status, progress);
         let kind = error.kind;
-        let policy = self.spec.on_error;
-        // A hook that panicked is never called again, regardless of the policy.
-        self.disabled = kind == FailureKind::Panic || policy == OnError::Disable;
         // A role has no substitute.
-        if policy == OnError::Abort || point.is_role() {
-            return Err(error);
-        }
-        let then = if self.disabled {
-            "it is disabled for the rest of the run"
-        } else {
-            "it stays enabled"
-        };
-        tracing::warn!("{error}; {then} (on_error = \"{}\")", policy.name());
+        let error = self.apply_policy(error, kind, point.is_role(), "")?;
         if let Some(world) = world.filter(|_| self.spec.ranks == OnRanks::All) {
             let HookError { hook, iter, message, .. } = &error;
             world.report_failed_call(hook, point, *iter, self.disabled, message);

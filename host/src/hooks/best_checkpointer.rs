@@ -23,7 +23,7 @@ pub(super) struct BestCheckpointer {
     /// A second name for the best checkpoint: `model_best` becomes a link to it.
     #[param(default, alias = "prefix", check = checkpoint_name::is_part)]
     file_prefix: String,
-    #[param(skip)]
+    #[param(state)]
     best: BestSoFar,
 }
 
@@ -39,8 +39,7 @@ pub(super) struct BestSoFar(Option<f64>);
 
 impl BestSoFar {
     /// Adds a value; returns whether it is the best so far. NaN never is.
-    pub(super) fn improves(&mut self, value: f64, higher_is_better: bool) -> bool {
-        let better = Better::of(higher_is_better);
+    pub(super) fn improves(&mut self, value: f64, better: Better) -> bool {
         let is_better =
             value.is_finite() && self.0.is_none_or(|best| better.is_better(value, best));
         if is_better {
@@ -55,23 +54,26 @@ impl BestSoFar {
             warn!("training ended and nothing logged `{name}`, which selects the best checkpoint");
         }
     }
+}
 
-    pub(super) fn save(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        self.0.map_or(Ok(()), |best| state.put("best", best))
+impl StateField for BestSoFar {
+    fn save(&self, key: &str, state: &mut StateWriter<'_>) -> Result<()> {
+        self.0.save(key, state)
     }
 
-    pub(super) fn load(&mut self, state: &StateReader<'_>) {
-        self.0 = state.value("best").ok();
+    fn load(&mut self, key: &str, state: &StateReader<'_>) -> Result<()> {
+        self.0.load(key, state)
     }
 }
 
 #[hook(level = 43, on_error = "abort")]
 impl Hook for BestCheckpointer {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
+        let better = monitored::direction(t, &self.val_metric, self.mode)?;
         t.keep_checkpoints(&Keep {
             last: Some(0),
             metric: &self.val_metric,
-            higher_is_better: monitored::higher_is_better(t, &self.val_metric, self.mode)?,
+            higher_is_better: better == Better::Higher,
             top: self.top_k,
             ..Keep::default()
         })?;
@@ -85,7 +87,7 @@ impl Hook for BestCheckpointer {
         let Some(reading) = monitored::expect(t, &self.val_metric, self.mode)? else {
             return Ok(());
         };
-        let improves = self.best.improves(reading.value, reading.higher_is_better);
+        let improves = self.best.improves(reading.value, reading.better);
         if improves || (self.top_k > 1 && reading.value.is_finite()) {
             t.request_checkpoint()?;
         }
@@ -94,15 +96,6 @@ impl Hook for BestCheckpointer {
 
     fn after_train(&mut self, t: &mut Trainer) -> Result<()> {
         self.best.warn_if_none(t, &self.val_metric);
-        Ok(())
-    }
-
-    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        self.best.save(state)
-    }
-
-    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-        self.best.load(state);
         Ok(())
     }
 }
@@ -114,12 +107,12 @@ mod tests {
     #[test]
     fn nan_and_infinity_are_never_best() {
         let mut best = BestSoFar::default();
-        assert!(!best.improves(f64::NAN, true));
-        assert!(!best.improves(f64::INFINITY, true));
-        assert!(best.improves(0.5, true));
-        assert!(!best.improves(0.5, true));
-        assert!(best.improves(0.6, true));
-        assert!(!best.improves(f64::NAN, true));
-        assert!(best.improves(0.1, false));
+        assert!(!best.improves(f64::NAN, Better::Higher));
+        assert!(!best.improves(f64::INFINITY, Better::Higher));
+        assert!(best.improves(0.5, Better::Higher));
+        assert!(!best.improves(0.5, Better::Higher));
+        assert!(best.improves(0.6, Better::Higher));
+        assert!(!best.improves(f64::NAN, Better::Higher));
+        assert!(best.improves(0.1, Better::Lower));
     }
 }

@@ -1,8 +1,10 @@
 //! `CheckPointHook`: decides when a checkpoint is due and which ones are kept; the loop saves it after validation.
 
 use super::best_checkpointer::BestSoFar;
+use super::evaluate::is_due;
 use super::monitored::{self, MonitorMode};
-use super::{checkpoint_folder, checkpoint_name, weights_file};
+use super::{checkpoint_name, weights_file};
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -67,14 +69,10 @@ pub(super) struct CheckPointHook {
     save_weights_only: bool,
     #[param(skip)]
     weights_at: u64,
-    #[param(skip)]
+    #[param(state)]
     best: BestSoFar,
     #[param(skip)]
     saved: Option<Instant>,
-}
-
-fn is_due(count: u64, period: u64) -> bool {
-    period > 0 && count.is_multiple_of(period)
 }
 
 impl CheckPointHook {
@@ -97,7 +95,7 @@ impl CheckPointHook {
         }
     }
 
-    fn keep(&self, t: &mut Trainer, higher_is_better: Option<bool>) -> Result<()> {
+    fn keep(&self, t: &mut Trainer, better: Option<Better>) -> Result<()> {
         if self.save_weights_only {
             return Ok(());
         }
@@ -105,8 +103,8 @@ impl CheckPointHook {
             last: (self.max_num_checkpoints > 0).then_some(self.max_num_checkpoints),
             every_epochs: self.keep_every_epochs,
             every_iters: self.keep_every_iters,
-            metric: if higher_is_better.is_some() { &self.save_best } else { "" },
-            higher_is_better: higher_is_better.unwrap_or_default(),
+            metric: if better.is_some() { &self.save_best } else { "" },
+            higher_is_better: better == Some(Better::Higher),
             top: self.top_k,
         })?;
         t.name_checkpoints(&self.place().1)
@@ -145,9 +143,9 @@ impl CheckPointHook {
 )]
 impl Hook for CheckPointHook {
     fn before_run(&mut self, t: &mut Trainer) -> Result<()> {
-        match (t.run_dir(), self.place().0) {
-            (Some(run), folder) if !folder.is_empty() && !self.save_weights_only => {
-                checkpoint_folder::lead(&run, folder)
+        match self.place() {
+            (folder, name) if !folder.is_empty() && !self.save_weights_only => {
+                t.name_checkpoints(&format!("{folder}/{name}"))
             }
             _ => Ok(()),
         }
@@ -157,7 +155,7 @@ impl Hook for CheckPointHook {
         self.saved = Some(Instant::now());
         let known = match self.save_best.as_str() {
             "" => None,
-            name => Some(monitored::higher_is_better(t, name, self.mode)?),
+            name => Some(monitored::direction(t, name, self.mode)?),
         };
         self.keep(t, known)
     }
@@ -180,8 +178,8 @@ impl Hook for CheckPointHook {
         let Some(reading) = monitored::expect(t, &self.save_best, self.mode)? else {
             return Ok(());
         };
-        self.keep(t, Some(reading.higher_is_better))?;
-        let improves = self.best.improves(reading.value, reading.higher_is_better);
+        self.keep(t, Some(reading.better))?;
+        let improves = self.best.improves(reading.value, reading.better);
         if improves || (self.top_k > 1 && reading.value.is_finite()) {
             self.save(t)?;
         }
@@ -192,15 +190,6 @@ impl Hook for CheckPointHook {
         if !self.save_best.is_empty() {
             self.best.warn_if_none(t, &self.save_best);
         }
-        Ok(())
-    }
-
-    fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> {
-        self.best.save(state)
-    }
-
-    fn load_state(&mut self, state: &StateReader<'_>) -> Result<()> {
-        self.best.load(state);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! `CommonMetricLoggerHook`: a log line with progress, loss, learning rate, times, memory and remaining time.
 
+use super::process_memory;
 use hookrack_plugin_api::prelude::*;
-use std::fs;
 
 /// How many values a median is taken over.
 const WINDOW: usize = 20;
@@ -43,13 +43,6 @@ fn eta(seconds_each: f64, done: u64, all: u64) -> String {
     clock(seconds_each * all.saturating_sub(done) as f64)
 }
 
-/// The peak memory of the process, in MiB.
-fn peak_memory() -> Option<f64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(kib.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
-}
-
 /// The values of training metrics in the epoch so far.
 fn so_far(t: &Trainer) -> Result<Vec<String>> {
     let mut parts = Vec::new();
@@ -82,7 +75,8 @@ impl CommonMetricLoggerHook {
                 }
             }
         }
-        parts.extend(peak_memory().map(|mib| format!("max_mem {mib:.0} MiB")));
+        let memory = process_memory::of_process();
+        parts.extend(memory.map(|memory| format!("max_mem {:.0} MiB", memory.peak)));
         Ok(parts.join("  "))
     }
 }

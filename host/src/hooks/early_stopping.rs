@@ -51,7 +51,7 @@ impl EarlyStoppingHook {
     fn look(&mut self, t: &mut Trainer) -> Result<()> {
         let name = &self.monitor;
         let Some(now) = monitored::expect(t, name, self.mode)? else { return Ok(()) };
-        let better = Better::of(now.higher_is_better);
+        let better = now.better;
         self.waiting.look(now.value, better, self.min_delta);
         let reached =
             self.stopping_threshold.is_some_and(|goal| !better.is_better(goal, now.value));
@@ -75,7 +75,7 @@ impl EarlyStoppingHook {
 impl Hook for EarlyStoppingHook {
     fn before_train(&mut self, t: &mut Trainer) -> Result<()> {
         // Fails at the start if the direction is unknown.
-        monitored::higher_is_better(t, &self.monitor, self.mode).map(drop)
+        monitored::direction(t, &self.monitor, self.mode).map(drop)
     }
 
     fn after_val(&mut self, t: &mut Trainer) -> Result<()> {

@@ -34,7 +34,8 @@ impl EvaluateHook {
     }
 }
 
-fn is_due(count: u64, period: u64) -> bool {
+/// Whether a count is at a multiple of a period; 0 is none.
+pub(super) fn is_due(count: u64, period: u64) -> bool {
     period > 0 && count.is_multiple_of(period)
 }
 

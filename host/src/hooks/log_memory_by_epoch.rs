@@ -1,7 +1,7 @@
 //! `LogMemoryByEpochHook`: current and peak memory of the process.
 
+use super::process_memory;
 use hookrack_plugin_api::prelude::*;
-use std::fs;
 
 /// Logs the current and peak memory of the process after each epoch and evaluation, as a message and as scalars.
 #[derive(Settings)]
@@ -14,38 +14,8 @@ pub(super) struct LogMemoryByEpochHook {
     report_cpu: bool,
 }
 
-/// Memory of the process in MiB.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Memory {
-    /// Current memory.
-    now: f64,
-    /// Peak memory since the peak was last reset.
-    peak: f64,
-}
-
-/// Parses `/proc/self/status`, whose unit is KiB.
-fn parse(status: &str) -> Option<Memory> {
-    Some(Memory { now: field(status, "VmRSS")? / 1024.0, peak: field(status, "VmHWM")? / 1024.0 })
-}
-
-/// The number of a line such as `VmRSS:   1024 kB`.
-fn field(text: &str, name: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
-}
-
-/// Used and total memory of the machine in GiB, from `/proc/meminfo`, whose unit is KiB.
-fn machine(meminfo: &str) -> Option<(f64, f64)> {
-    let [all, free] = [field(meminfo, "MemTotal")?, field(meminfo, "MemAvailable")?];
-    Some(((all - free) / 1_048_576.0, all / 1_048_576.0))
-}
-
 fn report_machine(t: &mut Trainer, after: &str) -> Result<()> {
-    let Some((used, all)) =
-        fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine(&text))
-    else {
-        return Ok(());
-    };
+    let Some((used, all)) = process_memory::of_machine() else { return Ok(()) };
     let percent = 100.0 * used / all;
     info!("{after}: the machine has {used:.1} of {all:.1} GiB in use, {percent:.0} %");
     let key = t.scalar_key("@machine_memory_percent", false)?;
@@ -53,10 +23,7 @@ fn report_machine(t: &mut Trainer, after: &str) -> Result<()> {
 }
 
 fn report(t: &mut Trainer, after: &str) -> Result<()> {
-    let Some(memory) = fs::read_to_string("/proc/self/status").ok().and_then(|text| parse(&text))
-    else {
-        return Ok(());
-    };
+    let Some(memory) = process_memory::of_process() else { return Ok(()) };
     info!(
         "{after}: {:.1} MiB now, {:.1} MiB at most since the last report",
         memory.now, memory.peak
@@ -65,8 +32,7 @@ fn report(t: &mut Trainer, after: &str) -> Result<()> {
         let key = t.scalar_key(name, false)?;
         t.put(key, value)?;
     }
-    // Resets the peak for the next line. Without permission, the peak is that of the whole run.
-    let _ = fs::write("/proc/self/clear_refs", "5");
+    process_memory::reset_peak();
     Ok(())
 }
 
@@ -92,19 +58,5 @@ impl Hook for LogMemoryByEpochHook {
             self.report(t, &format!("after {} in epoch {}", t.phase().name(), t.epoch()))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernel_s_words_become_mebibytes() {
-        let status = "Name:\thookrack\nVmHWM:\t  204800 kB\nVmRSS:\t  102400 kB\n";
-        assert_eq!(parse(status), Some(Memory { now: 100.0, peak: 200.0 }));
-        assert_eq!(parse("Name:\thookrack\n"), None);
-        let meminfo = "MemTotal:  8388608 kB\nMemFree: 1 kB\nMemAvailable:  6291456 kB\n";
-        assert_eq!(machine(meminfo), Some((2.0, 8.0)));
     }
 }

@@ -1,5 +1,6 @@
 //! A value that a hook watches, by name: `val/Accuracy`, `val/loss`, `train/grad_norm`.
 
+use hookrack_plugin_api::Better;
 use hookrack_plugin_api::prelude::*;
 
 /// Which of two values is better.
@@ -14,11 +15,11 @@ pub(super) enum MonitorMode {
     Max,
 }
 
-/// The latest value of a scalar or metric, and whether higher is better.
+/// The latest value of a scalar or metric, and which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reading {
     pub(super) value: f64,
-    pub(super) higher_is_better: bool,
+    pub(super) better: Better,
 }
 
 /// The phase that a full name begins with.
@@ -38,7 +39,7 @@ pub(super) fn read(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<
         None => t.scalars()?.into_iter().find(|one| one.name == name).map(|one| one.latest),
     };
     let Some(value) = value else { return Ok(None) };
-    Ok(Some(Reading { value, higher_is_better: higher_is_better(t, name, mode)? }))
+    Ok(Some(Reading { value, better: direction(t, name, mode)? }))
 }
 
 /// Reads a value after a pass that should have logged it. A missing value of the validation that just ended is an error;
@@ -63,13 +64,14 @@ fn present(t: &Trainer, beginning: &str) -> Result<String> {
     Ok(if names.is_empty() { "no scalars".to_owned() } else { names.join(", ") })
 }
 
-/// Whether a higher value is better; known before there is a value.
-pub(super) fn higher_is_better(t: &Trainer, name: &str, mode: MonitorMode) -> Result<bool> {
+/// Which direction is better; known before there is a value.
+pub(super) fn direction(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Better> {
     let metric = match parts(name) {
         Some((phase, short)) => t.metric_object(phase, short)?,
         None => None,
     };
-    direction(name, mode, metric.and_then(|metric| metric.higher_is_better))
+    let metric = metric.and_then(|metric| metric.higher_is_better);
+    direction_of(name, mode, metric.map(Better::of))
 }
 
 /// Phase and short name of a full one.
@@ -77,13 +79,14 @@ fn parts(name: &str) -> Option<(Phase, &str)> {
     Some((phase_of(name)?, name.split_once('/')?.1))
 }
 
-/// Whether higher is better: from the setting, else from the metric, else from the name.
-fn direction(name: &str, mode: MonitorMode, metric: Option<bool>) -> Result<bool> {
+/// The direction of the setting, else of the metric, else of the name.
+fn direction_of(name: &str, mode: MonitorMode, metric: Option<Better>) -> Result<Better> {
+    let is_loss = || name.contains("loss") || name.contains("error");
     match (mode, metric) {
-        (MonitorMode::Max, _) => Ok(true),
-        (MonitorMode::Min, _) => Ok(false),
-        (MonitorMode::Auto, Some(higher)) => Ok(higher),
-        (MonitorMode::Auto, None) if name.contains("loss") || name.contains("error") => Ok(false),
+        (MonitorMode::Max, _) => Ok(Better::Higher),
+        (MonitorMode::Min, _) => Ok(Better::Lower),
+        (MonitorMode::Auto, Some(better)) => Ok(better),
+        (MonitorMode::Auto, None) if is_loss() => Ok(Better::Lower),
         (MonitorMode::Auto, None) => {
             bail!(
                 "it is not known whether a higher `{name}` is better: set mode = \"min\" or \"max\""
@@ -98,10 +101,12 @@ mod tests {
 
     #[test]
     fn the_setting_wins_over_the_metric_and_the_metric_over_the_name() {
-        assert!(!direction("val/Accuracy", MonitorMode::Min, Some(true)).unwrap());
-        assert!(direction("val/my_loss", MonitorMode::Auto, Some(true)).unwrap());
-        assert!(!direction("val/loss", MonitorMode::Auto, None).unwrap());
-        let error = direction("val/x", MonitorMode::Auto, None).unwrap_err().to_string();
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        let found = |name, mode, metric| direction_of(name, mode, metric).unwrap();
+        assert_eq!(found("val/Accuracy", MonitorMode::Min, Some(higher)), lower);
+        assert_eq!(found("val/my_loss", MonitorMode::Auto, Some(higher)), higher);
+        assert_eq!(found("val/loss", MonitorMode::Auto, None), lower);
+        let error = direction_of("val/x", MonitorMode::Auto, None).unwrap_err().to_string();
         assert!(error.contains("`val/x`") && error.contains("mode"), "{error}");
     }
 

@@ -2,6 +2,7 @@
 
 use super::{atomic, lock};
 use std::path::{Component, Path, PathBuf};
+use thiserror::Error;
 
 /// Files and folders that the run itself writes.
 const OWN: [&str; 9] = [
@@ -22,8 +23,30 @@ pub fn is_inside(path: &Path) -> bool {
 }
 
 /// Whether a relative path is one of the run's own files, which no hook may replace or append to.
-pub fn is_own(path: &Path) -> bool {
+fn is_own(path: &Path) -> bool {
     path.starts_with(lock::FILE) || OWN.iter().any(|own| path.starts_with(own))
+}
+
+/// Why hooks cannot write to a path of the run directory.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum PathError {
+    /// It leads out of the run directory.
+    #[error("`{}`: use a path inside the run directory", .0.display())]
+    Outside(PathBuf),
+    /// The run itself writes it.
+    #[error("`{}` is written by the run itself: choose another name", .0.display())]
+    Own(PathBuf),
+}
+
+/// Checks a path that hooks want to write to, relative to the run directory or, where that is allowed, outside of it.
+///
+/// # Errors
+/// It is not for hooks.
+pub fn check_path(path: &Path, may_be_outside: bool) -> Result<(), PathError> {
+    if !may_be_outside && !is_inside(path) {
+        return Err(PathError::Outside(path.to_owned()));
+    }
+    if is_own(path) { Err(PathError::Own(path.to_owned())) } else { Ok(()) }
 }
 
 /// The path of a file that a hook writes to the run directory; creates its folder.
@@ -32,12 +55,7 @@ pub fn is_own(path: &Path) -> bool {
 /// The hook must not write it, or the folder cannot be created.
 pub fn hook_file(run_dir: Option<&Path>, file: &str) -> Result<PathBuf, String> {
     let run_dir = run_dir.ok_or("this run has no directory")?;
-    if !is_inside(Path::new(file)) {
-        return Err(format!("`{file}`: use a path inside the run directory"));
-    }
-    if is_own(Path::new(file)) {
-        return Err(format!("`{file}` is written by the run itself: choose another name"));
-    }
+    check_path(Path::new(file), false).map_err(|error| error.to_string())?;
     let path = run_dir.join(file);
     atomic::create_folder(path.parent().unwrap_or(run_dir)).map_err(|error| error.to_string())?;
     Ok(path)

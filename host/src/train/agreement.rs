@@ -81,11 +81,9 @@ impl Trainer {
     }
 
     fn merge_requests(&mut self, world: &World, requested: &HookRequests) -> Result<()> {
-        let own = serde_json::to_vec(requested).unwrap_or_default();
-        let all = self.collective(world.exchange(&own))?;
+        let all: Vec<HookRequests> = self.collective(world.exchange_json(requested))?;
         let mut requests = self.context.requests.borrow_mut();
-        for (rank, bytes) in all.iter().enumerate() {
-            let Ok(requested) = serde_json::from_slice::<HookRequests>(bytes) else { continue };
+        for (rank, requested) in all.into_iter().enumerate() {
             if let Some((who, why)) = requested.stop {
                 let why = if rank == world.ranks().rank {
                     why
@@ -127,7 +125,7 @@ impl Trainer {
         {
             TrainError::Rank(error.to_string())
         } else {
-            world.report_failure(&error.to_string());
+            world.report_failure(&error.reason());
             error
         };
         self.leave_groups();

@@ -16,7 +16,7 @@ impl Trainer {
     /// Runs `body` between `before_run` and `after_run`, with every hook attached, and returns how it ended.
     pub(super) fn run(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Ending {
         let _no_grad = GradMode::set(false);
-        let begun = self.fire_all([P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
+        let begun = self.fire_all(&[P::OnAttach, P::BeforeRun]).and_then(|()| self.restore());
         let outcome = begun.and_then(|()| body(self));
         let outcome = self.note_failure(outcome);
         // Decided here: a signal that arrives during the closing points has no effect.

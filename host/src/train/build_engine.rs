@@ -11,7 +11,7 @@ use crate::engine::lr::Horizon;
 use crate::engine::name_pattern::NamePattern;
 use crate::engine::optimizer::{GroupRule, GroupRules};
 use crate::engine::registry::ComponentKind;
-use crate::engine::{Engine, EngineError, MemoryFormat, Precision, Stage};
+use crate::engine::{Engine, EngineError, MemoryFormat, PatternList, Precision, Stage};
 use crate::ranks::Ranks;
 
 /// The engine of a process that takes the share `copy` of each batch and has the whole model or one stage.
@@ -52,11 +52,7 @@ pub(super) fn engine(
         let section = match &error {
             EngineError::NoGraph { .. } => "train.mode",
             EngineError::Device { .. } => "train.device",
-            EngineError::NoMatch { pattern, .. }
-            | EngineError::Shadowed { pattern }
-            | EngineError::AllFrozen { pattern } => {
-                return refused_pattern(config, pattern)(error);
-            }
+            EngineError::ListedPattern { list, index, .. } => &pattern_key(*list, *index),
             EngineError::Settings { kind, .. } | EngineError::UnknownType { kind, .. } => {
                 section(*kind)
             }
@@ -127,10 +123,7 @@ fn help(error: &EngineError) -> &'static str {
         EngineError::Data(_) => {
             "check the files that this section names; `hookrack config CONFIG` prints every resolved path"
         }
-        EngineError::Pattern { .. }
-        | EngineError::NoMatch { .. }
-        | EngineError::Shadowed { .. }
-        | EngineError::AllFrozen { .. } => {
+        EngineError::Pattern { .. } | EngineError::ListedPattern { .. } => {
             "`*` matches any characters, including dots; correct the pattern or remove it"
         }
         EngineError::Device { .. } => {
@@ -168,7 +161,7 @@ pub(super) fn patterns(
 fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
     let ParamGroups { groups, no_decay_on_norm_and_bias, .. } = &config.param_groups;
     let read = |(index, group): (usize, &GroupEntry)| {
-        let place = format!("optimizer.groups.{index}.match");
+        let place = pattern_key(PatternList::Groups, index);
         let pattern = NamePattern::parse(&group.pattern).map_err(refused(config, &place))?;
         Ok(GroupRule { pattern, lr_scale: group.lr_scale, weight_decay: group.weight_decay })
     };
@@ -176,18 +169,12 @@ fn group_rules(config: &ResolvedConfig) -> Result<GroupRules, ConfigErrors> {
     Ok(GroupRules { rules, no_decay_on_norm_and_bias: *no_decay_on_norm_and_bias })
 }
 
-/// Converts the error of a pattern into a config error at its line.
-fn refused_pattern<'a>(
-    config: &'a ResolvedConfig,
-    pattern: &str,
-) -> impl FnOnce(EngineError) -> ConfigErrors + 'a {
-    let frozen = config.train.freeze.iter().position(|written| written == pattern);
-    let grouped = config.param_groups.groups.iter().position(|group| group.pattern == pattern);
-    let place = match (frozen, grouped) {
-        (_, Some(index)) => format!("optimizer.groups.{index}.match"),
-        (frozen, None) => format!("train.freeze.{}", frozen.unwrap_or_default()),
-    };
-    move |error| config.refuse(&place, error.to_string(), help(&error))
+/// The key of one pattern of a list.
+fn pattern_key(list: PatternList, index: usize) -> String {
+    match list {
+        PatternList::Freeze => format!("train.freeze.{index}"),
+        PatternList::Groups => format!("optimizer.groups.{index}.match"),
+    }
 }
 
 /// The section of a component in the config.

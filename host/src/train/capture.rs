@@ -1,13 +1,12 @@
 //! Collects everything that is saved in a checkpoint.
 
 use super::fit::{Result, Trainer};
-use crate::dispatch::Attached;
+use crate::dispatch::{Attached, FailureKind};
 use crate::engine::{EngineError, SavedState};
 use crate::plugins::{StateFailure, gather};
 use crate::run::checkpoint::{Captured, Checkpoint, CheckpointState, Position};
 use crate::run::{RunDirError, to_json};
 use crate::torch::rng::{self, RngState};
-use hookrack_plugin_api::OnError;
 use std::collections::BTreeMap;
 
 impl Trainer {
@@ -36,13 +35,9 @@ impl Trainer {
         let device = self.context.engine.borrow().device();
         let own = self.locate(rng::state(device).map_err(EngineError::from))?;
         let Some(world) = self.context.world.get() else { return Ok(vec![own]) };
-        let bytes = serde_json::to_vec(&(&own.cpu, &own.cuda)).unwrap_or_default();
-        let all = self.locate(world.exchange(&bytes).map_err(EngineError::from))?;
-        let read = |bytes: &Vec<u8>| {
-            let (cpu, cuda) = serde_json::from_slice(bytes).unwrap_or_default();
-            RngState { cpu, cuda }
-        };
-        Ok(all.iter().map(read).collect())
+        let all = world.exchange_json(&(&own.cpu, &own.cuda)).map_err(EngineError::from);
+        let all = self.locate(all)?.into_iter();
+        Ok(all.map(|(cpu, cuda)| RngState { cpu, cuda }).collect())
     }
 
     fn state(&self) -> Result<CheckpointState> {
@@ -95,20 +90,9 @@ impl Trainer {
 /// Applies the error policy of a hook that could not save its state: under `abort` no checkpoint is written, otherwise
 /// it is written without that state.
 fn state_not_saved(attached: &mut Attached, failure: StateFailure) -> Result<()> {
-    let policy = attached.spec.on_error;
-    attached.disabled = failure.panicked || policy == OnError::Disable;
     let error = RunDirError::HookState { hook: attached.spec.name.clone(), why: failure.why };
-    if policy == OnError::Abort {
-        return Err(error.into());
-    }
-    let then = if attached.disabled {
-        "it is disabled for the rest of the run"
-    } else {
-        "it stays enabled"
-    };
-    tracing::warn!(
-        "{error}; {then}, and the checkpoint is written without its state (on_error = \"{}\")",
-        policy.name()
-    );
+    let kind = if failure.panicked { FailureKind::Panic } else { FailureKind::Error };
+    let consequence = ", and the checkpoint is written without its state";
+    attached.apply_policy(error, kind, false, consequence)?;
     Ok(())
 }

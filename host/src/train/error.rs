@@ -28,3 +28,14 @@ pub enum TrainError {
     #[error(transparent)]
     Files(#[from] RunDirError),
 }
+
+impl TrainError {
+    /// The error without epoch and iteration, for places that already show the position.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Hook(error) => error.reason(),
+            Self::Step { why, .. } => why.to_string(),
+            Self::Rank(_) | Self::Files(_) => self.to_string(),
+        }
+    }
+}

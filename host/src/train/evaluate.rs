@@ -8,7 +8,7 @@ use crate::engine::data::{Batch, Loader, Target};
 use crate::engine::generate::{Drawing, generate};
 use crate::events::Series;
 use hookrack_plugin_api::abi::SLOT_OUTPUT;
-use hookrack_plugin_api::{EvalPass, Phase, Point};
+use hookrack_plugin_api::{EvalPass, Phase};
 use tch::Tensor;
 
 /// Batches that each pipeline evaluates between two meetings of its stages.
@@ -84,11 +84,11 @@ impl Trainer {
         self.locate(shared)?;
         tracing::debug!("{} pass over {inner_len} batches", phase.name());
         self.in_phase(phase, inner_len, |t| {
-            t.fire_each(points.enter)?;
+            t.fire_all(points.enter)?;
             let outcome = t.batches(split, points);
             let is_whole = matches!(outcome, Ok(true));
             t.close(points.close, outcome.map(drop))?;
-            if is_whole { t.fire_each(points.leave).map(|()| true) } else { Ok(false) }
+            if is_whole { t.fire_all(points.leave).map(|()| true) } else { Ok(false) }
         })
     }
 
@@ -103,10 +103,10 @@ impl Trainer {
         let mut tokens = Vec::new();
         let ending = self.run(|t| {
             t.in_phase(Phase::Pred, 0, |t| {
-                let outcome = t.fire_each(EvalPass::PRED.begin).and_then(|()| {
+                let outcome = t.fire_all(EvalPass::PRED.begin).and_then(|()| {
                     let made = generate(t.context.engine.borrow().model(), prompt, count, drawing);
                     tokens = t.locate(made)?;
-                    t.fire_each(EvalPass::PRED.end)
+                    t.fire_all(EvalPass::PRED.end)
                 });
                 t.close(EvalPass::PRED.close, outcome)
             })
@@ -136,7 +136,7 @@ impl Trainer {
     }
 
     fn batches(&mut self, split: Split, points: EvalPass) -> Result<bool> {
-        self.fire_each(points.begin)?;
+        self.fire_all(points.begin)?;
         // Hooks may have changed the weights for the evaluation.
         self.with_engine(Engine::share_tied)?;
         let mut output = None;
@@ -158,7 +158,7 @@ impl Trainer {
                 return Ok(false);
             }
         }
-        self.fire_each(points.end).map(|()| true)
+        self.fire_all(points.end).map(|()| true)
     }
 
     /// Whether every rank has had its turn, or the pass ends.
@@ -183,11 +183,11 @@ impl Trainer {
         let is_prediction = split == Split::Pred;
         self.context.advance(|p| p.batch_size = batch.rows().unsigned_abs());
         self.context.set_batch(batch.input, (!is_prediction).then_some(batch.label));
-        self.fire_each(points.before_iter)?;
+        self.fire_all(points.before_iter)?;
         self.role(points.forward)?;
         let output = is_prediction
             .then(|| self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone));
-        self.fire_each(points.after_iter)?;
+        self.fire_all(points.after_iter)?;
         let released = self.context.end_iteration();
         self.locate(released).map(|()| output.flatten())
     }
@@ -201,9 +201,5 @@ impl Trainer {
             self.context.advance(|p| p.inner_iter += 1);
         }
         Ok(batch)
-    }
-
-    fn fire_each(&mut self, points: &[Point]) -> Result<()> {
-        points.iter().try_for_each(|point| self.fire(*point))
     }
 }

@@ -93,10 +93,10 @@ impl Trainer {
         self.finish_resumed_iteration()?;
         while self.begin_epoch() {
             if self.enter(EpochStage::Iterations) {
-                self.fire_all([P::BeforeEpoch, P::BeforeTrainEpoch])?;
+                self.fire_all(&[P::BeforeEpoch, P::BeforeTrainEpoch])?;
             }
             while self.fetch()? {
-                self.fire_all([P::BeforeIter, P::BeforeTrainIter])?;
+                self.fire_all(&[P::BeforeIter, P::BeforeTrainIter])?;
                 self.weigh_batch()?;
                 for action in self.begin_actions()?.iter() {
                     self.act(*action)?;
@@ -110,7 +110,7 @@ impl Trainer {
                 self.adjust_lr_by_iter()?;
                 self.gather_losses()?;
                 self.record_iter_time();
-                self.fire_all([P::AfterTrainIter, P::AfterIter])?;
+                self.fire_all(&[P::AfterTrainIter, P::AfterIter])?;
                 self.release()?;
                 self.agree()?;
                 self.validate_within_epoch()?;
@@ -121,7 +121,7 @@ impl Trainer {
             }
             if self.enter(EpochStage::Closed) {
                 self.adjust_lr_by_epoch()?;
-                self.fire_all([P::AfterTrainEpoch, P::AfterEpoch])?;
+                self.fire_all(&[P::AfterTrainEpoch, P::AfterEpoch])?;
                 self.agree()?;
             }
             self.validate_if_requested()?;
@@ -265,8 +265,8 @@ impl Trainer {
         Ok(self.rack.fire(point)?)
     }
 
-    pub(super) fn fire_all<const N: usize>(&mut self, points: [P; N]) -> Result<()> {
-        points.into_iter().try_for_each(|point| self.fire(point))
+    pub(super) fn fire_all(&mut self, points: &[P]) -> Result<()> {
+        points.iter().try_for_each(|point| self.fire(*point))
     }
 
     /// Calls the hook of a role, with gradient recording on if the phase and the role need it.

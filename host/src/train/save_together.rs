@@ -69,12 +69,10 @@ impl Trainer {
             own = self.hook_states(&mut Vec::new())?;
         }
         let hooks = captured.map_or(&mut own, |captured| &mut captured.hooks);
-        let summary = serde_json::to_vec(&params.summary(hooks)).unwrap_or_default();
-        let all = self.locate(world.exchange(&summary).map_err(EngineError::from))?;
+        let all = world.exchange_json(&params.summary(hooks)).map_err(EngineError::from);
+        let mut all: Vec<StageSummary> = self.locate(all)?;
         // The first ranks are the stages of the first pipeline.
-        let all = all.iter().take(stages);
-        let all: Vec<StageSummary> =
-            all.map(|summary| serde_json::from_slice(summary).unwrap_or_default()).collect();
+        all.truncate(stages);
         params.complete(hooks, &all);
         let tensors = params.tensors(hooks, &all);
         let portion = Portion { contents: Contents::Hooks, index: stage, of: stages, tensors };
@@ -88,13 +86,11 @@ impl Trainer {
             if engine.stage().is_none() {
                 return Ok(None);
             }
-            serde_json::to_vec(&engine.frozen()).unwrap_or_default()
+            engine.frozen()
         };
-        let all = self.locate(world.exchange(&own).map_err(EngineError::from))?;
-        let names = all
-            .iter()
-            .flat_map(|names| serde_json::from_slice::<Vec<String>>(names).unwrap_or_default());
-        let mut names: Vec<_> = names.collect();
+        let all: Vec<Vec<String>> =
+            self.locate(world.exchange_json(&own).map_err(EngineError::from))?;
+        let mut names = all.concat();
         names.sort();
         names.dedup();
         Ok(Some(names))
@@ -142,14 +138,12 @@ impl Trainer {
             Ok(None) => SaveStart::Nowhere,
             Err(error) => SaveStart::Failed(error.to_string()),
         };
-        let begun = serde_json::to_vec(&begun).unwrap_or_default();
-        let all = self.locate(world.exchange(&begun).map_err(EngineError::from))?;
+        let all = self.locate(world.exchange_json(&begun).map_err(EngineError::from))?;
         let own = own?;
         if own.is_some() {
             return Ok(own);
         }
-        let first = all.first().and_then(|begun| serde_json::from_slice(begun).ok());
-        match first.unwrap_or(SaveStart::Nowhere) {
+        match all.into_iter().next().unwrap_or(SaveStart::Nowhere) {
             SaveStart::In(folder) => Ok(Some(Draft::of_another(folder))),
             SaveStart::Nowhere => Ok(None),
             SaveStart::Failed(why) => Err(RunDirError::OtherRank { rank: 0, why }.into()),
@@ -161,18 +155,16 @@ impl Trainer {
         let rules = self.context.requests.borrow().rules().to_vec();
         let progress = self.context.progress.get();
         self.background.finish_part(rules, |own| {
-            let written = serde_json::to_vec(&own.map_err(ToString::to_string)).unwrap_or_default();
-            let all = world.exchange(&written).map_err(|why| super::error::TrainError::Step {
+            let own = own.map_err(ToString::to_string);
+            let all = world.exchange_json(&own).map_err(|why| super::error::TrainError::Step {
                 epoch: progress.epoch,
                 iter: progress.iter,
                 why: why.into(),
             })?;
-            let read = |(rank, bytes): (usize, &Vec<u8>)| {
-                let written = serde_json::from_slice::<std::result::Result<Written, String>>(bytes);
-                let written = written.unwrap_or_else(|error| Err(error.to_string()));
+            let read = |(rank, written): (usize, std::result::Result<Written, String>)| {
                 written.map_err(|why| RunDirError::OtherRank { rank, why }.into())
             };
-            all.iter().enumerate().map(read).collect()
+            all.into_iter().enumerate().map(read).collect()
         })
     }
 }

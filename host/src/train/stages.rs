@@ -165,12 +165,11 @@ pub(super) fn measure_together(
         Vec::new()
     };
     let Some(world) = world else { return Ok(own) };
-    let bytes = serde_json::to_vec(&own).unwrap_or_default();
-    let all = world.exchange(&bytes).map_err(|error| {
+    let all = world.exchange_json(&own).map_err(|error| {
         let help = "a rank failed while the layers were divided by measured times";
         config.refuse("schedule.split", error.to_string(), help)
     })?;
-    Ok(all.first().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or(own))
+    Ok(all.into_iter().next().unwrap_or(own))
 }
 
 /// Refuses options of gradient reduction that a pipeline does not support.

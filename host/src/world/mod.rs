@@ -21,6 +21,8 @@ use crate::torch::dist::{Backend, Group, Member, Mesh, PendingNumbers, Store};
 use deadlines::Deadlines;
 use meeting::FailedCall;
 use position::Position;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -142,6 +144,19 @@ impl World {
     /// Another rank failed or timed out.
     pub fn exchange(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TorchError> {
         self.with(|groups| groups.control.all_gather_bytes(bytes))
+    }
+
+    /// What every rank sends, in the order of ranks, as JSON.
+    ///
+    /// # Errors
+    /// Another rank failed or timed out, or sent something else.
+    pub fn exchange_json<S: Serialize, R: DeserializeOwned>(
+        &self,
+        own: &S,
+    ) -> Result<Vec<R>, TorchError> {
+        let failed = |error: serde_json::Error| TorchError::new(&error.to_string());
+        let all = self.exchange(&serde_json::to_vec(own).map_err(failed)?)?;
+        all.iter().map(|bytes| serde_json::from_slice(bytes).map_err(failed)).collect()
     }
 
     /// Starts to sum a number over all ranks.

@@ -37,7 +37,7 @@ impl fmt::Display for Missing {
 }
 
 impl World {
-    /// Reports to the others that this rank has failed. They show the first failure reported.
+    /// Reports to the others that this rank has failed. They show the first failure reported, after this rank's position.
     pub fn report_failure(&self, why: &str) {
         if self.has_reported.replace(true) {
             return;

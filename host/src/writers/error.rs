@@ -1,6 +1,6 @@
 //! Why a writer could not be opened.
 
-use crate::run::RunDirError;
+use crate::run::{PathError, RunDirError};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -13,18 +13,9 @@ pub enum OpenError {
         /// What was requested.
         kind: String,
     },
-    /// A folder that is not inside the run directory.
-    #[error("`{}`: use a folder inside the run directory", folder.display())]
-    Outside {
-        /// What was requested.
-        folder: PathBuf,
-    },
-    /// A file or folder of the run itself.
-    #[error("`{}` is written by the run itself: choose another name", folder.display())]
-    Own {
-        /// What was requested.
-        folder: PathBuf,
-    },
+    /// A folder that is not for hooks.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// It is open already.
     #[error("{name} is open in `{}` already: a run can have only one", open.display())]
     Elsewhere {

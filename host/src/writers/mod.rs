@@ -22,7 +22,7 @@ pub use metrics_json::MetricsJson;
 use crate::events::{EventStorage, Media};
 use crate::first_failure::first_failure;
 use crate::progress::Progress;
-use crate::run::{RunDirError, is_inside, is_own};
+use crate::run::{RunDirError, check_path, is_inside};
 use serde_json::{Map, Value as Json};
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -150,12 +150,7 @@ impl Kind {
         let folder = Path::new(if folder.is_empty() { self.folder } else { folder });
         let parts = folder.components().filter(|part| *part != Component::CurDir);
         let folder: PathBuf = parts.collect();
-        if !self.may_be_outside && !is_inside(&folder) {
-            return Err(OpenError::Outside { folder });
-        }
-        if is_own(&folder) {
-            return Err(OpenError::Own { folder });
-        }
+        check_path(&folder, self.may_be_outside)?;
         Ok(folder)
     }
 }
@@ -339,7 +334,7 @@ mod tests {
         let mut writers = Writers::new(RunFacts { run_dir, ..RunFacts::default() });
         for outside in ["../json", "/tmp/json", "a/../../b"] {
             let error = writers.open("json", outside).unwrap_err().to_string();
-            assert_eq!(error, format!("`{outside}`: use a folder inside the run directory"));
+            assert_eq!(error, format!("`{outside}`: use a path inside the run directory"));
         }
         for (kind, own) in [("evaluations", "metrics.json"), ("json", "checkpoints/x")] {
             let error = writers.open(kind, own).unwrap_err().to_string();

@@ -54,8 +54,10 @@ impl Trainer {
     /// `{iter}` and `{epoch}` are replaced by those of the checkpoint. A name without either is a single link to the best checkpoint by the rule of
     /// [`keep_checkpoints`](Self::keep_checkpoints), or else to the newest. An empty pattern adds no name.
     ///
+    /// `folder/{iter}` also puts the checkpoints of the run into a folder, which is created if missing; `folder/` does only that. Call it in `before_run`.
+    ///
     /// # Errors
-    /// The pattern is not a valid name, or is reserved.
+    /// The pattern is not a valid name, or is reserved; or the run has checkpoints in another folder.
     pub fn name_checkpoints(&mut self, pattern: &str) -> Result<()> {
         self.host.name_checkpoints(pattern)
     }

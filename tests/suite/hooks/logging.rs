@@ -147,7 +147,7 @@ fn checkpoints_go_to_the_folder_of_choice_and_a_resume_finds_them() {
     let args = ["train", "config.toml", "--resume", "run"];
     let elsewhere = ["-s", "default_hooks.checkpoint.checkpoint_dir=other", "--force"];
     let elsewhere = [&elsewhere[..], &["-s", "train.max_epochs=3"]].concat();
-    bench.run(args.iter().chain(&elsewhere)).expect(4).says(&["do not change checkpoint_dir"]);
+    bench.run(args.iter().chain(&elsewhere)).expect(4).says(&["do not change their folder"]);
 }
 
 #[test]

@@ -12,17 +12,17 @@ use hookrack_torch::autograd::GradMode;
 impl Engine {
     /// The model's output. Gradients are recorded in training, whatever the caller's mode is.
     pub fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.refuse_stage("a forward pass of its own")?;
-        let _mode = GradMode::set(mode == Mode::Train);
-        let arranged = self.memory_format.arrange(input)?;
-        let input = arranged.as_ref().unwrap_or(input);
-        self.precision.forward(self.device, input, |input| self.model.forward(input, mode))
+        self.run_model(input, mode, mode == Mode::Train)
     }
 
     /// The model's output without gradients being recorded, in either mode.
     pub fn infer(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.run_model(input, mode, false)
+    }
+
+    fn run_model(&self, input: &Tensor, mode: Mode, records_gradients: bool) -> Result<Tensor> {
         self.refuse_stage("a forward pass of its own")?;
-        let _mode = GradMode::set(false);
+        let _mode = GradMode::set(records_gradients);
         let arranged = self.memory_format.arrange(input)?;
         let input = arranged.as_ref().unwrap_or(input);
         self.precision.forward(self.device, input, |input| self.model.forward(input, mode))

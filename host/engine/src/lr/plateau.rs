@@ -92,10 +92,11 @@ impl Plateau {
     fn is_better(&self, value: f64) -> bool {
         let ReduceLrOnPlateau { mode, threshold_mode, threshold, .. } = self.rule;
         let Some(best) = self.best else { return !value.is_nan() };
-        let (better, sign) = match mode {
-            Direction::Min => (Better::Lower, -1.0),
-            Direction::Max => (Better::Higher, 1.0),
+        let better = match mode {
+            Direction::Min => Better::Lower,
+            Direction::Max => Better::Higher,
         };
+        let sign = f64::from(Better::sign(Some(better)));
         let mark = match threshold_mode {
             ThresholdMode::Rel => best * (1.0 + sign * threshold),
             ThresholdMode::Abs => best + sign * threshold,

@@ -3,7 +3,7 @@
 use super::Group;
 use super::cut::Cut;
 use crate::data::Rank;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, PatternList, Result};
 use crate::name_pattern::NamePattern;
 use crate::named_tensor::NamedTensor;
 
@@ -55,10 +55,12 @@ impl ParamSet {
                 continue;
             }
             let mut names = set.params.iter().map(|param| param.name.as_str());
-            if names.clone().any(|name| rule.pattern.matches(name)) {
-                return Err(EngineError::Shadowed { pattern: rule.pattern.text().to_owned() });
-            }
-            return Err(rule.pattern.unmatched(&mut names));
+            let why = if names.clone().any(|name| rule.pattern.matches(name)) {
+                EngineError::Shadowed { pattern: rule.pattern.text().to_owned() }
+            } else {
+                rule.pattern.unmatched(&mut names)
+            };
+            return Err(PatternList::Groups.error_at(index, why));
         }
         Ok(set)
     }

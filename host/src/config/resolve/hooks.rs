@@ -1,7 +1,7 @@
 //! `[default_hooks]` and `[[custom_hooks]]`: which hooks run, in what order, under what policy.
 
 use super::Resolver;
-use super::policy::{on_error, ranks, reserved_again, time_limit};
+use super::policy::{EntryDefaults, ranks, time_limit};
 use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::{DefaultHook, HookFacts, Kind};
 use crate::config::check::Scope;
@@ -110,33 +110,30 @@ impl Resolver<'_> {
     fn hook(&mut self, node: &Node, scope: &Scope, fallback: &Fallback<'_>) -> Option<Resolved> {
         let mut typed = self.typed(node, Kind::Hook, scope, fallback.type_name)?;
         let facts = typed.entry.hook.unwrap_or(PLAIN);
-        let level =
-            self.level(&typed.reserved, scope, fallback.level.unwrap_or(facts.default_level));
-        let every = self.every(&typed.reserved, scope, facts.default_every);
-        let phases = self.phases(&typed.reserved, scope, Phases::ALL);
-        let name = self.name_node(&typed);
-        let on_error = on_error(&typed.reserved, facts.default_on_error);
         let ranks = ranks(&typed.reserved, facts.default_ranks);
+        let time_limit = time_limit(&typed.reserved);
+        let limit = [MAX_MS, ON_SLOW].map(|key| typed.reserved.node(key).cloned());
+        let defaults = EntryDefaults {
+            level: fallback.level.unwrap_or(facts.default_level),
+            on_error: facts.default_on_error,
+            every: facts.default_every,
+            phases: Phases::ALL,
+        };
+        let keys = self.entry_keys(&mut typed, scope, &defaults)?;
         let hook = HookEntry {
-            name: name.as_str()?.to_owned(),
+            name: keys.name,
             type_name: typed.entry.name.clone(),
             library: typed.entry.source.library().map(Into::into),
-            level: level.as_ref()?.0,
-            on_error: OnError::from_name(on_error.as_str()?)?,
-            every: every.as_ref()?.0,
+            level: keys.level,
+            on_error: keys.on_error,
+            every: keys.every,
             ranks: OnRanks::from_name(ranks.as_str()?)?,
-            phases: phases.as_ref()?.0,
-            time_limit: time_limit(&typed.reserved),
+            phases: keys.phases,
+            time_limit,
             settings: typed.settings.to_value(),
             is_default: false,
             origin: node.origin.clone(),
         };
-        let limit = [MAX_MS, ON_SLOW].map(|key| typed.reserved.node(key).cloned());
-        typed.reserved = reserved_again(
-            &typed,
-            [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
-            every?.1,
-        );
         if hook.ranks != facts.default_ranks {
             typed.reserved.push_node(RANKS, ranks);
         }

@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use super::metric_hooks::brought;
-use super::policy::{on_error, reserved_again};
+use super::policy::EntryDefaults;
 use crate::config::cadence::{Every, Phases};
 use crate::config::catalog::Kind;
 use crate::config::check::Scope;
@@ -55,27 +55,24 @@ impl Resolver<'_> {
 
     fn metric(&mut self, node: &Node, scope: &Scope) -> Option<(MetricEntry, Table)> {
         let mut typed = self.typed(node, Kind::Metric, scope, None)?;
-        let name = self.name_node(&typed);
-        let level = self.level(&typed.reserved, scope, METRIC_LEVEL);
-        let every = self.every(&typed.reserved, scope, Every::Always);
-        let phases = self.phases(&typed.reserved, scope, Phases::EVAL);
-        let on_error = on_error(&typed.reserved, OnError::Abort);
+        let defaults = EntryDefaults {
+            level: METRIC_LEVEL,
+            on_error: OnError::Abort,
+            every: Every::Always,
+            phases: Phases::EVAL,
+        };
+        let keys = self.entry_keys(&mut typed, scope, &defaults)?;
         let metric = MetricEntry {
-            name: name.as_str()?.to_owned(),
+            name: keys.name,
             type_name: typed.entry.name.clone(),
             library: typed.entry.source.library().map(Into::into),
-            level: level.as_ref()?.0,
-            on_error: OnError::from_name(on_error.as_str()?)?,
-            every: every.as_ref()?.0,
-            phases: phases.as_ref()?.0,
+            level: keys.level,
+            on_error: keys.on_error,
+            every: keys.every,
+            phases: keys.phases,
             settings: typed.settings.to_value(),
             origin: node.origin.clone(),
         };
-        typed.reserved = reserved_again(
-            &typed,
-            [("name", name), ("level", level?.1), ("on_error", on_error), ("phase", phases?.1)],
-            every?.1,
-        );
         Some((metric, typed.into_table()))
     }
 

@@ -5,7 +5,7 @@ use crate::config::catalog::{CatalogEntry, Kind};
 use crate::config::check::Monitor;
 use crate::config::entries::{HookEntry, MetricEntry};
 use crate::config::error::ConfigError;
-use crate::config::scalars::Scalars;
+use crate::config::scalars::{LOSS_SCALING, Scalars};
 use crate::config::sections::{Precision, TrainSection};
 use crate::config::tree::Node;
 use hookrack_plugin_api::Phase;
@@ -28,8 +28,7 @@ impl Resolver<'_> {
             metric.phases.iter().for_each(|phase| scalars.add_metric(&metric.name, phase));
         }
         if train.is_some_and(|train| train.precision == Precision::Fp16) {
-            scalars.add("train/loss_scale");
-            scalars.add("train/skipped_steps");
+            LOSS_SCALING.iter().for_each(|name| scalars.add(name));
         }
         scalars
     }

@@ -15,9 +15,53 @@ use crate::config::origin::Origin;
 use crate::config::tree::{Item, Node, Table};
 use hookrack_plugin_api::name::nearest;
 
+/// The defaults of the keys that hook and metric entries share.
+pub(super) struct EntryDefaults {
+    pub(super) level: i64,
+    pub(super) on_error: OnError,
+    pub(super) every: Every,
+    pub(super) phases: Phases,
+}
+
+/// The keys that hook and metric entries share.
+pub(super) struct EntryKeys {
+    pub(super) name: String,
+    pub(super) level: i64,
+    pub(super) on_error: OnError,
+    pub(super) every: Every,
+    pub(super) phases: Phases,
+}
+
 impl Resolver<'_> {
+    /// Reads the keys that hook and metric entries share, and completes them in the resolved tree. All invalid ones are reported.
+    pub(super) fn entry_keys(
+        &mut self,
+        typed: &mut Typed<'_>,
+        scope: &Scope,
+        defaults: &EntryDefaults,
+    ) -> Option<EntryKeys> {
+        let level = self.level(&typed.reserved, scope, defaults.level);
+        let every = self.every(&typed.reserved, scope, defaults.every);
+        let phases = self.phases(&typed.reserved, scope, defaults.phases);
+        let name = self.name_node(typed);
+        let on_error = on_error(&typed.reserved, defaults.on_error);
+        let ((level, level_node), (every, every_node), (phases, phase_node)) =
+            (level?, every?, phases?);
+        let keys = EntryKeys {
+            name: name.as_str()?.to_owned(),
+            level,
+            on_error: OnError::from_name(on_error.as_str()?)?,
+            every,
+            phases,
+        };
+        let complete =
+            [("name", name), ("level", level_node), ("on_error", on_error), ("phase", phase_node)];
+        typed.reserved = reserved_again(typed, complete, every_node);
+        Some(keys)
+    }
+
     /// The instance name; by default the type.
-    pub(super) fn name_node(&mut self, typed: &Typed<'_>) -> Node {
+    fn name_node(&mut self, typed: &Typed<'_>) -> Node {
         let Some(node) = typed.reserved.node("name") else {
             return Node::str(typed.written_type(), Origin::Default);
         };
@@ -50,12 +94,7 @@ impl Resolver<'_> {
     }
 
     /// The level as a number, and its node in the config.
-    pub(super) fn level(
-        &mut self,
-        reserved: &Table,
-        scope: &Scope,
-        default: i64,
-    ) -> Option<(i64, Node)> {
+    fn level(&mut self, reserved: &Table, scope: &Scope, default: i64) -> Option<(i64, Node)> {
         let Some(node) = reserved.node("level") else {
             return Some((default, Node { item: Item::Int(default), origin: Origin::Default }));
         };
@@ -82,7 +121,7 @@ impl Resolver<'_> {
     }
 
     /// The cadence, and its node in the config if there is one.
-    pub(super) fn every(
+    fn every(
         &mut self,
         reserved: &Table,
         scope: &Scope,
@@ -111,7 +150,7 @@ impl Resolver<'_> {
     }
 
     /// The phases, and the list of them for the resolved config.
-    pub(super) fn phases(
+    fn phases(
         &mut self,
         reserved: &Table,
         scope: &Scope,
@@ -167,7 +206,7 @@ fn phases_node(phases: Phases, origin: &Origin) -> Node {
 }
 
 /// The error policy, or the default.
-pub(super) fn on_error(reserved: &Table, default: OnError) -> Node {
+fn on_error(reserved: &Table, default: OnError) -> Node {
     let written = reserved.node("on_error").cloned();
     written.unwrap_or_else(|| Node::str(default.name(), Origin::Default))
 }
@@ -191,11 +230,7 @@ pub(super) fn time_limit(reserved: &Table) -> Option<TimeLimit> {
 }
 
 /// The reserved keys of a complete entry, in the order of their description.
-pub(super) fn reserved_again(
-    typed: &Typed<'_>,
-    complete: [(&str, Node); 4],
-    every: Option<Node>,
-) -> Table {
+fn reserved_again(typed: &Typed<'_>, complete: [(&str, Node); 4], every: Option<Node>) -> Table {
     let [name, level, on_error, phase] = complete;
     let library = Resolver::library_node(typed.entry, typed.reserved.node("library"));
     let library = library.map(|node| ("library", node));

@@ -3,7 +3,7 @@
 use super::elf;
 use super::error::Refusal;
 use super::place::Trusted;
-use super::{digest, locate, place};
+use super::{locate, place};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ impl Image {
         let (bytes, meta) = locate::read(&file)?;
         place::check(&file, &meta, &Trusted::here())?;
         elf::check(&bytes)?;
-        let sha256 = digest::sha256(&bytes);
+        let sha256 = crate::run::sha256(&bytes);
         Ok(Self { path: file, sha256, bytes })
     }
 

@@ -5,7 +5,6 @@
 //! read       a readable, regular file; its bytes are read once, and all later steps use these
 //! place      nobody else could have put it there or can change it
 //! elf        a whole ELF shared library for this machine; a truncated one would end the process in dlopen
-//! digest     its sha256
 //! dlopen     mapped from a sealed copy in memory, every symbol resolved; it stays for the life of the process
 //! root       its table, by the Rust symbol or by the C one
 //! header     the table is a hookrack table of this major version
@@ -13,11 +12,10 @@
 //! manifests  what each hook and metric says about itself
 //! catalogue  a config can name all of it; the inventory asks this, once it has all libraries
 //! ```
-//! A step is a function with its own error type, and does not depend on the others. Up to `digest` nothing of the library
+//! A step is a function with its own error type, and does not depend on the others. Up to `elf` nothing of the library
 //! runs: that is [`image`]. From `dlopen` on its code does: that is [`map`], in the host, or `try_out`, in a probe.
 
 mod description;
-mod digest;
 mod dlopen;
 mod elf;
 mod error;

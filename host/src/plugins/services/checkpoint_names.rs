@@ -1,8 +1,9 @@
 //! Second names of checkpoints, for plugins.
 
+use super::checkpoints::load_request;
 use super::service::service;
-use crate::context::{LoadRequest, RunParts};
-use crate::run::checkpoint::{CheckpointFilter, check_name};
+use crate::context::RunParts;
+use crate::run::checkpoint::{check_name, keep_in};
 use hookrack_plugin_api::abi::{CheckpointNameTable, HrHeader, HrStatus, HrStr};
 use std::ffi::c_void;
 
@@ -12,8 +13,15 @@ pub(super) static TABLE: CheckpointNameTable =
 
 unsafe extern "C" fn give(host: *mut c_void, pattern: HrStr) -> HrStatus {
     service!(host, text(pattern), |context, endpoint| {
-        check_name(&pattern)?;
-        context.requests.borrow_mut().name(&endpoint.name, &pattern);
+        let (folder, name) = match pattern.rsplit_once('/') {
+            Some((folder, name)) if !folder.is_empty() => (Some(folder), name),
+            _ => (None, &*pattern),
+        };
+        check_name(name)?;
+        if let (Some(folder), Some(run_dir)) = (folder, &context.run_dir) {
+            keep_in(run_dir, folder)?;
+        }
+        context.requests.borrow_mut().name(&endpoint.name, name);
         Ok(())
     })
 }
@@ -28,15 +36,8 @@ unsafe extern "C" fn load(
 ) -> HrStatus {
     service!(host, text(path, suffix), |context, endpoint| {
         endpoint.check_engine("load_checkpoint_named()", RunParts::PARAMS)?;
-        context.requests.borrow_mut().load = Some(LoadRequest {
-            path: path.as_ref().into(),
-            wanted: CheckpointFilter {
-                epoch: u64::try_from(epoch).ok(),
-                suffix: suffix.into_owned(),
-            },
-            weights_only: weights != 0,
-            strict: strict != 0,
-        });
+        let request = load_request(&path, epoch, &suffix, weights, strict);
+        context.requests.borrow_mut().load = Some(request);
         Ok(())
     })
 }

@@ -43,15 +43,24 @@ unsafe extern "C" fn load(
 ) -> HrStatus {
     service!(host, text(path), |context, endpoint| {
         endpoint.check_engine("load_checkpoint()", RunParts::PARAMS)?;
-        context.requests.borrow_mut().load = Some(LoadRequest {
-            path: path.as_ref().into(),
-            wanted: CheckpointFilter {
-                epoch: u64::try_from(epoch).ok(),
-                ..CheckpointFilter::default()
-            },
-            weights_only: weights != 0,
-            strict: strict != 0,
-        });
+        let request = load_request(&path, epoch, "", weights, strict);
+        context.requests.borrow_mut().load = Some(request);
         Ok(())
     })
+}
+
+/// A request to load a checkpoint; a negative epoch is the newest, an empty suffix any.
+pub(super) fn load_request(
+    path: &str,
+    epoch: i64,
+    suffix: &str,
+    weights: u32,
+    strict: u32,
+) -> LoadRequest {
+    LoadRequest {
+        path: path.into(),
+        wanted: CheckpointFilter { epoch: u64::try_from(epoch).ok(), suffix: suffix.to_owned() },
+        weights_only: weights != 0,
+        strict: strict != 0,
+    }
 }

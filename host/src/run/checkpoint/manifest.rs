@@ -1,8 +1,7 @@
 //! The manifest of a checkpoint: its files with sizes and checksums, and a checksum of its own.
 
-use crate::run::RunDirError;
+use crate::run::{RunDirError, sha256};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -51,15 +50,6 @@ impl File {
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self { bytes: bytes.len() as u64, sha256: sha256(bytes) }
     }
-}
-
-/// A checksum as text.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// A checksum of a tensor's dtype, shape and elements.

@@ -1,12 +1,13 @@
 //! Checkpoints: a directory that exists completely or not at all, with a manifest of its files.
 //!
 //! `contents` is what is saved, `snapshot` its copy in memory, `write` and `read` are for files, `find` decides
-//! which one to resume from, `names` are second names, `background` is the thread that writes. If several ranks write one,
+//! which one to resume from, `names` are second names, `folder` puts them elsewhere, `background` is the thread that writes. If several ranks write one,
 //! each has a `portion` of it, and they put it in place `together`; `stored` reads tensors from any number of files.
 
 mod background;
 mod contents;
 mod find;
+mod folder;
 mod manifest;
 mod names;
 mod portion;
@@ -23,6 +24,7 @@ pub use contents::{Captured, Checkpoint, CheckpointState, EpochStage, Position, 
 pub use find::{
     CheckpointFilter, Newest, choose, locate, named_in, newest_state, newest_valid, open,
 };
+pub use folder::keep_in;
 pub use manifest::{Manifest, Summary, fingerprint};
 pub use names::check as check_name;
 pub use portion::{Contents, Portion};

@@ -93,6 +93,53 @@ impl Visitor<'_> for LevelVisitor {
 mod tests {
     use super::*;
 
+    /// Fails with the names of the fields that a struct is read from.
+    struct FieldNames;
+
+    impl<'de> Deserializer<'de> for FieldNames {
+        type Error = de::value::Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+            Err(de::Error::custom("not a struct"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, Self::Error> {
+            Err(de::Error::custom(fields.join(" ")))
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    /// The fields that have no row in their table of docs/abi.md.
+    fn undocumented<'de, T: Deserialize<'de>>(heading: &str) -> Vec<String> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/abi.md");
+        let document = std::fs::read_to_string(path).unwrap();
+        let (_, section) = document.split_once(heading).unwrap();
+        let rows = section.lines().skip(1).skip_while(|line| line.is_empty());
+        let rows: Vec<_> = rows.take_while(|line| line.starts_with('|')).collect();
+        let fields = T::deserialize(FieldNames).err().unwrap().to_string();
+        assert!(fields.contains("name"), "{fields}");
+        let is_listed = |field: &str| {
+            rows.iter().any(|row| row.split('|').nth(1).unwrap().contains(&format!("`{field}`")))
+        };
+        fields.split(' ').filter(|field| !is_listed(field)).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_abi_document_lists_every_field_of_a_manifest() {
+        assert_eq!(undocumented::<HookJson>("Fields of a hook:"), [""; 0]);
+        assert_eq!(undocumented::<MetricJson>("Fields of a metric:"), [""; 0]);
+        assert_eq!(undocumented::<ParamJson>("Fields of a parameter:"), [""; 0]);
+    }
+
     #[test]
     fn a_level_is_a_number_or_a_name() {
         let level = |json| serde_json::from_str::<LevelJson>(json).map(|level| level.0);

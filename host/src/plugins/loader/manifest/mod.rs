@@ -51,6 +51,13 @@ pub struct HookManifest {
     pub params: Option<Vec<Param>>,
 }
 
+impl HookManifest {
+    /// Whether it declares that it changes the run, or fills a role.
+    pub fn changes_run(&self) -> bool {
+        !self.mutates.is_empty() || self.points.iter().any(|point| point.is_role())
+    }
+}
+
 /// What a metric says about itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricManifest {
