@@ -32,7 +32,7 @@ impl Inventory {
     /// # Errors
     /// A built-in table is broken.
     pub fn take(dirs: &[PathBuf]) -> Result<Self, InventoryError> {
-        Self::of_shelf(PluginSet::scan(dirs))
+        Self::from_plugins(PluginSet::scan(dirs))
     }
 
     /// The built-in types, those of every library in a config's folders, of those that it names by path, and what the folders
@@ -59,10 +59,10 @@ impl Inventory {
         // A library inside one of the folders is found there.
         let elsewhere = |path: &&PathBuf| !is_in(dirs, path) && !is_in(search, path);
         let named: Vec<_> = named.iter().filter(elsewhere).cloned().collect();
-        Self::of_shelf(PluginSet::take(dirs, &named, search, trust))
+        Self::from_plugins(PluginSet::take(dirs, &named, search, trust))
     }
 
-    fn of_shelf(plugin_set: PluginSet) -> Result<Self, InventoryError> {
+    fn from_plugins(plugin_set: PluginSet) -> Result<Self, InventoryError> {
         let hooks = HOOKS.iter().map(HookType::built_in).collect::<Result<Vec<_>, _>>()?;
         let metrics = METRICS.iter().map(MetricType::built_in).collect::<Result<Vec<_>, _>>()?;
         let mut inventory = Self { hooks, metrics, plugin_set, catalog: Catalog::default() };

@@ -1,7 +1,7 @@
 //! From a config file to everything that a run needs, before any tensor exists.
 
 use crate::config::{ConfigErrors, ConfigFile, Phases, ResolvedConfig};
-use crate::dispatch::{HookSpec, Plan, PlanError, StaleRead, When, stale_reads};
+use crate::dispatch::{CallFilter, HookSpec, Plan, PlanError, StaleRead, stale_reads};
 use crate::hooks::CallbackHook;
 use crate::inventory::{Inventory, InventoryError};
 use crate::plugins::{HookType, LoadError, MetricType, points_of};
@@ -159,7 +159,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             library: entry.library.clone(),
             points: hook.manifest.points.clone(),
             on_error: entry.on_error,
-            when: When { every: entry.every, phases: entry.phases },
+            when: CallFilter { every: entry.every, phases: entry.phases },
             time_limit: entry.time_limit,
             ranks: entry.ranks,
             reads: hook.manifest.reads.clone(),
@@ -180,7 +180,7 @@ fn members(config: &ResolvedConfig, inventory: &Inventory) -> Result<Vec<Member>
             library: entry.library.clone(),
             on_error: entry.on_error,
             // The phases follow from its points.
-            when: When { every: entry.every, phases: Phases::ALL },
+            when: CallFilter { every: entry.every, phases: Phases::ALL },
             writes: METRIC_WRITES.map(str::to_owned).to_vec(),
             ..HookSpec::at(&entry.name, Level(entry.level), points)
         };

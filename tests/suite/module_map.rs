@@ -27,6 +27,7 @@ const MODULES: &[Module] = &[
     module("first_failure", "the first of several errors is returned, later ones are logged", &[]),
     module("exact", "floats in JSON, to the last bit", &[]),
     module("progress", "phase, epoch, iteration, outcome", &[]),
+    module("process_memory", "the memory of this process", &[]),
     module("position", "where the training thread is: iteration, point, hook", &[]),
     module("ranks", "the place of this process among several", &[]),
     module(
@@ -54,7 +55,7 @@ const MODULES: &[Module] = &[
     module(
         "context",
         "what the loop and its hooks share",
-        &["engine", "events", "position", "progress", "run", "torch", "world", "writers"],
+        &["config", "engine", "events", "position", "progress", "run", "torch", "world", "writers"],
     ),
     module(
         "plugins",
@@ -94,6 +95,7 @@ const MODULES: &[Module] = &[
             "job",
             "plugins",
             "position",
+            "process_memory",
             "provenance",
             "ranks",
             "run",
@@ -105,7 +107,18 @@ const MODULES: &[Module] = &[
     module(
         "conformance",
         "the cases of `hookrack test-plugin`",
-        &["context", "engine", "hooks", "job", "plugins", "run", "torch", "train", "writers"],
+        &[
+            "context",
+            "engine",
+            "hooks",
+            "job",
+            "plugins",
+            "process_memory",
+            "run",
+            "torch",
+            "train",
+            "writers",
+        ],
     ),
     module(
         "cli",

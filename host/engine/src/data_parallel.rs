@@ -129,7 +129,7 @@ impl Engine {
     }
 
     /// Trains alone again. Other ranks that wait for this one fail.
-    pub fn part(&mut self) {
+    pub fn leave_groups(&mut self) {
         self.parallel = None;
         self.pipeline = None;
         if let Some(norms) = &self.model().info().norm_ranks {

@@ -19,12 +19,12 @@ use super::memory_format::MemoryFormat;
 use super::model::Model;
 use super::named_tensor::{self, NamedTensor, tensor_list};
 use super::optimizer::Optimizer;
-use super::piece::{Accepted, Piece, SavedTensors};
 use super::pipeline::Pipeline;
 use super::precision::Precision;
 use super::registry::{Build as _, Choice};
 use super::schedule::{self, Action, Layout, SCHEDULES, Schedule, ScheduleContext, Table};
 use super::stage::Stage;
+use super::tensor_shard::{Accepted, SavedTensors, TensorShard};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::{foreach, shape};
@@ -309,10 +309,10 @@ impl Engine {
     }
 
     /// What this process saves of the state of the optimizer and of loss scaling. If it is sharded, the ranks together save all of it.
-    pub fn optimizer_state(&self) -> Vec<Piece> {
+    pub fn optimizer_state(&self) -> Vec<TensorShard> {
         let is_first = self.stage.as_ref().is_none_or(|stage| stage.number == 0);
         let scaler = self.loss_scaler.iter().filter(|_| self.shard.rank == 0 && is_first);
-        let scaler = scaler.flat_map(LossScaler::state).map(Piece::from);
+        let scaler = scaler.flat_map(LossScaler::state).map(TensorShard::from);
         self.optimizer.state().into_iter().chain(scaler).collect()
     }
 
@@ -334,7 +334,7 @@ impl Engine {
 
     /// Restores parameters and buffers. Nothing changes unless all of them match.
     pub fn load_model_state(&mut self, state: &dyn SavedTensors) -> Result<()> {
-        let own: Vec<_> = self.model_state().into_iter().map(Piece::from).collect();
+        let own: Vec<_> = self.model_state().into_iter().map(TensorShard::from).collect();
         let names: HashSet<_> = own.iter().map(|piece| piece.name.as_str()).collect();
         let is_staged = self.stage.is_some();
         // Other stages load the rest.

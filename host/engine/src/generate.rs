@@ -9,7 +9,7 @@ use hookrack_torch::autograd::GradMode;
 
 /// How a token is sampled from scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Drawing {
+pub struct SamplingSettings {
     /// Temperature that scores are divided by; 0 always takes the most likely token.
     pub temperature: f64,
     /// Sample from this many of the most likely tokens only; 0 for all.
@@ -23,7 +23,7 @@ pub fn generate(
     model: &dyn Model,
     prompt: &[i64],
     count: usize,
-    drawing: &Drawing,
+    drawing: &SamplingSettings,
 ) -> Result<Vec<i64>> {
     let &[longest] = model.input_shape() else {
         return Err(EngineError::Data("this model does not take tokens".into()));
@@ -47,7 +47,7 @@ pub fn generate(
 
 /// The number of one token.
 #[expect(clippy::cast_possible_wrap, reason = "a vocabulary is far below 2^63")]
-fn draw(mut scores: Vec<f64>, drawing: &Drawing, random: &mut Prng) -> Result<i64> {
+fn draw(mut scores: Vec<f64>, drawing: &SamplingSettings, random: &mut Prng) -> Result<i64> {
     if scores.is_empty() || scores.iter().any(|score| score.is_nan()) {
         let why = "the model's output is not finite: the weights are unusable";
         return Err(EngineError::Data(why.into()));
@@ -85,9 +85,9 @@ mod tests {
     use crate::registry::{Build as _, Choice};
     use hookrack_torch::rng;
 
-    const WARM: Drawing = Drawing { temperature: 1.0, top_k: 0, seed: 5 };
+    const WARM: SamplingSettings = SamplingSettings { temperature: 1.0, top_k: 0, seed: 5 };
 
-    fn shares(scores: &[f64], drawing: &Drawing) -> Vec<f64> {
+    fn shares(scores: &[f64], drawing: &SamplingSettings) -> Vec<f64> {
         let (mut counts, mut random) = (vec![0.0; scores.len()], Prng::new(&[1]));
         for _ in 0..20_000 {
             let token = draw(scores.to_vec(), drawing, &mut random).unwrap();
@@ -105,11 +105,11 @@ mod tests {
             assert!(far.is_none(), "{found:?}, not {wanted:?}");
         };
         near(shares(&scores, &WARM), [0.125, 0.25, 0.625, 0.0]);
-        let cool = Drawing { temperature: 0.5, ..WARM };
+        let cool = SamplingSettings { temperature: 0.5, ..WARM };
         near(shares(&scores, &cool), [1.0 / 30.0, 4.0 / 30.0, 25.0 / 30.0, 0.0]);
-        let two = Drawing { top_k: 2, ..WARM };
+        let two = SamplingSettings { top_k: 2, ..WARM };
         near(shares(&scores, &two), [0.0, 2.0 / 7.0, 5.0 / 7.0, 0.0]);
-        let cold = Drawing { temperature: 0.0, ..WARM };
+        let cold = SamplingSettings { temperature: 0.0, ..WARM };
         near(shares(&scores, &cold), [0.0, 0.0, 1.0, 0.0]);
         assert!(draw(vec![0.0, f64::NAN], &WARM, &mut Prng::new(&[])).is_err());
     }
@@ -122,7 +122,7 @@ mod tests {
         let settings = [("layers", 1_i64.into()), ("heads", 1_i64.into()), ("width", 8_i64.into())];
         let model = Choice::new("GPT", &settings).build(MODELS, &context).unwrap();
         let text = |prompt: &[i64], seed| {
-            generate(model.as_ref(), prompt, 12, &Drawing { seed, ..WARM }).unwrap()
+            generate(model.as_ref(), prompt, 12, &SamplingSettings { seed, ..WARM }).unwrap()
         };
         assert_eq!(text(&[1, 2], 5), text(&[1, 2], 5));
         assert_ne!(text(&[1, 2], 5), text(&[1, 2], 6));

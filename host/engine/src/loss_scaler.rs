@@ -9,7 +9,7 @@ use tch::{Kind, Tensor};
 
 use super::error::{EngineError, Result};
 use super::named_tensor::NamedTensor;
-use super::piece::SavedTensors;
+use super::tensor_shard::SavedTensors;
 use hookrack_torch::{TensorList, amp, autograd};
 
 /// What loss scaling did in an iteration.
@@ -196,7 +196,7 @@ fn whole(count: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::piece::InMemory;
+    use crate::tensor_shard::InMemory;
     use hookrack_torch::autograd::GradMode;
     use hookrack_torch::rounding;
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tch::Tensor;
 
 use super::error::{EngineError, Result};
-use super::piece::{Piece, SavedTensors};
+use super::tensor_shard::{SavedTensors, TensorShard};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 
@@ -38,7 +38,7 @@ pub fn tensor_list(named: &[NamedTensor]) -> TensorList {
 
 /// Copies the values of `source` into `targets` by name, of each the range that the target is. Nothing is copied unless all names
 /// and shapes agree.
-pub fn load(what: &'static str, targets: &[Piece], source: &dyn SavedTensors) -> Result<()> {
+pub fn load(what: &'static str, targets: &[TensorShard], source: &dyn SavedTensors) -> Result<()> {
     let mut problems = Problems::default();
     for target in targets {
         problems.compare(source, &target.name, &target.shape());
@@ -50,7 +50,7 @@ pub fn load(what: &'static str, targets: &[Piece], source: &dyn SavedTensors) ->
 }
 
 /// Copies the saved values of a piece into it.
-pub(crate) fn copy(source: &dyn SavedTensors, target: &Piece) -> Result<()> {
+pub(crate) fn copy(source: &dyn SavedTensors, target: &TensorShard) -> Result<()> {
     let _no_grad = GradMode::set(false);
     let saved = source.elements(&target.name, target.range());
     let saved = saved.map_err(|why| EngineError::Unreadable { name: target.name.clone(), why })?;
@@ -99,13 +99,13 @@ impl Problems {
 mod tests {
     use super::*;
 
-    use crate::piece::{FlatRange, InMemory};
+    use crate::tensor_shard::{FlatRange, InMemory};
 
     fn named(name: &str, values: &[f32]) -> NamedTensor {
         NamedTensor::new(name, Tensor::from_slice(values))
     }
 
-    fn piece(name: &str, values: &[f32]) -> Piece {
+    fn piece(name: &str, values: &[f32]) -> TensorShard {
         named(name, values).into()
     }
 
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_range_takes_its_numbers_of_the_whole_and_another_shape_is_refused() {
         let part = FlatRange { shape: vec![2, 2], range: 1..3 };
-        let target = Piece { part: Some(part), ..piece("a", &[0.0, 0.0]) };
+        let target = TensorShard { part: Some(part), ..piece("a", &[0.0, 0.0]) };
         let matrix = Tensor::from_slice(&[1.0_f32, 2.0, 3.0, 4.0]).view([2, 2]);
         let load_from = |tensor: Tensor| {
             let source = [NamedTensor::new("a", tensor)];

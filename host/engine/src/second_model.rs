@@ -9,8 +9,8 @@ use super::engine::Engine;
 use super::error::Result;
 use super::model::{MODELS, Mode, Model, ModelContext, widen};
 use super::named_tensor::{self, NamedTensor};
-use super::piece::{InMemory, Piece};
 use super::registry::{Build, Choice};
+use super::tensor_shard::{InMemory, TensorShard};
 
 impl Engine {
     /// Builds a model for the engine's data from a table with its `type`, and loads these weights. The random numbers
@@ -33,7 +33,7 @@ impl Engine {
         widen(model.as_ref(), self.kind())?;
         if let Some(weights) = weights {
             let state = model.params().iter().chain(model.buffers()).cloned();
-            let state: Vec<_> = state.map(Piece::from).collect();
+            let state: Vec<_> = state.map(TensorShard::from).collect();
             let weights = InMemory::new(weights);
             named_tensor::load("the weights of the second model", &state, &weights)?;
         }

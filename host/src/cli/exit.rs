@@ -8,7 +8,7 @@ use crate::new_plugin::NewPluginError;
 use crate::plugins::LoadError;
 use crate::run::RunDirError;
 use crate::stdio;
-use crate::train::{BuildError, Ending, Signal, TrainError};
+use crate::train::{Ending, Signal, TrainError};
 use hookrack_plugin_api::Point;
 use hookrack_sdk::SdkError;
 use serde_json::json;
@@ -36,23 +36,26 @@ pub(super) const PERMANENT: [u8; 2] = [CONFIG, PLUGIN];
 /// Why a command failed.
 pub(super) struct Failure {
     code: u8,
-    message: String,
+    why: String,
+    // An error of the config is rendered with its own heading.
+    is_rendered: bool,
 }
 
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
+        let heading = if self.is_rendered { "" } else { "error: " };
+        write!(f, "{heading}{}", self.why.trim_end())
     }
 }
 
 impl Failure {
     fn new(code: u8, message: impl Display) -> Self {
-        Self { code, message: format!("error: {message}") }
+        Self { code, why: message.to_string(), is_rendered: false }
     }
 
     /// The message without the word error before it.
     pub(super) fn why(&self) -> &str {
-        self.message.strip_prefix("error: ").unwrap_or(&self.message).trim_end()
+        self.why.trim_end()
     }
 
     /// An invalid command line.
@@ -124,7 +127,7 @@ impl Failure {
 
     /// Prints the message, as a JSON object with `--json`, and returns the code.
     pub(super) fn report(&self, json: bool) -> ExitCode {
-        let message = self.message.trim_end();
+        let message = self.to_string();
         if json {
             let object = json!({ "level": "error", "message": message, "code": self.code });
             stdio::complain(format_args!("{object}"));
@@ -137,7 +140,8 @@ impl Failure {
 
 impl From<ConfigErrors> for Failure {
     fn from(errors: ConfigErrors) -> Self {
-        Self { code: CONFIG, message: errors.render(super::color::on_stderr()) }
+        let why = errors.render(super::color::on_stderr());
+        Self { code: CONFIG, why, is_rendered: true }
     }
 }
 
@@ -161,14 +165,6 @@ impl From<JobError> for Failure {
             JobError::Inventory(error) => error.into(),
             JobError::Plan(error) => Self::new(CONFIG, error),
             error @ JobError::Gone(_) => Self::new(PLUGIN, error),
-        }
-    }
-}
-
-impl From<BuildError> for Failure {
-    fn from(error: BuildError) -> Self {
-        match error {
-            BuildError::Config(errors) => errors.into(),
         }
     }
 }

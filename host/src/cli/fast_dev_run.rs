@@ -2,7 +2,7 @@
 
 use super::ConfigSource;
 use super::exit::Failure;
-use super::resume::{Found, RunDirArgs, Search};
+use super::resume::{RunDirArgs, RunToStart, Search};
 use crate::engine::lr::Horizon;
 use crate::hooks::CallbackHook;
 use crate::job::{Job, JobError};
@@ -83,20 +83,20 @@ impl FastDevRun {
         horizon: Horizon,
     ) -> Result<Search, Failure> {
         if self.is_on() {
-            return Ok(Found::temporary().into());
+            return Ok(RunToStart::temporary().into());
         }
         run_dir.find(&job.config, horizon, &provenance(job))
     }
 
     /// Keeps the trainer from writing checkpoints.
-    pub(super) fn restrain(self, trainer: &mut Trainer) {
+    pub(super) fn disable_checkpoints(self, trainer: &mut Trainer) {
         if self.is_on() {
             trainer.keep_no_checkpoints();
         }
     }
 
     /// Prints that this is a trial run; returns false if it is not.
-    pub(super) fn announce(self, json: bool) -> bool {
+    pub(super) fn print_notice(self, json: bool) -> bool {
         let Some(batches) = self.batches else { return false };
         if json {
             say!("{}", json!({ "fast_dev_run": batches }));

@@ -110,7 +110,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<ExitCode, Failure> {
     };
     let outcome = launch.run(|failure, restart| {
         restore_terminal(&launch);
-        announce(failure, restart, args.restarts);
+        print_restart(failure, restart, args.restarts);
     });
     // Ranks that failed at startup leave it empty.
     let _ = run.as_ref().map(|run| std::fs::remove_dir(run.path()));
@@ -147,7 +147,7 @@ fn restore_terminal(launch: &Launch) {
     }
 }
 
-fn announce(failure: &RankFailure, restart: u32, restarts: u32) {
+fn print_restart(failure: &RankFailure, restart: u32, restarts: u32) {
     crate::stdio::complain(format_args!(
         "{failure}\nrestarting all ranks ({restart} of {restarts})"
     ));

@@ -2,7 +2,7 @@
 
 use crate::config::{ConfigErrors, ResolvedConfig};
 use crate::engine::data::Share;
-use crate::engine::{Engine, EngineError, NamedTensor, Piece};
+use crate::engine::{Engine, EngineError, NamedTensor, TensorShard};
 use crate::torch::TensorList;
 use crate::torch::dist::bucket_bytes;
 use crate::train::{Parts, iters_in_epoch, reducer_options};
@@ -256,7 +256,8 @@ pub(super) fn bytes_of<'a>(tensors: impl IntoIterator<Item = &'a NamedTensor>) -
 
 /// The bytes of the state that one rank keeps of its optimizer.
 fn optimizer_bytes(engine: &Engine) -> usize {
-    let bytes = |piece: &Piece| piece.tensor.numel() * piece.tensor.kind().elt_size_in_bytes();
+    let bytes =
+        |piece: &TensorShard| piece.tensor.numel() * piece.tensor.kind().elt_size_in_bytes();
     engine.optimizer_state().iter().map(bytes).sum()
 }
 

@@ -52,15 +52,15 @@ pub(super) fn check_single(command: &str) -> Result<(), Failure> {
 }
 
 /// Connects to the other ranks and checks that all have the same config, libraries and data.
-pub(super) fn meet(ranks: &Ranks, job: &Job) -> Result<Option<Rc<World>>, Failure> {
-    let Some(world) = World::meet(ranks).map_err(Failure::peer)? else { return Ok(None) };
+pub(super) fn connect_ranks(ranks: &Ranks, job: &Job) -> Result<Option<Rc<World>>, Failure> {
+    let Some(world) = World::connect(ranks).map_err(Failure::peer)? else { return Ok(None) };
     compare(&world, job)?;
     Ok(Some(Rc::new(world)))
 }
 
 /// Fails with the name of a rank whose config, libraries or data differ from those of rank 0.
 fn compare(world: &World, job: &Job) -> Result<(), Failure> {
-    let all: Vec<Json> = world.exchange_json(&facts(job)).map_err(Failure::peer)?;
+    let all: Vec<Json> = world.exchange_json(&shared_settings(job)).map_err(Failure::peer)?;
     let first = all.first().cloned().unwrap_or_default();
     for (rank, other) in all.iter().enumerate() {
         let both = [&first, other].into_iter().filter_map(Json::as_object).flat_map(Map::keys);
@@ -79,7 +79,7 @@ fn compare(world: &World, job: &Job) -> Result<(), Failure> {
 }
 
 /// What must be the same on all ranks, one entry for each thing that can differ.
-fn facts(job: &Job) -> Json {
+fn shared_settings(job: &Job) -> Json {
     let about = provenance(job);
     let mut all = Map::new();
     let mut put = |key: String, value: Json| drop(all.insert(key, value));
@@ -124,7 +124,7 @@ fn name_of(path: &str) -> &str {
 }
 
 /// Sends the others the run to train in.
-pub(super) fn announce(
+pub(super) fn send_run_dir(
     world: &World,
     run: &RunDir,
     checkpoint: Option<&Path>,
@@ -145,7 +145,7 @@ pub(super) fn announce_complete(world: &World) -> Result<(), Failure> {
 }
 
 /// Reports to the others that this rank failed before training.
-pub(super) fn give_up(world: &World, failure: &Failure) {
+pub(super) fn report_failure(world: &World, failure: &Failure) {
     if world.ranks().is_main() {
         let sent = send_start(world, &StartMessage::Failed(failure.why().to_owned()));
         if let Err(error) = sent {
@@ -179,13 +179,13 @@ pub(super) fn evaluator(
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let mut parts = Parts::build_to_evaluate(&job.config, &ranks)?;
     let checkpoint = from.open()?;
-    let world = meet(&ranks, job)?;
+    let world = connect_ranks(&ranks, job)?;
     let writers = if ranks.is_main() { writers } else { Writers::default() };
     parts.keep_memory_format(&job.config, checkpoint.checkpoint.engine.memory_format());
     let joined = assemble_evaluator(job, parts, writers, world.as_ref());
     let mut trainer = joined.inspect_err(|failure| {
         if let Some(world) = &world {
-            give_up(world, failure);
+            report_failure(world, failure);
         }
     })?;
     trainer.resume_from(checkpoint);
@@ -209,7 +209,7 @@ fn assemble_evaluator(
 }
 
 /// Trains on a rank that is not the first: it has no files of its own but a log.
-pub(super) fn follow(
+pub(super) fn train_as_worker(
     world: &Rc<World>,
     mut job: Job,
     mut parts: Parts,

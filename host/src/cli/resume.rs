@@ -36,7 +36,7 @@ pub(super) struct RunDirArgs {
 }
 
 /// What a run starts from: found, locked and read, with nothing written yet.
-pub(super) struct Found {
+pub(super) struct RunToStart {
     folder: Folder,
     checkpoint: Option<(PathBuf, Checkpoint)>,
 }
@@ -56,7 +56,7 @@ enum Folder {
 /// What `--resume` finds.
 pub(super) enum Search {
     /// A run to start or resume.
-    Run(Box<Found>),
+    Run(Box<RunToStart>),
     /// A run that is complete.
     Complete(RunDir, PastRun),
 }
@@ -86,13 +86,13 @@ impl Drop for Removal {
     }
 }
 
-impl From<Found> for Search {
-    fn from(found: Found) -> Self {
+impl From<RunToStart> for Search {
+    fn from(found: RunToStart) -> Self {
         Self::Run(Box::new(found))
     }
 }
 
-impl Found {
+impl RunToStart {
     fn in_new(folder: Option<PathBuf>, checkpoint: Option<(PathBuf, Checkpoint)>) -> Search {
         Self { folder: Folder::New(folder), checkpoint }.into()
     }
@@ -203,7 +203,7 @@ impl RunDirArgs {
     ///
     /// # Errors
     /// A restart could not know which folder that is.
-    pub(super) fn follow(&mut self, ranks: &Ranks) -> Result<(), Failure> {
+    pub(super) fn apply_launcher(&mut self, ranks: &Ranks) -> Result<(), Failure> {
         self.is_restart = ranks.restart > 0;
         if let Some(folder) = &ranks.run_dir {
             self.run_dir = Some(folder.clone());
@@ -248,7 +248,7 @@ impl RunDirArgs {
         now: &Provenance,
     ) -> Result<Search, Failure> {
         let Some(resume) = &self.resume else {
-            return Ok(Found::in_new(self.run_dir.clone(), None));
+            return Ok(RunToStart::in_new(self.run_dir.clone(), None));
         };
         let Some(path) = resume else {
             let own = self.run_dir.clone();
@@ -256,7 +256,7 @@ impl RunDirArgs {
             return if own.exists() {
                 self.newest(&own, horizon, now)
             } else {
-                Ok(Found::in_new(Some(own), None))
+                Ok(RunToStart::in_new(Some(own), None))
             };
         };
         match (run_around(path), &self.run_dir) {
@@ -277,7 +277,7 @@ impl RunDirArgs {
             (_, own) => {
                 let found = newest_in(path)?;
                 self.compare(&found, now)?;
-                Ok(Found::in_new(own.clone(), Some(found)))
+                Ok(RunToStart::in_new(own.clone(), Some(found)))
             }
         }
     }
@@ -300,8 +300,12 @@ impl RunDirArgs {
                 run.path().display(),
                 past.iter
             ))),
-            (_, None) => Ok(Found { folder: Folder::Again(run, lock), checkpoint: None }.into()),
-            (_, checkpoint) => Ok(Found { folder: Folder::Same(run, lock), checkpoint }.into()),
+            (_, None) => {
+                Ok(RunToStart { folder: Folder::Again(run, lock), checkpoint: None }.into())
+            }
+            (_, checkpoint) => {
+                Ok(RunToStart { folder: Folder::Same(run, lock), checkpoint }.into())
+            }
         }
     }
 
@@ -310,7 +314,7 @@ impl RunDirArgs {
         let (run, lock) = locked(run)?;
         let found = checkpoint::open(path)?;
         self.compare(&found, now)?;
-        Ok(Found { folder: Folder::Same(run, lock), checkpoint: Some(found) }.into())
+        Ok(RunToStart { folder: Folder::Same(run, lock), checkpoint: Some(found) }.into())
     }
 
     /// Reports differences from the run that wrote the checkpoint; fails if resuming cannot work.

@@ -5,16 +5,16 @@ use super::exit::Failure;
 use crate::engine::SavedState;
 use crate::run::RunDirError;
 use crate::run::checkpoint::{self, Checkpoint, name_of};
-use crate::train::{RecordedKey, RecordedState, described};
+use crate::train::{RecordedKey, RecordedState, as_text};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use tch::Tensor;
 
-/// When a value was taken; the earliest difference is reported first.
+/// ComparedAt a value was taken; the earliest difference is reported first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum When {
+enum ComparedAt {
     Resumed,
     End,
 }
@@ -22,15 +22,15 @@ enum When {
 /// The name of a compared value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ValueName {
-    when: When,
+    when: ComparedAt,
     name: String,
 }
 
 impl fmt::Display for ValueName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = match self.when {
-            When::Resumed => "right after the resume",
-            When::End => "at the end",
+            ComparedAt::Resumed => "right after the resume",
+            ComparedAt::End => "at the end",
         };
         write!(out, "{}, {when}", self.name)
     }
@@ -52,11 +52,11 @@ impl RunValues {
         names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name)).cloned().collect()
     }
 
-    fn put(&mut self, when: When, name: impl Into<String>, is: String) {
+    fn put(&mut self, when: ComparedAt, name: impl Into<String>, is: String) {
         self.0.insert(ValueName { when, name: name.into() }, is);
     }
 
-    fn hold(&mut self, when: When, keys: Vec<RecordedKey>) {
+    fn hold(&mut self, when: ComparedAt, keys: Vec<RecordedKey>) {
         for RecordedKey { hook, key, is } in keys {
             self.put(when, format!("hook {hook} {key}"), is);
         }
@@ -64,7 +64,7 @@ impl RunValues {
 
     fn tensors(&mut self, part: &str, tensors: Vec<(String, Tensor)>) -> Result<(), RunDirError> {
         for (name, tensor) in tensors {
-            self.put(When::End, format!("{part} {name}"), checkpoint::fingerprint(&tensor)?);
+            self.put(ComparedAt::End, format!("{part} {name}"), checkpoint::fingerprint(&tensor)?);
         }
         Ok(())
     }
@@ -74,27 +74,27 @@ impl RunValues {
 ///
 /// # Errors
 /// A file is missing or damaged, or the checkpoint does not match the state of the hooks.
-pub(super) fn run_values(run: &Path, held: &Path, iter: u64) -> Result<RunValues, Failure> {
+pub(super) fn run_values(run: &Path, recorded: &Path, iter: u64) -> Result<RunValues, Failure> {
     let path = run.join("checkpoints").join(name_of(iter));
     let checkpoint = checkpoint::read(&path)?;
-    let held = read_held(held)?;
-    compare_saved(&path, &checkpoint.hook_states()?, &held.last)?;
+    let recorded = read_held(recorded)?;
+    compare_saved(&path, &checkpoint.hook_states()?, &recorded.last)?;
     let Checkpoint { model, optimizer, engine, rng, rank_rng, state, .. } = checkpoint;
     let mut all = RunValues::default();
-    all.hold(When::Resumed, held.there);
-    all.hold(When::End, held.last);
+    all.hold(ComparedAt::Resumed, recorded.there);
+    all.hold(ComparedAt::End, recorded.last);
     all.tensors("model", model.all()?)?;
     all.tensors("optimizer", optimizer.all()?)?;
     all.tensors("engine", engine.tensors.into_iter().collect())?;
-    all.put(When::End, "engine", format!("{:?}", engine.values));
-    all.put(When::End, "random numbers", format!("{rng:?} {rank_rng:?}"));
-    all.put(When::End, "position", format!("{:?}", state.position));
+    all.put(ComparedAt::End, "engine", format!("{:?}", engine.values));
+    all.put(ComparedAt::End, "random numbers", format!("{rng:?} {rank_rng:?}"));
+    all.put(ComparedAt::End, "position", format!("{:?}", state.position));
     for reading in &state.metrics {
         let name = format!("metric {} {}", reading.phase, reading.name);
-        all.put(When::End, name, format!("{reading:?}"));
+        all.put(ComparedAt::End, name, format!("{reading:?}"));
     }
     for series in &state.events {
-        all.put(When::End, format!("scalar {}", series.name), format!("{series:?}"));
+        all.put(ComparedAt::End, format!("scalar {}", series.name), format!("{series:?}"));
     }
     scalars(run, &mut all)?;
     Ok(all)
@@ -109,12 +109,12 @@ fn read_held(path: &Path) -> Result<RecordedState, RunDirError> {
 fn compare_saved(
     checkpoint: &Path,
     saved: &BTreeMap<String, SavedState>,
-    held: &[RecordedKey],
+    recorded: &[RecordedKey],
 ) -> Result<(), Failure> {
-    let saved: Vec<_> = saved.iter().flat_map(|(hook, state)| described(hook, state)).collect();
-    let lost = held.iter().find(|key| !saved.contains(key));
+    let saved: Vec<_> = saved.iter().flat_map(|(hook, state)| as_text(hook, state)).collect();
+    let lost = recorded.iter().find(|key| !saved.contains(key));
     let Some(RecordedKey { hook, key, .. }) =
-        lost.or_else(|| saved.iter().find(|key| !held.contains(key)))
+        lost.or_else(|| saved.iter().find(|key| !recorded.contains(key)))
     else {
         return Ok(());
     };
@@ -139,7 +139,7 @@ fn scalars(run: &Path, all: &mut RunValues) -> Result<(), RunDirError> {
         }
     }
     for (name, row) in series {
-        all.put(When::End, name, row);
+        all.put(ComparedAt::End, name, row);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `hookrack predict --prompt`: continues a text with a language model.
 
 use super::exit::{Failure, code_of};
-use crate::engine::generate::Drawing;
+use crate::engine::generate::SamplingSettings;
 use crate::job::Job;
 use crate::stdio;
 use crate::train::{Interrupt, Parts, Resume, Trainer};
@@ -53,7 +53,7 @@ impl SampleArgs {
         let interrupt = Interrupt::listen(leave_terminal).map_err(Failure::usage)?;
         let mut trainer = Trainer::assemble(parts, job, Writers::default(), None, interrupt)?;
         trainer.resume_from(resume);
-        let drawing = Drawing { temperature, top_k, seed };
+        let drawing = SamplingSettings { temperature, top_k, seed };
         let (ending, tokens) = trainer.generate(&prompt, self.tokens, &drawing);
         let code = code_of(ending)?;
         let text = known.decode(&[prompt, tokens].concat());

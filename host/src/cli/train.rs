@@ -2,10 +2,10 @@
 
 use super::exit::{Failure, code_in};
 use super::fast_dev_run::FastDevRun;
-use super::held_file::HeldFile;
 use super::logging::LogFile;
 use super::requeue::requeue;
 use super::resume::{RunDirArgs, Search, Start};
+use super::state_dump_file::StateDumpFile;
 use super::{ConfigSource, ranks, schedule_drawing, start_lines, summary, supervise};
 use crate::dispatch::HookCost;
 use crate::first_failure::first_failure;
@@ -81,8 +81,8 @@ pub(super) struct TrainArgs {
     leave_out: Vec<String>,
 
     /// Write the state of hooks after an iteration and in the last checkpoint to a file: `ITER:FILE`
-    #[arg(long, hide = true, value_parser = HeldFile::parse)]
-    held: Option<HeldFile>,
+    #[arg(long, hide = true, value_parser = StateDumpFile::parse)]
+    held: Option<StateDumpFile>,
 
     /// Do not print progress or the summary
     #[arg(short, long)]
@@ -109,7 +109,7 @@ pub(super) fn run(mut args: TrainArgs, log: &LogFile) -> Result<ExitCode, Failur
     let ranks = Ranks::from_env().map_err(Failure::usage)?;
     let source = source(&mut args)?;
     if !args.fast.is_on() {
-        args.run_dir.follow(&ranks)?;
+        args.run_dir.apply_launcher(&ranks)?;
     }
     train(&source, &args, &ranks, (log, &crash))
 }
@@ -160,34 +160,34 @@ fn train(
     job.leave_out(&args.leave_out).map_err(Failure::usage)?;
     let (world, parts) = if Grid::new(&job.config, ranks.world)?.stages > 1 {
         // Its stages may have to agree on how they divide the model.
-        let world = ranks::meet(ranks, &job)?;
+        let world = ranks::connect_ranks(ranks, &job)?;
         let parts = args.fast.parts(&job, ranks, world.as_deref());
         let parts = parts.inspect_err(|failure| {
             if let Some(world) = &world {
-                ranks::give_up(world, failure);
+                ranks::report_failure(world, failure);
             }
         })?;
         (world, parts)
     } else {
         // What is wrong with the config is found without waiting for the others.
         let parts = args.fast.parts(&job, ranks, None)?;
-        (ranks::meet(ranks, &job)?, parts)
+        (ranks::connect_ranks(ranks, &job)?, parts)
     };
     match &world {
         Some(world) => {
             let trained = if ranks.is_main() {
-                lead(source, args, files, (job, parts), Some(world))
+                train_as_main(source, args, files, (job, parts), Some(world))
             } else {
-                ranks::follow(world, job, parts, args, files)
+                ranks::train_as_worker(world, job, parts, args, files)
             };
-            trained.inspect_err(|failure| ranks::give_up(world, failure))
+            trained.inspect_err(|failure| ranks::report_failure(world, failure))
         }
-        None => lead(source, args, files, (job, parts), None),
+        None => train_as_main(source, args, files, (job, parts), None),
     }
 }
 
 /// Trains in a run directory: alone, or as rank 0.
-fn lead(
+fn train_as_main(
     source: &ConfigSource,
     args: &TrainArgs,
     (log, crash): Files<'_>,
@@ -211,7 +211,7 @@ fn lead(
     let mut record = begin_record(source, args, &job, &start);
     let format = parts.engine.memory_format();
     record.set("memory_format", format.name());
-    let put_off = sign_on(&start, job.config.to_toml(), &record)?;
+    let when_started = write_run_files(&start, job.config.to_toml(), &record)?;
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
     let writers = writers(&start, job.config.to_toml(), args)?;
@@ -225,7 +225,7 @@ fn lead(
     let joined = trainer.map_err(Failure::from).and_then(|mut trainer| {
         if let Some(world) = world {
             let checkpoint = start.checkpoint.as_ref().map(|(path, _)| path.as_path());
-            ranks::announce(world, &run, checkpoint, format)?;
+            ranks::send_run_dir(world, &run, checkpoint, format)?;
             ranks::join(&mut trainer, world, &job.config)?;
         }
         Ok(trainer)
@@ -243,17 +243,17 @@ fn lead(
     if let Some((_, checkpoint)) = start.checkpoint.take() {
         trainer.resume_from(Resume { checkpoint, force: args.run_dir.force });
     }
-    if let Some(act) = put_off {
+    if let Some(act) = when_started {
         trainer.when_started(act);
     }
-    args.fast.restrain(&mut trainer);
+    args.fast.disable_checkpoints(&mut trainer);
     super::plan::warn_of_stale_reads(&job);
     tracing::info!("trains in {}", run.path().display());
     trainer.limit(args.limits(&job));
     for line in super::plan::lines(&job) {
         tracing::info!("plan: {line}");
     }
-    drive(trainer, record, &job, &run, args)
+    train_and_report(trainer, record, &job, &run, args)
 }
 
 /// The record of a run that begins.
@@ -270,7 +270,7 @@ fn begin_record(source: &ConfigSource, args: &TrainArgs, job: &Job, start: &Star
 }
 
 /// Trains, records the outcome and reports it.
-fn drive(
+fn train_and_report(
     mut trainer: Trainer,
     mut record: Record,
     job: &Job,
@@ -278,7 +278,7 @@ fn drive(
     args: &TrainArgs,
 ) -> Result<ExitCode, Failure> {
     if let Some(held) = &args.held {
-        trainer.watch(held.at);
+        trainer.record_state_at(held.at);
     }
     let ending = trainer.fit();
     let finished = finish(&trainer, &ending, &mut record, run, args);
@@ -291,7 +291,7 @@ fn drive(
 type WhenStarted = Box<dyn FnOnce() -> Result<(), RunDirError>>;
 
 /// Writes `run.json` and `config.toml`: at once for a new run, when every hook has started for a resumed one.
-fn sign_on(
+fn write_run_files(
     start: &Start,
     config: String,
     record: &Record,
@@ -318,7 +318,7 @@ fn writers(start: &Start, config: String, args: &TrainArgs) -> Result<Writers, F
     let path = start.run.path();
     let (run_dir, is_temporary) = (Some(path.to_owned()), args.fast.is_on());
     let mut writers = Writers::new(RunFacts { run_dir, is_temporary, config });
-    let is_announced = !args.quiet && args.fast.announce(args.json);
+    let is_announced = !args.quiet && args.fast.print_notice(args.json);
     if args.json {
         let checkpoint = start.checkpoint.as_ref().map(|(checkpoint, _)| checkpoint);
         if !is_announced {
@@ -351,7 +351,7 @@ fn finish(
     run: &RunDir,
     args: &TrainArgs,
 ) -> Result<(), RunDirError> {
-    if let (Some(HeldFile { file, .. }), Some(held)) = (&args.held, trainer.held()) {
+    if let (Some(StateDumpFile { file, .. }), Some(held)) = (&args.held, trainer.recorded()) {
         atomic::write(file, &serde_json::to_vec(held).unwrap_or_default())?;
     }
     if !trainer.has_started() {

@@ -3,13 +3,14 @@
 use super::case_env::fill;
 use super::points::instance;
 use super::{Case, CaseEnv, Verdict, ensure, judge};
+use crate::context::Slot;
 use crate::context::{Context, RunParts};
 use crate::hooks::CallbackHook;
 use crate::job::Job;
 use crate::plugins::guarded::{Edge, guarded};
 use crate::plugins::{HookType, Instance};
 use crate::train::{Ending, Trainer};
-use hookrack_plugin_api::abi::{HrStatus, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use hookrack_plugin_api::abi::HrStatus;
 use hookrack_plugin_api::{Error, Level, Point};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -65,14 +66,8 @@ fn snapshots(context: &Context) -> Vec<TensorSnapshot> {
     let grads = grads.filter(|(_, grad)| grad.defined());
     let grads = grads.filter_map(|(name, grad)| snapshot(RunParts::GRADS, name, &grad));
     let current = context.current.borrow();
-    let slots = [
-        (SLOT_INPUT, RunParts::INPUT, "input"),
-        (SLOT_LABEL, RunParts::LABEL, "label"),
-        (SLOT_OUTPUT, RunParts::OUTPUT, "output"),
-        (SLOT_LOSS, RunParts::LOSS, "loss"),
-    ];
-    let slots =
-        slots.iter().filter_map(|(slot, part, name)| snapshot(*part, name, current.tensor(*slot)?));
+    let slots = Slot::OF_BATCH.into_iter();
+    let slots = slots.filter_map(|slot| snapshot(slot.part(), slot.name(), current.tensor(slot)?));
     model.chain(grads).chain(slots).collect()
 }
 
@@ -158,7 +153,7 @@ fn guard_params(context: &Context, edge: Edge) -> Result<(), String> {
 
 fn guard_batch(context: &Context, edge: Edge) -> Result<(), String> {
     let mut current = context.current.borrow_mut();
-    for slot in [SLOT_INPUT, SLOT_LABEL, SLOT_OUTPUT, SLOT_LOSS] {
+    for slot in Slot::OF_BATCH {
         let copy = current.tensor(slot).map(|tensor| guarded(tensor, edge)).transpose();
         current.set(slot, copy.map_err(|error| error.to_string())?);
     }

@@ -2,10 +2,10 @@
 
 use super::case_env::{fill, settings};
 use super::{Case, CaseEnv, Verdict, ensure, judge};
-use crate::context::Context;
+use crate::context::{Context, Slot};
 use crate::plugins::{MetricTrial, MetricType};
 use hookrack_plugin_api::Value;
-use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+
 use std::rc::Rc;
 
 pub(super) static CASES: &[Case] = &[
@@ -20,7 +20,7 @@ pub(super) static CASES: &[Case] = &[
 
 type Values = Vec<(String, f64)>;
 /// The tensors of a batch by their slots.
-type Batch = Vec<(u32, Option<tch::Tensor>)>;
+type Batch = Vec<(Slot, Option<tch::Tensor>)>;
 
 /// Equal up to 1e-6 relative: sums in another order round differently in single precision.
 fn close(one: &Values, other: &Values) -> bool {
@@ -58,12 +58,10 @@ fn each(
 /// A copy of the batch in the slots.
 fn batch(context: &Context) -> Batch {
     let current = context.current.borrow();
-    [SLOT_INPUT, SLOT_LABEL, SLOT_OUTPUT, SLOT_LOSS]
-        .map(|slot| (slot, current.tensor(slot).map(tch::Tensor::shallow_clone)))
-        .into()
+    Slot::OF_BATCH.map(|slot| (slot, current.tensor(slot).map(tch::Tensor::shallow_clone))).into()
 }
 
-fn put(context: &Context, batch: &[(u32, Option<tch::Tensor>)]) {
+fn put(context: &Context, batch: &[(Slot, Option<tch::Tensor>)]) {
     let mut current = context.current.borrow_mut();
     for (slot, tensor) in batch {
         current.set(*slot, tensor.as_ref().map(tch::Tensor::shallow_clone));
@@ -144,7 +142,7 @@ fn nan(case: &CaseEnv) -> Verdict {
     each(case, |make, context| {
         let before = batch(context);
         let output = tch::Tensor::full([4, 3], f64::NAN, (tch::Kind::Float, tch::Device::Cpu));
-        context.current.borrow_mut().set(SLOT_OUTPUT, Some(output));
+        context.current.borrow_mut().set(Slot::Output, Some(output));
         let metric = make()?;
         // An error is allowed.
         let _ = metric.update().and_then(|()| metric.values());

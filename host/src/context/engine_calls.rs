@@ -1,10 +1,9 @@
 //! Calls of hooks and the loop to the engine, on the current tensors.
 
-use super::Context;
+use super::{Context, Slot};
 use crate::config::LOSS_SCALING;
 use crate::engine::schedule::MicroPart;
 use crate::engine::{Engine, EngineError, LossScaling, Mode, Pass, Stage};
-use hookrack_plugin_api::abi::{SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use hookrack_plugin_api::{Phase, Point};
 use tch::Tensor;
 
@@ -30,17 +29,20 @@ impl Context {
         if self.phase() == Phase::Train { Mode::Train } else { Mode::Eval }
     }
 
-    fn slot(&self, slot: u32, name: &'static str) -> Result<Tensor, EngineError> {
-        if slot == SLOT_LOSS {
+    fn slot(&self, slot: Slot) -> Result<Tensor, EngineError> {
+        if slot == Slot::Loss {
             self.whole_loss()?;
         }
         let current = self.current.borrow();
-        current.tensor(slot).map(Tensor::shallow_clone).ok_or(EngineError::NoTensor { name })
+        current
+            .tensor(slot)
+            .map(Tensor::shallow_clone)
+            .ok_or(EngineError::NoTensor { name: slot.name() })
     }
 
     /// Runs the model on the current input. A stage of a pipeline runs what it has of the model on what it has received.
     pub fn forward(&self) -> Result<(), EngineError> {
-        let input = self.slot(SLOT_INPUT, "input")?;
+        let input = self.slot(Slot::Input)?;
         let engine = self.engine.borrow();
         let output = match (engine.stage(), self.part.get()) {
             (None, _) => Some(engine.forward(&input, self.mode())?),
@@ -51,7 +53,7 @@ impl Context {
             }
             (Some(_), None) => engine.infer_staged(&input)?,
         };
-        self.current.borrow_mut().set(SLOT_OUTPUT, output);
+        self.current.borrow_mut().set(Slot::Output, output);
         Ok(())
     }
 
@@ -73,9 +75,9 @@ impl Context {
         if self.is_elsewhere() {
             return Ok(());
         }
-        let (output, label) = (self.slot(SLOT_OUTPUT, "output")?, self.slot(SLOT_LABEL, "label")?);
+        let (output, label) = (self.slot(Slot::Output)?, self.slot(Slot::Label)?);
         let loss = self.engine.borrow().loss(&output, &label)?;
-        self.current.borrow_mut().set(SLOT_LOSS, Some(loss));
+        self.current.borrow_mut().set(Slot::Loss, Some(loss));
         Ok(())
     }
 
@@ -89,7 +91,7 @@ impl Context {
         if self.is_elsewhere() {
             return Ok(0.0);
         }
-        self.engine.borrow().loss_weight(&self.slot(SLOT_LABEL, "label")?)
+        self.engine.borrow().loss_weight(&self.slot(Slot::Label)?)
     }
 
     /// Differentiates the loss; micro-batches add up to the gradient of the whole batch. Once they have, the slots hold the
@@ -98,13 +100,13 @@ impl Context {
         if let Some(part) = self.part.get() {
             return self.backward_staged(part);
         }
-        let loss = self.slot(SLOT_LOSS, "loss")?;
+        let loss = self.slot(Slot::Loss)?;
         if self.whole_weight()? == 0.0 {
             return Ok(());
         }
         // Whatever comes of it, the gradients and their norm are not what they were.
         self.grads.borrow_mut().outdate();
-        self.current.borrow_mut().set(SLOT_GRAD_NORM, None);
+        self.current.borrow_mut().set(Slot::GradNorm, None);
         if self.gradients.get() == Gradients::Adding {
             return self.backward_part(&loss);
         }
@@ -125,9 +127,9 @@ impl Context {
         } else {
             let share = self.micro_share()?;
             Some(if share > 0.0 {
-                self.engine.borrow().product(&self.slot(SLOT_LOSS, "loss")?, share)?
+                self.engine.borrow().product(&self.slot(Slot::Loss)?, share)?
             } else {
-                Engine::product_of_nothing(&self.slot(SLOT_OUTPUT, "output")?)?
+                Engine::product_of_nothing(&self.slot(Slot::Output)?)?
             })
         };
         self.engine.borrow().backward_of_part(part, product.as_ref())
@@ -139,7 +141,7 @@ impl Context {
         let (share, engine, pass) = (self.micro_share()?, self.engine.borrow(), self.pass.get());
         let is_awaited = self.world.get().is_some() && (pass == Pass::Last || engine.syncs_norms());
         if share == 0.0 && is_awaited {
-            return engine.backward_nothing(&self.slot(SLOT_OUTPUT, "output")?, pass);
+            return engine.backward_nothing(&self.slot(Slot::Output)?, pass);
         }
         engine.backward(loss, share, pass)
     }
@@ -163,7 +165,7 @@ impl Context {
             norm = Some(engine.grad_norm()?);
         }
         drop(engine);
-        self.current.borrow_mut().set(SLOT_GRAD_NORM, norm);
+        self.current.borrow_mut().set(Slot::GradNorm, norm);
         self.gradients.set(Gradients::Finished);
         Ok(())
     }
@@ -180,12 +182,12 @@ impl Context {
 
     /// The norm of all gradients, computed on first use.
     pub fn grad_norm(&self) -> Result<(), EngineError> {
-        if self.current.borrow().tensor(SLOT_GRAD_NORM).is_none() {
+        if self.current.borrow().tensor(Slot::GradNorm).is_none() {
             if self.engine.borrow().stage().is_some() {
                 return Err(EngineError::EarlyNorm);
             }
             let norm = self.engine.borrow_mut().grad_norm()?;
-            self.current.borrow_mut().set(SLOT_GRAD_NORM, Some(norm));
+            self.current.borrow_mut().set(Slot::GradNorm, Some(norm));
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ mod run_parts;
 mod shares;
 
 pub use arena::{Arena, HandleError, Lease};
-pub use current::Current;
+pub use current::{Current, Slot};
 pub use grad_row::GradRow;
 pub use live::{ForwardRole, LiveMetric, MetricDescription};
 pub use load_request::LoadRequest;
@@ -36,7 +36,7 @@ use crate::torch::shape;
 use crate::world::World;
 use crate::writers::Writers;
 use engine_calls::Gradients;
-use hookrack_plugin_api::abi::{HrTensor, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
+use hookrack_plugin_api::abi::HrTensor;
 use hookrack_plugin_api::{Phase, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -182,17 +182,18 @@ impl Context {
     /// Sets the next batch, or the next part of one.
     pub fn set_batch(&self, input: Tensor, label: Option<Tensor>) {
         let mut current = self.current.borrow_mut();
-        current.set(SLOT_INPUT, Some(input));
-        current.set(SLOT_LABEL, label);
-        current.set(SLOT_OUTPUT, None);
-        current.set(SLOT_LOSS, None);
+        current.set(Slot::Input, Some(input));
+        current.set(Slot::Label, label);
+        current.set(Slot::Output, None);
+        current.set(Slot::Loss, None);
     }
 
-    /// Changes the input or the label of the batch that was fetched; `what` names it in a message.
+    /// Changes the input or the label of the batch that was fetched.
     ///
     /// # Errors
     /// There is none, or the new one has another number of rows.
-    pub fn change_batch(&self, slot: u32, tensor: Tensor, what: &str) -> Result<(), String> {
+    pub fn change_batch(&self, slot: Slot, tensor: Tensor) -> Result<(), String> {
+        let what = slot.name();
         let mut current = self.current.borrow_mut();
         let rows = |tensor: &Tensor| shape::side(tensor, 0);
         let old = current.tensor(slot).ok_or_else(|| format!("no {what} to change"))?;

@@ -3,10 +3,9 @@
 //! The numbers of other ranks are waited for when they are needed, not when they are requested: the total weight of the labels while the
 //! forward pass runs, the sum of the losses while the optimizer steps.
 
-use super::Context;
+use super::{Context, Slot};
 use crate::engine::{EngineError, WholeWeight, share};
 use crate::torch::dist::PendingNumbers;
-use hookrack_plugin_api::abi::SLOT_LOSS;
 use std::cell::{Cell, RefCell};
 use tch::Tensor;
 
@@ -44,7 +43,7 @@ impl Shares {
     }
 
     /// Expects nothing from the other ranks any more.
-    pub fn part(&self) {
+    pub fn cancel_pending(&self) {
         self.whole.replace(WholeWeight::Done(0.0));
         self.losses.replace(None);
     }
@@ -78,7 +77,7 @@ impl Context {
             let losses = world.sum_start(own.f_double_value(&[])?)?;
             self.shares.losses.replace(Some((losses, own.shallow_clone())));
         }
-        self.current.borrow_mut().set(SLOT_LOSS, Some(own));
+        self.current.borrow_mut().set(Slot::Loss, Some(own));
         Ok(())
     }
 

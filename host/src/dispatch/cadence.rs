@@ -1,4 +1,4 @@
-//! When a hook runs: `every = "100it"`, `phase = "val"`.
+//! CallFilter a hook runs: `every = "100it"`, `phase = "val"`.
 
 use crate::config::{Every, Phases};
 use crate::progress::Progress;
@@ -7,14 +7,14 @@ use hookrack_plugin_api::{Phase, Point};
 
 /// A hook's cadence and phases.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct When {
+pub struct CallFilter {
     /// How often.
     pub every: Every,
     /// In which phases.
     pub phases: Phases,
 }
 
-impl When {
+impl CallFilter {
     /// At every occurrence, in every phase.
     pub const ALWAYS: Self = Self { every: Every::Always, phases: Phases::ALL };
 
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn every_100it_runs_in_each_hundredth_iteration_and_leaves_brackets_alone() {
-        let when = When { every: Every::Iters(100), phases: Phases::ALL };
+        let when = CallFilter { every: Every::Iters(100), phases: Phases::ALL };
         assert!(!when.allows(Point::AfterTrainIter, &at(Phase::Train, 1, 99, 99)));
         assert!(when.allows(Point::AfterTrainIter, &at(Phase::Train, 2, 200, 14)));
         assert!(when.allows(Point::AfterTrainEpoch, &at(Phase::Train, 1, 57, 57)));
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_2ep_runs_in_each_second_epoch() {
-        let when = When { every: Every::Epochs(2), phases: Phases::ALL };
+        let when = CallFilter { every: Every::Epochs(2), phases: Phases::ALL };
         assert!(!when.allows(Point::AfterTrainEpoch, &at(Phase::Train, 3, 30, 10)));
         assert!(when.allows(Point::AfterVal, &at(Phase::Val, 4, 40, 10)));
         assert!(when.allows(Point::AfterTrainIter, &at(Phase::Train, 4, 31, 1)));

@@ -1,6 +1,6 @@
 //! A configured hook and its points, before any instance exists.
 
-use super::cadence::When;
+use super::cadence::CallFilter;
 use crate::config::TimeLimit;
 use hookrack_plugin_api::{Level, OnError, OnRanks, Point};
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ pub struct HookSpec {
     pub points: Vec<Point>,
     /// What an error in it does to the run.
     pub on_error: OnError,
-    /// When it runs.
-    pub when: When,
+    /// CallFilter it runs.
+    pub when: CallFilter,
     /// The time limit of a call.
     pub time_limit: Option<TimeLimit>,
     /// The ranks that it runs on.
@@ -50,7 +50,7 @@ impl HookSpec {
             library: None,
             points,
             on_error: OnError::Abort,
-            when: When::ALWAYS,
+            when: CallFilter::ALWAYS,
             time_limit: None,
             ranks: OnRanks::All,
             reads: Vec::new(),

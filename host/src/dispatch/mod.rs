@@ -12,7 +12,7 @@ mod pace;
 mod plan;
 mod rack;
 
-pub use cadence::When;
+pub use cadence::CallFilter;
 pub use cost::HookCost;
 pub use dataflow::{StaleRead, stale_reads};
 pub use failure::{FailureKind, HookError};

@@ -1,6 +1,7 @@
 //! Every metric has the value of scikit-learn, PyTorch or torchmetrics, through the tables that a plugin's metric would use.
 
 use crate::context::Context;
+use crate::context::Slot;
 use crate::engine::data::{DATASETS, Dataset};
 use crate::engine::registry::Build as _;
 use crate::engine::{Choice, Engine};
@@ -8,7 +9,6 @@ use crate::metrics::METRICS;
 use crate::plugins::{Instance, MetricType, gather, give_back};
 use crate::torch::rounding;
 use crate::writers::Writers;
-use hookrack_plugin_api::abi::SLOT_OUTPUT;
 use hookrack_plugin_api::{Phase, Point, Value};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ impl Subject {
         let samples = output.size()[0].unsigned_abs();
         self.context.advance(|p| p.batch_size = samples);
         self.context.set_batch(output.shallow_clone(), Some(label));
-        self.context.current.borrow_mut().set(SLOT_OUTPUT, Some(output));
+        self.context.current.borrow_mut().set(Slot::Output, Some(output));
         self.fire(Point::AfterValIter);
     }
 

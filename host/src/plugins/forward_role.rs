@@ -2,7 +2,6 @@
 
 use super::instance::{Instance, Live};
 use crate::context::ForwardRole;
-use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::HrStatus;
 use std::rc::Weak;
@@ -42,7 +41,6 @@ impl ForwardRole for ForwardHolder {
                  must run its own forward pass"
             ));
         }
-        let _mode = GradMode::set(true);
         match live.on_point(*called_as) {
             HrStatus::OK => Ok(()),
             status => {

@@ -5,7 +5,7 @@ use super::StateFailure;
 use super::metric_object::MetricObject;
 use super::state_io::{gather, give_back};
 use crate::context::Context;
-use crate::engine::{Piece, SavedState};
+use crate::engine::{SavedState, TensorShard};
 use crate::run::{from_json, safetensors_file, to_json};
 use crate::world::World;
 use hookrack_plugin_api::abi::{HrStatus, TrainerHandle};
@@ -146,7 +146,7 @@ fn to_bytes(state: &SavedState) -> Result<Vec<u8>, String> {
     let values = serde_json::to_vec(&values).map_err(|error| error.to_string())?;
     let tensors = state.tensors.iter();
     let tensors: Vec<_> =
-        tensors.map(|(key, it)| Piece::whole(key.clone(), it.shallow_clone())).collect();
+        tensors.map(|(key, it)| TensorShard::whole(key.clone(), it.shallow_clone())).collect();
     let mut file = Vec::new();
     safetensors_file::lay_out(&tensors, &mut file).map_err(|error| error.to_string())?;
     Ok([&(values.len() as u64).to_le_bytes(), values.as_slice(), &file].concat())

@@ -5,9 +5,9 @@
 
 mod error;
 mod listener;
-mod meeting;
 mod mpi;
 mod node_list;
+mod rendezvous;
 mod share;
 mod slurm;
 mod torchrun;
@@ -102,7 +102,7 @@ impl Ranks {
             local_rank: 0,
             local_world: 1,
             address: Ipv4Addr::LOCALHOST.to_string(),
-            port: meeting::DEFAULT_PORT,
+            port: rendezvous::DEFAULT_PORT,
             restart: 0,
             max_restarts: 0,
             agent_store: false,

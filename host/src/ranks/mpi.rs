@@ -1,6 +1,6 @@
-//! The variables of MPI's launchers. They set no address: see [`Meeting`].
+//! The variables of MPI's launchers. They set no address: see [`Rendezvous`].
 
-use super::meeting::Meeting;
+use super::rendezvous::Rendezvous;
 use super::variables::Variables;
 use super::{Ranks, RanksError, Source};
 
@@ -19,8 +19,8 @@ pub(super) fn read_open_mpi(variables: &Variables<'_>) -> Result<Option<Ranks>, 
     };
     let job = variables.first(&["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"]);
     let job = job.as_ref().map(|(_, job)| &**job);
-    let meeting = Meeting { source: Source::OpenMpi, world, local_world, job };
-    meeting.ranks(variables, rank, local_rank).map(Some)
+    let rendezvous = Rendezvous { source: Source::OpenMpi, world, local_world, job };
+    rendezvous.ranks(variables, rank, local_rank).map(Some)
 }
 
 /// The launchers of MPICH, Intel MPI and Cray, by PMI. `tasks` is SLURM's world size. SLURM sets PMI's variables too, so they are used only if
@@ -53,6 +53,6 @@ pub(super) fn read_pmi(
     };
     let job = variables.first(&["PMI_JOBID", "SLURM_JOB_ID"]);
     let job = job.as_ref().map(|(_, job)| &**job);
-    let meeting = Meeting { source: Source::Pmi, world, local_world, job };
-    meeting.ranks(variables, rank, local_rank).map(Some)
+    let rendezvous = Rendezvous { source: Source::Pmi, world, local_world, job };
+    rendezvous.ranks(variables, rank, local_rank).map(Some)
 }

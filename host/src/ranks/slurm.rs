@@ -1,6 +1,6 @@
 //! SLURM's variables of a task that `srun` started.
 
-use super::meeting::Meeting;
+use super::rendezvous::Rendezvous;
 use super::variables::Variables;
 use super::{Ranks, RanksError, Source, node_list};
 
@@ -20,8 +20,8 @@ pub(super) fn read(variables: &Variables<'_>) -> Result<Option<Ranks>, RanksErro
     let local_world = tasks_here(variables, world)?;
     let job = variables.first(&["SLURM_JOB_ID", "SLURM_JOBID"]).map(|(_, job)| job);
     let job = job.map(|job| format!("{job}.{step}"));
-    let meeting = Meeting { source: Source::Slurm, world, local_world, job: job.as_deref() };
-    meeting.ranks(variables, rank, local_rank).map(Some)
+    let rendezvous = Rendezvous { source: Source::Slurm, world, local_world, job: job.as_deref() };
+    rendezvous.ranks(variables, rank, local_rank).map(Some)
 }
 
 /// How often the job was requeued.

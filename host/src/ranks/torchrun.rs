@@ -1,6 +1,6 @@
 //! torchrun's variables, which `hookrack launch` and others set too.
 
-use super::meeting::DEFAULT_PORT;
+use super::rendezvous::DEFAULT_PORT;
 use super::variables::Variables;
 use super::{Ranks, RanksError, Source};
 use std::net::{IpAddr, Ipv4Addr};

@@ -2,7 +2,7 @@
 
 use super::atomic;
 use super::error::RunDirError;
-use crate::engine::{FlatRange, Piece};
+use crate::engine::{FlatRange, TensorShard};
 use crate::torch::dlpack::View;
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde_json::{Map, Value as Json, json};
@@ -26,7 +26,7 @@ pub(super) const KINDS: [(Dtype, Kind, &str); 10] = [
 ];
 
 /// A tensor and its place in a file.
-struct Placed<'a> {
+struct TensorLocation<'a> {
     name: &'a str,
     tensor: &'a Tensor,
     part: Option<&'a FlatRange>,
@@ -35,13 +35,13 @@ struct Placed<'a> {
     bytes: usize,
 }
 
-fn place(piece: &Piece) -> Result<Placed<'_>, String> {
-    let Piece { name, tensor, part } = piece;
+fn place(piece: &TensorShard) -> Result<TensorLocation<'_>, String> {
+    let TensorShard { name, tensor, part } = piece;
     let kind = tensor.f_kind().map_err(|e| e.to_string())?;
     let found = KINDS.iter().find(|(_, k, _)| *k == kind);
     let (_, _, dtype) = found.ok_or_else(|| format!("safetensors has no type for {kind:?}"))?;
     let bytes = tensor.numel() * kind.elt_size_in_bytes();
-    Ok(Placed { name, tensor, part: part.as_ref(), dtype, kind, bytes })
+    Ok(TensorLocation { name, tensor, part: part.as_ref(), dtype, kind, bytes })
 }
 
 /// A tensor that a file can store: dense, of a dtype that safetensors has. A handle, not a copy.
@@ -50,7 +50,7 @@ fn place(piece: &Piece) -> Result<Placed<'_>, String> {
 /// Why it cannot be stored.
 pub fn storable(tensor: &Tensor) -> Result<Tensor, String> {
     View::of(tensor).map_err(|error| error.to_string())?;
-    place(&Piece::whole("", tensor.shallow_clone()))?;
+    place(&TensorShard::whole("", tensor.shallow_clone()))?;
     // A lazily negated view: its memory has other numbers.
     tensor.f_resolve_neg().map_err(|error| error.to_string())
 }
@@ -63,15 +63,16 @@ pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), RunDirErro
 }
 
 /// Whole tensors as pieces; handles, not copies.
-pub fn whole(tensors: &[(String, Tensor)]) -> Vec<Piece> {
-    let piece =
-        |(name, tensor): &(String, Tensor)| Piece::whole(name.clone(), tensor.shallow_clone());
+pub fn whole(tensors: &[(String, Tensor)]) -> Vec<TensorShard> {
+    let piece = |(name, tensor): &(String, Tensor)| {
+        TensorShard::whole(name.clone(), tensor.shallow_clone())
+    };
     tensors.iter().map(piece).collect()
 }
 
 /// Fills `buffer` with the bytes of a file of these tensors. Each tensor's memory is copied once, and the buffer's
 /// memory is reused. Ranges of partial tensors are in the file's metadata.
-pub fn lay_out(tensors: &[Piece], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
+pub fn lay_out(tensors: &[TensorShard], buffer: &mut Vec<u8>) -> Result<(), RunDirError> {
     let (placed, header, total) = plan(tensors)?;
     if buffer.capacity() < total {
         *buffer = fresh(total)?;
@@ -80,7 +81,7 @@ pub fn lay_out(tensors: &[Piece], buffer: &mut Vec<u8>) -> Result<(), RunDirErro
     buffer[..8].copy_from_slice(&(header.len() as u64).to_le_bytes());
     buffer[8..8 + header.len()].copy_from_slice(header.as_bytes());
     let mut rest = &mut buffer[8 + header.len()..];
-    for Placed { name, tensor, bytes, .. } in placed {
+    for TensorLocation { name, tensor, bytes, .. } in placed {
         let (here, after) = rest.split_at_mut(bytes);
         let copied = tensor.f_detach().and_then(|t| t.f_copy_data_u8(here, t.numel()));
         copied.map_err(|e| wrong(name, e.to_string()))?;
@@ -90,7 +91,7 @@ pub fn lay_out(tensors: &[Piece], buffer: &mut Vec<u8>) -> Result<(), RunDirErro
 }
 
 /// The bytes of a file of these tensors.
-pub fn size(tensors: &[Piece]) -> Result<usize, RunDirError> {
+pub fn size(tensors: &[TensorShard]) -> Result<usize, RunDirError> {
     plan(tensors).map(|(_, _, total)| total)
 }
 
@@ -99,7 +100,7 @@ fn wrong(name: &str, why: String) -> RunDirError {
 }
 
 /// The layout: the tensors in the order of the file, its header, and its size.
-fn plan(tensors: &[Piece]) -> Result<(Vec<Placed<'_>>, String, usize), RunDirError> {
+fn plan(tensors: &[TensorShard]) -> Result<(Vec<TensorLocation<'_>>, String, usize), RunDirError> {
     let mut placed = Vec::with_capacity(tensors.len());
     for piece in tensors {
         placed.push(place(piece).map_err(|why| wrong(&piece.name, why))?);
@@ -155,7 +156,7 @@ pub(super) fn range_of(text: &str) -> Option<FlatRange> {
 }
 
 /// The header, padded so that the first tensor begins at a multiple of 8.
-fn header(placed: &[Placed<'_>]) -> String {
+fn header(placed: &[TensorLocation<'_>]) -> String {
     let mut entries = Map::new();
     let mut at = 0;
     let parts = placed.iter().filter_map(|placed| Some((placed.name, placed.part?)));
@@ -164,7 +165,7 @@ fn header(placed: &[Placed<'_>]) -> String {
     if !ranges.is_empty() {
         entries.insert(METADATA.to_owned(), Json::Object(ranges));
     }
-    for Placed { name, tensor, dtype, bytes, .. } in placed {
+    for TensorLocation { name, tensor, dtype, bytes, .. } in placed {
         let entry =
             json!({ "dtype": dtype, "shape": tensor.size(), "data_offsets": [at, at + bytes] });
         entries.insert((*name).to_owned(), entry);
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn running_out_of_memory_for_a_copy_is_reported() {
         let wide = Tensor::from_slice(&[1.0_f32]).expand([1_i64 << 58], true);
-        let error = lay_out(&[Piece::whole("wide", wide)], &mut Vec::new()).unwrap_err();
+        let error = lay_out(&[TensorShard::whole("wide", wide)], &mut Vec::new()).unwrap_err();
         assert!(matches!(error, RunDirError::NoMemory { bytes } if bytes > 1 << 60), "{error}");
     }
 

@@ -40,7 +40,7 @@ impl Trainer {
         let flags = [requested.stop.is_some(), !requested.savers.is_empty(), requested.validate]
             .map(i64::from);
         let [stop, save, validate] = flags;
-        let (off, met) = (i64::try_from(requested.disabled.len()).unwrap_or(0), world.meetings());
+        let (off, met) = (i64::try_from(requested.disabled.len()).unwrap_or(0), world.sync_count());
         let signal = self.interrupt.received().map_or(0, Signal::code);
         let busy = i64::from(self.background.is_writing_part());
         let own = [signal, met, busy, stop, -stop, save, -save, validate, -validate, off, -off];
@@ -129,7 +129,7 @@ impl Trainer {
             error
         };
         self.leave_groups();
-        world.part();
+        world.leave_groups();
         error
     }
 
@@ -148,12 +148,12 @@ impl Trainer {
 
     /// Leaves the groups of the engine, with everything that is on its way in them.
     fn leave_groups(&self) {
-        self.context.shares.part();
-        self.context.engine.borrow_mut().part();
+        self.context.shares.cancel_pending();
+        self.context.engine.borrow_mut().leave_groups();
     }
 
     /// Ends the run with the others, or without them.
-    pub(super) fn part(&mut self, is_well: bool) {
+    pub(super) fn leave_ranks(&mut self, is_well: bool) {
         let Some(world) = self.world() else { return };
         self.leave_groups();
         if is_well { world.finish() } else { self.leave_with_costs(&world) }

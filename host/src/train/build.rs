@@ -28,15 +28,6 @@ use crate::writers::Writers;
 use hookrack_plugin_api::OnRanks;
 use std::rc::Rc;
 use std::time::Instant;
-use thiserror::Error;
-
-/// Why a job could not start.
-#[derive(Debug, Error)]
-pub enum BuildError {
-    /// The config requires something that this host cannot do.
-    #[error(transparent)]
-    Config(#[from] ConfigErrors),
-}
 
 /// Data and engine of a run: what can fail before anything is written to disk.
 pub struct Parts {
@@ -55,7 +46,7 @@ impl Parts {
     ///
     /// # Errors
     /// An invalid setting, shown at its line.
-    pub fn build(config: &ResolvedConfig) -> Result<Self, BuildError> {
+    pub fn build(config: &ResolvedConfig) -> Result<Self, ConfigErrors> {
         Self::build_whole(config, &Ranks::single(), Grid::whole(1), true)
     }
 
@@ -68,7 +59,7 @@ impl Parts {
         config: &ResolvedConfig,
         ranks: &Ranks,
         world: Option<&World>,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, ConfigErrors> {
         Self::build_with(config, ranks, Grid::new(config, ranks.world)?, world)
     }
 
@@ -76,7 +67,7 @@ impl Parts {
     ///
     /// # Errors
     /// As [`build`](Self::build).
-    pub fn build_to_evaluate(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, BuildError> {
+    pub fn build_to_evaluate(config: &ResolvedConfig, ranks: &Ranks) -> Result<Self, ConfigErrors> {
         Self::build_whole(config, ranks, Grid::whole(ranks.world), false)
     }
 
@@ -85,7 +76,7 @@ impl Parts {
     ///
     /// # Errors
     /// As [`build_on`](Self::build_on).
-    pub fn check_stages(config: &ResolvedConfig, grid: Grid) -> Result<(), BuildError> {
+    pub fn check_stages(config: &ResolvedConfig, grid: Grid) -> Result<(), ConfigErrors> {
         if grid.stages == 1 {
             return Ok(());
         }
@@ -98,7 +89,7 @@ impl Parts {
         ranks: &Ranks,
         grid: Grid,
         trains: bool,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, ConfigErrors> {
         let loaders = Self::loaders(config, ranks, grid, trains)?;
         let engine = engine(config, &loaders, grid.copy_of(ranks.rank), None)?;
         rehearse(config, &engine, &loaders)?;
@@ -110,7 +101,7 @@ impl Parts {
         ranks: &Ranks,
         grid: Grid,
         world: Option<&World>,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, ConfigErrors> {
         if grid.stages == 1 {
             return Self::build_whole(config, ranks, grid, true);
         }
@@ -135,7 +126,7 @@ impl Parts {
         ranks: &Ranks,
         grid: Grid,
         trains: bool,
-    ) -> Result<Loaders, BuildError> {
+    ) -> Result<Loaders, ConfigErrors> {
         tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
         if config.train.keep_memory && !allocator::keep_freed_memory() {
             tracing::debug!("the allocator keeps its own thresholds");
@@ -150,7 +141,7 @@ impl Parts {
         loaders: Loaders,
         engine: Engine,
         stages: Option<Stages>,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, ConfigErrors> {
         check_norms(config, &engine)?;
         let horizon = horizon(config, &loaders);
         if let Some(caution) = engine.caution() {
@@ -208,7 +199,7 @@ impl Trainer {
         writers: Writers,
         run: Option<RunDir>,
         interrupt: Interrupt,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, ConfigErrors> {
         let Parts { loaders, engine, horizon, .. } = parts;
         let run_path = run.as_ref().map(|run| run.path().to_owned());
         let context = Rc::new(Context::new(engine, writers, run_path));
@@ -241,7 +232,7 @@ impl Trainer {
             resume: None,
             rng: None,
             when_started: None,
-            watch: None,
+            state_recorder: None,
             stage: EpochStage::Done,
             drawn: 0,
             background: Background::default(),
@@ -285,7 +276,7 @@ fn attach(
     member: &Member,
     config: &ResolvedConfig,
     context: &Rc<Context>,
-) -> Result<Attached, BuildError> {
+) -> Result<Attached, ConfigErrors> {
     let spec = member.spec.clone();
     let (kind, made) = match &member.source {
         MemberSource::Hook(hook) => {

@@ -14,7 +14,8 @@ impl Trainer {
     /// live ones.
     pub(super) fn capture(&mut self, mut rng: Vec<RngState>) -> Result<Captured> {
         let mut state = self.state()?;
-        let hooks = self.hook_states(&mut state.without)?;
+        let (hooks, without) = self.hook_states()?;
+        state.without = without;
         let rank_rng = rng.split_off(rng.len().min(1));
         let rng = rng.pop().unwrap_or_default();
         let engine = self.context.engine.borrow();
@@ -63,13 +64,9 @@ impl Trainer {
         })
     }
 
-    /// The states of all hooks and metrics. If one cannot save its state, its error policy applies, and it is listed in
-    /// `without`.
-    pub(super) fn hook_states(
-        &mut self,
-        without: &mut Vec<String>,
-    ) -> Result<BTreeMap<String, SavedState>> {
-        let mut states = Vec::new();
+    /// The states of all hooks and metrics, and the names of those that could not save theirs: their error policy applies.
+    pub(super) fn hook_states(&mut self) -> Result<(BTreeMap<String, SavedState>, Vec<String>)> {
+        let (mut states, mut without) = (Vec::new(), Vec::new());
         // A disabled hook is not called again, not even for its state: it may have panicked.
         for attached in self.rack.hooks_mut().iter_mut().filter(|attached| !attached.disabled) {
             let name = attached.spec.name.clone();
@@ -82,8 +79,8 @@ impl Trainer {
                 }
             }
         }
-        self.note_held(states.iter().map(|(name, state)| (name, state)));
-        Ok(states.into_iter().collect())
+        self.record_saved(states.iter().map(|(name, state)| (name, state)));
+        Ok((states.into_iter().collect(), without))
     }
 }
 

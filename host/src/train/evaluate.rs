@@ -3,15 +3,15 @@
 use super::ending::Ending;
 use super::fit::{Result, Trainer};
 use super::loaders::Split;
+use crate::context::Slot;
 use crate::engine::Engine;
 use crate::engine::data::{Batch, Loader, Target};
-use crate::engine::generate::{Drawing, generate};
+use crate::engine::generate::{SamplingSettings, generate};
 use crate::events::Series;
-use hookrack_plugin_api::abi::SLOT_OUTPUT;
 use hookrack_plugin_api::{EvalPass, Phase};
 use tch::Tensor;
 
-/// Batches that each pipeline evaluates between two meetings of its stages.
+/// Batches that each pipeline evaluates between two sync_count of its stages.
 const BATCHES_IN_FLIGHT: u64 = 8;
 
 impl Trainer {
@@ -98,7 +98,7 @@ impl Trainer {
         &mut self,
         prompt: &[i64],
         count: usize,
-        drawing: &Drawing,
+        drawing: &SamplingSettings,
     ) -> (Ending, Vec<i64>) {
         let mut tokens = Vec::new();
         let ending = self.run(|t| {
@@ -186,7 +186,7 @@ impl Trainer {
         self.fire_all(points.before_iter)?;
         self.role(points.forward)?;
         let output = is_prediction
-            .then(|| self.context.current.borrow().tensor(SLOT_OUTPUT).map(Tensor::shallow_clone));
+            .then(|| self.context.current.borrow().tensor(Slot::Output).map(Tensor::shallow_clone));
         self.fire_all(points.after_iter)?;
         let released = self.context.end_iteration();
         self.locate(released).map(|()| output.flatten())

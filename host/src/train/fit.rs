@@ -9,7 +9,7 @@ use super::micro_batches::PartResults;
 use super::restore::Resume;
 use super::stage_clock::{Measured, StageClock};
 use super::start::WhenStarted;
-use super::watch::Watch;
+use super::state_recorder::StateRecorder;
 use crate::context::Context;
 use crate::dispatch::{HookCost, Rack};
 use crate::engine::data::Batch;
@@ -53,7 +53,7 @@ pub struct Trainer {
     // Deferred until every hook has started.
     pub(super) when_started: Option<WhenStarted>,
     // The recorded state of hooks, for `verify-resume`.
-    pub(super) watch: Option<Watch>,
+    pub(super) state_recorder: Option<StateRecorder>,
     // Which parts of the current epoch are done, and how many of its batches were drawn.
     pub(super) stage: EpochStage,
     pub(super) drawn: u64,
@@ -213,7 +213,7 @@ impl Trainer {
             return Ok(false);
         }
         self.began = Instant::now();
-        let Some(batch) = self.draw()? else { return Ok(false) };
+        let Some(batch) = self.fetch_iteration()? else { return Ok(false) };
         let (rows, data_time) = (self.rows.unsigned_abs(), self.began.elapsed().as_secs_f64());
         let micros = u32::try_from(self.micros.len()).unwrap_or(u32::MAX);
         self.context.advance(|p| {

@@ -1,7 +1,7 @@
 //! Outputs of several ranks, in the order of the data.
 
 use super::fit::{Result, Trainer};
-use crate::engine::{EngineError, Piece};
+use crate::engine::{EngineError, TensorShard};
 use crate::run::safetensors_file;
 use std::path::Path;
 use tch::Tensor;
@@ -17,7 +17,7 @@ impl Trainer {
         let mut bytes = Vec::new();
         if let Some(own) = own {
             let own = self.locate(own.f_detach().map_err(EngineError::from))?;
-            safetensors_file::lay_out(&[Piece::whole(OUTPUT, own)], &mut bytes)?;
+            safetensors_file::lay_out(&[TensorShard::whole(OUTPUT, own)], &mut bytes)?;
         }
         let all = self.locate(world.exchange(&bytes).map_err(EngineError::from))?;
         if !world.ranks().is_main() {

@@ -2,10 +2,10 @@
 
 use super::fit::{Result, Trainer};
 use crate::context::Current;
+use crate::context::Slot;
 use crate::engine::data::Batch;
 use crate::engine::schedule::{Action, MicroBatch, MicroPart};
 use crate::engine::{Engine, EngineError, Pass};
-use hookrack_plugin_api::abi::{SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT};
 use std::rc::Rc;
 use tch::Tensor;
 
@@ -24,11 +24,12 @@ pub(super) struct PartResults {
 impl Trainer {
     /// Fetches the batches of an iteration, concatenates them, and splits them into micro-batches; `None` at the end of
     /// the epoch. The last iteration of an epoch may have fewer batches.
-    pub(super) fn draw(&mut self) -> Result<Option<Batch>> {
+    pub(super) fn fetch_iteration(&mut self) -> Result<Option<Batch>> {
         self.loaders.train.set_parts(self.context.engine.borrow().accumulation());
         let Some((first, rows)) = self.next_batch()? else { return Ok(None) };
         if self.group == 1 {
-            return Ok(Some(self.cut(first, &[rows])));
+            self.plan_micro_batches(&[rows]);
+            return Ok(Some(first));
         }
         let (mut batches, mut sizes) = (vec![first], vec![rows]);
         while (batches.len() as u64) < self.group {
@@ -37,7 +38,8 @@ impl Trainer {
             sizes.push(rows);
         }
         let joined = self.locate(Batch::joined(&batches))?;
-        Ok(Some(self.cut(joined, &sizes)))
+        self.plan_micro_batches(&sizes);
+        Ok(Some(joined))
     }
 
     /// This rank's share of the next batch, and the number of rows of the whole batch.
@@ -48,10 +50,10 @@ impl Trainer {
         Ok(self.locate(batch)?.map(|batch| (batch, rows)))
     }
 
-    fn cut(&mut self, batch: Batch, sizes: &[i64]) -> Batch {
+    /// Divides an iteration of batches with these numbers of rows into micro-batches.
+    fn plan_micro_batches(&mut self, sizes: &[i64]) {
         self.rows = sizes.iter().sum();
         self.context.engine.borrow().split(sizes, &mut self.micros);
-        batch
     }
 
     /// Takes the batch as hooks have left it, and weighs its micro-batches by their labels. Asks the other ranks if the weight of
@@ -60,7 +62,7 @@ impl Trainer {
         if self.context.batch_changed.take() {
             let current = self.context.current.borrow();
             let slot = |slot| current.tensor(slot).map(Tensor::shallow_clone);
-            if let (Some(input), Some(label)) = (slot(SLOT_INPUT), slot(SLOT_LABEL)) {
+            if let (Some(input), Some(label)) = (slot(Slot::Input), slot(Slot::Label)) {
                 self.batch = Some(Batch { input, label });
             }
         }
@@ -185,7 +187,7 @@ impl Trainer {
         let kept = {
             let current = self.context.current.borrow();
             let detached = |slot| current.tensor(slot).map(Tensor::f_detach).transpose();
-            detached(SLOT_OUTPUT).and_then(|output| Ok((output, detached(SLOT_LOSS)?)))
+            detached(Slot::Output).and_then(|output| Ok((output, detached(Slot::Loss)?)))
         };
         let (output, loss) = self.locate(kept.map_err(EngineError::from))?;
         self.parts.outputs.extend(output);
@@ -254,7 +256,7 @@ impl Trainer {
         if is_split {
             let output = if outputs.is_empty() { None } else { Some(Tensor::f_cat(&outputs, 0)?) };
             self.context.set_batch(batch.input.shallow_clone(), Some(batch.label.shallow_clone()));
-            self.context.current.borrow_mut().set(SLOT_OUTPUT, output);
+            self.context.current.borrow_mut().set(Slot::Output, output);
         }
         self.context.sum_loss(loss)
     }

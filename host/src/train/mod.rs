@@ -4,7 +4,6 @@
 //! are in the rack, and hooks, signals or limits can end it early.
 
 mod agreement;
-mod brackets;
 mod build;
 mod build_engine;
 mod capture;
@@ -24,16 +23,17 @@ mod micro_batches;
 mod on_request;
 mod rank_costs;
 mod restore;
+mod run_points;
 mod save_together;
 mod stage_clock;
 mod stage_states;
 mod stages;
 mod start;
-mod watch;
+mod state_recorder;
 mod watchdog;
 mod weights;
 
-pub use build::{BuildError, Parts};
+pub use build::Parts;
 pub use ending::Ending;
 pub use error::TrainError;
 pub use fit::Trainer;
@@ -45,5 +45,5 @@ pub use loaders::{Loaders, iters_in_epoch};
 pub use restore::Resume;
 pub use stage_clock::Measured;
 pub(crate) use stages::{Stages, layer_range};
-pub use watch::{RecordedKey, RecordedState, described};
+pub use state_recorder::{RecordedKey, RecordedState, as_text};
 pub use watchdog::Watchdog;

@@ -39,7 +39,7 @@ impl Trainer {
             self.save()?;
             self.wait_if_requested()?;
         }
-        self.look();
+        self.record_state_if_due();
         Ok(())
     }
 

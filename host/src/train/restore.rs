@@ -36,7 +36,7 @@ impl Trainer {
         self.restore_state(state);
         self.rng = self.own_rng(world, rng, rank_rng);
         self.fire(Point::AfterLoadCheckpoint)?;
-        self.look();
+        self.record_state_if_due();
         Ok(())
     }
 

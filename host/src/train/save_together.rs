@@ -66,7 +66,7 @@ impl Trainer {
         };
         let mut own = HookStates::new();
         if captured.is_none() {
-            own = self.hook_states(&mut Vec::new())?;
+            (own, _) = self.hook_states()?;
         }
         let hooks = captured.map_or(&mut own, |captured| &mut captured.hooks);
         let all = world.exchange_json(&params.summary(hooks)).map_err(EngineError::from);

@@ -5,7 +5,7 @@
 //! the stages. Other tensors and values are those of the first stage. A tensor without a parameter's name that differs between
 //! stages is kept for its stage, and can be resumed with the same number of stages only.
 
-use crate::engine::{Engine, Piece, SavedState, Stage};
+use crate::engine::{Engine, SavedState, Stage, TensorShard};
 use hookrack_plugin_api::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
@@ -87,7 +87,7 @@ impl StageParams {
 
     /// The tensors that this stage writes: those of its own parameters, and on the first stage all others. Other stages also write
     /// tensors that differ from those of the first stage, with the number of the stage in the key.
-    pub(super) fn tensors(&self, states: &HookStates, all: &[StageSummary]) -> Vec<Piece> {
+    pub(super) fn tensors(&self, states: &HookStates, all: &[StageSummary]) -> Vec<TensorShard> {
         let number = self.stage.as_ref().map_or(0, |stage| stage.number);
         let (mine, first) = (all.get(number as usize), all.first());
         let sum = |summary: Option<&StageSummary>, hook: &str, key: &str| {
@@ -105,7 +105,7 @@ impl StageParams {
                 } else {
                     format!("{hook}/{}{key}", self.prefix())
                 };
-                pieces.push(Piece::whole(name, tensor.shallow_clone()));
+                pieces.push(TensorShard::whole(name, tensor.shallow_clone()));
             }
         }
         pieces

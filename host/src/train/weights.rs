@@ -1,6 +1,6 @@
 //! Initial weights: from any safetensors file, or from a checkpoint.
 
-use super::build::{BuildError, Parts};
+use super::build::Parts;
 use super::build_engine::{patterns, refused};
 use crate::config::{ConfigErrors, RenameEntry, ResolvedConfig, WeightsSection};
 use crate::engine::NamedTensor;
@@ -16,7 +16,7 @@ impl Parts {
     pub fn load_weights(
         &mut self,
         config: &ResolvedConfig,
-    ) -> Result<Option<LoadReport>, BuildError> {
+    ) -> Result<Option<LoadReport>, ConfigErrors> {
         let Some(section) = &config.weights else { return Ok(None) };
         let source = read(config, section)?;
         let renames = renames(config, &section.rename)?;

@@ -3,23 +3,23 @@
 //! Process groups are separate, so that their collectives do not interleave: one of all ranks for the loop's agreement, one for the
 //! collectives of hooks; and those of the engine, for gradients, batch norms over ranks, and the stages of a pipeline.
 
+mod collective_sync;
+mod connect;
 mod deadlines;
-mod meet;
-mod meeting;
 mod network;
 mod peers;
 mod position;
 mod store_client;
 
-pub use meeting::{HookCall, NotMet};
+pub use collective_sync::{CollectiveError, HookCall};
 
 use crate::engine::data::Rank;
 use crate::engine::schedule::Action;
 use crate::ranks::Ranks;
 use crate::torch::TorchError;
 use crate::torch::dist::{Backend, Group, Member, Mesh, PendingNumbers, Store};
+use collective_sync::FailedCall;
 use deadlines::Deadlines;
-use meeting::FailedCall;
 use position::Position;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,7 +46,7 @@ pub struct World {
     position: Arc<Position>,
     // Calls of hooks that failed here, and the number of synchronizations for collectives of hooks.
     failed: RefCell<Vec<FailedCall>>,
-    meetings: Cell<i64>,
+    sync_count: Cell<i64>,
     // Whether this rank has reported how its run ended.
     has_reported: Cell<bool>,
     // The rank that stopped responding or hangs, once it is known: nobody waits for it any more.
@@ -238,7 +238,7 @@ impl World {
     }
 
     /// Leaves the process groups: a rank that waits for this one in a collective fails immediately.
-    pub fn part(&self) {
+    pub fn leave_groups(&self) {
         self.groups.replace(None);
     }
 
@@ -278,7 +278,7 @@ impl World {
     }
 
     fn check_out(&self, message: &[u8]) -> Result<(), TorchError> {
-        self.part();
+        self.leave_groups();
         let (key, message) = (done(self.ranks.rank), message.to_owned());
         self.ask(move |store| store.set(&key, &message))
     }

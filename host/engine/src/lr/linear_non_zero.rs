@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rise::risen_from_zero;
 use super::row::rule;
 use super::shape::{line, share};
 use super::span;
+use super::warmup_rules::risen_from_zero;
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;

@@ -5,21 +5,21 @@ mod constant;
 mod cosine;
 mod curve;
 mod cyclic;
+mod linear;
 mod linear_non_zero;
 mod one_cycle;
 mod part;
 mod plateau;
 mod polynomial;
 mod pythia;
-mod rise;
 mod row;
 mod sequential;
 mod shape;
 mod span;
-mod stairs;
-mod straight;
+mod step_decay;
 mod table;
 mod warmup;
+mod warmup_rules;
 
 pub use table::LR_SCHEDULES;
 

@@ -2,10 +2,10 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::rise::{CoveringRise, Method};
 use super::row::{Steps, rule};
 use super::shape::{in_order, stairs};
 use super::span;
+use super::warmup_rules::{Method, OverlappingWarmup};
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
@@ -45,14 +45,14 @@ pub(super) struct MultiStepScheduler {
 }
 
 /// The schedule of either name.
-struct Stairs {
+struct PythiaSchedule {
     lr_steps: Vec<u64>,
     lr_ratio: f64,
-    rise: CoveringRise,
+    rise: OverlappingWarmup,
     by_epoch: bool,
 }
 
-impl Stairs {
+impl PythiaSchedule {
     fn of(settings: &PythiaScheduler, horizon: Horizon) -> std::result::Result<Self, String> {
         let PythiaScheduler { lr_ratio, warmup_factor: factor, .. } = *settings;
         let by_epoch = settings.steps.by_epoch;
@@ -61,7 +61,7 @@ impl Stairs {
         let (steps, ratio) = (settings.warmup_iterations, settings.warmup_ratio);
         let steps = span::rise("warmup_iterations", steps, ratio, total)?;
         let steps = if settings.use_warmup { steps } else { 0 };
-        let rise = CoveringRise { factor, steps, ratio: None, method: Method::ScaledLinear };
+        let rise = OverlappingWarmup { factor, steps, ratio: None, method: Method::ScaledLinear };
         Ok(Self { lr_steps, lr_ratio, rise, by_epoch })
     }
 
@@ -83,7 +83,7 @@ impl Component<Horizon, dyn LrSchedule> for PythiaScheduler {
     const NAME: &'static str = "PythiaScheduler";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        Ok(Stairs::of(&self, *horizon).map_err(Self::refuse)?.build())
+        Ok(PythiaSchedule::of(&self, *horizon).map_err(Self::refuse)?.build())
     }
 }
 
@@ -91,7 +91,7 @@ impl Component<Horizon, dyn LrSchedule> for MultiStepScheduler {
     const NAME: &'static str = "MultiStepScheduler";
 
     fn build(self, horizon: &Horizon) -> Result<Box<dyn LrSchedule>> {
-        let stairs = Stairs::of(&self.same, *horizon).map_err(Self::refuse)?;
+        let stairs = PythiaSchedule::of(&self.same, *horizon).map_err(Self::refuse)?;
         let rise = stairs.rise.steps;
         // Fractions of a short run may round to the same step; explicit steps must differ.
         let written = self.same.warmup_ratio.is_none();

@@ -4,7 +4,7 @@ use hookrack_plugin_api::prelude::Settings;
 use hookrack_plugin_api::{Describe, Param, Value};
 
 use super::curve::{Curve, Rate};
-use super::rise::Rise;
+use super::warmup_rules::WarmupRule;
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::{Entry, Subject};
@@ -29,18 +29,18 @@ struct RowSettings<R, C> {
 }
 
 /// The schedule of this name: a warm-up and a curve.
-pub(super) const fn row<R: Rise, C: Curve>(
+pub(super) const fn row<R: WarmupRule, C: Curve>(
     name: &'static str,
     doc: &'static str,
 ) -> Entry<Horizon, dyn LrSchedule> {
     Entry { name, aliases: &[], doc, params: params::<R, C>, build: build::<R, C> }
 }
 
-fn params<R: Rise, C: Curve>() -> Vec<Param> {
+fn params<R: WarmupRule, C: Curve>() -> Vec<Param> {
     [R::params(), C::params(), Steps::params()].concat()
 }
 
-fn build<R: Rise, C: Curve>(
+fn build<R: WarmupRule, C: Curve>(
     subject: Subject,
     settings: Value,
     horizon: &Horizon,

@@ -4,8 +4,8 @@ use hookrack_plugin_api::Value;
 use hookrack_plugin_api::prelude::Settings;
 
 use super::part;
-use super::rise::{CoveringRise, Divisor, Method, risen};
 use super::span;
+use super::warmup_rules::{Divisor, Method, OverlappingWarmup, risen};
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
 use crate::registry::Component;
@@ -52,7 +52,7 @@ impl Component<Horizon, dyn LrSchedule> for WarmedUp {
         let divisor = self.warmup_divisor.unwrap_or(Divisor::Next).of(steps);
         let inner = part::build(self.schedule, by_epoch, own)
             .map_err(|why| Self::refuse_key("schedule", why))?;
-        let rise = (!shift || warmup_factor.is_some()).then(|| CoveringRise {
+        let rise = (!shift || warmup_factor.is_some()).then(|| OverlappingWarmup {
             factor: warmup_factor.unwrap_or(0.0),
             steps,
             ratio: None,
@@ -84,7 +84,7 @@ struct Warmed {
     /// The step at which the schedule begins.
     late: u64,
     /// The warm-up over the schedule; `None` for `ColossalAI`'s, which is before it.
-    rise: Option<CoveringRise>,
+    rise: Option<OverlappingWarmup>,
     by_epoch: bool,
 }
 

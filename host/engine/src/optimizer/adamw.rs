@@ -31,8 +31,8 @@ mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
     use crate::named_tensor::{NamedTensor, load};
-    use crate::piece::{InMemory, Piece};
     use crate::registry::{Build as _, Choice};
+    use crate::tensor_shard::{InMemory, TensorShard};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rounding;
     use tch::Tensor;
@@ -108,7 +108,7 @@ mod tests {
             }
         };
         run(&mut original, &first[0], 0..5);
-        load("model", &second.clone().map(Piece::from), &InMemory::new(&first)).unwrap();
+        load("model", &second.clone().map(TensorShard::from), &InMemory::new(&first)).unwrap();
         restored.load_state(&InMemory::pieces(&original.state())).unwrap();
         run(&mut original, &first[0], 5..10);
         run(&mut restored, &second[0], 5..10);

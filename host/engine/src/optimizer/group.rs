@@ -2,11 +2,11 @@
 
 use tch::Tensor;
 
-use super::cut::Cut;
-use super::owned::Owned;
+use super::owned_shards::OwnedShards;
+use super::partition::Partition;
 use crate::error::Result;
 use crate::named_tensor::NamedTensor;
-use crate::piece::Piece;
+use crate::tensor_shard::TensorShard;
 use hookrack_torch::TensorList;
 
 /// Parameters with common settings.
@@ -27,7 +27,7 @@ pub struct Group {
     // The same, as a list for list operators.
     list: TensorList,
     // The parts of them that this process steps.
-    owned: Owned,
+    owned: OwnedShards,
     // Frozen from the start: they have no state.
     waiting: Vec<NamedTensor>,
 }
@@ -38,7 +38,7 @@ impl Group {
         name: String,
         (lr, weight_decay, momentum): (f64, f64, Option<f64>),
         params: Vec<NamedTensor>,
-        cut: Cut,
+        cut: Partition,
     ) -> Result<Self> {
         let mut group = Self {
             name,
@@ -48,7 +48,7 @@ impl Group {
             momentum,
             params: Vec::new(),
             list: TensorList::default(),
-            owned: Owned::new(cut),
+            owned: OwnedShards::new(cut),
             waiting: params,
         };
         group.admit()?;
@@ -71,7 +71,7 @@ impl Group {
     }
 
     /// The parts of the parameters that this process steps and keeps state for.
-    pub(super) fn own(&self) -> &[Piece] {
+    pub(super) fn own(&self) -> &[TensorShard] {
         self.owned.pieces()
     }
 
@@ -87,14 +87,14 @@ impl Group {
 
     /// Runs a step in which the parts that this process steps have their gradients.
     pub(super) fn with_grads(&self, step: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
-        self.owned.lend_grads()?;
+        self.owned.set_shard_grads()?;
         let stepped = step(self);
-        self.owned.return_grads()?;
+        self.owned.clear_shard_grads()?;
         stepped
     }
 
     /// Adds parameters that are no longer frozen, after the others; returns the parts that this process steps, which need state.
-    pub(super) fn admit(&mut self) -> Result<&[Piece]> {
+    pub(super) fn admit(&mut self) -> Result<&[TensorShard]> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let (trained, waiting): (Vec<_>, _) =
             waiting.partition(|param| param.tensor.requires_grad());
@@ -104,6 +104,6 @@ impl Group {
             self.list.push(&param.tensor);
         }
         self.params.extend(trained);
-        self.owned.take_in(&self.params[known..])
+        self.owned.add_params(&self.params[known..])
     }
 }

@@ -4,14 +4,14 @@ mod adagrad;
 mod adam;
 mod adamw;
 mod betas;
-mod cut;
 mod fused_adam;
 mod group;
 mod lamb;
 mod lars;
 mod lion;
-mod owned;
+mod owned_shards;
 mod param_set;
+mod partition;
 mod rmsprop;
 mod rule;
 mod sgd;
@@ -32,8 +32,8 @@ pub use rmsprop::RmsPropSettings;
 pub use sgd::SgdSettings;
 
 use super::error::Result;
-use super::piece::{Piece, SavedTensors};
 use super::registry::{Built, ComponentKind, Entry};
+use super::tensor_shard::{SavedTensors, TensorShard};
 use hookrack_torch::autograd;
 
 /// An optimizer over parameters that it was built with.
@@ -57,7 +57,7 @@ pub trait Optimizer: Send {
 
     /// The state that this process saves, named `<param>.<what>`; handles to the live tensors. Of a sharded optimizer, the states of
     /// all ranks together are that of one.
-    fn state(&self) -> Vec<Piece>;
+    fn state(&self) -> Vec<TensorShard>;
 
     /// Restores what [`state`](Self::state) returned on any number of ranks, as far as this process needs it. Nothing changes unless all
     /// of it matches.

@@ -1,7 +1,7 @@
 //! The parameters that an optimizer is built for, and the rules that put them into groups.
 
 use super::Group;
-use super::cut::Cut;
+use super::partition::Partition;
 use crate::data::Rank;
 use crate::error::{EngineError, PatternList, Result};
 use crate::name_pattern::NamePattern;
@@ -33,23 +33,23 @@ pub struct GroupRules {
 pub struct ParamSet {
     params: Vec<NamedTensor>,
     rules: GroupRules,
-    cut: Cut,
+    cut: Partition,
 }
 
 impl ParamSet {
     /// Parameters in one group.
     pub fn whole(params: &[NamedTensor]) -> Self {
-        Self { params: params.to_vec(), rules: GroupRules::default(), cut: Cut::WHOLE }
+        Self { params: params.to_vec(), rules: GroupRules::default(), cut: Partition::WHOLE }
     }
 
     /// The parameters of one stage of a model, in groups: a rule may be about those of another stage.
     pub fn of_stage(params: &[NamedTensor], rules: GroupRules) -> Self {
-        Self { params: params.to_vec(), rules, cut: Cut::WHOLE }
+        Self { params: params.to_vec(), rules, cut: Partition::WHOLE }
     }
 
     /// Parameters in groups. A rule without any remaining match is an error.
     pub fn new(params: &[NamedTensor], rules: GroupRules) -> Result<Self> {
-        let set = Self { params: params.to_vec(), rules, cut: Cut::WHOLE };
+        let set = Self { params: params.to_vec(), rules, cut: Partition::WHOLE };
         for (index, rule) in set.rules.rules.iter().enumerate() {
             if set.params.iter().any(|param| set.rule_of(param) == Some(index)) {
                 continue;
@@ -75,7 +75,7 @@ impl ParamSet {
     /// The same, divided by whole tensors: for an optimizer whose step needs whole tensors.
     #[must_use]
     pub fn by_tensor(&self) -> Self {
-        Self { cut: Cut { by_tensor: true, ..self.cut }, ..self.clone() }
+        Self { cut: Partition { by_tensor: true, ..self.cut }, ..self.clone() }
     }
 
     fn rule_of(&self, param: &NamedTensor) -> Option<usize> {

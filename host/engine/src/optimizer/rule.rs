@@ -8,7 +8,7 @@ use super::state::{Start, fresh, name};
 use super::{Group, Optimizer};
 use crate::error::Result;
 use crate::named_tensor::{Problems, copy};
-use crate::piece::{Piece, SavedTensors};
+use crate::tensor_shard::{SavedTensors, TensorShard};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 use hookrack_torch::optim::Active;
@@ -76,7 +76,10 @@ impl<R: Rule<N>, const N: usize> ByRule<R, N> {
     }
 }
 
-fn fresh_states<R: Rule<N>, const N: usize>(rule: &R, pieces: &[Piece]) -> Result<[TensorList; N]> {
+fn fresh_states<R: Rule<N>, const N: usize>(
+    rule: &R,
+    pieces: &[TensorShard],
+) -> Result<[TensorList; N]> {
     let mut states = std::array::from_fn(|_| TensorList::default());
     for (state, (_, start)) in states.iter_mut().zip(rule.kinds()) {
         *state = fresh(pieces, start)?;
@@ -107,7 +110,7 @@ impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
         Ok(())
     }
 
-    fn state(&self) -> Vec<Piece> {
+    fn state(&self) -> Vec<TensorShard> {
         let live = self
             .live()
             .filter(|(_, start, of, tensor)| tensor.defined() && !start.is_saved_elsewhere(of));
@@ -133,7 +136,7 @@ impl<R: Rule<N>, const N: usize> Optimizer for ByRule<R, N> {
 
 impl<R: Rule<N>, const N: usize> ByRule<R, N> {
     /// Every state tensor of this process with its kind, initial value and parameter; parameter by parameter.
-    fn live(&self) -> impl Iterator<Item = (&'static str, Start, &Piece, Tensor)> {
+    fn live(&self) -> impl Iterator<Item = (&'static str, Start, &TensorShard, Tensor)> {
         let kinds = self.rule.kinds();
         self.groups.iter().zip(&self.states).flat_map(move |(group, states)| {
             group.own().iter().enumerate().flat_map(move |(place, of)| {
@@ -167,7 +170,7 @@ impl<R: Rule<N>, const N: usize> ByRule<R, N> {
 }
 
 /// The saved state of a kind that a piece has from its first step on.
-fn late(kind: &str, pieces: &[Piece], saved: &dyn SavedTensors) -> Result<TensorList> {
+fn late(kind: &str, pieces: &[TensorShard], saved: &dyn SavedTensors) -> Result<TensorList> {
     let _no_grad = GradMode::set(false);
     let mut list = TensorList::with_capacity(pieces.len());
     for of in pieces {

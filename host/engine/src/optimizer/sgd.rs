@@ -72,8 +72,8 @@ mod tests {
     use super::super::OPTIMIZERS;
     use super::*;
     use crate::named_tensor::{NamedTensor, load};
-    use crate::piece::{InMemory, Piece};
     use crate::registry::{Build as _, Choice};
+    use crate::tensor_shard::{InMemory, TensorShard};
     use hookrack_plugin_api::Value;
     use hookrack_torch::rounding;
     use tch::Tensor;
@@ -144,7 +144,7 @@ mod tests {
         let mut original = build(&settings, &first).unwrap();
         let mut restored = build(&settings, &second).unwrap();
         run(original.as_mut(), &first[0], 0..5);
-        load("model", &second.clone().map(Piece::from), &InMemory::new(&first)).unwrap();
+        load("model", &second.clone().map(TensorShard::from), &InMemory::new(&first)).unwrap();
         restored.load_state(&InMemory::pieces(&original.state())).unwrap();
         run(original.as_mut(), &first[0], 5..10);
         run(restored.as_mut(), &second[0], 5..10);

@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
-use crate::piece::Piece;
+use crate::tensor_shard::TensorShard;
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::GradMode;
 
@@ -21,7 +21,7 @@ pub(super) enum Start {
 }
 
 /// The initial state of each piece that is stepped.
-pub(super) fn fresh(pieces: &[Piece], start: Start) -> Result<TensorList> {
+pub(super) fn fresh(pieces: &[TensorShard], start: Start) -> Result<TensorList> {
     let _no_grad = GradMode::set(false);
     let mut list = TensorList::default();
     for piece in pieces {
@@ -40,14 +40,14 @@ pub(super) fn fresh(pieces: &[Piece], start: Start) -> Result<TensorList> {
 
 impl Start {
     /// The state of this kind for a piece that is stepped, in a tensor created by [`fresh`].
-    pub(super) fn piece(self, kind: &str, of: &Piece, tensor: Tensor) -> Piece {
+    pub(super) fn piece(self, kind: &str, of: &TensorShard, tensor: Tensor) -> TensorShard {
         let part = if self == Self::Counter { None } else { of.part.clone() };
-        Piece { name: name(&of.name, kind), tensor, part }
+        TensorShard { name: name(&of.name, kind), tensor, part }
     }
 
     /// Whether another rank saves this state of a piece. A counter is the same on every rank with a part of the parameter; the
     /// rank with the first part saves it.
-    pub(super) fn is_saved_elsewhere(self, of: &Piece) -> bool {
+    pub(super) fn is_saved_elsewhere(self, of: &TensorShard) -> bool {
         self == Self::Counter && of.range().start > 0
     }
 }

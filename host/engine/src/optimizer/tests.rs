@@ -8,8 +8,8 @@ use tch::{Kind, Tensor};
 
 use super::*;
 use crate::named_tensor::{NamedTensor, load};
-use crate::piece::InMemory;
 use crate::registry::{Build as _, Choice};
+use crate::tensor_shard::InMemory;
 use crate::tree::Tree;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::rounding;
@@ -190,7 +190,7 @@ fn a_restored_state_continues_bit_for_bit() {
         let saved = original.state();
         let kept = saved.iter().map(|named| (named.name.clone(), named.tensor.copy()));
         let kept: Vec<_> = kept.map(|(name, tensor)| NamedTensor::new(name, tensor)).collect();
-        let pieces: Vec<_> = second.iter().cloned().map(Piece::from).collect();
+        let pieces: Vec<_> = second.iter().cloned().map(TensorShard::from).collect();
         load("model", &pieces, &InMemory::new(&first)).unwrap();
         run(original.as_mut(), &first, 6..=10);
         restored.load_state(&InMemory::new(&kept)).unwrap();

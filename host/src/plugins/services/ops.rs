@@ -18,12 +18,12 @@ use torch::value::{RawValue, tag};
 
 /// The operators found so far, for the whole process: a plugin keeps what it found.
 #[derive(Default)]
-struct Found {
-    ops: Vec<FoundOp>,
+struct OpCache {
+    ops: Vec<OpEntry>,
     names: HashMap<String, HrOp>,
 }
 
-struct FoundOp {
+struct OpEntry {
     op: Op,
     name: String,
     // It goes through rows of tensors place by place, so a place can be left out.
@@ -31,7 +31,7 @@ struct FoundOp {
     effects: Effects,
 }
 
-static FOUND: RwLock<Option<Found>> = RwLock::new(None);
+static FOUND: RwLock<Option<OpCache>> = RwLock::new(None);
 
 thread_local! {
     // Room for one call, kept so that a steady state allocates nothing.
@@ -59,7 +59,7 @@ pub(super) unsafe extern "C" fn find(host: *mut c_void, name: HrStr, out: *mut H
         let is_foreach = name.starts_with("aten::_foreach_");
         let op = Op::find(&name)?;
         let (name_kept, effects) = (name.to_string(), op.effects());
-        found.ops.push(FoundOp { op, name: name_kept, is_foreach, effects });
+        found.ops.push(OpEntry { op, name: name_kept, is_foreach, effects });
         let op = HrOp(found.ops.len() as u64);
         found.names.insert(name.into_owned(), op);
         Ok(op)
@@ -93,7 +93,7 @@ impl Scratch {
     ) -> Result<usize, String> {
         let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(op.0).ok().and_then(|number| number.checked_sub(1));
-        let FoundOp { op, name, is_foreach, effects } = index
+        let OpEntry { op, name, is_foreach, effects } = index
             .and_then(|index| found.as_ref()?.ops.get(index))
             .ok_or("no such operator was found")?;
         self.places.clear();

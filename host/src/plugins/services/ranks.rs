@@ -6,7 +6,7 @@ use crate::context::{Context, Lease};
 use crate::torch::TorchError;
 use crate::torch::autograd::GradMode;
 use crate::torch::dist::{Group, Reduction};
-use crate::world::{HookCall, NotMet, through_cpu};
+use crate::world::{CollectiveError, HookCall, through_cpu};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable,
@@ -43,9 +43,9 @@ fn together(
         let of_peers = error.is_of_peers();
         Refusal::from(if of_peers { world.name_failure(&error) } else { error.to_string() })
     };
-    world.meet_in(&call, collective).map_err(|why| match why {
-        NotMet::Peer(error) => failed(error),
-        NotMet::Apart(why) => why.into(),
+    world.sync_collective(&call, collective).map_err(|why| match why {
+        CollectiveError::Peer(error) => failed(error),
+        CollectiveError::Apart(why) => why.into(),
     })?;
     let _mode = GradMode::set(false);
     world.for_hooks(act).map_err(failed)

@@ -1,8 +1,9 @@
 //! The training forward role and the configured loss, for plugins.
 
 use super::service::service;
-use hookrack_plugin_api::Phase;
+use crate::torch::autograd::GradMode;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrTensor, RoleTable};
+use hookrack_plugin_api::{Phase, Point};
 use std::ffi::c_void;
 
 /// The host's role table.
@@ -20,6 +21,7 @@ unsafe extern "C" fn train_forward(host: *mut c_void) -> HrStatus {
         }
         // Nothing of the context stays borrowed while the hook is called.
         let role = context.forward_role.borrow().clone();
+        let _mode = GradMode::set(context.records_gradients(Point::OnTrainForward));
         Ok(role.ok_or("no hook has the training forward role")?.run()?)
     })
 }

@@ -2,13 +2,12 @@
 
 use super::ops;
 use super::service::{lent, service};
-use crate::context::{Context, Lease, RunParts};
+use crate::context::{Context, Lease, Slot};
 use crate::torch::{dlpack, shape, storage_of};
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     DLDevice, DLTensor, DataType, HrHeader, HrStatus, HrStr, HrTensor, HrTensors, LIST_BUFFERS,
-    LIST_GRADS, LIST_PARAMS, SLOT_GRAD_NORM, SLOT_INPUT, SLOT_LABEL, SLOT_LOSS, SLOT_OUTPUT,
-    TensorTable, VIEW_WRITE,
+    LIST_GRADS, LIST_PARAMS, TensorTable, VIEW_WRITE,
 };
 use std::ffi::c_void;
 
@@ -30,13 +29,13 @@ pub(super) static TABLE: TensorTable = TensorTable {
 
 unsafe extern "C" fn slot(host: *mut c_void, slot: u32, out: *mut HrTensor) -> HrStatus {
     service!(host, found(out), |context| {
-        if slot == SLOT_GRAD_NORM {
-            context.grad_norm()?;
+        let Some(slot) = Slot::from_code(slot) else { return Ok(None) };
+        match slot {
+            Slot::GradNorm => context.grad_norm()?,
+            Slot::Loss => context.whole_loss()?,
+            Slot::Input | Slot::Label | Slot::Output => {}
         }
-        if slot == SLOT_LOSS {
-            context.whole_loss()?;
-        }
-        if slot == SLOT_OUTPUT || slot == SLOT_LOSS {
+        if matches!(slot, Slot::Output | Slot::Loss) {
             on_this_stage(context, slot)?;
         }
         Ok(context.current.borrow_mut().handle(slot, &mut context.arena.borrow_mut()))
@@ -44,12 +43,12 @@ unsafe extern "C" fn slot(host: *mut c_void, slot: u32, out: *mut HrTensor) -> H
 }
 
 /// An error if another stage of a pipeline has the output or the loss.
-fn on_this_stage(context: &Context, slot: u32) -> Result<(), String> {
+fn on_this_stage(context: &Context, slot: Slot) -> Result<(), String> {
     let is_absent = context.current.borrow().tensor(slot).is_none();
     if !(is_absent && context.is_elsewhere()) {
         return Ok(());
     }
-    let what = if slot == SLOT_OUTPUT { "output" } else { "loss" };
+    let what = slot.name();
     let engine = context.engine.borrow();
     let stage = engine.stage().map_or(0, |stage| stage.number);
     Err(format!(
@@ -61,21 +60,19 @@ unsafe extern "C" fn set_slot(host: *mut c_void, slot: u32, tensor: HrTensor) ->
     service!(host, |context, endpoint| {
         let point = endpoint.point();
         let tensor = context.tensor(tensor)?;
-        match slot {
-            SLOT_INPUT | SLOT_LABEL => {
-                let (what, part) = match slot {
-                    SLOT_INPUT => ("input", RunParts::INPUT),
-                    _ => ("label", RunParts::LABEL),
-                };
-                before_iter(point, what)?;
-                endpoint.check_declared(part, || format!("set_{what}()"))?;
-                context.change_batch(slot, tensor, what)?;
+        match Slot::from_code(slot) {
+            Some(slot @ (Slot::Input | Slot::Label)) => {
+                before_iter(point, slot.name())?;
+                endpoint.check_declared(slot.part(), || format!("set_{}()", slot.name()))?;
+                context.change_batch(slot, tensor)?;
             }
-            SLOT_OUTPUT | SLOT_LOSS => {
-                in_role(point, if slot == SLOT_OUTPUT { "output" } else { "loss" })?;
+            Some(slot @ (Slot::Output | Slot::Loss)) => {
+                in_role(point, slot.name())?;
                 context.current.borrow_mut().set(slot, Some(tensor));
             }
-            _ => return Err("only input, label, output and loss can be set".into()),
+            Some(Slot::GradNorm) | None => {
+                return Err("only input, label, output and loss can be set".into());
+            }
         }
         Ok(())
     })

@@ -114,11 +114,6 @@ impl Background {
         Ok(())
     }
 
-    /// Whether this rank has written, or is writing, a part of a checkpoint that is not in place yet.
-    pub fn has_part(&self) -> bool {
-        self.part.is_some()
-    }
-
     /// Whether that part is still being written.
     pub fn is_writing_part(&self) -> bool {
         self.part.as_ref().is_some_and(|part| !part.thread.is_finished())

@@ -1,7 +1,7 @@
 //! The part of a checkpoint that one of several ranks writes.
 
 use super::{HOOKS, MODEL, OPTIMIZER};
-use crate::engine::Piece;
+use crate::engine::TensorShard;
 use tch::Kind;
 
 /// A kind of tensors, which a checkpoint has in one file or in several.
@@ -25,7 +25,7 @@ pub struct Portion {
     /// How many there are.
     pub of: usize,
     /// The tensors.
-    pub tensors: Vec<Piece>,
+    pub tensors: Vec<TensorShard>,
 }
 
 impl Contents {
@@ -59,13 +59,13 @@ const END: &str = ".safetensors";
 
 impl Portion {
     /// All tensors of a kind.
-    pub fn all(contents: Contents, tensors: Vec<Piece>) -> Self {
+    pub fn all(contents: Contents, tensors: Vec<TensorShard>) -> Self {
         Self { contents, index: 0, of: 1, tensors }
     }
 
     /// The bytes of its tensors.
     pub(super) fn bytes(&self) -> u64 {
-        let width = |piece: &Piece| piece.tensor.f_kind().map_or(0, Kind::elt_size_in_bytes);
+        let width = |piece: &TensorShard| piece.tensor.f_kind().map_or(0, Kind::elt_size_in_bytes);
         self.tensors.iter().map(|piece| (piece.tensor.numel() * width(piece)) as u64).sum()
     }
 

@@ -2,7 +2,7 @@
 
 use super::manifest::Summary;
 use super::{Captured, Contents, HOOKS, Portion, RUN, STATE};
-use crate::engine::{Piece, SavedState};
+use crate::engine::{SavedState, TensorShard};
 use crate::events::Sample;
 use crate::run::json_value::to_json;
 use crate::run::{RunDirError, safetensors_file};
@@ -56,7 +56,7 @@ impl Snapshot {
         buffers: Buffers,
     ) -> Result<Self, RunDirError> {
         let mut spare = buffers.0.into_iter();
-        let mut lay = |tensors: &[Piece]| {
+        let mut lay = |tensors: &[TensorShard]| {
             let mut buffer = spare.next().unwrap_or_default();
             safetensors_file::lay_out(tensors, &mut buffer).map(|()| buffer)
         };
@@ -110,17 +110,17 @@ fn about(checkpoint: &Captured, asked_by: Vec<String>) -> Summary {
     Summary { iter: position.iter, epoch: position.epoch, asked_by, metrics }
 }
 
-fn hook_tensors(checkpoint: &Captured) -> Vec<Piece> {
+fn hook_tensors(checkpoint: &Captured) -> Vec<TensorShard> {
     let of_hook = |(hook, state): (&String, &SavedState)| {
         let named = |(key, tensor): (&String, &Tensor)| {
-            Piece::whole(format!("{hook}/{key}"), tensor.shallow_clone())
+            TensorShard::whole(format!("{hook}/{key}"), tensor.shallow_clone())
         };
         state.tensors.iter().map(named).collect::<Vec<_>>()
     };
     checkpoint.hooks.iter().flat_map(of_hook).collect()
 }
 
-fn run_tensors(checkpoint: &Captured) -> Result<Vec<Piece>, RunDirError> {
+fn run_tensors(checkpoint: &Captured) -> Result<Vec<TensorShard>, RunDirError> {
     let wrong = |name: &str, why: tch::TchError| RunDirError::Tensor {
         doing: "save",
         name: name.to_owned(),
@@ -136,16 +136,16 @@ fn run_tensors(checkpoint: &Captured) -> Result<Vec<Piece>, RunDirError> {
             let length = i64::try_from(state.len()).unwrap_or(i64::MAX);
             let state = Tensor::f_from_data_size(state, &[length], Kind::Uint8);
             let state = state.map_err(|e| wrong(&name, e))?;
-            tensors.push(Piece::whole(name, state));
+            tensors.push(TensorShard::whole(name, state));
         }
     }
     for (key, tensor) in &checkpoint.engine.tensors {
-        tensors.push(Piece::whole(format!("engine/{key}"), tensor.shallow_clone()));
+        tensors.push(TensorShard::whole(format!("engine/{key}"), tensor.shallow_clone()));
     }
     for series in &checkpoint.state.events {
         let name = format!("events/{}", series.name);
         let values = samples(&series.values).map_err(|e| wrong(&name, e))?;
-        tensors.push(Piece::whole(name, values));
+        tensors.push(TensorShard::whole(name, values));
     }
     Ok(tensors)
 }

@@ -27,12 +27,12 @@ struct Entry {
     kind: Kind,
     shape: Vec<i64>,
     // In order, from the first element to the last.
-    ranges: Vec<Placed>,
+    ranges: Vec<TensorLocation>,
 }
 
 /// Where a range of elements is.
 #[derive(Clone, Debug)]
-struct Placed {
+struct TensorLocation {
     range: Range<usize>,
     file: Rc<Mapped>,
     // The first byte of its first element.
@@ -134,7 +134,7 @@ impl Entry {
     fn read(&self, wanted: Range<usize>) -> Result<Tensor, String> {
         let width = self.kind.elt_size_in_bytes();
         let mut parts = Vec::new();
-        for Placed { range, file, at } in &self.ranges {
+        for TensorLocation { range, file, at } in &self.ranges {
             let (from, to) = (wanted.start.max(range.start), wanted.end.min(range.end));
             // An empty tensor has one empty range.
             if from >= to && !wanted.is_empty() {
@@ -180,7 +180,7 @@ fn enter(tensors: &mut BTreeMap<String, Entry>, file: &Rc<Mapped>) -> Result<(),
             return Err(damaged(format!("`{name}` has another shape or type in another file")));
         }
         let at = HEADER_LENGTH + header + info.data_offsets.0;
-        entry.ranges.push(Placed { range, file: Rc::clone(file), at });
+        entry.ranges.push(TensorLocation { range, file: Rc::clone(file), at });
     }
     file.check()
 }
@@ -206,7 +206,7 @@ fn elements(shape: &[i64]) -> Option<i64> {
 fn check_whole(folder: &Path, name: &str, entry: &Entry) -> Result<(), RunDirError> {
     let count = elements(&entry.shape).unwrap_or(i64::MAX);
     let mut next = 0;
-    for Placed { range, file, .. } in &entry.ranges {
+    for TensorLocation { range, file, .. } in &entry.ranges {
         if range.start != next {
             let (from, to) = (next.min(range.start), next.max(range.start));
             let how = if range.start > next { "none of its files has" } else { "two files have" };
@@ -225,18 +225,18 @@ fn check_whole(folder: &Path, name: &str, entry: &Entry) -> Result<(), RunDirErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Piece;
+    use crate::engine::TensorShard;
     use crate::run::safetensors_file;
 
-    fn part(name: &str, shape: &[i64], range: Range<usize>) -> Piece {
+    fn part(name: &str, shape: &[i64], range: Range<usize>) -> TensorShard {
         let numbers: Vec<i64> = range.clone().map(number).collect();
         let part = Some(FlatRange { shape: shape.to_vec(), range });
-        Piece { name: name.to_owned(), tensor: Tensor::from_slice(&numbers), part }
+        TensorShard { name: name.to_owned(), tensor: Tensor::from_slice(&numbers), part }
     }
 
-    fn stored(files: &[Vec<Piece>]) -> Result<Stored, String> {
+    fn stored(files: &[Vec<TensorShard>]) -> Result<Stored, String> {
         let folder = tempfile::tempdir().unwrap();
-        let write = |(index, pieces): (usize, &Vec<Piece>)| {
+        let write = |(index, pieces): (usize, &Vec<TensorShard>)| {
             let path = folder.path().join(format!("{index}.safetensors"));
             let mut bytes = Vec::new();
             safetensors_file::lay_out(pieces, &mut bytes).unwrap();
@@ -249,8 +249,8 @@ mod tests {
 
     #[test]
     fn any_range_is_put_together_from_the_files_that_have_it() {
-        let scalar = Piece::whole("step", Tensor::from(7.0_f32));
-        let empty = Piece::whole("empty", Tensor::zeros([0, 3], tch::kind::FLOAT_CPU));
+        let scalar = TensorShard::whole("step", Tensor::from(7.0_f32));
+        let empty = TensorShard::whole("empty", Tensor::zeros([0, 3], tch::kind::FLOAT_CPU));
         let files = [
             vec![part("w", &[2, 5], 7..10), scalar],
             vec![part("w", &[2, 5], 0..4), empty],
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_range_that_no_file_has_or_that_two_have_is_damage() {
-        let fails = |files: &[Vec<Piece>]| stored(files).unwrap_err();
+        let fails = |files: &[Vec<TensorShard>]| stored(files).unwrap_err();
         let hole = fails(&[vec![part("w", &[9], 0..3)], vec![part("w", &[9], 5..9)]]);
         assert!(hole.ends_with("is damaged: none of its files has elements 3..5 of `w`"), "{hole}");
         let end = fails(&[vec![part("w", &[9], 0..3)]]);

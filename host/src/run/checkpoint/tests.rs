@@ -1,7 +1,7 @@
 //! Checkpoints on a real disk: written, damaged, found.
 
 use super::*;
-use crate::engine::{FlatRange, Piece, SavedState};
+use crate::engine::{FlatRange, SavedState, TensorShard};
 use crate::events::{Sample, SavedSeries};
 use crate::run::safetensors_file;
 use crate::torch::rng::RngState;
@@ -10,10 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tch::Tensor;
 
-fn tensors() -> [Vec<Piece>; 2] {
+fn tensors() -> [Vec<TensorShard>; 2] {
     [
-        vec![Piece::whole("w", Tensor::from_slice(&[1.0_f32, 2.0]))],
-        vec![Piece::whole("w.exp_avg", Tensor::from_slice(&[0.5_f32, 0.5]))],
+        vec![TensorShard::whole("w", Tensor::from_slice(&[1.0_f32, 2.0]))],
+        vec![TensorShard::whole("w.exp_avg", Tensor::from_slice(&[0.5_f32, 0.5]))],
     ]
 }
 
@@ -295,14 +295,14 @@ fn only_what_a_rule_wants_stays_and_best_is_named() {
 fn portions_of(rank: usize) -> [Portion; 2] {
     let numbers = Tensor::from_slice(&[1.0_f32, 2.0]) + i64::try_from(rank).unwrap();
     let part = FlatRange { shape: vec![2, 2], range: 2 * rank..2 * rank + 2 };
-    let state = Piece { name: "a.exp_avg".into(), tensor: numbers.copy(), part: Some(part) };
+    let state = TensorShard { name: "a.exp_avg".into(), tensor: numbers.copy(), part: Some(part) };
     let of = 2;
     [
         Portion {
             contents: Contents::Model,
             index: rank,
             of,
-            tensors: vec![Piece::whole(["a", "b"][rank], numbers)],
+            tensors: vec![TensorShard::whole(["a", "b"][rank], numbers)],
         },
         Portion { contents: Contents::Optimizer, index: rank, of, tensors: vec![state] },
     ]
@@ -354,5 +354,5 @@ fn a_discarded_draft_leaves_nothing() {
     });
     assert!(outcome.unwrap_err().to_string().starts_with("rank 1 could not write its part"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert!(!background.has_part());
+    assert!(!background.is_writing_part());
 }

@@ -1,8 +1,8 @@
 //! A chain of transforms: built for a data set, planned for each sample, applied in one pass.
 
 use super::image::Frame;
-use super::plan::{Paint, Plan};
-use super::render::{Palette, PassBuffers, render};
+use super::plan::{FillValue, Plan};
+use super::render::{PassBuffers, ValueMaps, render};
 use super::scale::{ChannelMap, Scale, Source};
 use super::{TRANSFORMS, Transform};
 use crate::data::{DataSpec, Prng};
@@ -109,7 +109,7 @@ impl Chain {
     ) {
         let Scratch { plan, buffers, .. } = scratch;
         let palette =
-            Palette { maps: &self.maps, paint: &|paint, channel| self.paint(paint, channel) };
+            ValueMaps { maps: &self.maps, paint: &|paint, channel| self.paint(paint, channel) };
         render(plan, self.frame, source, &palette, &self.as_is, buffers, out);
     }
 
@@ -131,7 +131,7 @@ impl Chain {
         scratch.numbers = kept;
     }
 
-    fn paint(&self, paint: Paint, channel: usize) -> f32 {
+    fn paint(&self, paint: FillValue, channel: usize) -> f32 {
         let scale = self.after.get(paint.transform).and_then(|scales| scales.get(channel));
         scale.copied().unwrap_or(Scale::NONE).of(paint.value)
     }

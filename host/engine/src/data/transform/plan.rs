@@ -4,19 +4,19 @@ use super::image::Frame;
 
 /// A rectangle of the result that is painted over.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Erased {
+pub(super) struct ErasedRect {
     /// The pass after which it is painted.
     pub(super) pass: usize,
     pub(super) top: usize,
     pub(super) left: usize,
     pub(super) height: usize,
     pub(super) width: usize,
-    pub(super) paint: Paint,
+    pub(super) paint: FillValue,
 }
 
 /// A value as the transform with this index set it; later transforms scale it like any other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Paint {
+pub(super) struct FillValue {
     pub(super) value: f64,
     pub(super) transform: usize,
 }
@@ -57,14 +57,14 @@ pub(super) struct Pass {
     pub(super) to: Frame,
     pub(super) mapping: Mapping,
     /// The value outside of the image.
-    pub(super) outside: Option<Paint>,
+    pub(super) outside: Option<FillValue>,
 }
 
 /// What is done to one sample. Reused for the next one: nothing is allocated.
 #[derive(Debug)]
 pub struct Plan {
     pub(super) passes: Vec<Pass>,
-    pub(super) erased: Vec<Erased>,
+    pub(super) erased: Vec<ErasedRect>,
     /// The transform that is planning.
     pub(super) transform: usize,
     frame: Frame,
@@ -146,11 +146,11 @@ impl Plan {
             self.begin();
         }
         let pass = self.passes.len() - 1;
-        self.erased.push(Erased { pass, top, left, height, width, paint });
+        self.erased.push(ErasedRect { pass, top, left, height, width, paint });
     }
 
-    fn paint(&self, value: f64) -> Paint {
-        Paint { value, transform: self.transform }
+    fn paint(&self, value: f64) -> FillValue {
+        FillValue { value, transform: self.transform }
     }
 
     /// The last pass, or a new one if that one is complete: it paints, it rotates, or `is_full`.

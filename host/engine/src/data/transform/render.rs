@@ -1,14 +1,14 @@
 //! Applies a plan: from a data set's bytes or numbers to the batch's floats.
 
 use super::image::Frame;
-use super::plan::{Axis, Erased, Mapping, Paint, Pass, Plan};
+use super::plan::{Axis, ErasedRect, FillValue, Mapping, Pass, Plan};
 use super::scale::{ChannelMap, Source};
 
 /// How values are mapped: those of the source, and those painted by transforms.
-pub(super) struct Palette<'a> {
+pub(super) struct ValueMaps<'a> {
     pub(super) maps: &'a [ChannelMap],
     /// The painted value in a channel.
-    pub(super) paint: &'a dyn Fn(Paint, usize) -> f32,
+    pub(super) paint: &'a dyn Fn(FillValue, usize) -> f32,
 }
 
 /// Memory for the result between two passes.
@@ -23,7 +23,7 @@ pub(super) fn render<S: Source>(
     plan: &Plan,
     frame: Frame,
     source: &[S],
-    palette: &Palette<'_>,
+    palette: &ValueMaps<'_>,
     as_is: &[ChannelMap],
     buffers: &mut PassBuffers,
     out: &mut [f32],
@@ -35,7 +35,7 @@ pub(super) fn render<S: Source>(
         return walk(first, 0, plan, source, palette, out);
     };
     // The first pass maps values to their final ones; later passes copy them.
-    let again = Palette { maps: as_is, paint: palette.paint };
+    let again = ValueMaps { maps: as_is, paint: palette.paint };
     let PassBuffers { a, b } = buffers;
     walk(first, 0, plan, source, palette, room(a, first.to));
     for (number, pass) in middle.iter().enumerate() {
@@ -63,7 +63,7 @@ fn walk<S: Source>(
     number: usize,
     plan: &Plan,
     source: &[S],
-    palette: &Palette<'_>,
+    palette: &ValueMaps<'_>,
     out: &mut [f32],
 ) {
     let (from, to) = (pass.from.plane().max(1), pass.to.plane().max(1));
@@ -162,7 +162,7 @@ fn turn<S: Source>(
     }
 }
 
-fn erase(erased: &Erased, width: usize, value: f32, out: &mut [f32]) {
+fn erase(erased: &ErasedRect, width: usize, value: f32, out: &mut [f32]) {
     for row in erased.top..erased.top + erased.height {
         let start = row * width + erased.left;
         out[start..start + erased.width].fill(value);

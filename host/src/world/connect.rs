@@ -22,7 +22,7 @@ impl World {
     ///
     /// # Errors
     /// A rank does not connect within the timeout, or cannot be reached.
-    pub fn meet(ranks: &Ranks) -> Result<Option<Self>, WorldError> {
+    pub fn connect(ranks: &Ranks) -> Result<Option<Self>, WorldError> {
         if ranks.is_single() {
             return Ok(None);
         }
@@ -53,7 +53,7 @@ impl World {
             client: RefCell::new(Some(client)),
             position,
             failed: RefCell::default(),
-            meetings: Cell::new(0),
+            sync_count: Cell::new(0),
             has_reported: Cell::new(false),
             blamed: Cell::new(None),
             named: RefCell::new(None),

@@ -11,11 +11,11 @@ pub(super) struct Constant {}
 
 /// A line to 0 at the end of the run.
 #[derive(Debug, Clone, Settings)]
-pub(super) struct LineToZero {}
+pub(super) struct LinearToZero {}
 
 /// A line between two factors of the rate: PyTorch's `LinearLR`.
 #[derive(Debug, Clone, Settings)]
-pub(super) struct LineOfFactors {
+pub(super) struct LinearFactors {
     /// Factor at the first step.
     #[param(default = 1.0 / 3.0, min = 0.0)]
     start_factor: f64,
@@ -33,13 +33,13 @@ impl Curve for Constant {
     }
 }
 
-impl Curve for LineToZero {
+impl Curve for LinearToZero {
     fn rate(self, span: Span) -> Result<Rate, String> {
         Ok(Box::new(move |base, step| line(base, 0.0, share(step, span.steps()))))
     }
 }
 
-impl Curve for LineOfFactors {
+impl Curve for LinearFactors {
     fn rate(self, _span: Span) -> Result<Rate, String> {
         Ok(Box::new(move |base, step| {
             let done = if self.total_iters == 0 { 1.0 } else { share(step, self.total_iters) };

@@ -2,19 +2,19 @@
 
 use tch::Tensor;
 
-use super::cut::{Cut, Extent};
+use super::partition::{Partition, TensorSize};
 use crate::error::Result;
 use crate::named_tensor::NamedTensor;
-use crate::piece::{FlatRange, Piece};
+use crate::tensor_shard::{FlatRange, TensorShard};
 use hookrack_torch::TensorList;
 use hookrack_torch::autograd::{self, GradMode};
 use hookrack_torch::shape::number;
 
 /// The pieces that this process steps. Those that are part of a parameter share its memory.
 #[derive(Debug)]
-pub(super) struct Owned {
-    cut: Cut,
-    pieces: Vec<Piece>,
+pub(super) struct OwnedShards {
+    cut: Partition,
+    pieces: Vec<TensorShard>,
     list: TensorList,
     // For each piece that is a part of a parameter: the parameter, the piece, and where it begins. Before a step the piece gets its
     // part of the gradient.
@@ -25,9 +25,9 @@ pub(super) struct Owned {
     by_rank: Vec<Vec<Tensor>>,
 }
 
-impl Owned {
+impl OwnedShards {
     /// No parameters yet.
-    pub(super) fn new(cut: Cut) -> Self {
+    pub(super) fn new(cut: Partition) -> Self {
         let ranks = if cut.rank.world > 1 { cut.rank.world } else { 0 };
         let by_rank = (0..ranks).map(|_| Vec::new()).collect();
         let (wholes, parts) = (TensorList::default(), TensorList::default());
@@ -36,10 +36,10 @@ impl Owned {
     }
 
     /// Divides further parameters among the ranks; returns this rank's pieces of them.
-    pub(super) fn take_in(&mut self, params: &[NamedTensor]) -> Result<&[Piece]> {
+    pub(super) fn add_params(&mut self, params: &[NamedTensor]) -> Result<&[TensorShard]> {
         let _no_grad = GradMode::set(false);
         let known = self.pieces.len();
-        let extent = |param: &NamedTensor| Extent {
+        let extent = |param: &NamedTensor| TensorSize {
             size: param.tensor.numel(),
             is_flat: param.tensor.is_contiguous(),
         };
@@ -56,7 +56,7 @@ impl Owned {
         for (param, range) in params.iter().zip(shares) {
             match range {
                 Some(range) if range.len() == param.tensor.numel() => {
-                    self.push(Piece::from(param.clone()));
+                    self.push(TensorShard::from(param.clone()));
                 }
                 Some(range) => self.push_part(param, range)?,
                 None => {}
@@ -65,7 +65,7 @@ impl Owned {
         Ok(&self.pieces[known..])
     }
 
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: TensorShard) {
         self.list.push(&piece.tensor);
         self.pieces.push(piece);
     }
@@ -76,12 +76,12 @@ impl Owned {
         self.parts.push(&tensor);
         self.starts.push(number(range.start));
         let part = Some(FlatRange { shape: param.tensor.size(), range });
-        self.push(Piece { name: param.name.clone(), tensor, part });
+        self.push(TensorShard { name: param.name.clone(), tensor, part });
         Ok(())
     }
 
     /// The pieces.
-    pub(super) fn pieces(&self) -> &[Piece] {
+    pub(super) fn pieces(&self) -> &[TensorShard] {
         &self.pieces
     }
 
@@ -96,7 +96,7 @@ impl Owned {
     }
 
     /// Sets the gradient of each part to its range of the parameter's gradient, without a copy.
-    pub(super) fn lend_grads(&self) -> Result<()> {
+    pub(super) fn set_shard_grads(&self) -> Result<()> {
         if self.starts.is_empty() {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl Owned {
     }
 
     /// Removes the gradients of the parts, so that setting those of the parameters to none frees the memory.
-    pub(super) fn return_grads(&self) -> Result<()> {
+    pub(super) fn clear_shard_grads(&self) -> Result<()> {
         Ok(autograd::clear_grads(&self.parts)?)
     }
 }
@@ -135,8 +135,8 @@ mod tests {
     use super::super::{OPTIMIZERS, Optimizer, ParamSet};
     use super::*;
     use crate::data::Rank;
-    use crate::piece::InMemory;
     use crate::registry::{Build as _, Choice};
+    use crate::tensor_shard::InMemory;
 
     const WORLD: usize = 3;
 
@@ -180,7 +180,7 @@ mod tests {
     type Bits = BTreeMap<(String, usize), (Vec<i64>, Vec<u32>)>;
 
     /// The numbers of a state by name and first element; ranges of one tensor that follow each other are one.
-    fn joined(states: impl Iterator<Item = Piece>) -> Bits {
+    fn joined(states: impl Iterator<Item = TensorShard>) -> Bits {
         let mut pieces: Vec<_> = states.collect();
         pieces.sort_by_key(|piece| (piece.name.clone(), piece.range().start));
         let mut joined = Bits::new();

@@ -30,7 +30,7 @@ impl Trainer {
             self.gather_costs();
             self.gather_times();
         }
-        self.part(outcome.is_ok());
+        self.leave_ranks(outcome.is_ok());
         outcome.map_or_else(Ending::Failed, |()| ending)
     }
 

@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 pub(super) const DEFAULT_PORT: u16 = 29500;
 
 /// The ranks of a launcher that sets no address.
-pub(super) struct Meeting<'a> {
+pub(super) struct Rendezvous<'a> {
     pub(super) source: Source,
     pub(super) world: usize,
     pub(super) local_world: usize,
@@ -16,7 +16,7 @@ pub(super) struct Meeting<'a> {
     pub(super) job: Option<&'a str>,
 }
 
-impl Meeting<'_> {
+impl Rendezvous<'_> {
     /// One of the ranks.
     pub(super) fn ranks(
         &self,

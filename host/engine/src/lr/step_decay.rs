@@ -17,7 +17,7 @@ pub(super) struct MultiStep {
 
 /// Every `step_size` steps, by PyTorch's name and `ColossalAI`'s defaults.
 #[derive(Debug, Clone, Settings)]
-pub(super) struct EvenStairs {
+pub(super) struct StepDecay {
     /// Number of steps after which the rate is multiplied by `gamma`.
     #[param(default = 1, min = 1)]
     step_size: u64,
@@ -28,7 +28,7 @@ pub(super) struct EvenStairs {
 
 /// Every `step_size` steps, which LiBai requires.
 #[derive(Debug, Clone, Settings)]
-pub(super) struct StairsOf {
+pub(super) struct RequiredStepDecay {
     /// Number of steps after which the rate is multiplied by `gamma`.
     #[param(min = 1)]
     step_size: u64,
@@ -47,7 +47,7 @@ pub(super) struct Exponential {
 
 /// At each step, by a factor that LiBai requires.
 #[derive(Debug, Clone, Settings)]
-pub(super) struct ExponentialOf {
+pub(super) struct RequiredExponential {
     /// Factor at each step.
     #[param(min = 0.0)]
     gamma: f64,
@@ -87,13 +87,13 @@ fn even(gamma: f64, step_size: u64) -> Rate {
     Box::new(move |base, step| decayed(base, gamma, step / step_size))
 }
 
-impl Curve for EvenStairs {
+impl Curve for StepDecay {
     fn rate(self, _span: Span) -> Result<Rate, String> {
         Ok(even(self.gamma, self.step_size))
     }
 }
 
-impl Curve for StairsOf {
+impl Curve for RequiredStepDecay {
     fn rate(self, _span: Span) -> Result<Rate, String> {
         Ok(even(self.gamma, self.step_size))
     }
@@ -105,7 +105,7 @@ impl Curve for Exponential {
     }
 }
 
-impl Curve for ExponentialOf {
+impl Curve for RequiredExponential {
     fn rate(self, _span: Span) -> Result<Rate, String> {
         Ok(even(self.gamma, 1))
     }

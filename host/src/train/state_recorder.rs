@@ -31,14 +31,14 @@ pub struct RecordedKey {
 }
 
 /// Records the state of hooks.
-pub(super) struct Watch {
+pub(super) struct StateRecorder {
     at: u64,
     is_done: bool,
-    held: RecordedState,
+    recorded: RecordedState,
 }
 
 /// A state as text, key by key.
-pub fn described(hook: &str, state: &SavedState) -> Vec<RecordedKey> {
+pub fn as_text(hook: &str, state: &SavedState) -> Vec<RecordedKey> {
     let line =
         |key: &str, is: String| RecordedKey { hook: hook.to_owned(), key: key.to_owned(), is };
     let values = state.values.iter().map(|(key, value)| line(key, to_json(value).to_string()));
@@ -50,27 +50,31 @@ pub fn described(hook: &str, state: &SavedState) -> Vec<RecordedKey> {
 
 impl Trainer {
     /// Records the state of hooks: after iteration `at`, and in the last checkpoint.
-    pub fn watch(&mut self, at: u64) {
-        self.watch = Some(Watch { at, is_done: false, held: RecordedState::default() });
+    pub fn record_state_at(&mut self, at: u64) {
+        self.state_recorder =
+            Some(StateRecorder { at, is_done: false, recorded: RecordedState::default() });
     }
 
     /// The recorded state.
-    pub fn held(&self) -> Option<&RecordedState> {
-        self.watch.as_ref().map(|watch| &watch.held)
+    pub fn recorded(&self) -> Option<&RecordedState> {
+        self.state_recorder.as_ref().map(|recorder| &recorder.recorded)
     }
 
     /// Records the state of every hook and metric, if due.
-    pub(super) fn look(&mut self) {
+    pub(super) fn record_state_if_due(&mut self) {
         let iter = self.context.progress.get().iter;
-        let Some(watch) = self.watch.as_mut().filter(|watch| !watch.is_done && watch.at == iter)
+        let Some(recorder) = self
+            .state_recorder
+            .as_mut()
+            .filter(|recorder| !recorder.is_done && recorder.at == iter)
         else {
             return;
         };
-        watch.is_done = true;
+        recorder.is_done = true;
         for attached in self.rack.hooks().iter().filter(|attached| !attached.disabled) {
             let name = &attached.spec.name;
             match gather(&self.context, |writer| attached.instance.save_state(writer)) {
-                Ok(state) => watch.held.there.extend(described(name, &state)),
+                Ok(state) => recorder.recorded.there.extend(as_text(name, &state)),
                 Err(failure) => {
                     tracing::warn!("could not read the state of hook `{name}`: {}", failure.why);
                 }
@@ -79,12 +83,13 @@ impl Trainer {
     }
 
     /// Records the state that hooks saved for a checkpoint.
-    pub(super) fn note_held<'a>(
+    pub(super) fn record_saved<'a>(
         &mut self,
         states: impl Iterator<Item = (&'a String, &'a SavedState)>,
     ) {
-        if let Some(watch) = &mut self.watch {
-            watch.held.last = states.flat_map(|(hook, state)| described(hook, state)).collect();
+        if let Some(recorder) = &mut self.state_recorder {
+            recorder.recorded.last =
+                states.flat_map(|(hook, state)| as_text(hook, state)).collect();
         }
     }
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 /// The iteration `verify-resume` asks about, and the output file.
 #[derive(Clone)]
-pub(super) struct HeldFile {
+pub(super) struct StateDumpFile {
     pub(super) at: u64,
     pub(super) file: PathBuf,
 }
 
-impl HeldFile {
+impl StateDumpFile {
     /// From `ITER:FILE`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (at, file) = text.split_once(':').ok_or("expected ITER:FILE")?;

@@ -9,7 +9,7 @@ use super::shape::{line, real, share};
 use super::span;
 
 /// Settings that are a warm-up.
-pub(super) trait Rise: DeserializeOwned + Describe {
+pub(super) trait WarmupRule: DeserializeOwned + Describe {
     /// The warm-up in a run of `total` steps, and the curve that `curve` makes for its part of the run.
     ///
     /// # Errors
@@ -23,9 +23,9 @@ pub(super) trait Rise: DeserializeOwned + Describe {
 
 /// No warm-up.
 #[derive(Debug, Clone, Copy, Settings)]
-pub(super) struct NoRise {}
+pub(super) struct NoWarmup {}
 
-impl Rise for NoRise {
+impl WarmupRule for NoWarmup {
     fn before(
         self,
         total: u64,
@@ -56,7 +56,7 @@ impl Divisor {
 /// `ColossalAI`'s warm-up: `base (t + 1) / (w + 1)`, then the curve from its own step 0.
 #[derive(Debug, Clone, Copy, Settings)]
 #[expect(clippy::struct_field_names, reason = "the keys of a config")]
-pub(super) struct ColossalRise {
+pub(super) struct ColossalWarmup {
     /// Steps of the warm-up.
     #[param(default = 0)]
     warmup_steps: u64,
@@ -67,7 +67,7 @@ pub(super) struct ColossalRise {
     warmup_divisor: Option<Divisor>,
 }
 
-impl ColossalRise {
+impl ColossalWarmup {
     fn divided(
         self,
         default: Divisor,
@@ -81,7 +81,7 @@ impl ColossalRise {
     }
 }
 
-impl Rise for ColossalRise {
+impl WarmupRule for ColossalWarmup {
     fn before(
         self,
         total: u64,
@@ -93,12 +93,12 @@ impl Rise for ColossalRise {
 
 /// The same with `base (t + 1) / w`, which `FlatAnnealingWarmupLR` has.
 #[derive(Debug, Clone, Copy, Settings)]
-pub(super) struct FullRise {
+pub(super) struct ColossalFullWarmup {
     #[param(flatten)]
-    rise: ColossalRise,
+    rise: ColossalWarmup,
 }
 
-impl Rise for FullRise {
+impl WarmupRule for ColossalFullWarmup {
     fn before(
         self,
         total: u64,
@@ -121,7 +121,7 @@ pub(super) fn risen(
 
 /// Hugging Face's warm-up: `base t / w`, then the curve from its own step 0.
 #[derive(Debug, Clone, Copy, Settings)]
-pub(super) struct ZeroRise {
+pub(super) struct HuggingFaceWarmup {
     /// Steps of the warm-up.
     #[param(default = 0)]
     num_warmup_steps: u64,
@@ -130,7 +130,7 @@ pub(super) struct ZeroRise {
     warmup_ratio: Option<f64>,
 }
 
-impl Rise for ZeroRise {
+impl WarmupRule for HuggingFaceWarmup {
     fn before(
         self,
         total: u64,
@@ -167,7 +167,7 @@ pub(super) enum Method {
 
 /// The warm-up of LiBai and iMIX: the curve runs from step 0 on, the rise covers its beginning.
 #[derive(Debug, Clone, Copy, Settings)]
-pub(super) struct CoveringRise {
+pub(super) struct OverlappingWarmup {
     /// Factor at the start of the warm-up.
     #[param(default = 0.001, min = 0.0, name = "warmup_factor")]
     pub(super) factor: f64,
@@ -182,7 +182,7 @@ pub(super) struct CoveringRise {
     pub(super) method: Method,
 }
 
-impl CoveringRise {
+impl OverlappingWarmup {
     /// The rate at a step of the rise, or of the curve after it.
     pub(super) fn over(&self, curve: &impl Fn(f64, u64) -> f64, base: f64, step: u64) -> f64 {
         if step >= self.steps {
@@ -198,7 +198,7 @@ impl CoveringRise {
     }
 }
 
-impl Rise for CoveringRise {
+impl WarmupRule for OverlappingWarmup {
     fn before(
         self,
         total: u64,

@@ -10,7 +10,7 @@ use hookrack_torch::shape::number;
 
 /// A whole tensor, or a flat range of one whose other elements are kept elsewhere.
 #[derive(Debug)]
-pub struct Piece {
+pub struct TensorShard {
     /// The name of the whole tensor.
     pub name: String,
     /// Its elements; those of a range in one dimension.
@@ -28,7 +28,7 @@ pub struct FlatRange {
     pub range: Range<usize>,
 }
 
-impl Piece {
+impl TensorShard {
     /// A whole tensor.
     pub fn whole(name: impl Into<String>, tensor: Tensor) -> Self {
         Self { name: name.into(), tensor, part: None }
@@ -45,14 +45,14 @@ impl Piece {
     }
 }
 
-impl Clone for Piece {
+impl Clone for TensorShard {
     fn clone(&self) -> Self {
         let (name, part) = (self.name.clone(), self.part.clone());
         Self { name, tensor: self.tensor.shallow_clone(), part }
     }
 }
 
-impl From<NamedTensor> for Piece {
+impl From<NamedTensor> for TensorShard {
     fn from(NamedTensor { name, tensor }: NamedTensor) -> Self {
         Self::whole(name, tensor)
     }
@@ -106,7 +106,7 @@ impl<'a> InMemory<'a> {
     }
 
     /// These whole tensors.
-    pub fn pieces(pieces: &'a [Piece]) -> Self {
+    pub fn pieces(pieces: &'a [TensorShard]) -> Self {
         Self(pieces.iter().map(|piece| (piece.name.as_str(), &piece.tensor)).collect())
     }
 }

@@ -6,7 +6,7 @@ use crate::data::Rank;
 
 /// A rank's share of the parameters that are stepped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct Partition {
     /// The rank whose share this is.
     pub rank: Rank,
     /// Whether a tensor stays on one rank: for a step that needs all of it, such as LAMB's norms.
@@ -19,19 +19,19 @@ const UNIT: usize = 64;
 
 /// A tensor to divide.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(super) struct TensorSize {
     /// Elements.
     pub size: usize,
     /// Whether a flat range of it is contiguous in memory.
     pub is_flat: bool,
 }
 
-impl Cut {
+impl Partition {
     /// A single process that keeps everything.
     pub(super) const WHOLE: Self = Self { rank: Rank::ONLY, by_tensor: false };
 
     /// The share of `rank` in each tensor; `None` if it has none. An empty tensor belongs to the first rank.
-    pub(super) fn shares(self, tensors: &[Extent], rank: usize) -> Vec<Option<Range<usize>>> {
+    pub(super) fn shares(self, tensors: &[TensorSize], rank: usize) -> Vec<Option<Range<usize>>> {
         if self.by_tensor {
             return by_tensor(tensors, self.rank.world, rank);
         }
@@ -39,7 +39,7 @@ impl Cut {
         let bound = |rank: usize| scaled(total, rank, self.rank.world);
         let (from, to) = (bound(rank), bound(rank + 1));
         let mut offset = 0;
-        let share = |tensor: &Extent| {
+        let share = |tensor: &TensorSize| {
             let range = tensor.at(from, offset)..tensor.at(to, offset);
             offset += tensor.size;
             let is_own = !range.is_empty() || (tensor.size == 0 && rank == 0);
@@ -49,7 +49,7 @@ impl Cut {
     }
 }
 
-impl Extent {
+impl TensorSize {
     /// The index in this tensor, which begins at `offset`, of a cut at `bound` of all elements.
     fn at(self, bound: usize, offset: usize) -> usize {
         let unit = if self.is_flat { UNIT } else { self.size.max(1) };
@@ -64,7 +64,7 @@ fn scaled(total: usize, rank: usize, world: usize) -> usize {
 }
 
 /// The largest tensor first, each to the rank with the fewest elements so far.
-fn by_tensor(tensors: &[Extent], world: usize, rank: usize) -> Vec<Option<Range<usize>>> {
+fn by_tensor(tensors: &[TensorSize], world: usize, rank: usize) -> Vec<Option<Range<usize>>> {
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(tensors[index].size));
     let mut loads = vec![0; world.max(1)];
@@ -84,12 +84,12 @@ fn by_tensor(tensors: &[Extent], world: usize, rank: usize) -> Vec<Option<Range<
 mod tests {
     use super::*;
 
-    fn cut(world: usize, by_tensor: bool) -> Cut {
-        Cut { rank: Rank { rank: 0, world }, by_tensor }
+    fn cut(world: usize, by_tensor: bool) -> Partition {
+        Partition { rank: Rank { rank: 0, world }, by_tensor }
     }
 
-    fn flat(sizes: &[usize]) -> Vec<Extent> {
-        sizes.iter().map(|&size| Extent { size, is_flat: true }).collect()
+    fn flat(sizes: &[usize]) -> Vec<TensorSize> {
+        sizes.iter().map(|&size| TensorSize { size, is_flat: true }).collect()
     }
 
     /// Every element has one owner, whatever the sizes and the number of ranks, and ranks differ by less than a unit.

@@ -45,7 +45,7 @@ impl FailedCall {
 
 /// Why a collective of a hook did not take place.
 #[derive(Debug)]
-pub enum NotMet {
+pub enum CollectiveError {
     /// Another rank failed or timed out.
     Peer(TorchError),
     /// The ranks do not make the same calls.
@@ -57,18 +57,22 @@ impl World {
     ///
     /// # Errors
     /// Another rank failed or timed out, the hook has failed on another rank, or ranks are in different hooks.
-    pub fn meet_in(&self, call: &HookCall, collective: &str) -> Result<(), NotMet> {
+    pub fn sync_collective(
+        &self,
+        call: &HookCall,
+        collective: &str,
+    ) -> Result<(), CollectiveError> {
         loop {
             if self.all_ready(call, collective)? {
                 return Ok(());
             }
             let failed = self.failed_calls();
             if let Some(apart) = failed_elsewhere(&failed, call) {
-                return Err(NotMet::Apart(apart));
+                return Err(CollectiveError::Apart(apart));
             }
             // Only a rank whose hook failed abandons a synchronization.
             if failed.iter().all(|(_, calls)| calls.is_empty()) {
-                return Err(NotMet::Apart(format!(
+                return Err(CollectiveError::Apart(format!(
                     "another rank is not in {collective} of this hook: every rank must make the same calls at the same points"
                 )));
             }
@@ -79,25 +83,26 @@ impl World {
     ///
     /// # Errors
     /// The hook has failed on another rank.
-    fn all_ready(&self, call: &HookCall, collective: &str) -> Result<bool, NotMet> {
+    fn all_ready(&self, call: &HookCall, collective: &str) -> Result<bool, CollectiveError> {
         let own = mark(call, collective);
-        let marks = Tensor::f_from_slice(&[own, -own]).map_err(|it| NotMet::Peer(it.into()))?;
-        self.meetings.set(self.meetings.get() + 1);
+        let marks =
+            Tensor::f_from_slice(&[own, -own]).map_err(|it| CollectiveError::Peer(it.into()))?;
+        self.sync_count.set(self.sync_count.get() + 1);
         let started = self.with(|groups| groups.hooks.all_reduce_start(&marks, Reduction::Max));
-        let meeting = started.map_err(NotMet::Peer)?;
-        while !meeting.wait_for(PATIENCE).map_err(NotMet::Peer)? {
+        let meeting = started.map_err(CollectiveError::Peer)?;
+        while !meeting.wait_for(PATIENCE).map_err(CollectiveError::Peer)? {
             if let Some(apart) = failed_elsewhere(&self.failed_calls(), call) {
-                return Err(NotMet::Apart(apart));
+                return Err(CollectiveError::Apart(apart));
             }
         }
         let marks: Vec<i64> =
-            Vec::try_from(marks).map_err(|it: tch::TchError| NotMet::Peer(it.into()))?;
+            Vec::try_from(marks).map_err(|it: tch::TchError| CollectiveError::Peer(it.into()))?;
         Ok(marks == [own, -own])
     }
 
     /// The number of synchronizations that this rank has completed or abandoned.
-    pub fn meetings(&self) -> i64 {
-        self.meetings.get()
+    pub fn sync_count(&self) -> i64 {
+        self.sync_count.get()
     }
 
     /// Joins the synchronizations that other ranks started without this one, up to number `count`.
@@ -105,8 +110,8 @@ impl World {
     /// # Errors
     /// Another rank failed or timed out.
     pub fn catch_up(&self, count: i64) -> Result<(), TorchError> {
-        while self.meetings.get() < count {
-            self.meetings.set(self.meetings.get() + 1);
+        while self.sync_count.get() < count {
+            self.sync_count.set(self.sync_count.get() + 1);
             let nothing = Tensor::f_from_slice(&[i64::MIN, i64::MIN])?;
             self.with(|groups| groups.hooks.all_reduce(&nothing, Reduction::Max))?;
         }
