@@ -36,3 +36,22 @@ fn every_section_is_in_the_schema() {
         assert!(schema["properties"][section].is_object(), "{section}");
     }
 }
+
+#[test]
+fn the_sections_in_the_docs_are_those_of_a_config() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/config.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, table) = page.split_once("| section | |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').nth(1).unwrap().to_owned());
+    let names = cells.flat_map(|cell| {
+        let names = cell.split('`').skip(1).step_by(2);
+        names.map(|name| name.trim_matches(['[', ']']).to_owned()).collect::<Vec<_>>()
+    });
+    let mut listed: Vec<_> = names.map(|name| name.split('.').next().unwrap().to_owned()).collect();
+    listed.sort();
+    listed.dedup();
+    let mut known = crate::config::fixed::TOP_LEVEL;
+    known.sort_unstable();
+    assert_eq!(listed, known);
+}
