@@ -81,7 +81,7 @@ impl Parts {
             return Ok(());
         }
         let loaders = Self::loaders(config, &Ranks::single(), grid, true)?;
-        Ok(Stages::check(config, loaders.train.spec(), grid)?)
+        Stages::check(config, loaders.train.spec(), grid)
     }
 
     fn build_whole(
@@ -133,7 +133,7 @@ impl Parts {
         }
         let (rank, parts) = (grid.copy_of(ranks.rank), schedule(config)?.parts());
         let part = Shared { rank, parts, device: device(config.train.device, ranks) };
-        Ok(loaders(config, part, trains)?)
+        loaders(config, part, trains)
     }
 
     fn finish(
@@ -289,7 +289,7 @@ fn attach(
     };
     let (name, source_name) = (spec.name.clone(), spec.source());
     if let Err(why) = operators(&member.source) {
-        return Err(config.not_made(kind, name, source_name, why).into());
+        return Err(config.not_made(kind, name, source_name, why));
     }
     let instance = made.map_err(|why| config.not_made(kind, name, source_name, why))?;
     if spec.ranks != OnRanks::All {

@@ -54,7 +54,7 @@ impl Trainer {
     /// `{iter}` and `{epoch}` are replaced by those of the checkpoint. A name without either is a single link to the best checkpoint by the rule of
     /// [`keep_checkpoints`](Self::keep_checkpoints), or else to the newest. An empty pattern adds no name.
     ///
-    /// `folder/{iter}` also puts the checkpoints of the run into a folder, which is created if missing; `folder/` does only that. Call it in `before_run`.
+    /// `folder/{iter}` also puts the checkpoints of the run into a folder, which is created if missing; `folder/` does only that. Call it in `before_run`; a host before 1.2 returns an error.
     ///
     /// # Errors
     /// The pattern is not a valid name, or is reserved; or the run has checkpoints in another folder.

@@ -28,7 +28,9 @@ impl Resolver<'_> {
             metric.phases.iter().for_each(|phase| scalars.add_metric(&metric.name, phase));
         }
         if train.is_some_and(|train| train.precision == Precision::Fp16) {
-            LOSS_SCALING.iter().for_each(|name| scalars.add(name));
+            for name in LOSS_SCALING {
+                scalars.add(name);
+            }
         }
         scalars
     }
