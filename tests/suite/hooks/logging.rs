@@ -119,7 +119,7 @@ fn a_summary_has_parameters_and_the_operations_of_a_forward_pass() {
     assert!(log.contains("67 parameters in 4 tensors: 268 bytes"), "{log}");
     let flops = lines.iter().find(|line| line.contains("a forward pass of 4 samples")).unwrap();
     // Two products: 2 * 4 * (4 * 8 + 8 * 3) operations.
-    assert!(flops.contains("448.000 FLOP") && flops.contains("112.000 FLOP a sample"), "{flops}");
+    assert!(flops.contains("448.000 FLOP") && flops.contains("112.000 FLOP per sample"), "{flops}");
 }
 
 #[test]
