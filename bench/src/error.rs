@@ -1,10 +1,11 @@
 //! Errors of the benchmarks.
 
+use hookrack::config::ConfigErrors;
 use hookrack::engine::EngineError;
 use hookrack::job::JobError;
 use hookrack::plugins::LoadError;
 use hookrack::run::RunDirError;
-use hookrack::train::BuildError;
+
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -14,7 +15,7 @@ pub(crate) enum BenchError {
     #[error(transparent)]
     Job(#[from] JobError),
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] ConfigErrors),
     #[error(transparent)]
     Engine(#[from] EngineError),
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use crate::error::BenchError;
 use hookrack::context::Context;
-use hookrack::dispatch::{Attached, HookSpec, Plan, Rack, When};
+use hookrack::dispatch::{Attached, CallFilter, HookSpec, Plan, Rack};
 use hookrack::hooks::HOOKS;
 use hookrack::job::Job;
 use hookrack::plugins::{HookType, Instance, open};
@@ -121,7 +121,7 @@ fn attached(
         library: None,
         points: kind.manifest.points.clone(),
         on_error: OnError::Abort,
-        when: When::ALWAYS,
+        when: CallFilter::ALWAYS,
         time_limit: None,
         ranks: OnRanks::All,
         reads: Vec::new(),
