@@ -4,6 +4,7 @@ pub mod cli;
 pub mod config;
 pub mod conformance;
 pub mod context;
+mod digest;
 pub mod dispatch;
 pub mod events;
 mod exact;

@@ -25,6 +25,7 @@ const MODULES: &[Module] = &[
     module("stdio", "printing that never panics", &[]),
     module("installation", "where the program and its plugins are installed", &[]),
     module("first_failure", "the first of several errors is returned, later ones are logged", &[]),
+    module("digest", "the sha256 of files and libraries", &[]),
     module("exact", "floats in JSON, to the last bit", &[]),
     module("progress", "phase, epoch, iteration, outcome", &[]),
     module("process_memory", "the memory of this process", &[]),
@@ -44,7 +45,7 @@ const MODULES: &[Module] = &[
     module(
         "run",
         "the run directory and its checkpoints",
-        &["engine", "events", "progress", "torch"],
+        &["digest", "engine", "events", "progress", "torch"],
     ),
     module(
         "writers",
@@ -60,7 +61,10 @@ const MODULES: &[Module] = &[
     module(
         "plugins",
         "libraries, live instances, and the services that they call",
-        &["config", "context", "engine", "events", "hooks", "position", "run", "torch", "world"],
+        &[
+            "config", "context", "digest", "engine", "events", "hooks", "position", "run", "torch",
+            "world",
+        ],
     ),
     module(
         "dispatch",

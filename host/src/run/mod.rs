@@ -4,7 +4,6 @@ pub mod atomic;
 pub mod checkpoint;
 pub mod data_files;
 mod differences;
-mod digest;
 mod directory;
 mod error;
 pub mod fingerprints;
@@ -20,7 +19,6 @@ pub mod safetensors_shards;
 pub mod torch_file;
 
 pub use differences::{Difference, differences};
-pub use digest::sha256;
 pub use directory::RunDir;
 pub use error::RunDirError;
 pub use inside::{PathError, check_path, hook_file, is_inside};

@@ -29,7 +29,7 @@ impl Image {
         let (bytes, meta) = locate::read(&file)?;
         place::check(&file, &meta, &Trusted::here())?;
         elf::check(&bytes)?;
-        let sha256 = crate::run::sha256(&bytes);
+        let sha256 = crate::digest::sha256(&bytes);
         Ok(Self { path: file, sha256, bytes })
     }
 

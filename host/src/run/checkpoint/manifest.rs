@@ -1,6 +1,7 @@
 //! The manifest of a checkpoint: its files with sizes and checksums, and a checksum of its own.
 
-use crate::run::{RunDirError, sha256};
+use crate::digest::sha256;
+use crate::run::RunDirError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;

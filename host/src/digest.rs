@@ -1,10 +1,10 @@
-//! The sha256 of files and libraries, which a run records.
+//! The sha256 of files and libraries.
 
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 /// The sha256 of `bytes`, in lowercase hex.
-pub fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
         _ = write!(hex, "{byte:02x}");
         hex
