@@ -129,7 +129,7 @@ fn a_second_pass_that_goes_around_the_forward_role_is_refused_with_both_names() 
 fn the_forward_role_does_not_run_itself_nor_in_another_phase() {
     let own = "[[custom_hooks]]\ntype = \"OwnForward\"\nin_role = ";
     let bench = Bench::new(&format!("{own}true\n"));
-    let words = ["`OwnForward`", "failed at on_train_forward", "which is being called"];
+    let words = ["`OwnForward`", "failed at on_train_forward", "is itself being called"];
     bench.train("run", &[]).0.expect(5).says(&words);
     let bench = Bench::new(&format!("{own}false\n"));
     let words = [

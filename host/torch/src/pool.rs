@@ -67,7 +67,8 @@ mod tests {
                     let (found, wanted) = (max_pool_relu(&input).unwrap(), by_pytorch(&input));
                     assert_eq!(bits(&found), bits(&wanted), "{kind:?}, {shape:?}");
                     assert_eq!(strides(&found), strides(&wanted), "{kind:?}, {shape:?}");
-                    let scale = images([1, 1, 1, wanted.numel() as i64], kind).view_as(&wanted);
+                    let scale =
+                        images([1, 1, 1, wanted.size().iter().product()], kind).view_as(&wanted);
                     let gradient = |output: &Tensor| {
                         let sum = (output * &scale).sum(kind);
                         bits(&Tensor::run_backward(&[sum], &[&input], false, false)[0])

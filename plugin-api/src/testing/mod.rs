@@ -35,7 +35,7 @@
 //! ```
 //!
 //! What the host refuses is refused here too, in the same words: a change that `mutates` does not declare, a forward pass
-//! past the hook that holds the role, another number of rows.
+//! past the hook that has the role, another number of rows.
 //!
 //! It has no autograd ([`FakeTrainer::grad`] sets what `backward` adds), one parameter
 //! group, one process, no device. Operators are those behind the methods of [`Tensor`](crate::tensor::Tensor) and the

@@ -176,8 +176,8 @@ impl ForwardHolder {
         let Self { name, called_as, instance } = self;
         crate::ensure!(
             !instance.is_called(),
-            "train_forward() calls the role {called_as} of `{name}`, which is being called: a hook that holds the role runs its own \
-             forward pass by itself"
+            "train_forward() calls `{name}`, which has the role {called_as} and is itself being called: the hook with this role must \
+             run its own forward pass"
         );
         let called = instance.on_point(*called_as);
         called.map_err(|why| Error::new(format!("hook `{name}` failed at {called_as}: {why}")))
@@ -188,7 +188,7 @@ impl ForwardHolder {
         let Self { name, called_as, .. } = self;
         crate::ensure!(
             caller == *name,
-            "{function}() by `{caller}` would bypass `{name}`, which holds the role {called_as}: call train_forward() (plugin-api \
+            "{function}() by `{caller}` would bypass `{name}`, which has the role {called_as}: call train_forward() (plugin-api \
              1.2), which runs `{name}`, or model(), which only runs the model"
         );
         Ok(())

@@ -154,7 +154,7 @@ fn a_forward_pass_past_the_hook_that_holds_the_role_is_refused() {
     assert!(error.contains("forward() changes the output of the model"), "{error}");
     let mut t = meddling("forward").hook::<Holder>(settings! {}).unwrap();
     let error = t.train_iter().unwrap_err().to_string();
-    let expected = "forward() by `Meddler` would bypass `Holder`, which holds the role on_iter_forward: call train_forward()";
+    let expected = "forward() by `Meddler` would bypass `Holder`, which has the role on_iter_forward: call train_forward()";
     assert!(error.contains(expected), "{error}");
     meddling("train_forward").hook::<Holder>(settings! {}).unwrap().train_iter().unwrap();
 }
@@ -166,8 +166,7 @@ fn the_forward_role_runs_in_training_only_and_not_by_itself() {
     assert!(error.ends_with(expected), "{error}");
     let mut t = model().hook::<Holder>(settings! { recurs = true }).unwrap();
     let error = t.train_iter().unwrap_err().to_string();
-    let expected =
-        "train_forward() calls the role on_iter_forward of `Holder`, which is being called";
+    let expected = "train_forward() calls `Holder`, which has the role on_iter_forward and is itself being called";
     assert!(error.contains(expected), "{error}");
 }
 
