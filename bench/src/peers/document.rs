@@ -35,7 +35,7 @@ fn page(results: &Results, tensors: &Tensors, judged: &[Judged], data: &str) -> 
         "# Benchmarks\n\n<!-- Written by `cargo xtask bench --peers`: do not edit, run it again. -->\n\n\
          hookrack beside a loop by hand on tch, bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
          batches with the same optimizer, one thread, the loss logged every 20 steps, and no checkpoints. How costs grow with hooks, plugins,\n\
-         parameters, iterations and samples is in [scaling.md](scaling.md), each curve with its slope and a picture.\n\n\
+         parameters, iterations and samples is measured by `cargo xtask bench -- scaling --write`.\n\n\
          ![Steps a second of each framework, a group of bars for each model]({CHART})\n\n\
          {}\n",
         setting(results, tensors, data)
