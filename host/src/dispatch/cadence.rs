@@ -1,4 +1,4 @@
-//! CallFilter a hook runs: `every = "100it"`, `phase = "val"`.
+//! When a hook runs: `every = "100it"`, `phase = "val"`.
 
 use crate::config::{Every, Phases};
 use crate::progress::Progress;

@@ -22,7 +22,7 @@ pub struct HookSpec {
     pub points: Vec<Point>,
     /// What an error in it does to the run.
     pub on_error: OnError,
-    /// CallFilter it runs.
+    /// When it runs.
     pub when: CallFilter,
     /// The time limit of a call.
     pub time_limit: Option<TimeLimit>,

@@ -175,7 +175,7 @@ pub trait AsTensors {
     /// Concatenates all tensors along an existing dimension, without absent ones: `x.split(8, 0)?.cat(0)?` is `x`.
     ///
     /// # Errors
-    /// There is no tensor, or the other dimensions differ.
+    /// The list is empty, or sizes differ in another dimension.
     fn cat(&self, dim: i64) -> Result<Tensor> {
         self.joined(&CAT, dim)
     }
@@ -183,7 +183,7 @@ pub trait AsTensors {
     /// Concatenates all tensors along a new dimension, without absent ones.
     ///
     /// # Errors
-    /// There is no tensor, or the shapes differ.
+    /// The list is empty, or the shapes differ.
     fn stack(&self, dim: i64) -> Result<Tensor> {
         self.joined(&STACK, dim)
     }

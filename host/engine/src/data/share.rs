@@ -66,7 +66,7 @@ impl Share {
     }
 }
 
-/// TensorShard `index` of `count` nearly equal pieces of `rows`, the larger ones first.
+/// Piece `index` of `count` nearly equal pieces of `rows`, the larger ones first.
 fn piece(rows: usize, count: usize, index: usize) -> Range<usize> {
     let count = count.max(1);
     let (even, rest) = (rows / count, rows % count);

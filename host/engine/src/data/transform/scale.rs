@@ -33,7 +33,7 @@ impl Scale {
 #[derive(Debug, Clone)]
 pub(in crate::data) struct ChannelMap {
     pub(super) table: Box<[f32; 256]>,
-    // The same numbers without a look-up, if there is no shift.
+    // Computes the same numbers without a table; `None` if it cannot.
     product: Option<ByteProduct>,
     factor: f32,
     shift: f32,
