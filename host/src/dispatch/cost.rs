@@ -15,9 +15,9 @@ const QUICK_MS: f64 = 128e-6;
 const WINDOW: u64 = 256;
 /// Calls that are timed together and take as long as this many quick ones: a hook was slow, and it is not known which one.
 const LONG: u64 = 1024;
-/// Where all hooks of a point are quick, one walk of this many is timed. Hooks that do something every tenth or thousandth time are still
-/// seen doing it, since the number shares no factor with those.
-const STRIDE: u32 = 11;
+/// Where all hooks of a point are quick, this many walks are not timed after each one that is, and up to 15 more at random: whatever the
+/// period of a hook that is slow now and then, it is seen.
+const SKIPPED: u32 = 16;
 
 /// The average time of calls, taken from time to time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,6 +102,8 @@ pub(super) struct SharedTiming {
     window: Window,
     // Walks that are not timed before the next one that is.
     skip: u32,
+    // Of the random numbers by which that varies.
+    seed: u32,
 }
 
 impl SharedTiming {
@@ -116,7 +118,8 @@ impl SharedTiming {
     /// All hooks of the point are quick: the next walks are not timed.
     #[inline]
     pub(super) fn skip(&mut self) {
-        self.skip = STRIDE - 1;
+        self.seed = self.seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.skip = SKIPPED + (self.seed >> 28);
     }
 
     /// Adds calls that took `ticks`; returns why hooks should be timed alone again, if they should.
@@ -276,11 +279,14 @@ mod tests {
 
     #[test]
     fn a_hook_with_a_long_call_now_and_then_is_soon_timed_alone_for_good() {
-        for period in [500, 1000, 5000] {
-            // The window doubles with each one that is seen, and at the latest the eleventh is.
+        // One call of this many is timed.
+        let stride = f64::from(SKIPPED) + 7.5 + 1.0;
+        for period in [500, 512, 550, 1000, 1024, 5000] {
+            // The window doubles with each slow call that is seen, until it is longer than the period.
             let doublings = f64::from(period / 128).log2().ceil();
             let unseen = f64::from(unseen(period));
-            assert!(unseen <= doublings * f64::from(STRIDE), "{unseen} of every {period}th call");
+            let most = 3.0 * stride * doublings;
+            assert!(unseen <= most, "{unseen} of every {period}th call");
         }
     }
 

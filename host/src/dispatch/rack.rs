@@ -47,7 +47,6 @@ struct Timing {
 struct Stopwatch {
     before: u64,
     waiting: u64,
-    is_timed: bool,
     is_traced: bool,
 }
 
@@ -135,18 +134,12 @@ impl Rack {
     #[inline]
     pub fn fire(&mut self, point: Point) -> Result<(), HookError> {
         let entries = self.at(point);
-        if entries.is_empty() {
-            return Ok(());
-        }
-        if profiler::is_active() {
-            return self.walk_in_ranges(point, entries);
-        }
-        self.walk(point, entries, false)
+        if entries.is_empty() { Ok(()) } else { self.walk(point, entries) }
     }
 
     /// Calls every hook of a point, even if some fail; returns the first failure. For the end of a run.
     pub fn fire_isolated(&mut self, point: Point) -> Result<(), HookError> {
-        self.walk(point, self.at(point), true)
+        self.walk_timed(point, self.at(point), true)
     }
 
     /// Calls every hook of a point once and returns every failure, whatever the policies. For a trial without a run.
@@ -166,26 +159,44 @@ impl Rack {
         failures
     }
 
-    fn walk(
+    fn walk(&mut self, point: Point, entries: Range<usize>) -> Result<(), HookError> {
+        if profiler::is_active() {
+            return self.walk_in_ranges(point, entries);
+        }
+        if self.together[point.code() as usize].is_due() || is_traced() {
+            return self.walk_timed(point, entries, false);
+        }
+        // All of them are quick, and such hooks are called at every one of their points.
+        for index in entries {
+            let entry = &mut self.entries[index];
+            let Attached { instance, disabled, .. } = &mut self.hooks[entry.hook as usize];
+            if *disabled {
+                continue;
+            }
+            entry.quick_calls += 1;
+            let status = instance.on_point(entry.called_as);
+            if status != HrStatus::OK {
+                self.failed(index, point, status)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn walk_timed(
         &mut self,
         point: Point,
         entries: Range<usize>,
         isolated: bool,
     ) -> Result<(), HookError> {
         let mut failure = Ok(());
-        let is_traced = tracing::enabled!(tracing::Level::TRACE);
-        let is_timed = self.together[point.code() as usize].is_due() || is_traced;
-        let before = if is_timed { self.clock.raw() } else { 0 };
-        let mut watch = Stopwatch { before, waiting: 0, is_timed, is_traced };
+        let mut watch = Stopwatch { before: self.clock.raw(), waiting: 0, is_traced: is_traced() };
         for index in entries {
             if !self.is_due(index, point) {
                 continue;
             }
             let status = self.call(index, point, &mut watch);
             if status != HrStatus::OK {
-                let attached = &mut self.hooks[self.entries[index].hook as usize];
-                let outcome =
-                    attached.failed(point, status, &self.progress.get(), self.world.as_deref());
+                let outcome = self.failed(index, point, status);
                 if isolated {
                     failure = first_failure(failure, outcome);
                 } else {
@@ -193,11 +204,15 @@ impl Rack {
                 }
             }
         }
-        if is_timed {
-            self.time_waiting(point, &mut watch);
-            self.skip_timing(point);
-        }
+        self.time_waiting(point, &mut watch);
+        self.skip_timing(point);
         failure
+    }
+
+    #[cold]
+    fn failed(&mut self, index: usize, point: Point, status: HrStatus) -> Result<(), HookError> {
+        let attached = &mut self.hooks[self.entries[index].hook as usize];
+        attached.failed(point, status, &self.progress.get(), self.world.as_deref())
     }
 
     #[inline]
@@ -212,7 +227,7 @@ impl Rack {
     #[inline]
     fn call(&mut self, index: usize, point: Point, watch: &mut Stopwatch) -> HrStatus {
         let entry = &mut self.entries[index];
-        if watch.is_timed && (!entry.is_quick || watch.is_traced) {
+        if !entry.is_quick || watch.is_traced {
             return self.call_alone(index, point, watch);
         }
         entry.quick_calls += 1;
@@ -283,14 +298,14 @@ impl Rack {
         self.starts[code] as usize..self.starts[code + 1] as usize
     }
 
-    /// As `walk`, with a profiler range for each hook and one for the point.
+    /// As `walk_timed`, with a profiler range for each hook and one for the point.
     #[cold]
     fn walk_in_ranges(&mut self, point: Point, entries: Range<usize>) -> Result<(), HookError> {
         let _point = profiler::Range::begin(point.name());
         for entry in entries {
             let hook = &self.hooks[self.entries[entry].hook as usize].spec.name;
             let _hook = profiler::Range::begin(&format!("{hook}: {point}"));
-            self.walk(point, entry..entry + 1, false)?;
+            self.walk_timed(point, entry..entry + 1, false)?;
         }
         Ok(())
     }
@@ -313,6 +328,11 @@ impl Rack {
         costs.sort_by_key(|cost| std::cmp::Reverse(cost.total()));
         costs
     }
+}
+
+#[inline]
+fn is_traced() -> bool {
+    tracing::enabled!(tracing::Level::TRACE)
 }
 
 #[cold]
