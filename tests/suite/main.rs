@@ -44,6 +44,7 @@ mod memory_format;
 mod metric_objects;
 mod misbehaviour;
 mod mishaps;
+mod mkl;
 mod models;
 mod module_map;
 mod mutations;

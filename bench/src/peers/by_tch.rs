@@ -4,7 +4,7 @@ use super::measured::now;
 use super::model::{self, Model};
 use super::tch_models::net;
 use crate::error::BenchError;
-use crate::subjects::workspace;
+use crate::measured_hooks::workspace;
 use clap::Args;
 use hookrack::job::Job;
 use hookrack::train::Parts;
@@ -92,8 +92,9 @@ fn data(args: &ByTchArgs) -> Result<(Tensor, Tensor), BenchError> {
     let overrides = [
         format!("data.train.{key}='{}'", path.display()),
         format!("data.train.first={}", model.batch * model.epoch),
-        // What is measured is tch: the allocator stays as it is.
+        // What is measured is tch: the allocator and MKL stay as they are.
         "train.keep_memory=false".to_owned(),
+        "train.mkl=\"default\"".to_owned(),
         "train.memory_format=\"contiguous\"".to_owned(),
     ];
     let config = workspace().join(format!("bench/peers/{}.toml", model.name));

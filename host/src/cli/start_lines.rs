@@ -4,6 +4,7 @@ use crate::engine::FormatTrial;
 use crate::engine::weights::LoadReport;
 use crate::job::Job;
 use crate::run::{PastRun, RunDir};
+use crate::torch::mkl;
 use crate::train::Parts;
 use serde_json::json;
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ pub(super) fn complete(run: &RunDir, past: &PastRun, as_json: bool, is_quiet: bo
     ExitCode::SUCCESS
 }
 
-/// Reports what was decided before training: the ranks and layers of a pipeline, the memory format, the weights to start from.
+/// Reports what was decided before training: the ranks and layers of a pipeline, the memory format, MKL's instructions, the weights to start from.
 pub(super) fn decisions(
     parts: &Parts,
     format: Option<&FormatTrial>,
@@ -41,6 +42,7 @@ pub(super) fn decisions(
     if let Some(trial) = format {
         memory_format(trial, is_quiet);
     }
+    mkl_instructions(is_quiet);
     if let Some(report) = loaded {
         weights(report, job, is_quiet);
     }
@@ -58,6 +60,18 @@ fn memory_format(trial: &FormatTrial, is_quiet: bool) {
     tracing::info!("{line}, outputs differ by {difference:.1e}");
     if !is_quiet {
         say!("{line}");
+    }
+}
+
+/// Reports whether MKL uses AVX-512 where it would not by itself, or could.
+fn mkl_instructions(is_quiet: bool) {
+    if mkl::is_native() {
+        tracing::info!("mkl: AVX-512");
+        if !is_quiet {
+            say!("mkl: AVX-512");
+        }
+    } else if mkl::can_differ() {
+        tracing::info!("this CPU has AVX-512, which MKL uses only with train.mkl = \"native\"");
     }
 }
 

@@ -16,7 +16,10 @@ use crate::ranks::Ranks;
 use crate::report;
 use crate::run::{Record, RunDir, RunDirError, atomic, checkpoint};
 use crate::stdio;
-use crate::train::{Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog};
+use crate::torch::mkl;
+use crate::train::{
+    Ending, Grid, Interrupt, Limits, Parts, Resume, Trainer, Watchdog, WhenStarted,
+};
 use crate::world::World;
 use crate::writers::{Console, JsonLines, MetricsJson, RunFacts, Writers, leave_terminal};
 use clap::Args;
@@ -211,6 +214,7 @@ fn train_as_main(
     let mut record = begin_record(source, args, &job, &start);
     let format = parts.engine.memory_format();
     record.set("memory_format", format.name());
+    record.set("mkl", if mkl::is_native() { "native" } else { "default" });
     let when_started = write_run_files(&start, job.config.to_toml(), &record)?;
     let log_path = run.path().join("log.txt");
     log.open(&log_path).map_err(RunDirError::io("open", &log_path))?;
@@ -286,9 +290,6 @@ fn train_and_report(
     let code = code_in(ending, &job.config);
     first_failure(code, finished)
 }
-
-/// Work deferred until every hook of a resumed run has started.
-type WhenStarted = Box<dyn FnOnce() -> Result<(), RunDirError>>;
 
 /// Writes `run.json` and `config.toml`: at once for a new run, when every hook has started for a resumed one.
 fn write_run_files(

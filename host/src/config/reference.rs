@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hookrack_plugin_api::{Param, ParamType, Presence, Value};
+use hookrack_plugin_api::{Level, Param, ParamType, Presence, Value};
 
 use super::catalog::{Catalog, CatalogEntry, Kind};
 use super::fixed;
@@ -12,7 +12,7 @@ const OPEN: &str = "<!-- ";
 const CLOSE: &str = "\n<!-- end -->";
 
 /// A page with its tables regenerated: the text between `<!-- keys of [train] -->`, `<!-- keys of model MLP -->`,
-/// `<!-- keys of every optimizer -->` or `<!-- types of transform -->` and `<!-- end -->`.
+/// `<!-- keys of every optimizer -->`, `<!-- types of transform -->` or `<!-- named levels -->` and `<!-- end -->`.
 ///
 /// # Errors
 /// A marker is not closed or names something unknown.
@@ -31,14 +31,17 @@ pub fn fill(page: &str, catalog: &Catalog) -> Result<String, String> {
 }
 
 fn split_marker(page: &str) -> Option<(&str, &str)> {
-    let places = ["keys of ", "types of "].map(|word| page.find(&format!("{OPEN}{word}")));
+    let places =
+        ["keys of ", "types of ", "named "].map(|word| page.find(&format!("{OPEN}{word}")));
     let place = places.into_iter().flatten().min()?;
     Some((&page[..place], &page[place + OPEN.len()..]))
 }
 
 fn table(marker: &str, catalog: &Catalog) -> Option<String> {
-    if marker == "types of default hook" {
-        return Some(default_hooks(catalog));
+    match marker {
+        "types of default hook" => return Some(default_hooks(catalog)),
+        "named levels" => return Some(levels()),
+        _ => {}
     }
     if let Some(of) = marker.strip_prefix("types of ") {
         let (noun, without) = of.split_once(" without ").unwrap_or((of, ""));
@@ -146,6 +149,12 @@ fn default_hooks(catalog: &Catalog) -> String {
     }
     out.truncate(out.trim_end().len());
     out
+}
+
+/// The named levels, in the order in which they run.
+fn levels() -> String {
+    let rows = Level::NAMED.map(|(name, Level(level))| format!("| `{name}` | {level} |"));
+    format!("| name | level |\n|---|---|\n{}", rows.join("\n"))
 }
 
 /// `name = default`, or the name alone without a default.

@@ -55,6 +55,9 @@ pub struct TrainSection {
     /// How images are laid out in memory while the model computes; `auto` times both before training.
     #[param(default = FormatChoice::Contiguous)]
     pub memory_format: FormatChoice,
+    /// Instructions of MKL, which multiplies matrices: `native` lets it use AVX-512 on CPUs that are not Intel's too.
+    #[param(default = MklInstructions::Default)]
+    pub mkl: MklInstructions,
     /// Keep freed memory for the next step instead of returning it to the system.
     #[param(default = true)]
     pub keep_memory: bool,
@@ -280,6 +283,16 @@ pub enum FormatChoice {
     Contiguous,
     /// The channels of each pixel together.
     ChannelsLast,
+}
+
+/// The instructions that MKL uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MklInstructions {
+    /// Those that it chooses itself, as in PyTorch.
+    Default,
+    /// AVX-512 on every CPU that has it.
+    Native,
 }
 
 /// A device by its name: `cpu`, `cuda` for this rank's own, the first of its kind for a single process, `cuda:1` for the second.

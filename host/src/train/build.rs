@@ -10,7 +10,7 @@ use super::loaders::{Loaders, Shared, iters_in_epoch, loaders};
 use super::micro_batches::PartResults;
 use super::stage_clock::StageClock;
 use super::stages::{Stages, measure_together};
-use crate::config::{ConfigErrors, Kind, Origin, ResolvedConfig};
+use crate::config::{ConfigErrors, Kind, MklInstructions, Origin, ResolvedConfig};
 use crate::context::{Context, ForwardRole};
 use crate::dispatch::{Attached, Rack};
 use crate::engine::data::Rank;
@@ -22,7 +22,7 @@ use crate::provenance::provenance;
 use crate::ranks::Ranks;
 use crate::run::RunDir;
 use crate::run::checkpoint::{Background, EpochStage};
-use crate::torch::{Op, allocator};
+use crate::torch::{Op, allocator, mkl};
 use crate::world::World;
 use crate::writers::Writers;
 use hookrack_plugin_api::OnRanks;
@@ -92,7 +92,7 @@ impl Parts {
     ) -> Result<Self, ConfigErrors> {
         let loaders = Self::loaders(config, ranks, grid, trains)?;
         let engine = engine(config, &loaders, grid.copy_of(ranks.rank), None)?;
-        rehearse(config, &engine, &loaders)?;
+        dry_run(config, &engine, &loaders)?;
         Self::finish(config, loaders, engine, None)
     }
 
@@ -114,7 +114,7 @@ impl Parts {
         let stages = Stages::of_config(config, spec, grid, measured)?;
         let stage = stages.stage(grid.stage_of(ranks.rank));
         let engine = engine(config, &loaders, grid.copy_of(ranks.rank), Some(stage))?;
-        rehearse(config, &engine, &loaders)?;
+        dry_run(config, &engine, &loaders)?;
         if ranks.is_main() {
             stages.warn_of_norms(engine.model().info());
         }
@@ -127,6 +127,10 @@ impl Parts {
         grid: Grid,
         trains: bool,
     ) -> Result<Loaders, ConfigErrors> {
+        // First of all: MKL decides when it is first called.
+        if config.train.mkl == MklInstructions::Native && !mkl::use_native() {
+            tracing::warn!("train.mkl: MKL was in use before this run, and keeps its instructions");
+        }
         tch::set_num_threads(i32::try_from(threads(config, ranks)).unwrap_or(i32::MAX));
         if config.train.keep_memory && !allocator::keep_freed_memory() {
             tracing::debug!("the allocator keeps its own thresholds");
@@ -249,13 +253,13 @@ impl Trainer {
 
 /// Checks before training that the loss accepts the model's output, and that the scalar monitored by the learning rate schedule will be
 /// logged.
-fn rehearse(
+fn dry_run(
     config: &ResolvedConfig,
     engine: &Engine,
     loaders: &Loaders,
 ) -> Result<(), ConfigErrors> {
     if config.computes_loss
-        && let Err(why) = engine.rehearse(loaders.train.spec())
+        && let Err(why) = engine.dry_run(loaders.train.spec())
     {
         let is_written = !matches!(config.origin_of("model.outputs"), Origin::Default);
         let place = if is_written { "model.outputs" } else { "model" };

@@ -20,6 +20,7 @@ pub mod info;
 pub mod linear;
 mod list;
 pub mod mapped_file;
+pub mod mkl;
 pub mod ops;
 pub mod optim;
 pub mod pool;
