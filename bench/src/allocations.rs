@@ -1,8 +1,8 @@
 //! Rust allocations per training iteration. libtorch has its own allocator and is not counted.
 
 use crate::error::BenchError;
+use crate::measured_hooks::workspace;
 use crate::report::{About, Line, Section, Target};
-use crate::subjects::workspace;
 use hookrack::job::Job;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::{MetricsJson, Writers};

@@ -1,9 +1,9 @@
 //! The cost of one hook call: direct, and through the rack, which times it.
 
 use crate::error::BenchError;
+use crate::measured_hooks::{Counter, Kinds, POINT, Plain, context, instance, rack};
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::{Case, best_of};
-use crate::subjects::{Counter, Kinds, POINT, Plain, context, instance, rack};
 use hookrack::context::Context;
 use hookrack::dispatch::Rack;
 use hookrack::plugins::Instance;

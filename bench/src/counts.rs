@@ -3,7 +3,7 @@
 //! A reader of callgrind's output finds the calls of [`counted`] in the function [`run`], each at a line of its own, in this order.
 
 use crate::error::BenchError;
-use crate::subjects::{POINT, context, from_library, job, rack};
+use crate::measured_hooks::{POINT, context, from_library, job, rack};
 use clap::Args;
 use hookrack::torch::{Arg, Op};
 use hookrack::train::Parts;

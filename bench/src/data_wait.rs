@@ -1,9 +1,9 @@
 //! How long a step waits for its data, without and with a loader thread.
 
 use crate::error::BenchError;
+use crate::measured_hooks::job;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use crate::subjects::job;
 use hookrack::hooks::CallbackHook;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::Writers;

@@ -1,9 +1,9 @@
 //! The cost of the default hooks, compared with a step of two milliseconds.
 
 use crate::error::BenchError;
+use crate::measured_hooks::job;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use crate::subjects::job;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::{MetricsJson, Writers};
 use std::path::Path;

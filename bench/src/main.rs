@@ -12,6 +12,7 @@ mod error;
 mod handwritten;
 mod loader;
 mod many_hooks;
+mod measured_hooks;
 mod overlap;
 mod peers;
 mod program;
@@ -24,7 +25,6 @@ mod scaling;
 mod stall;
 mod startup;
 mod steps;
-mod subjects;
 
 use baseline::Baseline;
 use clap::{Parser, Subcommand};

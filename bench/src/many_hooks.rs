@@ -1,9 +1,9 @@
 //! What a hundred hooks of a plugin add to an iteration.
 
 use crate::error::BenchError;
+use crate::measured_hooks::{Kinds, POINT, context, rack};
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::{Case, best_of, median};
-use crate::subjects::{Kinds, POINT, context, rack};
 use std::hint::black_box;
 
 /// Hooks at the point.

@@ -1,7 +1,7 @@
 //! Runs the `hookrack` program built with the benchmarks, and measures its time.
 
 use crate::error::BenchError;
-use crate::subjects::{beside_this, workspace};
+use crate::measured_hooks::{beside_this, workspace};
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 use std::time::Instant;

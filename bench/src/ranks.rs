@@ -1,11 +1,11 @@
 //! Two ranks compared with PyTorch's DistributedDataParallel: steps per second, and how much of the reduction overlaps with the backward pass.
 
 use crate::error::BenchError;
+use crate::measured_hooks::workspace;
 use crate::overlap;
 use crate::program;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::{median, quantile};
-use crate::subjects::workspace;
 use clap::Args;
 use serde_json::Value as Json;
 use std::fs;

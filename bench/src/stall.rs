@@ -1,9 +1,9 @@
 //! How long a training step waits for a checkpoint: one copy of the state, without waiting for the disk.
 
 use crate::error::BenchError;
+use crate::measured_hooks::{job, workspace};
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use crate::subjects::{job, workspace};
 use hookrack::hooks::CallbackHook;
 use hookrack::run::RunDir;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};

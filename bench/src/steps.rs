@@ -2,9 +2,9 @@
 
 use crate::error::BenchError;
 use crate::handwritten::{Data, HandWritten};
+use crate::measured_hooks::job;
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::{median, quantile};
-use crate::subjects::job;
 use hookrack::engine::Engine;
 use hookrack::engine::data::Loader;
 use hookrack::job::Job;

@@ -49,9 +49,9 @@ pub(crate) enum Moment {
 }
 
 /// The same moments for the same seed.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct Rng(pub(crate) u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -148,10 +148,10 @@ fn soak(precision: &str) -> f64 {
     let whole = soak.whole();
     let run = RunFolder { path: soak.bench.path("killed") };
     let checkpoints = run.path.join("checkpoints");
-    let mut dice = Dice(seed);
+    let mut rng = Rng(seed);
     let mut within_a_write = 0;
     for kill in 1..=kills {
-        let moment = dice.moment();
+        let moment = rng.moment();
         let mut child = soak.start();
         assert!(wait_for(moment, &mut child, &checkpoints), "the run ended before kill {kill}");
         child.kill().unwrap();

@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "the long form reports its progress")]
 use crate::patience;
 use crate::resume::assert_same;
-use crate::soak::{Dice, Soak, number, wait_for};
+use crate::soak::{Rng, Soak, number, wait_for};
 use crate::workbench::{RunFolder, program};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -85,9 +85,9 @@ fn kill_ranks(stages: u64) {
     let whole = soak.whole();
     let run = RunFolder { path: soak.soak.bench.path("killed") };
     let mut launcher = soak.start("killed", kills);
-    let mut dice = Dice(seed);
+    let mut rng = Rng(seed);
     for kill in 1..=kills {
-        let (moment, rank) = (dice.moment(), dice.below(soak.ranks));
+        let (moment, rank) = (rng.moment(), rng.below(soak.ranks));
         let process = soak.process(rank, kill - 1);
         let checkpoints = run.path.join("checkpoints");
         assert!(

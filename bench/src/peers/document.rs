@@ -1,8 +1,8 @@
 //! `docs/benchmarks.md` and its chart.
 
+use super::framework::Framework;
 use super::results::{Figure, Missing, Quartiles, Results, Trained};
-use super::subject::Subject;
-use super::targets::Judged;
+use super::targets::Verdict;
 use super::tensors::Tensors;
 use crate::error::BenchError;
 use hookrack_chart::{Bars, Measurement};
@@ -17,7 +17,7 @@ pub(super) fn write(
     folder: &Path,
     results: &Results,
     tensors: &Tensors,
-    judged: &[Judged],
+    judged: &[Verdict],
     data: &str,
 ) -> Result<(), BenchError> {
     let images = folder.join("img");
@@ -30,7 +30,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn page(results: &Results, tensors: &Tensors, judged: &[Judged], data: &str) -> String {
+fn page(results: &Results, tensors: &Tensors, judged: &[Verdict], data: &str) -> String {
     let mut out = format!(
         "# Benchmarks\n\n<!-- Written by `cargo xtask bench --peers`: do not edit, run it again. -->\n\n\
          hookrack beside a loop by hand on tch, bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
@@ -103,21 +103,21 @@ fn table(trained: &Trained) -> String {
         model.about,
         model.steps()
     );
-    for &subject in trained.by.keys() {
-        let speed = trained.figure(subject, Figure::Speed);
-        let advantage = trained.advantage(subject, Figure::Speed);
-        let advantage = advantage.filter(|_| subject != Subject::Hookrack);
+    for &framework in trained.by.keys() {
+        let speed = trained.figure(framework, Figure::Speed);
+        let advantage = trained.advantage(framework, Figure::Speed);
+        let advantage = advantage.filter(|_| framework != Framework::Hookrack);
         _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {:.2} s | {:.0} MiB | {:.3} |",
-            subject.name(),
+            framework.name(),
             number(speed.median),
             spread(speed, number),
             advantage.map(|it| ratio(it.median)).unwrap_or_default(),
             advantage.map(|it| spread(it, ratio)).unwrap_or_default(),
-            trained.figure(subject, Figure::FirstStep).median,
-            trained.figure(subject, Figure::Peak).median,
-            trained.loss(subject),
+            trained.figure(framework, Figure::FirstStep).median,
+            trained.figure(framework, Figure::Peak).median,
+            trained.loss(framework),
         );
     }
     out
@@ -152,8 +152,8 @@ fn of_missing(missing: &[Missing]) -> String {
         return String::new();
     }
     let mut out = "\n## Missing\n\nThese could not be measured.\n\n".to_owned();
-    for Missing { subject, model, why } in missing {
-        _ = writeln!(out, "- {}, `{}`: {}", subject.name(), model.name, why.replace('`', "'"));
+    for Missing { framework, model, why } in missing {
+        _ = writeln!(out, "- {}, `{}`: {}", framework.name(), model.name, why.replace('`', "'"));
     }
     out
 }
@@ -185,11 +185,11 @@ const HOW: &str = "
 
 fn chart(results: &Results) -> String {
     let groups = results.trained.iter().map(|trained| {
-        let bars = trained.by.keys().map(|&subject| {
-            let Quartiles { low, median, high } = trained.figure(subject, Figure::Speed);
+        let bars = trained.by.keys().map(|&framework| {
+            let Quartiles { low, median, high } = trained.figure(framework, Figure::Speed);
             let label = format!("{} steps/s", number(median));
             Measurement {
-                name: subject.name().to_owned(),
+                name: framework.name().to_owned(),
                 value: median,
                 spread: (low, high),
                 label,
@@ -231,10 +231,10 @@ mod tests {
         };
         let model = named("mlp").unwrap();
         let mut trained = Trained::new(model);
-        trained.by.insert(Subject::Hookrack, vec![measured(300.0)]);
-        trained.by.insert(Subject::Jax, vec![measured(150.0)]);
+        trained.by.insert(Framework::Hookrack, vec![measured(300.0)]);
+        trained.by.insert(Framework::Jax, vec![measured(150.0)]);
         let why = "No module named 'mmengine'".to_owned();
-        let missing = vec![Missing { subject: Subject::MmEngine, model, why }];
+        let missing = vec![Missing { framework: Framework::MmEngine, model, why }];
         Results { rounds: 1, trained: vec![trained], missing }
     }
 

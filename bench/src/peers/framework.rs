@@ -4,7 +4,7 @@ use super::model::Model;
 
 /// Who trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Subject {
+pub(crate) enum Framework {
     Hookrack,
     Tch,
     Torch,
@@ -18,20 +18,20 @@ pub(crate) enum Subject {
 }
 
 /// All, in the order of the tables.
-const ALL: [Subject; 10] = [
-    Subject::Hookrack,
-    Subject::Tch,
-    Subject::Torch,
-    Subject::TorchFused,
-    Subject::TorchChannelsLast,
-    Subject::Ignite,
-    Subject::Transformers,
-    Subject::Lightning,
-    Subject::MmEngine,
-    Subject::Jax,
+const ALL: [Framework; 10] = [
+    Framework::Hookrack,
+    Framework::Tch,
+    Framework::Torch,
+    Framework::TorchFused,
+    Framework::TorchChannelsLast,
+    Framework::Ignite,
+    Framework::Transformers,
+    Framework::Lightning,
+    Framework::MmEngine,
+    Framework::Jax,
 ];
 
-impl Subject {
+impl Framework {
     /// Those that train a model.
     pub(crate) fn of(model: &Model) -> impl Iterator<Item = Self> + use<> {
         // The loop by hand keeps no average.

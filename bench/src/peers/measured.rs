@@ -1,10 +1,10 @@
-//! One training of one model by one subject, in a process of its own.
+//! One training of one model by one framework, in a process of its own.
 
 use super::child::{self, Ended};
+use super::framework::{Framework, Program};
 use super::model::Model;
-use super::subject::{Program, Subject};
 use crate::error::BenchError;
-use crate::subjects::{beside_this, workspace};
+use crate::measured_hooks::{beside_this, workspace};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What all subjects are given.
+/// What all frameworks are given.
 pub(super) struct Place {
     pub(super) python: PathBuf,
     /// The folder of Fashion-MNIST or MNIST.
@@ -37,16 +37,16 @@ pub(crate) struct Measured {
 }
 
 impl Place {
-    /// Trains once. A subject that fails is the `Err` inside, with its reason.
+    /// Trains once. A framework that fails is the `Err` inside, with its reason.
     pub(super) fn train(
         &self,
         model: &Model,
-        subject: Subject,
+        framework: Framework,
     ) -> Result<Result<Measured, String>, BenchError> {
         let folder = self.folder.join("current");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
-        let mut command = match subject.program() {
+        let mut command = match framework.program() {
             Program::Hookrack => {
                 return Ok(self.by_hookrack(model, &folder).map_err(|error| error.to_string()));
             }

@@ -1,15 +1,15 @@
 //! hookrack beside its peers: the same models, data, batches, threads, optimizers, logging and averages.
 //!
-//! Each training is a process of its own. In every round all subjects train every model, in random order: what disturbs the
+//! Each training is a process of its own. In every round all frameworks train every model, in random order: what disturbs the
 //! machine for a while disturbs no one in particular, and ratios are taken within a round.
 
 mod by_tch;
 mod child;
 mod document;
+mod framework;
 mod measured;
 mod model;
 mod results;
-mod subject;
 mod targets;
 mod tch_models;
 mod tensors;
@@ -18,18 +18,18 @@ pub(crate) use by_tch::{ByTchArgs, run as by_tch};
 
 use crate::error::BenchError;
 use crate::many_hooks;
+use crate::measured_hooks::workspace;
 use crate::progress::say;
 use crate::report::{About, Line, Section, Target};
-use crate::subjects::workspace;
 use clap::Args;
+use framework::Framework;
 use measured::Place;
 use model::{MODELS, Model};
 use results::{Figure, Missing, Results, Trained};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use subject::Subject;
-use targets::Judged;
+use targets::Verdict;
 use tensors::Tensors;
 
 /// Fewer rounds than these say little; the documents are not written.
@@ -97,8 +97,8 @@ pub(crate) fn measure(args: &PeersArgs) -> Result<Vec<Section>, BenchError> {
         }
         None => say("docs/benchmarks.md was not updated: that needs 5 rounds of all models"),
     }
-    for Missing { subject, model, why } in &results.missing {
-        say(&format!("missing: {} for {}: {why}", subject.name(), model.name));
+    for Missing { framework, model, why } in &results.missing {
+        say(&format!("missing: {} for {}: {why}", framework.name(), model.name));
     }
     Ok(sections(&results, &tensors, &judged))
 }
@@ -130,7 +130,7 @@ fn text(folder: &Path) -> Result<PathBuf, BenchError> {
     Ok(file)
 }
 
-/// Every round of every model; `after` is given the results after each round. A subject that fails is not tried again.
+/// Every round of every model; `after` is given the results after each round. A framework that fails is not tried again.
 fn train(
     place: &Place,
     models: &[&'static Model],
@@ -139,26 +139,27 @@ fn train(
 ) -> Result<Results, BenchError> {
     let trained = models.iter().map(|model| Trained::new(model)).collect();
     let mut results = Results { rounds: 0, trained, missing: Vec::new() };
-    let mut dice = Dice::new();
+    let mut rng = Rng::new();
     for round in 1..=rounds {
         let Results { trained, missing, .. } = &mut results;
         for Trained { model, by } in trained {
-            let failed = |it: &Missing, subject| it.subject == subject && it.model == *model;
-            let mut subjects: Vec<_> = Subject::of(model)
-                .filter(|subject| !missing.iter().any(|it| failed(it, *subject)))
+            let failed = |it: &Missing, framework| it.framework == framework && it.model == *model;
+            let mut frameworks: Vec<_> = Framework::of(model)
+                .filter(|framework| !missing.iter().any(|it| failed(it, *framework)))
                 .collect();
-            dice.shuffle(&mut subjects);
-            for subject in subjects {
-                let what = format!("round {round} of {rounds}, {}: {}", model.name, subject.name());
-                match place.train(model, subject)? {
+            rng.shuffle(&mut frameworks);
+            for framework in frameworks {
+                let what =
+                    format!("round {round} of {rounds}, {}: {}", model.name, framework.name());
+                match place.train(model, framework)? {
                     Ok(measured) => {
                         say(&format!("{what}, {:.1} steps/s", measured.steps_per_second));
-                        by.entry(subject).or_default().push(measured);
+                        by.entry(framework).or_default().push(measured);
                     }
                     Err(why) => {
                         say(&format!("{what} failed: {why}"));
-                        by.remove(&subject);
-                        missing.push(Missing { subject, model, why });
+                        by.remove(&framework);
+                        missing.push(Missing { framework, model, why });
                     }
                 }
             }
@@ -169,11 +170,12 @@ fn train(
     Ok(results)
 }
 
-fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Section> {
+fn sections(results: &Results, tensors: &Tensors, judged: &[Verdict]) -> Vec<Section> {
     let models = results.trained.iter().map(|trained| {
-        let lines = trained.by.keys().map(|subject| {
-            let line = Line::new(subject.name(), trained.figure(*subject, Figure::Speed).median);
-            match trained.advantage(*subject, Figure::Speed) {
+        let lines = trained.by.keys().map(|framework| {
+            let line =
+                Line::new(framework.name(), trained.figure(*framework, Figure::Speed).median);
+            match trained.advantage(*framework, Figure::Speed) {
                 Some(ratio) => line.to(ratio.median),
                 None => line,
             }
@@ -199,19 +201,19 @@ fn sections(results: &Results, tensors: &Tensors, judged: &[Judged]) -> Vec<Sect
         baseline: "it / hookrack",
         lines: tensors.collect(),
     };
-    let promises = judged.iter().map(|it| {
+    let goals = judged.iter().map(|it| {
         let line = Line::new(it.name.clone(), it.ratio.median);
         line.must(About::Value, Target::AtLeast(it.least))
     });
     let title = "targets (medians of the ratios within a round)".to_owned();
-    let promises = Section { title, unit: "ratio", baseline: "", lines: promises.collect() };
-    models.chain([tensors, promises]).collect()
+    let goals = Section { title, unit: "ratio", baseline: "", lines: goals.collect() };
+    models.chain([tensors, goals]).collect()
 }
 
 /// Random orders, another one in each run.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn new() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(now.as_secs() ^ u64::from(now.subsec_nanos()) << 32)
@@ -239,11 +241,11 @@ mod tests {
 
     #[test]
     fn a_shuffled_list_has_every_item_once_and_each_of_them_first_at_some_time() {
-        let mut dice = Dice(1);
+        let mut rng = Rng(1);
         let mut firsts = std::collections::BTreeSet::new();
         for _ in 0..100 {
             let mut items = [1, 2, 3, 4];
-            dice.shuffle(&mut items);
+            rng.shuffle(&mut items);
             firsts.insert(items[0]);
             items.sort_unstable();
             assert_eq!(items, [1, 2, 3, 4]);

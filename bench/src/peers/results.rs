@@ -1,8 +1,8 @@
 //! All rounds together: medians, quartiles, and ratios within a round.
 
+use super::framework::Framework;
 use super::measured::Measured;
 use super::model::Model;
-use super::subject::Subject;
 use crate::rounds::quantile;
 use std::collections::BTreeMap;
 
@@ -51,10 +51,10 @@ impl Figure {
     }
 }
 
-/// Every round of one model. A subject that failed in any of them is not here.
+/// Every round of one model. A framework that failed in any of them is not here.
 pub(crate) struct Trained {
     pub(crate) model: &'static Model,
-    pub(crate) by: BTreeMap<Subject, Vec<Measured>>,
+    pub(crate) by: BTreeMap<Framework, Vec<Measured>>,
 }
 
 impl Trained {
@@ -62,36 +62,36 @@ impl Trained {
         Self { model, by: BTreeMap::new() }
     }
 
-    /// A figure of one subject.
-    pub(crate) fn figure(&self, subject: Subject, figure: Figure) -> Quartiles {
-        let rounds = self.by.get(&subject).into_iter().flatten();
+    /// A figure of one framework.
+    pub(crate) fn figure(&self, framework: Framework, figure: Figure) -> Quartiles {
+        let rounds = self.by.get(&framework).into_iter().flatten();
         Quartiles::of(&rounds.map(|measured| figure.of(measured)).collect::<Vec<_>>())
     }
 
-    /// How many times as good hookrack is, by rounds; `None` without that subject.
-    pub(crate) fn advantage(&self, over: Subject, figure: Figure) -> Option<Quartiles> {
-        let (ours, theirs) = (self.by.get(&Subject::Hookrack)?, self.by.get(&over)?);
+    /// How many times as good hookrack is, by rounds; `None` without that framework.
+    pub(crate) fn advantage(&self, over: Framework, figure: Figure) -> Option<Quartiles> {
+        let (ours, theirs) = (self.by.get(&Framework::Hookrack)?, self.by.get(&over)?);
         let pairs = ours.iter().zip(theirs);
         let ratios: Vec<_> = pairs.map(|(ours, theirs)| figure.advantage(ours, theirs)).collect();
         Some(Quartiles::of(&ratios))
     }
 
     /// The fastest of the rivals.
-    pub(crate) fn best_peer(&self) -> Option<Subject> {
-        let speed = |subject: &Subject| self.figure(*subject, Figure::Speed).median;
-        let peers = self.by.keys().copied().filter(|subject| subject.is_rival());
+    pub(crate) fn best_peer(&self) -> Option<Framework> {
+        let speed = |framework: &Framework| self.figure(*framework, Figure::Speed).median;
+        let peers = self.by.keys().copied().filter(|framework| framework.is_rival());
         peers.max_by(|a, b| speed(a).total_cmp(&speed(b)))
     }
 
     /// The last loss, of the first round.
-    pub(crate) fn loss(&self, subject: Subject) -> f64 {
-        self.by.get(&subject).and_then(|rounds| rounds.first()).map_or(f64::NAN, |it| it.loss)
+    pub(crate) fn loss(&self, framework: Framework) -> f64 {
+        self.by.get(&framework).and_then(|rounds| rounds.first()).map_or(f64::NAN, |it| it.loss)
     }
 }
 
 /// A peer that could not train a model, and why.
 pub(crate) struct Missing {
-    pub(crate) subject: Subject,
+    pub(crate) framework: Framework,
     pub(crate) model: &'static Model,
     pub(crate) why: String,
 }
@@ -135,24 +135,24 @@ mod tests {
 
     fn trained() -> Trained {
         let mut trained = Trained::new(named("cnn").unwrap());
-        trained.by.insert(Subject::Hookrack, rounds([10.0, 40.0, 20.0]));
-        trained.by.insert(Subject::Torch, rounds([10.0, 20.0, 10.0]));
-        trained.by.insert(Subject::Jax, rounds([5.0, 40.0, 15.0]));
+        trained.by.insert(Framework::Hookrack, rounds([10.0, 40.0, 20.0]));
+        trained.by.insert(Framework::Torch, rounds([10.0, 20.0, 10.0]));
+        trained.by.insert(Framework::Jax, rounds([5.0, 40.0, 15.0]));
         trained
     }
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let ratio = trained().advantage(Subject::Torch, Figure::Speed).unwrap();
+        let ratio = trained().advantage(Framework::Torch, Figure::Speed).unwrap();
         assert_eq!(ratio, Quartiles { low: 2.0, median: 2.0, high: 2.0 }, "of 1, 2 and 2");
-        let start = trained().advantage(Subject::Torch, Figure::FirstStep).unwrap();
+        let start = trained().advantage(Framework::Torch, Figure::FirstStep).unwrap();
         assert_eq!(start.median.to_string(), "2");
-        assert_eq!(trained().advantage(Subject::Lightning, Figure::Speed), None);
+        assert_eq!(trained().advantage(Framework::Lightning, Figure::Speed), None);
     }
 
     #[test]
     fn the_best_peer_is_the_one_with_the_highest_median() {
-        assert_eq!(trained().best_peer(), Some(Subject::Jax));
+        assert_eq!(trained().best_peer(), Some(Framework::Jax));
         assert_eq!(Trained::new(named("cnn").unwrap()).best_peer(), None);
     }
 }

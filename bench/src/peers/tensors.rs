@@ -2,8 +2,8 @@
 
 use super::results::Quartiles;
 use crate::error::BenchError;
+use crate::measured_hooks::workspace;
 use crate::rounds::median;
-use crate::subjects::workspace;
 use hookrack::hooks::CallbackHook;
 use hookrack::job::Job;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};

@@ -2,7 +2,7 @@
 
 use super::curve::Curve;
 use crate::error::BenchError;
-use crate::subjects::job;
+use crate::measured_hooks::job;
 use hookrack::hooks::CallbackHook;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::{MetricsJson, Writers};

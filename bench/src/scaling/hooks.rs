@@ -2,8 +2,8 @@
 
 use super::curve::Curve;
 use crate::error::BenchError;
+use crate::measured_hooks::{Kinds, POINT, context, rack};
 use crate::rounds::{Case, best_of};
-use crate::subjects::{Kinds, POINT, context, rack};
 use std::hint::black_box;
 
 const HOOKS: [u32; 8] = [0, 1, 3, 10, 30, 100, 300, 1000];

@@ -12,8 +12,8 @@ mod samples;
 pub(crate) use plugins::verified_start;
 
 use crate::error::BenchError;
+use crate::measured_hooks::workspace;
 use crate::progress::say;
-use crate::subjects::workspace;
 use clap::Args;
 use curve::Curve;
 use std::fmt::Write as _;

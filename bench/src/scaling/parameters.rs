@@ -3,9 +3,9 @@
 use super::curve::Curve;
 use super::memory::has_room;
 use crate::error::BenchError;
+use crate::measured_hooks::{job, workspace};
 use crate::progress::say;
 use crate::rounds::median;
-use crate::subjects::{job, workspace};
 use hookrack::engine::data::Batch;
 use hookrack::train::{Ending, Interrupt, Parts, Trainer};
 use hookrack::writers::Writers;

@@ -2,9 +2,9 @@
 
 use super::curve::Curve;
 use crate::error::BenchError;
+use crate::measured_hooks::{beside_this, workspace};
 use crate::report::{About, Line, Section, Target};
 use crate::rounds::median;
-use crate::subjects::{beside_this, workspace};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use super::curve::Curve;
 use crate::error::BenchError;
+use crate::measured_hooks::job;
 use crate::rounds::median;
-use crate::subjects::job;
 use hookrack::engine::data::Loader;
 use hookrack::train::Parts;
 use std::time::Instant;

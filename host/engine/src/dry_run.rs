@@ -16,7 +16,7 @@ impl Engine {
     ///
     /// # Errors
     /// The model does not run on such samples, or the loss does not accept its output with such labels.
-    pub fn rehearse(&self, data: &DataSpec) -> Result<()> {
+    pub fn dry_run(&self, data: &DataSpec) -> Result<()> {
         let random = rng::state(self.device())?;
         let outcome = self.run_once(data);
         rng::set_state(&random, self.device())?;

@@ -128,7 +128,7 @@ impl Engine {
         let numbers = stage.param_numbers(self.model().info());
         let names = all_names(&group, &numbers, self.params())?;
         let mut channel = StageChannel::new(group, self.device());
-        let crossings = self.rehearse_stage(&stage, &mut channel)?;
+        let crossings = self.dry_run_stage(&stage, &mut channel)?;
         let traffic = Traffic { channel, live: Vec::new(), received: Vec::new(), sums: None };
         let traffic = RefCell::new(traffic);
         self.pipeline = Some(Pipeline { stage, crossings, numbers, names, traffic });
@@ -141,7 +141,7 @@ impl Engine {
     }
 
     /// Runs one sample of zeros through all stages in evaluation mode, which changes neither buffers nor the random state.
-    fn rehearse_stage(&self, stage: &Stage, channel: &mut StageChannel) -> Result<Vec<Crossing>> {
+    fn dry_run_stage(&self, stage: &Stage, channel: &mut StageChannel) -> Result<Vec<Crossing>> {
         let data = self.data();
         let kind = if data.has_tokens() { Kind::Int64 } else { Kind::Float };
         let mut crossings = Vec::new();

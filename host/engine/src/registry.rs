@@ -56,12 +56,12 @@ pub trait Built {
 
 /// Which component an error is about.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject {
+pub struct ComponentName {
     kind: ComponentKind,
     name: &'static str,
 }
 
-impl Subject {
+impl ComponentName {
     /// The error for invalid settings.
     pub fn refuse(self, why: impl Into<String>) -> EngineError {
         self.refuse_key("", why)
@@ -103,7 +103,7 @@ pub trait Component<C: ?Sized, B: ?Sized + Built>: DeserializeOwned + Describe {
 
     /// The error for one setting, `losses.1` for one within a list.
     fn refuse_key(key: impl Into<String>, why: impl Into<String>) -> EngineError {
-        Subject { kind: B::KIND, name: Self::NAME }.refuse_key(key, why)
+        ComponentName { kind: B::KIND, name: Self::NAME }.refuse_key(key, why)
     }
 }
 
@@ -119,7 +119,7 @@ pub struct Entry<C: ?Sized, B: ?Sized> {
     /// Its settings.
     pub params: fn() -> Vec<Param>,
     /// Builds it from its settings, without `type`.
-    pub build: fn(Subject, Value, &C) -> Result<Box<B>>,
+    pub build: fn(ComponentName, Value, &C) -> Result<Box<B>>,
 }
 
 impl<C: ?Sized, B: ?Sized + Built> Entry<C, B> {
@@ -136,7 +136,7 @@ impl<C: ?Sized, B: ?Sized + Built> Entry<C, B> {
 }
 
 fn build<C: ?Sized, B: ?Sized + Built, T: Component<C, B>>(
-    subject: Subject,
+    subject: ComponentName,
     settings: Value,
     context: &C,
 ) -> Result<Box<B>> {
@@ -188,7 +188,7 @@ impl Build for Choice {
             entry.name == self.name || entry.aliases.contains(&self.name.as_str())
         };
         if let Some(entry) = entries.iter().find(answers) {
-            let subject = Subject { kind: B::KIND, name: entry.name };
+            let subject = ComponentName { kind: B::KIND, name: entry.name };
             return (entry.build)(subject, self.settings.clone(), context);
         }
         let known: Vec<_> = entries.iter().map(|entry| entry.name).collect();

@@ -17,7 +17,7 @@ pub(super) enum MonitorMode {
 
 /// The latest value of a scalar or metric, and which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct Monitored {
     pub(super) value: f64,
     pub(super) better: Better,
 }
@@ -29,7 +29,7 @@ pub(super) fn phase_of(name: &str) -> Option<Phase> {
 }
 
 /// Reads a value by its full name; `None` before there is one.
-pub(super) fn read(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Reading>> {
+pub(super) fn read(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Monitored>> {
     let metric = match parts(name) {
         Some((phase, short)) => t.metric(phase, short)?,
         None => None,
@@ -39,12 +39,12 @@ pub(super) fn read(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<
         None => t.scalars()?.into_iter().find(|one| one.name == name).map(|one| one.latest),
     };
     let Some(value) = value else { return Ok(None) };
-    Ok(Some(Reading { value, better: direction(t, name, mode)? }))
+    Ok(Some(Monitored { value, better: direction(t, name, mode)? }))
 }
 
 /// Reads a value after a pass that should have logged it. A missing value of the validation that just ended is an error;
 /// another may be logged later, which is reported.
-pub(super) fn expect(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Reading>> {
+pub(super) fn expect(t: &Trainer, name: &str, mode: MonitorMode) -> Result<Option<Monitored>> {
     let reading = read(t, name, mode)?;
     if reading.is_none() {
         ensure!(

@@ -75,13 +75,13 @@ fn settings(json: &Json) -> Value {
 }
 
 /// A metric in a run, and the point at which the run is.
-struct Subject {
+struct MetricRun {
     context: Rc<Context>,
     instance: Instance,
     name: String,
 }
 
-impl Subject {
+impl MetricRun {
     fn new(context: &Rc<Context>, case: &Json) -> Self {
         let name = case["metric"].as_str().unwrap().to_owned();
         let all = METRICS.iter().map(|table| MetricType::built_in(table).unwrap());
@@ -137,7 +137,7 @@ fn every_metric_agrees_with_its_golden_value_and_again_after_a_reset() {
     let (golden, context) = (golden(), context());
     for case in golden["cases"].as_array().unwrap() {
         let batches = batches(&golden, case);
-        let mut subject = Subject::new(&context, case);
+        let mut subject = MetricRun::new(&context, case);
         for pass in ["first pass", "second pass"] {
             subject.fire(Point::BeforeValEpoch);
             subject.update_all(batches);
@@ -153,7 +153,8 @@ fn a_pass_saved_in_the_middle_continues_elsewhere_to_the_same_value() {
     let (golden, context) = (golden(), context());
     for case in golden["cases"].as_array().unwrap() {
         let batches = batches(&golden, case);
-        let (mut first, mut second) = (Subject::new(&context, case), Subject::new(&context, case));
+        let (mut first, mut second) =
+            (MetricRun::new(&context, case), MetricRun::new(&context, case));
         let (begin, rest) = batches.split_at(batches.len() / 2);
         first.update_all(begin);
         let state = gather(&context, |writer| first.instance.save_state(writer)).unwrap();
@@ -188,7 +189,8 @@ fn two_metrics_of_one_type_have_values_of_their_own() {
         let settings = Value::Table([("k".to_owned(), k.into())].into_iter().collect());
         let instance =
             Instance::metric(&metric, name, Phase::Val.into(), &settings, &context).unwrap();
-        let mut subject = Subject { context: Rc::clone(&context), instance, name: name.to_owned() };
+        let mut subject =
+            MetricRun { context: Rc::clone(&context), instance, name: name.to_owned() };
         subject.update_all(batches);
         subject.value();
     }

@@ -1,6 +1,6 @@
 //! Closures of a program that uses the library, in the place of a hook.
 
-use super::instance::{Instance, Live};
+use super::instance::{Inner, Instance};
 use super::services::{Caller, Endpoint, handle_for};
 use crate::context::{Context, RunParts};
 use crate::hooks::CallbackHook;
@@ -33,7 +33,7 @@ impl Instance {
         // SAFETY: the handle is ours and lives as long as the process.
         let host = unsafe { Host::from_raw(handle) };
         let spec = Box::new(CallbackHookInstance { hook: Rc::clone(hook), endpoint, host });
-        Self::of(Live {
+        Self::of(Inner {
             object: Box::into_raw(spec).cast(),
             on_point,
             save_state,

@@ -1,6 +1,6 @@
 //! The hook with the training forward role, which other hooks can run.
 
-use super::instance::{Instance, Live};
+use super::instance::{Inner, Instance};
 use crate::context::ForwardRole;
 use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::HrStatus;
@@ -12,7 +12,7 @@ pub struct ForwardHolder {
     source: String,
     is_default: bool,
     called_as: Point,
-    live: Weak<Live>,
+    live: Weak<Inner>,
 }
 
 impl ForwardHolder {

@@ -32,10 +32,10 @@ pub struct StateFailure {
 }
 
 /// A live hook, or a metric in the place of one.
-pub struct Instance(Rc<Live>);
+pub struct Instance(Rc<Inner>);
 
 /// What an instance is: an object, the functions of its table, and the endpoint at which its calls arrive.
-pub(super) struct Live {
+pub(super) struct Inner {
     pub(super) object: *mut c_void,
     pub(super) on_point: OnPoint,
     pub(super) save_state: SaveState,
@@ -59,7 +59,7 @@ impl Drop for Boundary {
 
 const PANICKED: &str = "it panicked before, and is not called again";
 
-impl Live {
+impl Inner {
     /// Calls it at a point.
     #[inline]
     pub(super) fn on_point(&self, point: Point) -> HrStatus {
@@ -88,7 +88,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for Inner {
     fn drop(&mut self) {
         // SAFETY: `object` was made by this table and is not used again.
         self.endpoint.during(Call::Life, || unsafe { (self.destroy)(self.object) });
@@ -117,7 +117,7 @@ impl Instance {
         let (endpoint, handle) = handle_for(&caller, context);
         let table = hook.table;
         let object = create(table.create, handle, endpoint, settings)?;
-        Ok(Self::of(Live {
+        Ok(Self::of(Inner {
             object,
             on_point: table.on_point,
             save_state: table.save_state,
@@ -165,7 +165,7 @@ impl Instance {
                 spec.add_iteration(object(phase)?);
             }
         }
-        Ok(Self::of(Live {
+        Ok(Self::of(Inner {
             object: Box::into_raw(Box::new(spec)).cast(),
             on_point: metric_on_point,
             save_state: metric_save_state,
@@ -177,12 +177,12 @@ impl Instance {
         }))
     }
 
-    pub(super) fn of(live: Live) -> Self {
+    pub(super) fn of(live: Inner) -> Self {
         Self(Rc::new(live))
     }
 
     /// A weak reference to itself, for hooks that run its role.
-    pub(super) fn live(&self) -> Weak<Live> {
+    pub(super) fn live(&self) -> Weak<Inner> {
         Rc::downgrade(&self.0)
     }
 
@@ -197,7 +197,7 @@ impl Instance {
     #[inline]
     pub fn call_bare(&mut self, point: Point) -> HrStatus {
         let live = &self.0;
-        // SAFETY: as in `Live::on_point`.
+        // SAFETY: as in `Inner::on_point`.
         unsafe { (live.on_point)(live.object, point.code(), live.handle) }
     }
 
@@ -205,7 +205,7 @@ impl Instance {
     pub fn on_code(&mut self, code: u32) -> HrStatus {
         let live = &self.0;
         let status = live.endpoint.during(Call::Life, || {
-            // SAFETY: as in `Live::on_point`; a hook ignores codes that it does not know.
+            // SAFETY: as in `Inner::on_point`; a hook ignores codes that it does not know.
             unsafe { (live.on_point)(live.object, code, live.handle) }
         });
         live.note(status)

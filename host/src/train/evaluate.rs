@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::fit::{Result, Trainer};
-use super::loaders::Split;
+use super::loaders::EvalSet;
 use crate::context::Slot;
 use crate::engine::Engine;
 use crate::engine::data::{Batch, Loader, Target};
@@ -25,7 +25,7 @@ impl Trainer {
 
     fn test_sets(&mut self, values: &mut Vec<(String, f64)>) -> Result<()> {
         if self.loaders.test.is_some() {
-            values.extend(self.test_set(Split::Test)?);
+            values.extend(self.test_set(EvalSet::Test)?);
         }
         for number in 0..self.loaders.tests.len() {
             if self.signal().is_some() {
@@ -33,7 +33,7 @@ impl Trainer {
             }
             let set = self.loaders.tests[number].0.clone();
             self.context.events.borrow_mut().enter_set(&set);
-            for (name, value) in self.test_set(Split::NamedTest(number))? {
+            for (name, value) in self.test_set(EvalSet::NamedTest(number))? {
                 let name = name.replacen("test/", &format!("test/{set}/"), 1);
                 let key = self.context.events.borrow_mut().key(&name, false);
                 self.context.put(key, value);
@@ -46,7 +46,7 @@ impl Trainer {
     }
 
     /// One pass over the test data; returns every scalar of a pass that was logged in it: metrics, the loss, those of hooks.
-    fn test_set(&mut self, split: Split) -> Result<Vec<(String, f64)>> {
+    fn test_set(&mut self, split: EvalSet) -> Result<Vec<(String, f64)>> {
         let counts =
             |t: &Self| t.context.events.borrow().all().map(Series::count).collect::<Vec<_>>();
         let before = counts(self);
@@ -63,7 +63,7 @@ impl Trainer {
 
     /// Runs the pred points over the data to predict; returns the outputs in order, on the main rank of several.
     pub fn predict(&mut self) -> (Ending, Vec<Tensor>) {
-        let ending = self.run(|t| t.pass(Split::Pred).map(drop));
+        let ending = self.run(|t| t.pass(EvalSet::Pred).map(drop));
         (ending, std::mem::take(&mut self.predictions))
     }
 
@@ -74,7 +74,7 @@ impl Trainer {
     }
 
     /// One pass over a split; false if a signal interrupted it.
-    pub(super) fn pass(&mut self, split: Split) -> Result<bool> {
+    pub(super) fn pass(&mut self, split: EvalSet) -> Result<bool> {
         let phase = split.phase();
         let Some(points) = EvalPass::of(phase) else { return Ok(true) };
         let Some(loader) = self.loaders.get(split) else { return Ok(true) };
@@ -135,7 +135,7 @@ impl Trainer {
         outcome
     }
 
-    fn batches(&mut self, split: Split, points: EvalPass) -> Result<bool> {
+    fn batches(&mut self, split: EvalSet, points: EvalPass) -> Result<bool> {
         self.fire_all(points.begin)?;
         // Hooks may have changed the weights for the evaluation.
         self.with_engine(Engine::share_tied)?;
@@ -149,7 +149,7 @@ impl Trainer {
                 continue;
             }
             self.with_engine(Engine::finish_sends)?;
-            if split == Split::Pred {
+            if split == EvalSet::Pred {
                 let outputs = self.gather_outputs(output.take())?;
                 self.predictions.extend(outputs);
             }
@@ -177,10 +177,10 @@ impl Trainer {
     fn evaluate_batch(
         &mut self,
         batch: Batch,
-        split: Split,
+        split: EvalSet,
         points: EvalPass,
     ) -> Result<Option<Tensor>> {
-        let is_prediction = split == Split::Pred;
+        let is_prediction = split == EvalSet::Pred;
         self.context.advance(|p| p.batch_size = batch.rows().unsigned_abs());
         self.context.set_batch(batch.input, (!is_prediction).then_some(batch.label));
         self.fire_all(points.before_iter)?;
@@ -193,7 +193,7 @@ impl Trainer {
     }
 
     /// Fetches the next batch, which is empty if it is another rank's turn; `None` at the end.
-    fn fetch_from(&mut self, split: Split) -> Result<Option<Batch>> {
+    fn fetch_from(&mut self, split: EvalSet) -> Result<Option<Batch>> {
         let Some(loader) = self.loaders.get(split) else { return Ok(None) };
         let batch = loader.next_batch();
         let batch = self.locate(batch)?;

@@ -29,7 +29,7 @@ pub struct Loaders {
 
 /// The data of a pass without training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Split {
+pub(super) enum EvalSet {
     Val,
     Test,
     /// One of the test sets with a name, by its number.
@@ -37,7 +37,7 @@ pub(super) enum Split {
     Pred,
 }
 
-impl Split {
+impl EvalSet {
     pub(super) fn phase(self) -> Phase {
         match self {
             Self::Val => Phase::Val,
@@ -48,12 +48,12 @@ impl Split {
 }
 
 impl Loaders {
-    pub(super) fn get(&mut self, split: Split) -> Option<&mut Loader> {
+    pub(super) fn get(&mut self, split: EvalSet) -> Option<&mut Loader> {
         match split {
-            Split::Val => self.val.as_mut(),
-            Split::Test => self.test.as_mut(),
-            Split::NamedTest(number) => self.tests.get_mut(number).map(|(_, loader)| loader),
-            Split::Pred => self.pred.as_mut(),
+            EvalSet::Val => self.val.as_mut(),
+            EvalSet::Test => self.test.as_mut(),
+            EvalSet::NamedTest(number) => self.tests.get_mut(number).map(|(_, loader)| loader),
+            EvalSet::Pred => self.pred.as_mut(),
         }
     }
 

@@ -45,5 +45,6 @@ pub use loaders::{Loaders, iters_in_epoch};
 pub use restore::Resume;
 pub use stage_clock::Measured;
 pub(crate) use stages::{Stages, layer_range};
+pub use start::WhenStarted;
 pub use state_recorder::{RecordedKey, RecordedState, as_text};
 pub use watchdog::Watchdog;

@@ -1,7 +1,7 @@
 //! The places in the loop where requested validations and checkpoints happen.
 
 use super::fit::{Result, Trainer};
-use super::loaders::Split;
+use super::loaders::EvalSet;
 use crate::first_failure::first_failure;
 use crate::run::checkpoint::Snapshot;
 use crate::run::{RunDir, safetensors_file};
@@ -13,7 +13,7 @@ impl Trainer {
     pub(super) fn validate_if_requested(&mut self) -> Result<()> {
         let asked = std::mem::take(&mut self.context.requests.borrow_mut().validate);
         if asked && self.loaders.val.is_some() {
-            let is_whole = self.pass(Split::Val)?;
+            let is_whole = self.pass(EvalSet::Val)?;
             self.context.requests.borrow_mut().validate = !is_whole;
         }
         Ok(())

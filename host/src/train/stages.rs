@@ -6,7 +6,7 @@ use crate::config::{ConfigErrors, ExecutionMode, ResolvedConfig};
 use crate::engine::data::DataSpec;
 use crate::engine::model::{BuiltUnits, MODELS, ModelContext, ModelInfo, Unit};
 use crate::engine::registry::Build as _;
-use crate::engine::schedule::{Layout, Schedule, Split, Table, check};
+use crate::engine::schedule::{Layout, Schedule, SplitRule, Table, check};
 use crate::engine::stages::{balanced, listed};
 use crate::engine::{Engine, EngineError, Stage, UnitCost};
 use crate::ranks::Ranks;
@@ -90,7 +90,7 @@ impl Stages {
         let (ranges, costs) = (Vec::new(), Vec::new());
         let mut stages = Self { layout, ranges, costs, rows, copies: grid.data };
         stages.ranges = match schedule.split_rule() {
-            Split::Time => measured(&stages)?,
+            SplitRule::Time => measured(&stages)?,
             _ => divide(config, info, &schedule, &layout, &[])?,
         };
         check(&Table::new(schedule.order(), layout)).map_err(|error| {
@@ -248,14 +248,16 @@ fn divide(
     let (units, parts) = (&info.units, (layout.stages * layout.chunks) as usize);
     #[expect(clippy::cast_precision_loss, reason = "a model has far fewer parameters than 2^53")]
     let divided = match schedule.split_rule() {
-        Split::Params => {
+        SplitRule::Params => {
             balanced(&units.iter().map(|unit| unit.params as f64).collect::<Vec<_>>(), parts)
         }
-        Split::Time => {
+        SplitRule::Time => {
             let time = |cost: &UnitCost| cost.forward + cost.backward;
             balanced(&costs.iter().map(time).collect::<Vec<_>>(), parts)
         }
-        Split::Layers(sizes) => listed(sizes, units.len()).filter(|ranges| ranges.len() == parts),
+        SplitRule::Layers(sizes) => {
+            listed(sizes, units.len()).filter(|ranges| ranges.len() == parts)
+        }
     };
     divided.ok_or_else(|| {
         let (count, names) = (units.len(), unit_names(info));

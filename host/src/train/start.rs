@@ -4,16 +4,13 @@ use super::fit::{Result, Trainer};
 use crate::run::RunDirError;
 
 /// The work deferred until every hook has started.
-pub(super) type WhenStarted = Box<dyn FnOnce() -> std::result::Result<(), RunDirError>>;
+pub type WhenStarted = Box<dyn FnOnce() -> std::result::Result<(), RunDirError>>;
 
 impl Trainer {
     /// Runs `act`, and rewinds the writers to their marks, once every hook has started: attached, its state
     /// restored, `before_train` called. A run that fails earlier leaves everything unchanged.
-    pub fn when_started(
-        &mut self,
-        act: impl FnOnce() -> std::result::Result<(), RunDirError> + 'static,
-    ) {
-        self.when_started = Some(Box::new(act));
+    pub fn when_started(&mut self, act: WhenStarted) {
+        self.when_started = Some(act);
     }
 
     /// Whether every hook has started, so that the run may write its files.

@@ -1,7 +1,7 @@
 //! ColossalAI 0.0.1 and 0.0.2: `colossalai.trainer`, `colossalai.engine`, `colossalai.nn.lr_scheduler`.
 
 use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
-use super::{Row, Section, Seed, Subject, row};
+use super::{Row, RowKind, Section, Seed, row};
 
 const NO_LOGGER: (&str, &str) = ("logger", "- hooks log to the run's log");
 const ALONE: &str = "tensor parallelism is not supported";
@@ -11,11 +11,11 @@ pub(super) static COLOSSALAI: Seed = Seed {
     name: "ColossalAI",
     about: "Priorities are levels; lower ones run first. `configs/seeds/colossalai.toml` has the hook list of its guide.",
     sections: &[
-        Section { title: "Points", subject: Subject::Point, rows: POINTS },
-        Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
-        Section { title: "Metrics", subject: Subject::Metric, rows: METRICS },
-        Section { title: "Learning rate schedules", subject: Subject::Scheduler, rows: SCHEDULES },
-        Section { title: "Trainer, engine and config", subject: Subject::Other, rows: OTHER },
+        Section { title: "Points", subject: RowKind::Point, rows: POINTS },
+        Section { title: "Hooks", subject: RowKind::Hook, rows: HOOKS },
+        Section { title: "Metrics", subject: RowKind::Metric, rows: METRICS },
+        Section { title: "Learning rate schedules", subject: RowKind::Scheduler, rows: SCHEDULES },
+        Section { title: "Trainer, engine and config", subject: RowKind::Other, rows: OTHER },
     ],
 };
 

@@ -1,7 +1,7 @@
 //! iMIX: `imix.engine`, `imix.solver`, `imix.evaluation`, its configs.
 
 use super::Here::{Always, Api, As, Command, Keys, No, Same, Types};
-use super::{Row, Section, Seed, Subject, row};
+use super::{Row, RowKind, Section, Seed, row};
 
 const VISION: &str = "needs several reference answers, or OCR texts, per question";
 const WARM: (&str, &str) = ("num_warmup_steps", "");
@@ -10,11 +10,11 @@ pub(super) static IMIX: Seed = Seed {
     name: "iMIX",
     about: "hookrack has the same levels, from HIGHEST 0 to LOWEST 60, as names or any integer.",
     sections: &[
-        Section { title: "Points", subject: Subject::Point, rows: POINTS },
-        Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
-        Section { title: "Metrics", subject: Subject::Metric, rows: METRICS },
-        Section { title: "Learning rate schedules", subject: Subject::Scheduler, rows: SCHEDULES },
-        Section { title: "Engine, config and command line", subject: Subject::Other, rows: OTHER },
+        Section { title: "Points", subject: RowKind::Point, rows: POINTS },
+        Section { title: "Hooks", subject: RowKind::Hook, rows: HOOKS },
+        Section { title: "Metrics", subject: RowKind::Metric, rows: METRICS },
+        Section { title: "Learning rate schedules", subject: RowKind::Scheduler, rows: SCHEDULES },
+        Section { title: "Engine, config and command line", subject: RowKind::Other, rows: OTHER },
     ],
 };
 

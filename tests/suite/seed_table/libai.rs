@@ -1,7 +1,7 @@
 //! LiBai: `libai.engine`, `libai.scheduler`, `libai.evaluation`, its configs.
 
 use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
-use super::{Row, Section, Seed, Subject, row};
+use super::{Row, RowKind, Section, Seed, row};
 
 const WARM: [(&str, &str); 3] = [("warmup_factor", ""), ("warmup_iter", ""), ("warmup_method", "")];
 const T: (&str, &str) = ("max_iter", "- the length of the run");
@@ -10,12 +10,12 @@ pub(super) static LIBAI: Seed = Seed {
     name: "LiBai",
     about: "In LiBai, hooks run in the order of their list; in hookrack, by level. Periods are in iterations.",
     sections: &[
-        Section { title: "Points", subject: Subject::Point, rows: POINTS },
-        Section { title: "Hooks", subject: Subject::Hook, rows: HOOKS },
-        Section { title: "Evaluators", subject: Subject::Metric, rows: EVALUATORS },
-        Section { title: "Learning rate schedules", subject: Subject::Scheduler, rows: SCHEDULES },
-        Section { title: "Events and writers", subject: Subject::Other, rows: EVENTS },
-        Section { title: "Trainer, config and command line", subject: Subject::Other, rows: OTHER },
+        Section { title: "Points", subject: RowKind::Point, rows: POINTS },
+        Section { title: "Hooks", subject: RowKind::Hook, rows: HOOKS },
+        Section { title: "Evaluators", subject: RowKind::Metric, rows: EVALUATORS },
+        Section { title: "Learning rate schedules", subject: RowKind::Scheduler, rows: SCHEDULES },
+        Section { title: "Events and writers", subject: RowKind::Other, rows: EVENTS },
+        Section { title: "Trainer, config and command line", subject: RowKind::Other, rows: OTHER },
     ],
 };
 

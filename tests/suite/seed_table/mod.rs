@@ -16,7 +16,7 @@ use std::fs;
 
 /// What the rows of a section are.
 #[derive(Clone, Copy, PartialEq)]
-enum Subject {
+enum RowKind {
     Point,
     Hook,
     Metric,
@@ -71,7 +71,7 @@ impl Row {
 
 struct Section {
     title: &'static str,
-    subject: Subject,
+    subject: RowKind,
     rows: &'static [Row],
 }
 
@@ -106,15 +106,15 @@ fn every_name_of_the_table_is_one_here() {
 fn a_name_that_is_none_would_be_found_out() {
     let names = Names::of_this_build();
     let is_wrong = |subject, row: Row| !names.faults(subject, &row).is_empty();
-    assert!(is_wrong(Subject::Hook, row("LossHok", Here::Same, "")));
-    assert!(is_wrong(Subject::Point, row("before_step", Here::As("before_iteration"), "")));
-    assert!(is_wrong(Subject::Metric, row("Accuracy", Here::No, "it is there")));
-    assert!(is_wrong(Subject::Metric, row("VQAAccuracy", Here::No, "")));
-    assert!(is_wrong(Subject::Scheduler, row("StepLR", Here::Same, "").with(&[("gama", "")])));
-    assert!(is_wrong(Subject::Other, row("x", Here::Keys(&["train.max_epoch"]), "")));
-    assert!(is_wrong(Subject::Other, row("x", Here::Api(&["put_scalr"]), "")));
-    assert!(is_wrong(Subject::Other, row("x", Here::Command("train", "--resum-from"), "")));
-    assert!(is_wrong(Subject::Other, row("x", Here::Types(&["ResNett"]), "")));
+    assert!(is_wrong(RowKind::Hook, row("LossHok", Here::Same, "")));
+    assert!(is_wrong(RowKind::Point, row("before_step", Here::As("before_iteration"), "")));
+    assert!(is_wrong(RowKind::Metric, row("Accuracy", Here::No, "it is there")));
+    assert!(is_wrong(RowKind::Metric, row("VQAAccuracy", Here::No, "")));
+    assert!(is_wrong(RowKind::Scheduler, row("StepLR", Here::Same, "").with(&[("gama", "")])));
+    assert!(is_wrong(RowKind::Other, row("x", Here::Keys(&["train.max_epoch"]), "")));
+    assert!(is_wrong(RowKind::Other, row("x", Here::Api(&["put_scalr"]), "")));
+    assert!(is_wrong(RowKind::Other, row("x", Here::Command("train", "--resum-from"), "")));
+    assert!(is_wrong(RowKind::Other, row("x", Here::Types(&["ResNett"]), "")));
 }
 
 /// What other tests run is in the table too.
@@ -122,7 +122,7 @@ fn a_name_that_is_none_would_be_found_out() {
 fn every_hook_and_parameter_that_is_tried_has_a_row() {
     for (seed, hook, settings) in crate::seed_parameters::PARAMETERS {
         let of_seed = |(of, section, row): &(&Seed, &Section, &Row)| {
-            of.name == *seed && section.subject == Subject::Hook && row.name == *hook
+            of.name == *seed && section.subject == RowKind::Hook && row.name == *hook
         };
         let found = all_rows().find(of_seed);
         let (_, _, row) = found.unwrap_or_else(|| panic!("{seed}: {hook} has no row"));

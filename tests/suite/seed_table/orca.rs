@@ -1,17 +1,17 @@
 //! Orca of BigDL 2.4: `orca.learn.pytorch`.
 
 use super::Here::{Always, Api, As, Command, Keys, No, NotYet, Same, Types};
-use super::{Row, Section, Seed, Subject, row};
+use super::{Row, RowKind, Section, Seed, row};
 
 pub(super) static ORCA: Seed = Seed {
     name: "Orca",
     about: "In Orca, callbacks run in the order of their list; in hookrack, by level. Its tutorial lists 23 points, its code has 24. `configs/seeds/orca.toml` has its callbacks.",
     sections: &[
-        Section { title: "Points", subject: Subject::Point, rows: POINTS },
-        Section { title: "Callbacks", subject: Subject::Hook, rows: CALLBACKS },
-        Section { title: "Metrics", subject: Subject::Metric, rows: METRICS },
-        Section { title: "What a callback sees", subject: Subject::Other, rows: ATTRIBUTES },
-        Section { title: "Estimator", subject: Subject::Other, rows: OTHER },
+        Section { title: "Points", subject: RowKind::Point, rows: POINTS },
+        Section { title: "Callbacks", subject: RowKind::Hook, rows: CALLBACKS },
+        Section { title: "Metrics", subject: RowKind::Metric, rows: METRICS },
+        Section { title: "What a callback sees", subject: RowKind::Other, rows: ATTRIBUTES },
+        Section { title: "Estimator", subject: RowKind::Other, rows: OTHER },
     ],
 };
 

@@ -1,6 +1,6 @@
 //! Looks a name of the table up where a user's would be looked up.
 
-use super::{Here, Row, Subject};
+use super::{Here, Row, RowKind};
 use crate::workbench::Bench;
 use crate::workshop::repository;
 use hookrack::config::{CatalogEntry, Kind};
@@ -49,7 +49,7 @@ impl Names {
     }
 
     /// What is wrong with a row.
-    pub(super) fn faults(&self, subject: Subject, row: &Row) -> Vec<String> {
+    pub(super) fn faults(&self, subject: RowKind, row: &Row) -> Vec<String> {
         let mut faults = Vec::new();
         let mut insist = |holds: bool, why: String| {
             if !holds {
@@ -99,17 +99,17 @@ impl Names {
         faults
     }
 
-    fn is_known(&self, subject: Subject, name: &str) -> bool {
+    fn is_known(&self, subject: RowKind, name: &str) -> bool {
         let catalog = &self.inventory.catalog;
         let of = |kind| catalog.of(kind).any(|entry| entry.answers_to(name));
         match subject {
-            Subject::Point => Point::from_name(name).is_some(),
-            Subject::Hook => {
+            RowKind::Point => Point::from_name(name).is_some(),
+            RowKind::Hook => {
                 of(Kind::Hook) || catalog.metric_hooks().iter().any(|it| it.name == name)
             }
-            Subject::Metric => of(Kind::Metric),
-            Subject::Scheduler => of(Kind::LrScheduler),
-            Subject::Other => false,
+            RowKind::Metric => of(Kind::Metric),
+            RowKind::Scheduler => of(Kind::LrScheduler),
+            RowKind::Other => false,
         }
     }
 
@@ -117,7 +117,7 @@ impl Names {
         KINDS.into_iter().any(|kind| self.inventory.catalog.of(kind).any(|it| it.answers_to(name)))
     }
 
-    fn is_param(&self, subject: Subject, row: &Row, name: &str, ours: &str) -> bool {
+    fn is_param(&self, subject: RowKind, row: &Row, name: &str, ours: &str) -> bool {
         if let Some(why) = ours.strip_prefix('-') {
             return !why.trim().is_empty();
         }
@@ -126,10 +126,10 @@ impl Names {
         }
         let key = if ours.is_empty() { name } else { ours };
         let kind = match subject {
-            Subject::Hook => Kind::Hook,
-            Subject::Metric => Kind::Metric,
-            Subject::Scheduler => Kind::LrScheduler,
-            Subject::Point | Subject::Other => return false,
+            RowKind::Hook => Kind::Hook,
+            RowKind::Metric => Kind::Metric,
+            RowKind::Scheduler => Kind::LrScheduler,
+            RowKind::Point | RowKind::Other => return false,
         };
         let of = match row.here {
             Here::As(name) => name,

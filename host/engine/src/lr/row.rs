@@ -7,7 +7,7 @@ use super::curve::{Curve, Rate};
 use super::warmup_rules::WarmupRule;
 use super::{Horizon, LrSchedule};
 use crate::error::Result;
-use crate::registry::{Entry, Subject};
+use crate::registry::{ComponentName, Entry};
 
 /// What a step of a schedule is.
 #[derive(Debug, Clone, Copy, Settings)]
@@ -41,7 +41,7 @@ fn params<R: WarmupRule, C: Curve>() -> Vec<Param> {
 }
 
 fn build<R: WarmupRule, C: Curve>(
-    subject: Subject,
+    subject: ComponentName,
     settings: Value,
     horizon: &Horizon,
 ) -> Result<Box<dyn LrSchedule>> {

@@ -1,4 +1,4 @@
-//! A rehearsal: both modes of a model once on made-up samples, before any training.
+//! A dry run: both modes of a model once on made-up samples, before any training.
 //!
 //! It finds errors that only running finds, and has no side effects: random numbers and buffers are restored.
 
@@ -15,7 +15,7 @@ use hookrack_torch::{foreach, rng};
 const ROWS: i64 = 2;
 
 /// Runs a model on zeros in the shape of the data, in train and in eval mode; returns the last output's shape.
-pub(super) fn rehearse(model: &dyn Model, context: &ModelContext) -> Result<Vec<i64>> {
+pub(super) fn dry_run(model: &dyn Model, context: &ModelContext) -> Result<Vec<i64>> {
     let random = rng::state(context.device)?;
     let buffers = tensor_list(model.buffers());
     let kept = foreach::clone_detached(&buffers)?;
@@ -36,7 +36,7 @@ fn both_modes(model: &dyn Model, context: &ModelContext) -> Result<Vec<i64>> {
     Ok(run(Mode::Eval)?.size())
 }
 
-/// The shape of the rehearsal's input.
+/// The shape of its input.
 pub(super) fn input_shape(context: &ModelContext) -> Vec<i64> {
     std::iter::once(ROWS).chain(context.data.input.iter().copied()).collect()
 }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::draw::Draw;
+use super::initializer::Initializer;
 
 /// Initialization of the weights of linear, convolution and embedding layers. Their biases are then set to 0; norms are not changed.
 #[derive(Debug, Clone, Default, PartialEq, Settings)]
@@ -85,7 +85,7 @@ impl Init {
     }
 
     /// How a weight is drawn; `None` for the model's own initialization.
-    pub fn draw(&self, fans: Fans) -> Option<Draw> {
+    pub fn initializer(&self, fans: Fans) -> Option<Initializer> {
         let (std, one) = (self.std.unwrap_or(0.02), self.gain.unwrap_or(1.0));
         let kaiming = || {
             let fan = if self.fan == Some(Fan::Out) { fans.out } else { fans.into };
@@ -94,13 +94,13 @@ impl Init {
         let xavier = || one * std::f64::consts::SQRT_2 / root(fans.into + fans.out);
         Some(match self.kind {
             InitType::Default => return None,
-            InitType::KaimingUniform => Draw::Uniform(3.0_f64.sqrt() * kaiming()),
-            InitType::KaimingNormal => Draw::Normal(kaiming()),
-            InitType::XavierUniform => Draw::Uniform(3.0_f64.sqrt() * xavier()),
-            InitType::XavierNormal => Draw::Normal(xavier()),
-            InitType::Normal => Draw::Normal(std),
-            InitType::TruncNormal => Draw::TruncNormal(std),
-            InitType::Orthogonal => Draw::Orthogonal(one),
+            InitType::KaimingUniform => Initializer::Uniform(3.0_f64.sqrt() * kaiming()),
+            InitType::KaimingNormal => Initializer::Normal(kaiming()),
+            InitType::XavierUniform => Initializer::Uniform(3.0_f64.sqrt() * xavier()),
+            InitType::XavierNormal => Initializer::Normal(xavier()),
+            InitType::Normal => Initializer::Normal(std),
+            InitType::TruncNormal => Initializer::TruncNormal(std),
+            InitType::Orthogonal => Initializer::Orthogonal(one),
         })
     }
 }

@@ -7,7 +7,7 @@ use hookrack_torch::autograd::GradMode;
 
 /// A way to fill a tensor. With the same seed the values are those of `torch.nn.init`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Draw {
+pub enum Initializer {
     /// All 0.
     Zeros,
     /// All 1.
@@ -22,7 +22,7 @@ pub enum Draw {
     Orthogonal(f64),
 }
 
-impl Draw {
+impl Initializer {
     /// A new tensor of floats that training does not change.
     pub fn values(self, shape: &[i64], device: Device) -> Result<Tensor> {
         let _no_grad = GradMode::set(false);

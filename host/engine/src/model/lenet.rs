@@ -163,10 +163,6 @@ impl LeNet {
 }
 
 impl Model for LeNet {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.forward_units(0..self.info.units.len(), input, mode)
-    }
-
     fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
         if units.start == 0 {
             check_batch("model `LeNet`", input, &self.info.input_shape)?;

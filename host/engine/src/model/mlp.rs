@@ -95,10 +95,6 @@ impl Mlp {
 }
 
 impl Model for Mlp {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.forward_units(0..self.layers.len(), input, mode)
-    }
-
     fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut x = if units.start == 0 { self.flat(input)? } else { input.shallow_clone() };
         for unit in units {

@@ -1,15 +1,15 @@
 //! Models: what turns a batch's input into an output, and the tensors that training changes.
 
-mod draw;
+mod dry_run;
 mod gpt;
 mod init;
+mod initializer;
 pub mod layer;
 mod layer_output;
 mod lenet;
 mod mlp;
 mod norm_ranks;
 mod param_builder;
-mod rehearsal;
 mod resnet;
 mod sequential;
 mod torch_script;
@@ -21,9 +21,9 @@ use std::ops::Range;
 
 use tch::{Device, Kind, Tensor};
 
-pub use draw::Draw;
 pub use gpt::GptSettings;
 pub use init::{Fan, Fans, Init, InitType};
+pub use initializer::Initializer;
 pub use layer_output::LayerOutput;
 pub use lenet::LeNetSettings;
 pub use mlp::{Mlp, MlpSettings};
@@ -88,8 +88,10 @@ impl ModelContext {
 
 /// A model. Its initial values come from libtorch's random numbers, which the host seeds before it is built.
 pub trait Model: Send {
-    /// The output for a batch; the first dimension of both is the sample.
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor>;
+    /// The output for a batch; the first dimension of both is the sample. That of all units, unless the model has none.
+    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
+        self.forward_units(0..self.info().units.len(), input, mode)
+    }
 
     /// The output of some of its units, one after the other. `input` is the output of the unit before them, or the model's.
     ///

@@ -3,8 +3,8 @@
 use tch::{Device, Kind, Tensor};
 
 use super::ModelContext;
-use super::draw::Draw;
 use super::init::{Fans, Init};
+use super::initializer::Initializer;
 use super::layer_output::LayerOutput;
 use super::norm_ranks::NormRanks;
 use super::unit::{BuiltUnits, Shared, Unit};
@@ -97,7 +97,7 @@ impl ParamBuilder {
         if !self.is_made() {
             return Ok(Tensor::new());
         }
-        let copy = Draw::Zeros.values(shape, self.device)?.f_set_requires_grad(true)?;
+        let copy = Initializer::Zeros.values(shape, self.device)?.f_set_requires_grad(true)?;
         self.copies.push(NamedTensor::new(param.to_owned(), copy.shallow_clone()));
         Ok(copy)
     }
@@ -133,19 +133,36 @@ impl ParamBuilder {
     }
 
     /// A matrix or kernel, initialized as configured; `own` is the layer's default.
-    pub fn weight(&mut self, name: String, shape: &[i64], fans: Fans, own: Draw) -> Result<Tensor> {
-        let draw = self.init.draw(fans).unwrap_or(own);
-        self.param(name, shape, draw)
+    pub fn weight(
+        &mut self,
+        name: String,
+        shape: &[i64],
+        fans: Fans,
+        own: Initializer,
+    ) -> Result<Tensor> {
+        let initializer = self.init.initializer(fans).unwrap_or(own);
+        self.param(name, shape, initializer)
     }
 
     /// A bias: 0 if an initialization is configured.
-    pub fn bias(&mut self, name: String, size: i64, fans: Fans, own: Draw) -> Result<Tensor> {
-        let draw = self.init.draw(fans).map_or(own, |_| Draw::Zeros);
-        self.param(name, &[size], draw)
+    pub fn bias(
+        &mut self,
+        name: String,
+        size: i64,
+        fans: Fans,
+        own: Initializer,
+    ) -> Result<Tensor> {
+        let initializer = self.init.initializer(fans).map_or(own, |_| Initializer::Zeros);
+        self.param(name, &[size], initializer)
     }
 
     /// Any other parameter, such as a norm's.
-    pub fn param(&mut self, name: String, shape: &[i64], draw: Draw) -> Result<Tensor> {
+    pub fn param(
+        &mut self,
+        name: String,
+        shape: &[i64],
+        initializer: Initializer,
+    ) -> Result<Tensor> {
         if let Some(unit) = self.units.last_mut() {
             unit.params = unit.params.saturating_add(numbers(shape));
             unit.tensors += 1;
@@ -158,7 +175,7 @@ impl ParamBuilder {
         if self.made == BuiltUnits::None {
             return Ok(Tensor::new());
         }
-        let tensor = draw.values(shape, self.device)?.f_set_requires_grad(true)?;
+        let tensor = initializer.values(shape, self.device)?.f_set_requires_grad(true)?;
         if !self.is_made() {
             return Ok(Tensor::new());
         }
@@ -167,7 +184,12 @@ impl ParamBuilder {
     }
 
     /// A buffer, which the model changes and not the optimizer.
-    pub fn buffer(&mut self, name: String, shape: &[i64], draw: Draw) -> Result<Tensor> {
+    pub fn buffer(
+        &mut self,
+        name: String,
+        shape: &[i64],
+        initializer: Initializer,
+    ) -> Result<Tensor> {
         if let Some(unit) = self.units.last_mut() {
             unit.buffers = unit.buffers.saturating_add(numbers(shape));
         }
@@ -176,7 +198,7 @@ impl ParamBuilder {
             return Ok(Tensor::new());
         }
         self.count(&name, shape)?;
-        let tensor = draw.values(shape, self.device)?;
+        let tensor = initializer.values(shape, self.device)?;
         self.buffers.push(NamedTensor::new(name, tensor.shallow_clone()));
         Ok(tensor)
     }
@@ -226,13 +248,13 @@ mod tests {
     #[test]
     fn tensors_that_are_too_many_together_are_refused_before_the_last_is_drawn() {
         let mut builder = ParamBuilder::new(Device::Cpu, Init::default());
-        let _ = builder.param("a".into(), &[2], Draw::Zeros).unwrap();
+        let _ = builder.param("a".into(), &[2], Initializer::Zeros).unwrap();
         // More than any machine has, though each would fit.
         builder.bytes = 1 << 80;
-        let error = builder.param("b".into(), &[4], Draw::Zeros).unwrap_err();
+        let error = builder.param("b".into(), &[4], Initializer::Zeros).unwrap_err();
         let wanted = "the parameters up to `b`: 1208925819614629174706192 bytes are needed, more than this machine has";
         assert_eq!(error.to_string(), wanted);
-        assert!(builder.buffer("c".into(), &[1 << 62, 1 << 62], Draw::Zeros).is_err());
+        assert!(builder.buffer("c".into(), &[1 << 62, 1 << 62], Initializer::Zeros).is_err());
         assert_eq!(builder.finish(&[], &[]).params.len(), 1);
     }
 }

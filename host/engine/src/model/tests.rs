@@ -264,7 +264,7 @@ fn one_seed_draws_the_values_of_torch_nn_init() {
     for Drawn { init, condition, kernel, matrix } in golden().inits {
         let drawn = |shape: &[i64], fans| {
             rng::seed(7);
-            flat(&init.draw(fans).unwrap().values(shape, Device::Cpu).unwrap())
+            flat(&init.initializer(fans).unwrap().values(shape, Device::Cpu).unwrap())
         };
         let told = format!("{init:?}");
         // Householder's QR is off by about a rounding for each number, and magnifies all of them by the condition.

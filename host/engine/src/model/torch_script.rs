@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hookrack_plugin_api::prelude::Settings;
 use tch::{Kind, Tensor};
 
-use super::rehearsal::{input_shape, rehearse, wanted_output};
+use super::dry_run::{dry_run, input_shape, wanted_output};
 use super::{Mode, Model, ModelContext, ModelInfo, widen};
 use crate::error::{EngineError, Result};
 use crate::named_tensor::NamedTensor;
@@ -27,7 +27,7 @@ impl Component<ModelContext, dyn Model> for TorchScriptSettings {
         let model = TorchScript::load(&self.path, context)?;
         let shown = self.path.display();
         widen(&model, context.kind)?;
-        let output = rehearse(&model, context).map_err(|why| {
+        let output = dry_run(&model, context).map_err(|why| {
             let input = input_shape(context);
             let wide = if context.kind == Kind::Double { " in fp64" } else { "" };
             Self::refuse(format!("{shown} does not accept a batch of shape {input:?}{wide}: {why}"))

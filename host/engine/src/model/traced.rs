@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use tch::{Kind, Tensor};
 
-use super::rehearsal::rehearse;
+use super::dry_run::dry_run;
 use super::{Mode, Model, ModelContext, ModelInfo};
 use crate::error::{EngineError, Result};
 use crate::named_tensor::tensor_list;
@@ -44,7 +44,7 @@ impl Traced {
         let mut tensors = tensor_list(model.params());
         tensors.extend(model.buffers().iter().map(|named| named.tensor.shallow_clone()));
         let traced = Self { model, tensors, graphs: RefCell::default() };
-        rehearse(&traced, context).map_err(|why| EngineError::NoGraph { why: why.to_string() })?;
+        dry_run(&traced, context).map_err(|why| EngineError::NoGraph { why: why.to_string() })?;
         traced.graphs.borrow_mut().clear();
         Ok(traced)
     }

@@ -2,7 +2,7 @@
 
 use hookrack_plugin_api::prelude::Settings;
 
-use super::fused_adam::{self, AdamKnobs};
+use super::fused_adam::{self, AdamOptions};
 use super::{Optimizer, ParamSet};
 use crate::error::Result;
 use crate::registry::Component;
@@ -11,7 +11,7 @@ use crate::registry::Component;
 #[derive(Debug, Clone, Settings)]
 pub struct AdamWSettings {
     #[param(flatten)]
-    knobs: AdamKnobs,
+    options: AdamOptions,
     /// Decoupled weight decay.
     #[param(default = 1e-2, min = 0.0)]
     weight_decay: f64,
@@ -21,7 +21,7 @@ impl Component<ParamSet, dyn Optimizer> for AdamWSettings {
     const NAME: &'static str = "AdamW";
 
     fn build(self, params: &ParamSet) -> Result<Box<dyn Optimizer>> {
-        let hyper = self.knobs.hyper(self.weight_decay, true).map_err(Self::refuse)?;
+        let hyper = self.options.hyper(self.weight_decay, true).map_err(Self::refuse)?;
         fused_adam::build(hyper, params)
     }
 }

@@ -11,7 +11,7 @@ use hookrack_torch::optim::{AdamHyper, Scratch, adam_step};
 
 /// The settings that both forms of Adam share; PyTorch's defaults.
 #[derive(Debug, Clone, Settings)]
-pub(super) struct AdamKnobs {
+pub(super) struct AdamOptions {
     /// Learning rate.
     #[param(default = 1e-3, min = 0.0)]
     lr: f64,
@@ -29,7 +29,7 @@ pub(super) struct AdamKnobs {
     maximize: bool,
 }
 
-impl AdamKnobs {
+impl AdamOptions {
     /// The kernel's numbers; `decoupled_decay` applies the decay to the weights and not to the gradient.
     pub(super) fn hyper(
         self,

@@ -4,7 +4,7 @@ use hookrack_plugin_api::prelude::Settings;
 
 use super::layout::Layout;
 use super::table::Order;
-use super::{PipelineSize, Schedule, ScheduleContext, Split};
+use super::{PipelineSize, Schedule, ScheduleContext, SplitRule};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -21,7 +21,7 @@ pub struct Interleaved1F1B {
     /// How layers are split among the stages: `"params"` balances their parameters, `"time"` the time of a pass, measured before
     /// the run; a list sets the number of layers of each chunk, in model order.
     #[param(default)]
-    pub split: Split,
+    pub split: SplitRule,
 }
 
 impl Interleaved1F1B {

@@ -25,7 +25,7 @@ pub use no_pipeline::NoPipeline;
 pub use one_f_one_b::OneFOneB;
 pub use pipeline_size::PipelineSize;
 pub use simulate::{Durations, Span, Timeline, simulate};
-pub use split_rule::Split;
+pub use split_rule::SplitRule;
 pub use table::{Order, Table, actions};
 
 use super::data::{Rank, Share};
@@ -70,11 +70,11 @@ pub struct Schedule {
     order: Order,
     stages: u32,
     chunks: u32,
-    split: Split,
+    split: SplitRule,
 }
 
 impl Schedule {
-    fn pipeline(order: Order, size: PipelineSize, chunks: u32, split: Split) -> Self {
+    fn pipeline(order: Order, size: PipelineSize, chunks: u32, split: SplitRule) -> Self {
         let PipelineSize { stages, microbatches } = size;
         Self { parts: microbatches as usize, order, stages, chunks, split }
     }
@@ -85,7 +85,7 @@ impl Schedule {
     }
 
     /// How layers are divided among them.
-    pub fn split_rule(&self) -> &Split {
+    pub fn split_rule(&self) -> &SplitRule {
         &self.split
     }
 

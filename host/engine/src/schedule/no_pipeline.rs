@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 
 use super::table::Order;
-use super::{PipelineSize, Schedule, ScheduleContext, Split};
+use super::{PipelineSize, Schedule, ScheduleContext, SplitRule};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -20,7 +20,7 @@ impl Component<ScheduleContext, Schedule> for NoPipeline {
         }
         let microbatches = u32::try_from(context.accumulation).unwrap_or(u32::MAX);
         let size = PipelineSize { stages: 1, microbatches };
-        Ok(Box::new(Schedule::pipeline(Self::ORDER, size, 1, Split::Params)))
+        Ok(Box::new(Schedule::pipeline(Self::ORDER, size, 1, SplitRule::Params)))
     }
 }
 

@@ -3,7 +3,7 @@
 use hookrack_plugin_api::prelude::Settings;
 
 use super::table::Order;
-use super::{PipelineSize, Schedule, ScheduleContext, Split};
+use super::{PipelineSize, Schedule, ScheduleContext, SplitRule};
 use crate::error::Result;
 use crate::registry::Component;
 
@@ -17,7 +17,7 @@ pub struct OneFOneB {
     /// How layers are split among the stages: `"params"` balances their parameters, `"time"` the time of a pass, measured before
     /// the run; a list sets the number of layers of each.
     #[param(default)]
-    pub split: Split,
+    pub split: SplitRule,
 }
 
 impl OneFOneB {

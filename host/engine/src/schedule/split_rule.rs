@@ -8,7 +8,7 @@ use hookrack_plugin_api::{ParamType, Value};
 
 /// How the layers of a model are divided among stages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Split {
+pub enum SplitRule {
     /// The largest number of parameters of a stage is as small as it can be.
     #[default]
     Params,
@@ -18,7 +18,7 @@ pub enum Split {
     Layers(Vec<usize>),
 }
 
-impl<'de> Deserialize<'de> for Split {
+impl<'de> Deserialize<'de> for SplitRule {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let Tree(value) = Tree::deserialize(from)?;
         let number = |value: &Value| value.as_i64().and_then(|count| usize::try_from(count).ok());
@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for Split {
     }
 }
 
-impl Setting for Split {
+impl Setting for SplitRule {
     fn param_type() -> ParamType {
         ParamType::Any
     }

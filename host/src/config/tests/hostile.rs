@@ -8,9 +8,9 @@ use super::fixtures::{cases, fixtures};
 use crate::config::ConfigFile;
 
 /// Small, and the same on every machine.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -41,15 +41,15 @@ const PIECES: [&str; 18] = [
     "\u{feff}",
 ];
 
-fn mutated(text: &[u8], dice: &mut Dice) -> Vec<u8> {
+fn mutated(text: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut text = text.to_vec();
-    for _ in 0..=dice.roll(4) {
-        let at = dice.roll(text.len() + 1);
-        let end = (at + dice.roll(12)).min(text.len());
-        let piece = match dice.roll(4) {
+    for _ in 0..=rng.roll(4) {
+        let at = rng.roll(text.len() + 1);
+        let end = (at + rng.roll(12)).min(text.len());
+        let piece = match rng.roll(4) {
             0 => Vec::new(),
-            1 => vec![u8::try_from(dice.roll(256)).unwrap()],
-            _ => PIECES[dice.roll(PIECES.len())].as_bytes().to_vec(),
+            1 => vec![u8::try_from(rng.roll(256)).unwrap()],
+            _ => PIECES[rng.roll(PIECES.len())].as_bytes().to_vec(),
         };
         text.splice(at..end, piece);
     }
@@ -61,12 +61,12 @@ fn no_damaged_config_panics() {
     let folder = fixtures("good_configs").canonicalize().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let catalog = catalog(&[]);
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
     for case in cases(&folder) {
         let text = std::fs::read(case).unwrap();
         for _ in 0..500 {
             let path = dir.path().join("damaged.toml");
-            std::fs::write(&path, mutated(&text, &mut dice)).unwrap();
+            std::fs::write(&path, mutated(&text, &mut rng)).unwrap();
             let file = ConfigFile::load_in(&folder, &path, &["train.seed=1".into()]);
             let outcome = file.and_then(|file| file.resolve(&catalog));
             if let Err(errors) = outcome {

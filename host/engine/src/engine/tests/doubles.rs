@@ -54,7 +54,7 @@ fn in_64_bits_all_tensors_are_doubles_from_the_values_of_32_bits() {
         let told = format!("{} for {}", model.name, data.target);
         let narrow = on_data(model.clone(), loss.clone(), &data, Precision::Fp32);
         let mut engine = on_data(model, loss, &data, Precision::Fp64);
-        engine.rehearse(&data).unwrap();
+        engine.dry_run(&data).unwrap();
         for (wide, narrow) in engine.model_state().iter().zip(narrow.model_state()) {
             let same = narrow.tensor.to_kind(wide.tensor.kind());
             assert_eq!(wide.tensor, same, "{told}: {}", wide.name);

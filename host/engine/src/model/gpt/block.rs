@@ -3,8 +3,8 @@
 use tch::Tensor;
 
 use crate::error::Result;
-use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
+use crate::model::initializer::Initializer;
 use crate::model::layer::{Activation, Attention, LayerNorm};
 use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode, dropped};
@@ -39,8 +39,10 @@ impl Projection {
         bias: bool,
     ) -> Result<Self> {
         let fans = Fans { into: sides[0], out: sides[1] };
-        let weight = builder.weight(format!("{path}.weight"), &sides, fans, Draw::Normal(std))?;
-        let bias = bias.then(|| builder.bias(format!("{path}.bias"), sides[1], fans, Draw::Zeros));
+        let weight =
+            builder.weight(format!("{path}.weight"), &sides, fans, Initializer::Normal(std))?;
+        let bias =
+            bias.then(|| builder.bias(format!("{path}.bias"), sides[1], fans, Initializer::Zeros));
         Ok(Self { weight, bias: bias.transpose()?, output: builder.layer(path) })
     }
 

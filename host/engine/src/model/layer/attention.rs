@@ -4,8 +4,8 @@ use tch::Tensor;
 
 use crate::error::Result;
 use crate::model::Mode;
-use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 use hookrack_torch::shape;
 
@@ -64,15 +64,17 @@ impl SelfAttention {
     ) -> Result<Self> {
         let (fans_in, fans_out) =
             (Fans { into: width, out: 3 * width }, Fans { into: width, out: width });
-        let (wide, narrow) =
-            (Draw::Uniform((6.0_f64).sqrt() / root(4 * width)), Draw::Uniform(1.0 / root(width)));
+        let (wide, narrow) = (
+            Initializer::Uniform((6.0_f64).sqrt() / root(4 * width)),
+            Initializer::Uniform(1.0 / root(width)),
+        );
         let name = |name: &str| format!("{path}.{name}");
         let sides = [3 * width, width];
         Ok(Self {
             in_weight: builder.weight(name("in_proj_weight"), &sides, fans_in, wide)?,
-            in_bias: builder.bias(name("in_proj_bias"), 3 * width, fans_in, Draw::Zeros)?,
+            in_bias: builder.bias(name("in_proj_bias"), 3 * width, fans_in, Initializer::Zeros)?,
             out_weight: builder.weight(name("out_proj.weight"), &[width; 2], fans_out, narrow)?,
-            out_bias: builder.bias(name("out_proj.bias"), width, fans_out, Draw::Zeros)?,
+            out_bias: builder.bias(name("out_proj.bias"), width, fans_out, Initializer::Zeros)?,
             attention,
             dropout,
         })

@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use crate::error::{EngineError, Result};
-use crate::model::draw::Draw;
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 use crate::model::{LayerOutput, Mode, NormRanks};
 use hookrack_torch::dist::BatchNormState;
@@ -29,28 +29,28 @@ pub struct BatchNorm {
 impl BatchNorm {
     /// Begins with a weight of 1 and statistics of mean 0 and variance 1.
     pub fn new(builder: &mut ParamBuilder, path: &str, channels: i64) -> Result<Self> {
-        Self::weighing(builder, path, channels, Draw::Ones)
+        Self::weighing(builder, path, channels, Initializer::Ones)
     }
 
     /// Begins with a weight of 0, so that its branch starts as zero.
     pub fn silent(builder: &mut ParamBuilder, path: &str, channels: i64) -> Result<Self> {
-        Self::weighing(builder, path, channels, Draw::Zeros)
+        Self::weighing(builder, path, channels, Initializer::Zeros)
     }
 
     fn weighing(
         builder: &mut ParamBuilder,
         path: &str,
         channels: i64,
-        weight: Draw,
+        weight: Initializer,
     ) -> Result<Self> {
         let (name, shape) = (|name: &str| format!("{path}.{name}"), [channels]);
         Ok(Self {
             output: builder.layer(path),
             ranks: builder.norm_ranks(),
             weight: builder.param(name("weight"), &shape, weight)?,
-            bias: builder.param(name("bias"), &shape, Draw::Zeros)?,
-            running_mean: builder.buffer(name("running_mean"), &shape, Draw::Zeros)?,
-            running_var: builder.buffer(name("running_var"), &shape, Draw::Ones)?,
+            bias: builder.param(name("bias"), &shape, Initializer::Zeros)?,
+            running_mean: builder.buffer(name("running_mean"), &shape, Initializer::Zeros)?,
+            running_var: builder.buffer(name("running_var"), &shape, Initializer::Ones)?,
             num_batches_tracked: builder.counter(name("num_batches_tracked"))?,
         })
     }

@@ -4,8 +4,8 @@ use tch::Tensor;
 
 use crate::error::Result;
 use crate::model::LayerOutput;
-use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 
 /// The shape of a convolution.
@@ -60,23 +60,29 @@ impl Conv2d {
     /// Draws the values as `torch.nn.Conv2d` does: uniform within ±1/√(numbers under the kernel).
     pub fn new(builder: &mut ParamBuilder, path: &str, kernel: Kernel) -> Result<Self> {
         let bound = 1.0 / root(kernel.inputs / kernel.groups * kernel.side * kernel.side);
-        Self::drawn(builder, path, kernel, Draw::Uniform(bound))
+        Self::drawn(builder, path, kernel, Initializer::Uniform(bound))
     }
 
     /// Draws them as `torchvision` does for residual nets: normal, by the numbers that one input flows into.
     pub fn kaiming(builder: &mut ParamBuilder, path: &str, kernel: Kernel) -> Result<Self> {
         let std = std::f64::consts::SQRT_2 / root(kernel.outputs * kernel.side * kernel.side);
-        Self::drawn(builder, path, kernel, Draw::Normal(std))
+        Self::drawn(builder, path, kernel, Initializer::Normal(std))
     }
 
-    fn drawn(builder: &mut ParamBuilder, path: &str, kernel: Kernel, draw: Draw) -> Result<Self> {
+    fn drawn(
+        builder: &mut ParamBuilder,
+        path: &str,
+        kernel: Kernel,
+        initializer: Initializer,
+    ) -> Result<Self> {
         let Kernel { inputs, outputs, side, groups, .. } = kernel;
         let output = builder.layer(path);
         let area = side * side;
         let fans = Fans { into: inputs / groups * area, out: outputs * area };
         let shape = [outputs, inputs / groups, side, side];
-        let weight = builder.weight(format!("{path}.weight"), &shape, fans, draw)?;
-        let bias = kernel.bias.then(|| builder.bias(format!("{path}.bias"), outputs, fans, draw));
+        let weight = builder.weight(format!("{path}.weight"), &shape, fans, initializer)?;
+        let bias =
+            kernel.bias.then(|| builder.bias(format!("{path}.bias"), outputs, fans, initializer));
         Ok(Self { weight, bias: bias.transpose()?, kernel, output })
     }
 

@@ -4,8 +4,8 @@ use tch::Tensor;
 
 use crate::error::Result;
 use crate::model::LayerOutput;
-use crate::model::draw::Draw;
 use crate::model::init::Fans;
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 
 /// A table with a row for each token; the weight is `[tokens, width]`.
@@ -25,7 +25,7 @@ impl Embedding {
         std: f64,
     ) -> Result<Self> {
         let (name, fans) = (format!("{path}.weight"), Fans { into: tokens, out: width });
-        let weight = builder.weight(name, &[tokens, width], fans, Draw::Normal(std))?;
+        let weight = builder.weight(name, &[tokens, width], fans, Initializer::Normal(std))?;
         Ok(Self { weight, output: builder.layer(path) })
     }
 

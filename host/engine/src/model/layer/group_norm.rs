@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use crate::error::Result;
 use crate::model::LayerOutput;
-use crate::model::draw::Draw;
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 
 const EPS: f64 = 1e-5;
@@ -24,8 +24,8 @@ impl GroupNorm {
         Ok(Self {
             groups,
             output: builder.layer(path),
-            weight: builder.param(format!("{path}.weight"), &[channels], Draw::Ones)?,
-            bias: builder.param(format!("{path}.bias"), &[channels], Draw::Zeros)?,
+            weight: builder.param(format!("{path}.weight"), &[channels], Initializer::Ones)?,
+            bias: builder.param(format!("{path}.bias"), &[channels], Initializer::Zeros)?,
         })
     }
 

@@ -4,7 +4,7 @@ use tch::Tensor;
 
 use crate::error::Result;
 use crate::model::LayerOutput;
-use crate::model::draw::Draw;
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 
 const EPS: f64 = 1e-5;
@@ -22,8 +22,8 @@ impl LayerNorm {
     /// A norm over last dimensions of this shape; begins with a weight of 1 and a bias of 0.
     pub fn new(builder: &mut ParamBuilder, path: &str, shape: &[i64], bias: bool) -> Result<Self> {
         let output = builder.layer(path);
-        let weight = builder.param(format!("{path}.weight"), shape, Draw::Ones)?;
-        let bias = bias.then(|| builder.param(format!("{path}.bias"), shape, Draw::Zeros));
+        let weight = builder.param(format!("{path}.weight"), shape, Initializer::Ones)?;
+        let bias = bias.then(|| builder.param(format!("{path}.bias"), shape, Initializer::Zeros));
         Ok(Self { shape: shape.to_vec(), weight, bias: bias.transpose()?, output })
     }
 

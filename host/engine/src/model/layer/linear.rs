@@ -5,8 +5,8 @@ use tch::Tensor;
 use super::Activation;
 use crate::error::Result;
 use crate::model::LayerOutput;
-use crate::model::draw::Draw;
 use crate::model::init::{Fans, root};
+use crate::model::initializer::Initializer;
 use crate::model::param_builder::ParamBuilder;
 use hookrack_torch::linear::{linear, linear_relu};
 
@@ -33,7 +33,8 @@ impl Linear {
         bias: bool,
     ) -> Result<Self> {
         let output = builder.layer(path);
-        let (own, fans) = (Draw::Uniform(1.0 / root(inputs)), Fans { into: inputs, out: outputs });
+        let (own, fans) =
+            (Initializer::Uniform(1.0 / root(inputs)), Fans { into: inputs, out: outputs });
         let weight = builder.weight(format!("{path}.weight"), &[outputs, inputs], fans, own)?;
         let bias = bias.then(|| builder.bias(format!("{path}.bias"), outputs, fans, own));
         Ok(Self { weight, bias: bias.transpose()?, output })

@@ -151,10 +151,6 @@ impl ResNet {
 }
 
 impl Model for ResNet {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.forward_units(0..self.info.units.len(), input, mode)
-    }
-
     fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
         let mut x = input.shallow_clone();
         for unit in units {

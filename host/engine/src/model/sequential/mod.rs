@@ -106,10 +106,6 @@ struct Sequential {
 }
 
 impl Model for Sequential {
-    fn forward(&self, input: &Tensor, mode: Mode) -> Result<Tensor> {
-        self.forward_units(0..self.info.units.len(), input, mode)
-    }
-
     fn forward_units(&self, units: Range<usize>, input: &Tensor, mode: Mode) -> Result<Tensor> {
         match self.info.input_shape.as_slice() {
             _ if units.start > 0 => {}

@@ -22,7 +22,7 @@ impl Component<Site, Plan> for ActivationLayer {
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         site.flow.numbers().map_err(Self::refuse)?;
-        Ok(Plan::new(site.flow.clone(), move |_roster| Ok(self)))
+        Ok(Plan::new(site.flow.clone(), move |_builder| Ok(self)))
     }
 }
 
@@ -45,7 +45,7 @@ impl Component<Site, Plan> for DropoutLayer {
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         site.flow.numbers().map_err(Self::refuse)?;
-        Ok(Plan::new(site.flow.clone(), move |_roster| Ok(self)))
+        Ok(Plan::new(site.flow.clone(), move |_builder| Ok(self)))
     }
 }
 
@@ -64,7 +64,7 @@ impl Component<Site, Plan> for FlattenLayer {
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         let numbers = site.flow.numbers().map_err(Self::refuse)?.iter().product::<i64>();
-        Ok(Plan::new(site.flow.shaped([numbers]), move |_roster| Ok(self)))
+        Ok(Plan::new(site.flow.shaped([numbers]), move |_builder| Ok(self)))
     }
 }
 

@@ -79,7 +79,7 @@ impl Component<Site, Plan> for PoolLayer {
 
     fn build(self, site: &Site) -> Result<Box<Plan>> {
         let (output, pooling) = self.plan(site).map_err(Self::refuse)?;
-        Ok(Plan::new(output, move |_roster| Ok(pooling)))
+        Ok(Plan::new(output, move |_builder| Ok(pooling)))
     }
 }
 
