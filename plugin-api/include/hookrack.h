@@ -599,7 +599,8 @@ typedef struct TensorTable {
                       size_t *count);
 } TensorTable;
 
-// The steps of training, for hooks with a role. Only `lr` may be called elsewhere.
+// The steps of training. `model`, `group_count` and `lr` may be called at every point, the others in a role, and
+// elsewhere by hooks that declare in `mutates` what they change.
 typedef struct EngineTable {
   // The header: magic, size and version of the side that made the table.
   struct HrHeader header;
@@ -970,8 +971,8 @@ typedef struct LayerTable {
   HrStatus (*watch)(void *host, struct HrStr pattern, size_t *indices, size_t capacity, size_t *count);
   // The name of the layer at `index`; HR_ABSENT past the last. [train-thread] [borrowed for the run]
   HrStatus (*name)(void *host, size_t index, struct HrStr *out);
-  // The output of the layer at `index` in the last forward pass of this iteration; HR_ABSENT if there was none.
-  // [train-thread] [owned by the caller]
+  // The output of the layer at `index` in the last forward pass of this iteration; HR_ABSENT if there was none. It is
+  // read-only: operators that write to it are refused. [train-thread] [owned by the caller]
   HrStatus (*output)(void *host, size_t index, HrTensor *out);
 } LayerTable;
 
@@ -1167,10 +1168,10 @@ typedef struct RankTable {
   // Replaces `count` numbers by their reduction over all ranks, `HR_REDUCE_SUM`, `HR_REDUCE_MAX` or `HR_REDUCE_MIN`.
   // [train-thread]
   HrStatus (*all_reduce_numbers)(void *host, double *numbers, size_t count, uint32_t reduction);
-  // Replaces the contents of a tensor by their reduction over all ranks. It must have the same shape on all of them.
-  // [train-thread]
+  // Replaces the contents of a tensor by their reduction over all ranks. It must have the same shape on all of them. One
+  // that belongs to the run must be declared in `mutates`. [train-thread]
   HrStatus (*all_reduce)(void *host, HrTensor tensor, uint32_t reduction);
-  // Replaces the contents of a tensor by those of rank `root`. [train-thread]
+  // Replaces the contents of a tensor by those of rank `root`; `mutates` as for `all_reduce`. [train-thread]
   HrStatus (*broadcast)(void *host, HrTensor tensor, uint32_t root);
   // The tensors of all ranks, stacked in a new first dimension in the order of ranks. `out` is the caller's own, released like
   // any tensor that it made. [train-thread]

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// The direction in which a value improves.
+/// The direction in which a value improves. NaN is never better than anything, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// A larger value is better.
@@ -17,12 +17,14 @@ impl Better {
         if higher_is_better { Self::Higher } else { Self::Lower }
     }
 
-    /// Whether `new` is better than `old`. NaN is never better; any number is better than NaN.
+    /// Returns whether `new` is better than `old`. NaN is never better; any number is better than NaN. Equal
+    /// values are not better: the first one stays.
     pub fn is_better(self, new: f64, old: f64) -> bool {
         self.compare(new, old).is_lt()
     }
 
-    /// The order of two values, best first: `Less` if `a` is better than `b`. NaN comes last.
+    /// Returns the order of two values, best first: `Less` if `a` is better than `b`. NaN comes last. It is a
+    /// total order, for `sort_by`.
     pub fn compare(self, a: f64, b: f64) -> Ordering {
         match self {
             _ if a.is_nan() || b.is_nan() => a.is_nan().cmp(&b.is_nan()),
@@ -31,7 +33,7 @@ impl Better {
         }
     }
 
-    /// The direction with the name `higher` or `lower`.
+    /// Returns the direction with the name `higher` or `lower`; `None` for any other text, also an empty one.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "higher" => Some(Self::Higher),
@@ -40,7 +42,7 @@ impl Better {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Higher => "higher",

@@ -2,23 +2,24 @@
 
 use crate::value::Value;
 
-/// A component chosen by `type`: a model, a loss, a schedule, with its settings.
+/// A component chosen by `type`: a model, a loss, a schedule, with its settings. Whether such a component
+/// exists is not checked here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The `type`.
     pub name: String,
-    /// The other keys, a table.
+    /// The other keys, a table, in the order of the config.
     pub settings: Value,
 }
 
 impl Choice {
-    /// A choice with some settings.
+    /// Returns a choice with some settings.
     pub fn new(name: &str, settings: &[(&str, Value)]) -> Self {
         let fields = settings.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         Self { name: name.to_owned(), settings: Value::Table(fields.collect()) }
     }
 
-    /// Sets a setting, replacing a previous value.
+    /// Sets a setting, replacing a previous value. Does nothing if the settings are not a table.
     pub fn set(&mut self, key: &str, value: Value) {
         let Value::Table(settings) = &mut self.settings else { return };
         match settings.iter_mut().find(|(known, _)| known == key) {

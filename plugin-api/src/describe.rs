@@ -7,22 +7,24 @@ use crate::value::{Value, from_value};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// A parameter of a hook, a metric, or any other component of a config.
+/// A parameter of a hook, a metric, or any other component of a config. It becomes part of the manifest: the
+/// host checks a config with it before the plugin is called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
     /// The key in the config.
     pub name: String,
     /// Other keys with the same meaning.
     pub aliases: Vec<String>,
-    /// What it does, in one line.
+    /// What it does: the first paragraph of the field's doc comment, in one line.
     pub doc: String,
     /// The type of its value.
     pub ty: ParamType,
     /// Whether it is required, and its default.
     pub presence: Presence,
-    /// The smallest number allowed.
+    /// The smallest number allowed; of a list, that of each number in it.
     pub min: Option<f64>,
-    /// The largest number allowed.
+    /// The largest number allowed, likewise. An infinite number in a config is an error unless this range or
+    /// the default has one; NaN always is.
     pub max: Option<f64>,
 }
 
@@ -33,11 +35,11 @@ pub enum Presence {
     Required,
     /// It may be absent, without a default.
     Optional,
-    /// Its default.
+    /// Its default, which help and schema show.
     Default(Value),
 }
 
-/// The type of a parameter's value. An integer is accepted for a float.
+/// The type of a parameter's value. An integer is accepted for a float, but not a float for an integer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamType {
     /// `true` or `false`.
@@ -48,24 +50,28 @@ pub enum ParamType {
     Float,
     /// A string.
     Str,
-    /// A file or folder, relative to the config that names it.
+    /// A file or folder, relative to the config that names it. The hook receives it as an absolute path; an
+    /// empty one, and one with `~/` or `$HOME`, is an error. Whether it exists is not checked.
     Path,
     /// The full name of a scalar of the run, such as `val/Accuracy`; an empty string for none. A name that nothing logs makes the config
     /// invalid.
     Monitor,
-    /// One of these names.
+    /// One of these names, in exactly this case.
     OneOf(Vec<String>),
-    /// A list of values of one type.
+    /// A list of values of one type, which may be empty.
     List(Box<ParamType>),
-    /// A table with these parameters.
+    /// A table with these parameters. Another key in it is an error.
     Table(Vec<Param>),
     /// A table like `[model]` for a model that is not trained, with `weights` as a path.
     Model,
-    /// Any value; only the component itself checks it.
+    /// Any value; only the component itself checks it. Numbers in it must be finite.
     Any,
 }
 
 /// A struct that describes its parameters. `#[derive(Settings)]` implements it.
+///
+/// It is asked when the library is loaded, before any instance exists: what it returns must not depend on the
+/// machine.
 pub trait Describe {
     /// The first paragraph of the struct's doc comment.
     const DOC: &'static str;
@@ -73,11 +79,18 @@ pub trait Describe {
     fn params() -> Vec<Param>;
 }
 
-/// A type that a settings field can have.
+/// A type that a settings field can have: `bool`, integers, floats, `String`, `PathBuf`, an enum or struct
+/// that derives `Settings`, [`Layers`](crate::Layers), [`SecondModel`](crate::SecondModel), and an `Option`
+/// or a `Vec` of these. Without it a field works too if it can be deserialized, but is described as
+/// [`ParamType::Any`].
+///
+/// An integer type that is narrower than the integers of a config describes its range, so that a number
+/// beyond it is an error in the config, at its line.
 pub trait Setting {
-    /// The type of its value in a config.
+    /// Returns the type of its value in a config.
     fn param_type() -> ParamType;
-    /// The value that a config would contain for `self`, if there is one.
+    /// Returns the value that a config would contain for `self`, if there is one: for the defaults in a
+    /// manifest.
     fn to_value(&self) -> Option<Value>;
     /// Whether a field of this type may be omitted without a default.
     const OPTIONAL: bool = false;
@@ -159,12 +172,13 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 impl Param {
-    /// The key and its aliases.
+    /// Returns the key and its aliases. Two of them in one table are an error.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
     }
 
-    /// Whether an infinite number is allowed: its range says so (`max = f64::INFINITY`), or its default is one.
+    /// Returns whether an infinite number is allowed: its range says so (`max = f64::INFINITY`), or its
+    /// default is one.
     pub fn takes_infinity(&self) -> bool {
         let by_range = [self.min, self.max].into_iter().flatten().any(f64::is_infinite);
         let by_default =

@@ -3,7 +3,8 @@
 use crate::phase::Phase;
 use crate::point::Point as P;
 
-/// The points of a pass over data without training, in the order in which a run reaches them.
+/// The points of a pass over data without training, in the order in which a run reaches them. The loop of the
+/// host and the fake trainer walk these lists.
 #[derive(Clone, Copy, Debug)]
 pub struct EvalPass {
     /// Before everything else.
@@ -18,7 +19,8 @@ pub struct EvalPass {
     pub after_iter: &'static [P],
     /// After the last batch.
     pub end: &'static [P],
-    /// However the pass ends: hooks restore here what they changed at the first of `begin`.
+    /// However the pass ends: hooks restore here what they changed at the first of `begin`. Every hook is
+    /// called, even if one fails.
     pub close: P,
     /// After a complete pass.
     pub leave: &'static [P],
@@ -61,7 +63,7 @@ impl EvalPass {
         leave: &[],
     };
 
-    /// The pass of a phase; `None` for training.
+    /// Returns the pass of a phase; `None` for training.
     pub fn of(phase: Phase) -> Option<Self> {
         match phase {
             Phase::Train => None,

@@ -3,25 +3,31 @@
 use crate::point::Pace;
 use std::fmt;
 
-/// The cadence of a hook: `every = "100it"` or `"2ep"`; without it the hook runs whenever its points are reached.
+/// The cadence of a hook: `every = "100it"` or `"2ep"`; without it the hook runs whenever its points are
+/// reached.
+///
+/// The host counts: a hook that is not due is not called, which costs a comparison. Counts are those of the
+/// run, from 1, so that they continue after a resume. Roles have no cadence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// At every occurrence of its points.
     Always,
-    /// In every n-th iteration.
+    /// In every n-th iteration: of training, or of the pass in an evaluation. Points of an epoch are always
+    /// due.
     Iters(u64),
-    /// In every n-th epoch.
+    /// In every n-th epoch, at points of epochs and of iterations.
     Epochs(u64),
 }
 
-/// Why a cadence is invalid.
+/// Why a cadence is invalid. A library whose manifest has such a default is refused, a config with it an
+/// error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CadenceFault {
-    /// A number alone.
+    /// A number alone: `100` could be iterations or epochs.
     NoUnit,
     /// A unit that is neither `it` nor `ep`.
     UnknownUnit,
-    /// No number, or one that is too large.
+    /// No number, or one above 2^64 - 1.
     NoNumber,
     /// `0it` would never run.
     Zero,
@@ -38,8 +44,9 @@ impl Every {
         }
     }
 
-    /// Whether a hook is called at a point of this pace. `iter` is the run's iteration in training, and that of the pass in other
-    /// phases. Points of a run, such as `before_train`, are always due; those of an epoch are not affected by `Iters`.
+    /// Returns whether a hook is called at a point of this pace. `iter` is the run's iteration in training,
+    /// and that of the pass in other phases. Points of a run, such as `before_train`, are always due; those
+    /// of an epoch are not affected by `Iters`.
     pub fn is_due(self, pace: Pace, epoch: u64, iter: u64) -> bool {
         match self {
             Self::Always => true,
@@ -48,15 +55,15 @@ impl Every {
         }
     }
 
-    /// Whether every occurrence of a point is due.
+    /// Returns whether every occurrence of a point is due.
     pub fn is_each(self) -> bool {
         matches!(self, Self::Always | Self::Iters(1) | Self::Epochs(1))
     }
 
-    /// Parses a cadence.
+    /// Parses a cadence: a number above 0 and `it` or `ep`, without blanks.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A [`CadenceFault`] says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, CadenceFault> {
         let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (digits, unit) = text.split_at(unit_at);

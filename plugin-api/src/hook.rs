@@ -8,19 +8,39 @@ use crate::trainer::Trainer;
 
 macro_rules! define_hook {
     ($($(#[doc = $doc:literal])* $code:literal $variant:ident $method:ident: $pace:ident $($role:ident)? $(@ $next:ident)?,)*) => {
-        /// A hook: code that the loop calls at points of a run. Implement the points you need; `#[hook]` subscribes to these
-        /// only, so the others cost nothing.
+        /// A hook: code that the loop calls at points of a run. Implement the points you need; `#[hook]`
+        /// subscribes to these only, so the others cost nothing.
         ///
-        /// [`crate::point`] shows the loop with all points. They are called on the training thread, in the order of the hooks'
-        /// levels, with gradient recording off. A point marked ROLE has exactly one hook, which does the work of that step, in
-        /// training with gradient recording on: a hook that implements it replaces the built-in main hook there.
+        /// [`crate::point`] shows the loop with all points. They are called on the training thread, in the
+        /// order of the hooks' levels, with gradient recording off. A point marked ROLE has exactly one hook,
+        /// which does the work of that step, in training with gradient recording on: a hook that implements
+        /// it replaces the built-in main hook there.
         ///
-        /// An error fails the run, disables the hook or is only logged, depending on `on_error` of the config entry. A
-        /// panic is caught and reported; the hook is not called again after it. A call through the ABI costs a few nanoseconds
-        /// more than a virtual call; the host measures the time of each hook at each point.
+        /// An error fails the run, disables the hook or is only logged, depending on `on_error` of the config
+        /// entry. A panic is caught and reported; the hook is not called again after it. A call through the
+        /// ABI costs a few nanoseconds more than a virtual call; the host measures the time of each hook at
+        /// each point.
         ///
-        /// A method may also have the name of its point in LiBai, Orca or ColossalAI: `before_step`, `on_run_begin`, and all
-        /// others of [`Point::ALIASES`](crate::Point::ALIASES).
+        /// A method may also have the name of its point in LiBai, Orca or ColossalAI: `before_step`,
+        /// `on_run_begin`, and all others of [`Point::ALIASES`](crate::Point::ALIASES).
+        ///
+        /// # The life of an instance
+        /// There is one instance for each entry of the config, and on several ranks one on each that the hook
+        /// runs on.
+        ///
+        /// - It is created from its settings, then `on_attach` and `before_run` are called. `hookrack check`
+        ///   only attaches and detaches it: open files and connections in `before_run`, not in `on_attach`.
+        /// - In a resume `load_state` follows, then `after_load_checkpoint`, then `before_train`, which is
+        ///   called in every process. Points of an epoch in progress, such as `before_train_epoch`, are not
+        ///   called again.
+        /// - `on_detach` is the last point, however the run ends; then the instance is dropped. After a panic
+        ///   it is only dropped.
+        ///
+        /// # Cost
+        /// The iteration waits for every point, and [`iter_time`](crate::Trainer::iter_time) includes those
+        /// up to the last role. What is not needed each time belongs in a hook with `every`. Waiting for the
+        /// device ([`Tensor::item`](crate::tensor::Tensor::item), `to_vec`, a copy to the CPU) is the usual
+        /// reason for a slow hook; `run.json` has the time of each hook.
         pub trait Hook {
             $(
                 $(#[doc = $doc])*
@@ -28,17 +48,25 @@ macro_rules! define_hook {
                 fn $method(&mut self, t: &mut Trainer) -> Result<()> { Ok(()) }
             )*
 
-            /// Saves what a resumed run needs, under this instance's name. Called whenever a checkpoint is taken, on the
-            /// training thread. Fields with `#[param(state)]` are saved without it.
+            /// Saves what a resumed run needs, under this instance's name. Called whenever a checkpoint is
+            /// taken, on the training thread. Fields with `#[param(state)]` are saved without it.
+            ///
+            /// It runs after `before_save_checkpoint`, on rank 0, and in a pipeline on every rank. A hook
+            /// that was disabled or has panicked is not asked. Only read: the state may also be asked for
+            /// without a checkpoint.
             ///
             /// # Errors
-            /// Under `on_error = "abort"` no checkpoint is written and the run ends; otherwise the checkpoint is written
-            /// without this state.
+            /// Under `on_error = "abort"` no checkpoint is written and the run ends; otherwise the checkpoint
+            /// is written without this state.
             #[expect(unused_variables, reason = "the default saves nothing")]
             fn save_state(&self, state: &mut StateWriter<'_>) -> Result<()> { Ok(()) }
 
-            /// Restores what [`save_state`](Self::save_state) saved: after the fields with `#[param(state)]`, after `on_attach`
-            /// and before `after_load_checkpoint`. Not called if the checkpoint has no state for this instance.
+            /// Restores what [`save_state`](Self::save_state) saved: after the fields with `#[param(state)]`,
+            /// after `on_attach` and `before_run`, and before `after_load_checkpoint`. Not called if the
+            /// checkpoint has no state for this instance.
+            ///
+            /// Called on every rank that has the hook, each with the same state. The model has its restored
+            /// weights; the iteration and the shared values are not restored yet.
             ///
             /// # Errors
             /// The resume fails, unless `--force` is given: then the hook starts without its state.
@@ -63,17 +91,20 @@ pub trait HookInfo {
     const POINTS: &'static [&'static str];
     /// The default level.
     const LEVEL: Level;
-    /// The default cadence: `10it`, `2ep`, or empty for always.
+    /// The default cadence: `10it`, `2ep`, or empty for always. See [`Every`](crate::every::Every).
     const EVERY: &'static str = "";
     /// The default ranks: `all`, `main`, `last_stage`, or empty for all.
     const RANKS: &'static str = "";
     /// Other names that a config may use.
     const ALIASES: &'static str = "";
-    /// What it changes: any of `params`, `grads`, `lr`, `momentum`, `input`, `label`, `output`, `loss`; empty for an observer.
+    /// What it changes: any of `params`, `grads`, `lr`, `momentum`, `input`, `label`, `output`, `loss`; empty
+    /// for an observer. It decides what the host [allows](crate::Trainer#what-a-hook-may-change), and the
+    /// default error policy.
     const MUTATES: &'static str;
     /// The values it reads, such as `metrics`.
     const READS: &'static str;
-    /// The values it writes, such as `grad_norm`.
+    /// The values it writes, such as `grad_norm`, and the scalars it logs; `nothing` for none, empty if that
+    /// is not known.
     const WRITES: &'static str;
     /// The default error policy: `abort`, `disable`, `warn`, or empty for the host's.
     const ON_ERROR: &'static str;
@@ -95,7 +126,8 @@ pub trait HookInfo {
     fn ops() -> Vec<&'static str> {
         Vec::new()
     }
-    /// Its parameters; `None` if they are not described.
+    /// Its parameters; `None` if they are not described. Without a description the host cannot validate a
+    /// config in advance.
     fn params() -> Option<Vec<crate::describe::Param>>;
 }
 

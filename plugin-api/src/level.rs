@@ -2,7 +2,21 @@
 
 use std::fmt;
 
-/// The order of a hook among those at the same point: lower levels run first. Seven levels have names; any other integer is allowed.
+/// The order of a hook among those at the same point: lower levels run first. Seven levels have names; any
+/// other integer is allowed.
+///
+/// `#[hook(level = …)]` sets the default, `level` of a config entry overrides it. Among equal levels the
+/// default hooks run first, then the others in the order of the config. Only `on_detach` runs in reverse
+/// order. A hook that reads what another one writes at the same point needs a higher level than that one;
+/// `hookrack plan` prints the order. Built-in ones are at:
+///
+/// | level | |
+/// |---|---|
+/// | 5 | metrics, unless they set a level |
+/// | 12, 14, 16 | `LossHook`, `LearningRateMonitor`, `IterationTimerHook`: scalars of the iteration |
+/// | 32 | `EvaluateHook`: requests validations |
+/// | 42 | `CheckPointHook`: requests checkpoints |
+/// | 52 | `PeriodicLogger`: writes scalars; what is logged at a higher level is written the next time |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level(pub i64);
 
@@ -33,12 +47,12 @@ impl Level {
         ("LOWEST", Self::LOWEST),
     ];
 
-    /// The level of a name, in upper or lower case.
+    /// Returns the level of a name, in upper or lower case; `None` for any other text, also a number.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, level)| *level)
     }
 
-    /// Its name, if it has one.
+    /// Returns its name, if it has one.
     pub fn name(self) -> Option<&'static str> {
         Self::NAMED.iter().find(|(_, level)| *level == self).map(|(name, _)| *name)
     }

@@ -1,7 +1,14 @@
 //! Messages of a plugin in the host's log.
 //!
-//! `error!`, `warn!`, `info!`, `debug!` and `trace!` format their arguments only if the level is enabled, and may be called from any thread. With the
-//! feature `tracing`, events of the `tracing` crate are logged too.
+//! `error!`, `warn!`, `info!`, `debug!` and `trace!` format their arguments only if the level is enabled, and
+//! may be called from any thread. With the feature `tracing`, events of the `tracing` crate are logged too.
+//!
+//! A message whose level is disabled costs a load and a comparison. The level is fixed at the start of the
+//! run: `info!` and above by default. Every rank logs to standard error; in training rank 0 also logs to
+//! `log.txt` in the run directory, and every other rank to a file of its own in the folder `ranks`. An
+//! instance may log 1000 lines per second; further ones in that second are dropped, with a warning. On the
+//! training thread a line is logged under the name of the hook that is being called, on another thread under
+//! that of the library's first instance; before that is created, nothing is logged.
 
 use crate::abi::{Host, LogHandle};
 use std::sync::OnceLock;
@@ -20,12 +27,16 @@ pub(crate) fn connect(host: Host) {
     let _ = first;
 }
 
-/// Whether messages of this level are logged.
+/// Returns whether messages of this level are logged. May be called from any thread; false before the first
+/// instance of the library is created.
 pub fn enabled(level: u32) -> bool {
     LOG.get().is_some_and(|log| log.enabled(level))
 }
 
 /// Logs a message. May be called from any thread.
+///
+/// `target` is shown at the levels debug and trace. Lines that the log does not accept are lost without an
+/// error.
 pub fn write(level: u32, target: &str, message: &str) {
     if let Some(log) = LOG.get() {
         log.write(level, target, message);
@@ -49,7 +60,8 @@ macro_rules! error { ($($arg:tt)*) => { $crate::__log!(LOG_ERROR, $($arg)*) }; }
 /// Logs a warning.
 #[macro_export]
 macro_rules! warn { ($($arg:tt)*) => { $crate::__log!(LOG_WARN, $($arg)*) }; }
-/// Logs a message, shown on standard error and in `log.txt`.
+/// Logs a message, shown on standard error and in `log.txt`. Not for values of every iteration: log those as
+/// scalars.
 #[macro_export]
 macro_rules! info { ($($arg:tt)*) => { $crate::__log!(LOG_INFO, $($arg)*) }; }
 /// Logs a debug message, shown with `-vv`.

@@ -6,12 +6,13 @@ const LONGEST: usize = 128;
 /// The rule for names, for messages.
 pub const RULE: &str = "use letters, digits, `_`, `-` and `.`, and do not start with `.`";
 
-/// Whether a character may be part of a name.
+/// Returns whether a character may be part of a name. Letters and digits are those of Unicode.
 pub fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Whether a name is valid: letters, digits, `_`, `-` and `.`, not starting with `.`.
+/// Returns whether a name is valid: letters, digits, `_`, `-` and `.`, not starting with `.`, at most 128
+/// bytes.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST
@@ -19,12 +20,15 @@ pub fn is_name(name: &str) -> bool {
         && name.chars().all(is_name_char)
 }
 
-/// Whether a name consists of digits only: in a key path that is the index of an entry.
+/// Returns whether a name consists of digits only: in a key path that is the index of an entry.
 pub fn is_number(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The name most similar to `wanted`, if any is similar enough for a "did you mean".
+/// Returns the name most similar to `wanted`, if any is similar enough for a "did you mean".
+///
+/// Case and the difference between `-` and `_` do not count. A name that begins with `wanted`, if that has
+/// three characters or more, is similar. Compares the first 64 characters of every name: for error messages.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(wanted);
     let near = |name: &'a str| distance(&wanted, &fold(name)).map(|distance| (distance, name));

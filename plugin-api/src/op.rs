@@ -9,8 +9,27 @@ use crate::tensor::{AsTensors, Tensor, TensorList};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An argument of an operator: a tensor, a list of tensors, a number, a `bool`, a string (a dtype such as `"float32"`, a device such as
-/// `"cpu"`), a slice of numbers, or [`Arg::NONE`]. It borrows what it was made from.
+/// An argument of an operator: a tensor, a list of tensors, a number, a `bool`, a string (a dtype such as
+/// `"float32"`, a device such as `"cpu"`), a slice of numbers, or [`Arg::NONE`]. It borrows what it was made
+/// from.
+///
+/// | in the operator's schema | from |
+/// |---|---|
+/// | `Tensor` | `&Tensor` |
+/// | `Tensor[]`, `Tensor?[]` | [`Arg::list`] |
+/// | `Scalar`, `float` | `f64` or `i64` |
+/// | `int` | `i64` |
+/// | `bool` | `bool` |
+/// | `int[]`, `bool[]` | `&[i64]`; for a fixed length such as `int[2]` also one `i64` |
+/// | `float[]`, `Scalar[]` | `&[f64]` |
+/// | `ScalarType` | `"float32"`, `"float64"`, `"float16"`, `"bfloat16"`, `"int64"`, `"int32"`, `"uint8"`, `"bool"` and the like |
+/// | `Device` | `"cpu"`, `"cuda:0"` |
+/// | `Layout` | `"strided"`, `"sparse_coo"` |
+/// | `MemoryFormat` | `"contiguous"`, `"preserve"`, `"channels_last"`, `"channels_last_3d"` |
+/// | any of them with `?` | [`Arg::NONE`] too |
+///
+/// An integer is accepted for a float, but not the other way round. In a list of tensors an absent one is an
+/// error, except for operators whose names begin with `aten::_foreach_`, which skip it.
 #[derive(Clone, Copy)]
 pub struct Arg<'a> {
     raw: HrArg,
@@ -38,7 +57,7 @@ impl<'a> Arg<'a> {
         Self::row(ARG_TENSORS, ids)
     }
 
-    /// A list of tensors.
+    /// A list of tensors. Not a copy.
     pub fn list(tensors: &'a impl AsTensors) -> Self {
         Self::handles(tensors.ids())
     }
@@ -86,7 +105,7 @@ impl<'a> From<&'a [f64]> for Arg<'a> {
     }
 }
 
-/// An operator that was looked up.
+/// An operator that was looked up, valid for the life of the process. [`CachedOp`] looks it up by itself.
 #[derive(Clone, Copy)]
 pub struct Op {
     host: Host,
@@ -100,15 +119,22 @@ impl Op {
 
     /// Calls the operator and returns its results. Trailing arguments with defaults can be omitted.
     ///
+    /// Costs what the operator costs, and a conversion of the arguments that allocates nothing on the Rust
+    /// side. Does not wait for the device unless the operator does. A result that shares memory with a tensor
+    /// of the run [counts as that one](Tensor#what-belongs-to-the-run).
+    ///
     /// # Errors
-    /// An argument has the wrong kind, or libtorch returned an error: the message names the operator, the shapes and the reason.
+    /// An argument has the wrong kind, or libtorch returned an error: the message names the operator, the
+    /// shapes and the reason. There are more than 16 arguments. The operator writes to a tensor of the run
+    /// that `mutates` does not cover, resizes one or replaces its memory, or moves memory that is borrowed by
+    /// [`Tensor::view`]. It returns more than one list.
     pub fn call(&self, args: &[Arg<'_>]) -> Result<Returned> {
         let mut results = [HrArg::NONE; 4];
         let count = self.call_raw(args, &mut results)?;
         Returned::take(self.host, results, count)
     }
 
-    /// Calls an in-place operator and discards its results.
+    /// Calls an in-place operator and discards its results. No handle is made for them.
     ///
     /// # Errors
     /// As for [`call`](Self::call).
@@ -131,7 +157,9 @@ impl Op {
     }
 }
 
-/// The results of an operator: up to four values, in order.
+/// The results of an operator: up to four values, in order. Further ones are dropped.
+///
+/// Each method below takes the results it names and frees the others.
 pub struct Returned {
     values: [Option<Output>; 4],
 }
@@ -163,7 +191,7 @@ impl Returned {
         Ok(Self { values })
     }
 
-    /// The first result, a tensor.
+    /// Returns the first result, a tensor.
     ///
     /// # Errors
     /// It is not a tensor.
@@ -174,7 +202,7 @@ impl Returned {
         }
     }
 
-    /// The first result, a list of tensors.
+    /// Returns the first result, a list of tensors. Allocates the list of handles.
     ///
     /// # Errors
     /// It is not a list of tensors.
@@ -185,7 +213,7 @@ impl Returned {
         }
     }
 
-    /// The first two results, both tensors.
+    /// Returns the first two results, both tensors.
     ///
     /// # Errors
     /// They are not two tensors.
@@ -196,7 +224,7 @@ impl Returned {
         }
     }
 
-    /// All results, each a tensor: `topk` and `max` along a dimension return two.
+    /// Returns all results, each a tensor: `topk` and `max` along a dimension return two. Allocates.
     ///
     /// # Errors
     /// A result is not a tensor.
@@ -208,7 +236,7 @@ impl Returned {
         self.values.into_iter().flatten().map(tensor).collect()
     }
 
-    /// The first result, a number.
+    /// Returns the first result, a number. A boolean is 0 or 1, an integer beyond 2^53 is rounded.
     ///
     /// # Errors
     /// It is not a number.
@@ -223,15 +251,18 @@ impl Returned {
 }
 
 /// An operator with a fixed name, which is looked up at its first call in the process. Make it a `static`.
+///
+/// A later call reads one number in place of the lookup. List it in `#[hook(ops = [OP])]`: then a libtorch
+/// that lacks it is an error before training, not at the first call.
 pub struct CachedOp {
     name: &'static str,
     // 0 until it was found: a found operator is never 0.
     found: AtomicU64,
 }
 
-/// The name of an operator: a [`CachedOp`] or a string.
+/// The name of an operator: a [`CachedOp`] or a string, as `#[hook(ops = […])]` takes them.
 pub trait OpName {
-    /// The name.
+    /// Returns the name.
     fn op_name(&self) -> &'static str;
 }
 
@@ -248,12 +279,12 @@ impl OpName for &'static str {
 }
 
 impl CachedOp {
-    /// An operator of this name; nothing is looked up yet.
+    /// An operator of this name, such as `aten::lerp_.Scalar`; nothing is looked up yet.
     pub const fn new(name: &'static str) -> Self {
         Self { name, found: AtomicU64::new(0) }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -8,16 +8,33 @@ use crate::value::Value;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
-/// A type that a field with `#[param(state)]` can have: numbers, `bool`, `String`, an `Option` or a `Vec` of these, `Option<Tensor>`,
-/// [`TensorList`], [`WeightAverage`]. Implement it for your own types.
+/// A type that a field with `#[param(state)]` can have: numbers, `bool`, `String`, an `Option` or a `Vec` of
+/// these, `Option<Tensor>`, [`TensorList`], [`WeightAverage`]. Implement it for your own types.
+///
+/// | type | if the checkpoint does not have it |
+/// |---|---|
+/// | `bool`, `i32`, `i64`, `u32`, `u64`, `usize`, `f32`, `f64`, `String`, `Vec` | an error: the resume fails |
+/// | an `Option` of one of these, but not of a `Vec` | `None` |
+/// | `Option<Tensor>` | `None` |
+/// | [`TensorList`] | an empty list |
+/// | [`WeightAverage`] | an error |
+///
+/// So add a field to a published hook as an `Option` or a [`TensorList`], and older checkpoints still load.
+/// Tensors are restored on the CPU: [`TensorList::init`] moves a list to the device of the run, and a
+/// [`WeightAverage`] moves there when it is next used.
+///
+/// Fields of a hook are saved before `save_state` is called and restored before `load_state`; those of a
+/// metric are saved for [`Metric::merge`](crate::Metric::merge) to read.
 pub trait StateField {
-    /// Saves the value under the name of the field.
+    /// Saves the value under the name of the field. Called at every checkpoint, on the training thread; the
+    /// value must not change.
     ///
     /// # Errors
     /// The host cannot save it.
     fn save(&self, key: &str, state: &mut StateWriter<'_>) -> Result<()>;
 
-    /// Replaces the value by the saved one.
+    /// Replaces the value by the saved one. Called once in a resume, unless the checkpoint has no state for
+    /// the instance.
     ///
     /// # Errors
     /// It was not saved, or has another type.

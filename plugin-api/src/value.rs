@@ -10,29 +10,33 @@ use serde::de::{
 use std::fmt;
 
 /// One value of a settings tree.
+///
+/// Numbers keep their kind: `1` is an integer and `1.0` a float, also after a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
-    /// An integer.
+    /// An integer. A `u64` or `usize` above 2^63 - 1 becomes that number.
     Int(i64),
-    /// A float.
+    /// A float; may be NaN or infinite.
     Float(f64),
     /// A text.
     Str(String),
-    /// Values in order.
+    /// Values in order, of any kinds.
     List(Vec<Value>),
-    /// Named values, in the order of the config.
+    /// Named values, in the order of the config. Nothing keeps a key from being there twice; the first one is
+    /// found.
     Table(Vec<(String, Value)>),
 }
 
 impl Value {
-    /// An empty table.
+    /// Returns an empty table.
     pub fn empty() -> Self {
         Self::Table(Vec::new())
     }
 
-    /// The value of `key` in a table; `None` for another key or for a value that is not a table.
+    /// Returns the value of `key` in a table; `None` for another key or for a value that is not a table.
+    /// Compares the keys one by one.
     pub fn field(&self, key: &str) -> Option<&Value> {
         match self {
             Self::Table(fields) => fields.iter().find(|(k, _)| k == key).map(|(_, v)| v),
@@ -40,7 +44,7 @@ impl Value {
         }
     }
 
-    /// The kind of this value, for messages.
+    /// Returns the kind of this value, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "boolean",
@@ -52,7 +56,7 @@ impl Value {
         }
     }
 
-    /// The number in an integer or a float.
+    /// Returns the number in an integer or a float; `None` for any other value, also a string of digits.
     #[expect(clippy::cast_precision_loss, reason = "settings and counters stay far below 2^53")]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -62,7 +66,7 @@ impl Value {
         }
     }
 
-    /// The integer in an integer value.
+    /// Returns the integer in an integer value; `None` for any other value, also a float without a fraction.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(i) => Some(*i),
@@ -70,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The text in a string value.
+    /// Returns the text in a string value; `None` for any other value.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Str(s) => Some(s),
@@ -78,7 +82,7 @@ impl Value {
         }
     }
 
-    /// Writes the value as JSON; a float that is not finite becomes a string.
+    /// Writes the value as JSON; a float that is not finite becomes a string. Appends to `out`, on one line.
     pub fn write_json(&self, out: &mut String) {
         use fmt::Write as _;
         match self {
@@ -162,13 +166,17 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
 
 /// Deserializes a settings tree.
 ///
+/// An integer is accepted for a float, and for an integer type that holds it. A field of type `Option` may be
+/// missing.
+///
 /// # Errors
 /// The message names the field and says what was expected.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ValueError> {
     T::deserialize(value)
 }
 
-/// Why a settings tree could not be deserialized.
+/// Why a settings tree could not be deserialized. The message begins with the key that leads to the value,
+/// such as `` `betas.1`: ``, unless it is about the whole tree: the host shows it at that key of the config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueError {
     // The keys that lead to the value, such as `betas.1`; empty for the whole tree.

@@ -5,6 +5,9 @@ use crate::error::Result;
 use crate::tensor::Tensor;
 
 /// A type that a tensor's elements can be read as.
+///
+/// 16-bit floats and booleans have no such type: convert them by [`to_dtype`](Tensor::to_dtype), or let
+/// [`to_vec`](Tensor::to_vec) do it. Another crate cannot implement it.
 pub trait Element: Copy + sealed::Sealed {
     /// The dtype of a tensor with such elements.
     const DATA_TYPE: DataType;
@@ -63,7 +66,11 @@ impl std::fmt::Display for DataType {
     }
 }
 
-/// The memory of a tensor on the CPU, borrowed for reading without a copy. It is valid until the current point returns.
+/// The memory of a tensor on the CPU, borrowed for reading without a copy. It is valid until the current
+/// point returns.
+///
+/// While it lives, the [`Tensor`] it was made of cannot be used. Any bit pattern of an [`Element`] is a
+/// value, so reading is always sound.
 pub struct View<'a> {
     raw: DLTensor,
     tensor: std::marker::PhantomData<&'a mut Tensor>,
@@ -79,20 +86,21 @@ impl<'a> View<'a> {
         Ok(Self { raw, tensor: std::marker::PhantomData })
     }
 
-    /// The size of each dimension.
+    /// Returns the size of each dimension; empty for a scalar tensor.
     pub fn shape(&self) -> &'a [i64] {
         self.raw.sizes()
     }
 
-    /// The dtype.
+    /// Returns the dtype.
     pub fn data_type(&self) -> DataType {
         self.raw.dtype
     }
 
-    /// All elements in row-major order, as a slice.
+    /// Returns all elements in row-major order, as a slice. Not a copy and not a call.
     ///
     /// # Errors
     /// The dtype is another one, or the tensor is not contiguous (`contiguous()` makes a copy that is).
+    /// Booleans are not bytes here.
     pub fn elements<T: Element>(&self) -> Result<&'a [T]> {
         let (found, wanted) = (self.raw.dtype, T::DATA_TYPE);
         crate::ensure!(found == wanted, "elements are {found}, not {wanted}");

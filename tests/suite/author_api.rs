@@ -147,3 +147,18 @@ fn tensors_of_a_file_or_a_run_are_loaded_and_shared_between_hooks() {
     let bench = Bench::new(&hook("FileSharer", "path = \"missing.safetensors\""));
     bench.run(["check", "config.toml"]).expect(2).says(&["on_attach", "missing.safetensors"]);
 }
+
+#[test]
+fn parameters_are_not_changed_by_way_of_shared_tensors_or_collectives_either() {
+    for (by, call) in [
+        ("state_tensor", "`aten::mul_.Scalar`"),
+        ("broadcast", "broadcast()"),
+        ("all_reduce", "all_reduce()"),
+    ] {
+        let bench = Bench::new(&hook("Trespasser", &format!("by = \"{by}\"")));
+        let wanted = format!(
+            "{call} would change a parameter or buffer of the model, which the hook does not declare: add \"params\""
+        );
+        bench.train("run", &[]).0.expect(4).says(&[wanted.as_str()]);
+    }
+}

@@ -11,10 +11,10 @@ fn a_device_that_is_not_there_is_refused_before_any_training() {
     bench.run(["check", "config.toml", "-s", "train.device=cuda:99"]).expect(2);
 }
 
-/// Trains if there is a GPU, otherwise the error says what is missing.
+/// Trains and resumes with an average of the weights if there is a GPU, otherwise the error says what is missing.
 #[test]
 fn a_run_on_cuda_learns_or_says_why_it_cannot() {
-    let bench = Bench::new("");
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"EMAIterHook\"\n");
     let (ran, run) = bench.train("run", &["-s", "train.device=cuda", "-s", "train.precision=fp16"]);
     if ran.code == Some(0) {
         assert!(run.scalar("train/loss").is_finite());

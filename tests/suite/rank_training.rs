@@ -50,6 +50,29 @@ fn batch_norms_of_each_rank_by_itself_are_others() {
 }
 
 #[test]
+fn a_pass_whose_norms_wait_for_all_ranks_is_refused_to_a_hook_on_one() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"RunsModel\"\n");
+    let synced = [NORMED, &["-s", "distributed.sync_batch_norm=true"]].concat();
+    launched(&bench, 2, "all", &synced).expect(0);
+    let main = [&synced[..], &["-s", "custom_hooks.0.ranks=main"]].concat();
+    launched(&bench, 2, "main", &main).expect(4).says(&[
+        "a forward pass with distributed.sync_batch_norm is not allowed in a hook that does not run on all ranks",
+    ]);
+}
+
+#[test]
+fn a_metric_reports_at_the_end_of_a_pass_and_not_after_its_iterations() {
+    let bench = Bench::new("[[metrics]]\ntype = \"Reporter\"\nphase = [\"train\", \"val\"]\n");
+    let one = alone(&bench, 2, "one", &[]);
+    launched(&bench, 2, "two", &[]).expect(0);
+    for run in [one, run_of(&bench, "two")] {
+        let log = run.text("log.txt");
+        let reports = |phase: &str| log.matches(&format!("{phase} reports ")).count();
+        assert_eq!([reports("train"), reports("val")], [3, 3], "{log}");
+    }
+}
+
+#[test]
 fn a_parameter_that_the_loss_does_not_depend_on_is_named_or_found() {
     let bench = Bench::new("[[custom_hooks]]\ntype = \"OneParam\"\n");
     launched(&bench, 2, "refused", &[])

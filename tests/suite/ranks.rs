@@ -339,6 +339,15 @@ fn a_collective_where_another_rank_may_never_arrive_is_refused_not_waited_for() 
 }
 
 #[test]
+fn a_collective_at_a_point_of_every_phase_is_for_training_alone() {
+    let bench = Bench::new("[[custom_hooks]]\ntype = \"SumsAfterIters\"\n");
+    launched(&bench, 2, "all", &[]).expect(4).says(&[
+        "a collective is not allowed at after_iter, because ranks may have different numbers of batches",
+    ]);
+    launched(&bench, 2, "train", &["-s", "custom_hooks.0.phase=train"]).expect(0);
+}
+
+#[test]
 fn how_gradients_are_sent_does_not_change_what_is_trained() {
     let bench = Bench::new("");
     launched(&bench, 2, "plain", &[]).expect(0);

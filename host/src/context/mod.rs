@@ -64,8 +64,8 @@ pub struct Context {
     pub writers: RefCell<Writers>,
     /// Values shared between hooks.
     pub states: RefCell<HashMap<String, Value>>,
-    /// Tensors that hooks share.
-    pub state_tensors: RefCell<HashMap<String, Tensor>>,
+    /// Tensors that hooks share, and what they belong to.
+    pub state_tensors: RefCell<HashMap<String, (Tensor, RunParts)>>,
     /// Models that hooks have had built.
     pub models: RefCell<Vec<Box<dyn Model>>>,
     /// What was requested.

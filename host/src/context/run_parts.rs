@@ -40,6 +40,8 @@ impl RunParts {
     pub const LR: Self = Self(1 << 6);
     /// The momentum of the optimizer.
     pub const MOMENTUM: Self = Self(1 << 7);
+    /// The output of a layer, which the model goes on with: no word of `mutates` covers it.
+    pub const LAYER: Self = Self(1 << 8);
     /// Everything.
     pub const ALL: Self = Self(u16::MAX);
 
@@ -97,7 +99,8 @@ impl BitOr for RunParts {
 impl fmt::Display for RunParts {
     /// In words: `a gradient`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let things: Vec<_> = self.rows().map(|(.., thing)| *thing).collect();
+        let layer = self.meets(Self::LAYER).then_some("the output of a layer");
+        let things: Vec<_> = self.rows().map(|(.., thing)| *thing).chain(layer).collect();
         f.write_str(&things.join(", "))
     }
 }
@@ -115,5 +118,12 @@ mod tests {
         assert_eq!((RunParts::LOSS | RunParts::GRADS).beyond(declared).to_string(), "the loss");
         assert!(RunParts::of_role(Point::AfterTrainIter).is_empty());
         assert!(RunParts::of_role(Point::OnValForward).meets(RunParts::OUTPUT));
+    }
+
+    #[test]
+    fn the_output_of_a_layer_has_a_name_and_no_word() {
+        assert_eq!(RunParts::LAYER.to_string(), "the output of a layer");
+        assert_eq!(RunParts::LAYER.words(), "");
+        assert!(!RunParts::declared(&["layer".to_owned(), String::new()]).meets(RunParts::LAYER));
     }
 }

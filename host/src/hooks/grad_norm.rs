@@ -2,8 +2,8 @@
 
 use hookrack_plugin_api::prelude::*;
 
-/// Logs `train/grad_norm`, the total gradient norm before clipping, and optionally the norm of each parameter's
-/// gradient. Each reading synchronizes with the device.
+/// Logs `train/grad_norm`, the total gradient norm before clipping by `train.clip_grad_norm`, and optionally the norm of
+/// each parameter's gradient. Each reading synchronizes with the device.
 #[derive(Settings)]
 pub(super) struct GradNormHook {
     /// Also log `hook/<name>/<parameter>` for each parameter; these norms are after clipping.

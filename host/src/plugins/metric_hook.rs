@@ -10,7 +10,7 @@ use crate::context::{Context, LiveMetric};
 use crate::world::World;
 use hookrack_plugin_api::abi::{
     HrHeader, HrScalarSink, HrStateReader, HrStateWriter, HrStatus, HrStr, METRIC_EPOCH,
-    METRIC_STEP, TrainerHandle,
+    METRIC_SO_FAR, METRIC_STEP, TrainerHandle,
 };
 use hookrack_plugin_api::{Phase, Point};
 use std::cell::RefCell;
@@ -38,7 +38,7 @@ pub(super) struct MetricHook {
 }
 
 /// Where the values of one `compute` go.
-struct Reading<'a> {
+struct Computed<'a> {
     context: &'a Context,
     object: &'a MetricObject,
     is_step: bool,
@@ -121,8 +121,9 @@ impl MetricHook {
                 object.merge(&self.context, state)
             })
         });
+        // The pass goes on: the metric has nothing to report yet.
         until_failure(&[&|| object.status_of(merged.clone()), &|| {
-            self.read(iteration, METRIC_EPOCH, true)
+            self.read(iteration, METRIC_SO_FAR, true)
         }])
     }
 
@@ -149,7 +150,7 @@ impl MetricHook {
     }
 
     fn read(&self, object: &MetricObject, scope: u32, is_step: bool) -> HrStatus {
-        let reading = Reading { context: &self.context, object, is_step };
+        let reading = Computed { context: &self.context, object, is_step };
         let sink = HrScalarSink {
             header: HrHeader::of::<HrScalarSink>(0),
             sink: (&raw const reading).cast_mut().cast(),
@@ -209,14 +210,14 @@ fn until_failure_of<T>(all: &[T], call: impl Fn(&T) -> HrStatus) -> HrStatus {
 
 unsafe extern "C" fn put(sink: *mut c_void, suffix: HrStr, value: f64) -> HrStatus {
     // SAFETY: `read` made the sink, and waits; the metric lends the suffix until this returns.
-    let (reading, suffix) = unsafe { (&*sink.cast::<Reading<'_>>(), suffix.to_lossy()) };
+    let (reading, suffix) = unsafe { (&*sink.cast::<Computed<'_>>(), suffix.to_lossy()) };
     Endpoint::guard_calling(|| {
         reading.put(&suffix, value);
         Ok(HrStatus::OK)
     })
 }
 
-impl Reading<'_> {
+impl Computed<'_> {
     fn put(&self, suffix: &str, value: f64) {
         let Self { context, object, is_step } = *self;
         let metrics = &mut context.metrics.borrow_mut();

@@ -25,8 +25,8 @@ pub struct LayerTable {
     ) -> HrStatus,
     /// The name of the layer at `index`; ABSENT past the last. [train-thread] [borrowed for the run]
     pub name: unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrStr) -> HrStatus,
-    /// The output of the layer at `index` in the last forward pass of this iteration; ABSENT if there was none.
-    /// [train-thread] [owned by the caller]
+    /// The output of the layer at `index` in the last forward pass of this iteration; ABSENT if there was none. It is
+    /// read-only: operators that write to it are refused. [train-thread] [owned by the caller]
     pub output:
         unsafe extern "C" fn(host: *mut c_void, index: usize, out: *mut HrTensor) -> HrStatus,
 }

@@ -31,11 +31,11 @@ pub struct RankTable {
         count: usize,
         reduction: u32,
     ) -> HrStatus,
-    /// Replaces the contents of a tensor by their reduction over all ranks. It must have the same shape on all of them.
-    /// [train-thread]
+    /// Replaces the contents of a tensor by their reduction over all ranks. It must have the same shape on all of them. One
+    /// that belongs to the run must be declared in `mutates`. [train-thread]
     pub all_reduce:
         unsafe extern "C" fn(host: *mut c_void, tensor: HrTensor, reduction: u32) -> HrStatus,
-    /// Replaces the contents of a tensor by those of rank `root`. [train-thread]
+    /// Replaces the contents of a tensor by those of rank `root`; `mutates` as for `all_reduce`. [train-thread]
     pub broadcast: unsafe extern "C" fn(host: *mut c_void, tensor: HrTensor, root: u32) -> HrStatus,
     /// The tensors of all ranks, stacked in a new first dimension in the order of ranks. `out` is the caller's own, released like
     /// any tensor that it made. [train-thread]

@@ -73,7 +73,8 @@ pub struct HrProgress {
     pub failed_point: u32,
 }
 
-/// The steps of training, for hooks with a role. Only `lr` may be called elsewhere.
+/// The steps of training. `model`, `group_count` and `lr` may be called at every point, the others in a role, and
+/// elsewhere by hooks that declare in `mutates` what they change.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct EngineTable {

@@ -8,12 +8,20 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 static RSUB: crate::op::CachedOp = crate::op::CachedOp::new("aten::rsub.Scalar");
 
 /// The other side of an operation: a tensor, borrowed or not, or a number.
+///
+/// A number does not change the dtype of a tensor, except that a float makes an integer tensor a float one,
+/// as in PyTorch. `number / x` takes two operators, every other operation one. Each returns a new tensor;
+/// `add_` and the others of [`Tensor`] work in place.
+///
+/// # Errors
+/// The shapes cannot be broadcast to each other, or the tensors are on different devices.
 pub enum Operand<'a> {
-    /// A borrowed tensor.
+    /// A borrowed tensor. It is still there afterwards: `(&a + &b)?`.
     Tensor(&'a Tensor),
-    /// An owned tensor, freed after the operation.
+    /// An owned tensor, freed after the operation: `(a + b)?` uses both up. A borrowed handle, such as that
+    /// of a parameter, may be used up too, and its tensor stays.
     Owned(Tensor),
-    /// A number.
+    /// A number. A float32 tensor stays float32.
     Float(f64),
     /// An integer: with an integer tensor the result is an integer tensor.
     Int(i64),
@@ -122,6 +130,7 @@ macro_rules! numbers {
 }
 numbers!(f64, i64);
 
+/// The negative of each element, one operator.
 impl Neg for &Tensor {
     type Output = Result<Tensor>;
     fn neg(self) -> Result<Tensor> {

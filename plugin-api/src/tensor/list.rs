@@ -23,6 +23,10 @@ pub(super) fn clone_one(host: Host, id: HrTensor) -> Result<Tensor> {
 }
 
 /// A borrowed list of tensors: the parameters of the model, their gradients, its buffers.
+///
+/// Copying it copies no tensor. It borrows the trainer, so that nothing can change the list meanwhile; the
+/// handles in it are valid for longer, see [`Trainer::params`](crate::Trainer::params) and
+/// [`Trainer::grads`](crate::Trainer::grads).
 #[derive(Clone, Copy)]
 pub struct Tensors<'a> {
     host: Host,
@@ -36,6 +40,9 @@ impl<'a> Tensors<'a> {
 }
 
 /// An owned list of tensors, empty at first. Its tensors are freed when it is dropped.
+///
+/// As a field with `#[param(state)]` it is saved in checkpoints and restored by a resume, on the CPU;
+/// [`init`](Self::init) moves it to the device of the run.
 #[derive(Default)]
 pub struct TensorList {
     host: Option<Host>,
@@ -47,15 +54,39 @@ impl TensorList {
         Self { host: Some(host), ids }
     }
 
-    /// Sets the list to copies of `source` if it is empty; tensors restored from a checkpoint are kept.
+    /// Sets the list to copies of `source` if it is empty; tensors restored from a checkpoint are kept, and
+    /// moved to the devices of those of `source`.
+    ///
+    /// Call it in `before_train`. Only whether the list is empty counts: compare lengths if the model may
+    /// have changed.
+    ///
+    /// # Errors
+    /// As for [`AsTensors::clone_detached`].
     pub fn init(&mut self, source: &impl AsTensors) -> Result<()> {
         if self.is_empty() {
             *self = source.clone_detached()?;
+            return Ok(());
+        }
+        self.move_to(source)
+    }
+
+    /// Moves each tensor to the device of its counterpart; one that is there already is not copied.
+    pub(crate) fn move_to(&mut self, like: &impl AsTensors) -> Result<()> {
+        let Some(host) = self.host else { return Ok(()) };
+        for (id, like) in self.ids.iter_mut().zip(like.iter()) {
+            if *id != HrTensor::NONE && !like.is_absent() {
+                let moved = Tensor::borrowed(host, *id).to_device(&like.device()?)?;
+                host.release(&[std::mem::replace(id, moved.into_id())]);
+            }
         }
         Ok(())
     }
 
-    /// Appends a tensor. A borrowed one, such as a parameter, is kept with a handle that stays valid; it is not copied.
+    /// Appends a tensor. A borrowed one, such as a parameter, is kept with a handle that stays valid; it is
+    /// not copied.
+    ///
+    /// # Errors
+    /// The handle is no longer valid, or there is no tensor.
     pub fn push(&mut self, tensor: Tensor) -> Result<()> {
         let tensor = if tensor.owned { tensor } else { tensor.keep()? };
         self.host = Some(tensor.host);
@@ -74,42 +105,56 @@ impl Drop for TensorList {
 
 /// A list of tensors, with operations on all of them in one call to the host.
 ///
-/// An absent tensor, such as the gradient of a frozen parameter, is skipped, and so is one whose counterpart is absent. Operations on two lists return an
-/// error if their lengths differ, or if the shapes of a pair do not match. None of them waits for the device.
+/// An absent tensor, such as the gradient of a frozen parameter, is skipped, and so is one whose counterpart
+/// is absent. Operations on two lists return an error if their lengths differ, or if the shapes of a pair do
+/// not match. None of them waits for the device.
+///
+/// One call for all tensors is faster than one per tensor, the more so on a GPU, where libtorch fuses them: a
+/// model has hundreds. Operations in place change the tensors themselves: those of
+/// [`Trainer::params`](crate::Trainer::params) need `mutates = "params"`, those of
+/// [`Trainer::grads`](crate::Trainer::grads) `"grads"`. On a list that is empty or whose tensors are all
+/// absent they do nothing.
 pub trait AsTensors {
-    /// The handles.
+    /// Returns the handles.
     fn ids(&self) -> &[HrTensor];
 
-    /// The host that keeps the tensors; `None` for a list that was never filled.
+    /// Returns the host that keeps the tensors; `None` for a list that was never filled.
     fn host(&self) -> Option<Host>;
 
-    /// The number of tensors, including absent ones.
+    /// Returns the number of tensors, including absent ones.
     fn len(&self) -> usize {
         self.ids().len()
     }
 
-    /// Whether the list is empty.
+    /// Returns whether the list is empty.
     fn is_empty(&self) -> bool {
         self.ids().is_empty()
     }
 
-    /// The tensor at `index`, borrowed.
+    /// Returns the tensor at `index`, borrowed; `None` beyond the end. It may be [absent](Tensor::is_absent).
+    ///
+    /// The handle is valid as long as the list's own. Not a call to the host.
     fn at(&self, index: usize) -> Option<Tensor> {
         Some(Tensor::borrowed(self.host()?, *self.ids().get(index)?))
     }
 
-    /// All tensors in order, borrowed.
+    /// Returns all tensors in order, borrowed, absent ones included. Not a call to the host.
     fn iter(&self) -> impl Iterator<Item = Tensor> {
         let host = self.host();
         self.ids().iter().filter_map(move |id| Some(Tensor::borrowed(host?, *id)))
     }
 
-    /// All tensors that are not absent, borrowed.
+    /// Returns all tensors that are not absent, borrowed.
     fn present(&self) -> impl Iterator<Item = Tensor> {
         self.iter().filter(|tensor| !tensor.is_absent())
     }
 
-    /// Copies of all tensors, without gradients; absent ones stay absent. One copy per tensor.
+    /// Returns copies of all tensors, without gradients; absent ones stay absent. One copy per tensor.
+    ///
+    /// Two operators per tensor, and as much memory as the list.
+    ///
+    /// # Errors
+    /// A handle is no longer valid, or there is not enough memory.
     fn clone_detached(&self) -> Result<TensorList> {
         let Some(host) = self.host() else { return Ok(TensorList::default()) };
         let mut list = TensorList::owned(host, Vec::with_capacity(self.len()));
@@ -125,7 +170,7 @@ pub trait AsTensors {
         self.pairwise(&LERP, target, Some(Arg::from(weight)))
     }
 
-    /// Copies the contents of each counterpart.
+    /// Copies the contents of each counterpart, converted to the dtype and moved to the device of its tensor.
     fn copy_(&self, source: &impl AsTensors) -> Result<()> {
         self.pairwise(&COPY, source, None)
     }
@@ -157,7 +202,8 @@ pub trait AsTensors {
         MUL.call(host, &[Arg::handles(self.ids()), Arg::from(factor)]).map(drop)
     }
 
-    /// The 2-norm over all tensors together, as a scalar tensor; 0 if all are absent. Only reading its value with `item` waits for the device.
+    /// Returns the 2-norm over all tensors together, as a scalar tensor; 0 if all are absent. Only reading
+    /// its value with `item` waits for the device.
     ///
     /// # Errors
     /// A [`TensorList`] that was never filled has no norm.
@@ -172,7 +218,8 @@ pub trait AsTensors {
         stacked.norm()
     }
 
-    /// Concatenates all tensors along an existing dimension, without absent ones: `x.split(8, 0)?.cat(0)?` is `x`.
+    /// Concatenates all tensors along an existing dimension, without absent ones: `x.split(8, 0)?.cat(0)?` is
+    /// `x`. Copies them into a new tensor.
     ///
     /// # Errors
     /// The list is empty, or sizes differ in another dimension.
@@ -180,7 +227,7 @@ pub trait AsTensors {
         self.joined(&CAT, dim)
     }
 
-    /// Concatenates all tensors along a new dimension, without absent ones.
+    /// Concatenates all tensors along a new dimension, without absent ones. Copies them into a new tensor.
     ///
     /// # Errors
     /// The list is empty, or the shapes differ.
@@ -205,6 +252,9 @@ pub trait AsTensors {
     }
 
     /// Swaps the contents with each counterpart, with a temporary copy of the list.
+    ///
+    /// Three copies of as much memory as the list has. It writes to both lists: if one of them belongs to the
+    /// run, declare it in `mutates`.
     fn swap_(&self, other: &impl AsTensors) -> Result<()> {
         let own = self.clone_detached()?;
         self.copy_(other)?;

@@ -43,10 +43,22 @@ macro_rules! tensor_methods {
             ];
         }
 
-        /// The usual operations, with PyTorch's names and semantics. They take part in autograd where gradients are recorded.
+        /// The usual operations, with PyTorch's names and semantics. They take part in autograd where
+        /// gradients are recorded.
         ///
-        /// Each is one call to the host plus libtorch's own cost; none waits for the device. A new tensor belongs to the caller. An
-        /// error names the operator, the shapes and libtorch's reason. For any other operator use [`Trainer::call`](crate::Trainer::call).
+        /// Each is one call to the host plus libtorch's own cost, and returns a new tensor, which belongs to
+        /// the caller; those marked "Not a copy" share the memory of this one. None waits for the device,
+        /// except [`masked_select`](Self::masked_select) on a GPU. A negative dimension counts from the last;
+        /// with `keepdim` a reduced dimension stays, as one of size 1.
+        ///
+        /// Names that end in `_` change this tensor in place: [of a tensor of the
+        /// run](#what-belongs-to-the-run) that needs a word of `mutates`. In a role, change a parameter in
+        /// place within [`no_grad`](crate::Trainer::no_grad).
+        ///
+        /// # Errors
+        /// The message names the operator, the shapes and libtorch's reason: shapes or dtypes that do not
+        /// match, tensors on different devices, a dimension out of range, a handle that is no longer valid.
+        /// For any other operator use [`Trainer::call`](crate::Trainer::call).
         impl Tensor {
             $($(#[doc = $t_doc])+ #[doc = ""] #[doc = concat!("`", $t_op, "`")]
             pub fn $t(&self, $($t_arg: $t_ty),*) -> Result<Tensor> {
@@ -122,17 +134,17 @@ tensor_methods! {
         silu() = "aten::silu";
         /// The leaky rectified linear unit: elements below 0 times `negative_slope`.
         leaky_relu(negative_slope: f64) = "aten::leaky_relu";
-        /// Whether both elements are true or nonzero.
+        /// Whether both elements are true or nonzero, as bool.
         logical_and(other: &Tensor) = "aten::logical_and";
-        /// Whether either element is true or nonzero.
+        /// Whether either element is true or nonzero, as bool.
         logical_or(other: &Tensor) = "aten::logical_or";
-        /// Whether each element is false or zero.
+        /// Whether each element is false or zero, as bool.
         logical_not() = "aten::logical_not";
-        /// 1 with the probability that each element is, else 0, from the run's generator.
+        /// 1 with the probability that each element is, else 0, from the run's generator. Each must be in `[0, 1]`.
         bernoulli() = "aten::bernoulli";
-        /// Whether each element is finite.
+        /// Whether each element is finite, as bool; `x.isfinite()?.all()?` is one value for all of them.
         isfinite() = "aten::isfinite";
-        /// Whether each element is NaN.
+        /// Whether each element is NaN, as bool.
         isnan() = "aten::isnan";
         /// Clamps all elements to the range from `min` to `max`.
         clamp(min: f64, max: f64) = "aten::clamp";
@@ -151,15 +163,15 @@ tensor_methods! {
         /// Linear interpolation: `self + weight * (end - self)`.
         lerp(end: &Tensor, weight: f64) = "aten::lerp.Scalar";
 
-        /// The sum of all elements.
+        /// The sum of all elements. Of integers and booleans it is int64.
         sum() = "aten::sum";
         /// The sum over dimensions.
         sum_dim(dims: &[i64], keepdim: bool) = "aten::sum.dim_IntList";
-        /// The mean of all elements.
+        /// The mean of all elements. An error for integers: convert them by [`to_dtype`](Self::to_dtype) before.
         mean() = "aten::mean";
-        /// The mean over dimensions.
+        /// The mean over dimensions, as [`mean`](Self::mean).
         mean_dim(dims: &[i64], keepdim: bool) = "aten::mean.dim";
-        /// The unbiased standard deviation of all elements.
+        /// The unbiased standard deviation of all elements; NaN for a single one.
         std() = "aten::std";
         /// The standard deviation over dimensions, `unbiased` with Bessel's correction.
         std_dim(dims: &[i64], unbiased: bool, keepdim: bool) = "aten::std.dim";
@@ -173,15 +185,15 @@ tensor_methods! {
         prod_dim(dim: i64, keepdim: bool) = "aten::prod.dim_int";
         /// The logarithm of the sum of the exponentials over dimensions, without overflow.
         logsumexp(dims: &[i64], keepdim: bool) = "aten::logsumexp";
-        /// The maximum of all elements.
+        /// The maximum of all elements; NaN if one of them is. An error for a tensor without elements.
         max() = "aten::max";
-        /// The minimum of all elements.
+        /// The minimum of all elements, as [`max`](Self::max).
         min() = "aten::min";
-        /// The index of the maximum along a dimension.
+        /// The index of the maximum along a dimension, as int64.
         argmax(dim: i64, keepdim: bool) = "aten::argmax";
-        /// The index of the minimum along a dimension.
+        /// The index of the minimum along a dimension, as int64.
         argmin(dim: i64, keepdim: bool) = "aten::argmin";
-        /// The 2-norm of all elements.
+        /// The 2-norm of all elements. An error for integers.
         norm() = "aten::linalg_vector_norm";
         /// The norm of order `ord` over dimensions.
         norm_dim(ord: f64, dims: &[i64], keepdim: bool) = "aten::linalg_vector_norm";
@@ -191,7 +203,7 @@ tensor_methods! {
         any() = "aten::any";
         /// The cumulative sum along a dimension.
         cumsum(dim: i64) = "aten::cumsum";
-        /// The softmax along a dimension.
+        /// The softmax along a dimension. An error for integers.
         softmax(dim: i64) = "aten::softmax.int";
         /// The logarithm of the softmax along a dimension.
         log_softmax(dim: i64) = "aten::log_softmax.int";
@@ -205,7 +217,7 @@ tensor_methods! {
         /// The same elements in another shape, where -1 is inferred; copies only if necessary. Use it also for PyTorch's
         /// `view`: [`view`](Tensor::view) is the tensor's memory here.
         reshape(shape: &[i64]) = "aten::reshape";
-        /// Flattens the dimensions from `start_dim` to `end_dim` into one.
+        /// Flattens the dimensions from `start_dim` to `end_dim` into one; copies only if necessary.
         flatten(start_dim: i64, end_dim: i64) = "aten::flatten.using_ints";
         /// Inserts a dimension of size 1 at `dim`. Not a copy.
         unsqueeze(dim: i64) = "aten::unsqueeze";
@@ -217,11 +229,11 @@ tensor_methods! {
         expand(shape: &[i64]) = "aten::expand";
         /// Expands dimensions of size 1 to the shape of another tensor. Not a copy.
         expand_as(other: &Tensor) = "aten::expand_as";
-        /// Repeats the tensor along each dimension.
+        /// Repeats the tensor along each dimension. Copies; [`expand`](Self::expand) does not.
         repeat(times: &[i64]) = "aten::repeat";
         /// A contiguous tensor; copies only if it is not contiguous.
         contiguous() = "aten::contiguous";
-        /// Reverses the order along dimensions.
+        /// Reverses the order along dimensions. Copies.
         flip(dims: &[i64]) = "aten::flip";
 
         /// The slice at `index` of a dimension, which is removed. Not a copy.
@@ -230,13 +242,15 @@ tensor_methods! {
         narrow(dim: i64, start: i64, length: i64) = "aten::narrow";
         /// The entries from `start` up to `end` (exclusive) of a dimension, every `step`-th. Not a copy.
         slice(dim: i64, start: i64, end: i64, step: i64) = "aten::slice.Tensor";
-        /// The entries of a dimension listed in `index`.
+        /// The entries of a dimension listed in `index`, a 1-dim tensor of integers. Copies.
         index_select(dim: i64, index: &Tensor) = "aten::index_select";
-        /// Gathers elements along a dimension by `index`.
+        /// Gathers elements along a dimension by `index`, an int64 tensor with as many dimensions, whose shape the
+        /// result has.
         gather(dim: i64, index: &Tensor) = "aten::gather";
-        /// The elements where `mask` is true, as a 1-dim tensor.
+        /// The elements where `mask` is true, as a 1-dim tensor. Waits for a GPU, since their number is the size of
+        /// the result.
         masked_select(mask: &Tensor) = "aten::masked_select";
-        /// The one-hot encoding of class indices.
+        /// The one-hot encoding of class indices, which must be int64, as int64 with a new last dimension.
         one_hot(classes: i64) = "aten::one_hot";
 
         /// Zeros with the same shape, dtype and device.
@@ -249,16 +263,18 @@ tensor_methods! {
         rand_like() = "aten::rand_like";
         /// Random numbers from the standard normal distribution with the same shape, from the run's generator.
         randn_like() = "aten::randn_like";
-        /// The same tensor, detached from the graph. Not a copy.
+        /// The same tensor, detached from the graph. Not a copy: a change in place of
+        /// one is a change of both.
         detach() = "aten::detach";
 
-        /// The mean cross entropy of logits, for class indices or class probabilities.
+        /// The mean cross entropy of logits, for class indices (int64) or class probabilities. The label -100 is
+        /// ignored; NaN if all are. It is not the configured loss, see [`Trainer::criterion_of`](crate::Trainer::criterion_of).
         cross_entropy(target: &Tensor) = "aten::cross_entropy_loss";
         /// The mean squared error.
         mse_loss(target: &Tensor) = "aten::mse_loss";
         /// The mean absolute error.
         l1_loss(target: &Tensor) = "aten::l1_loss";
-        /// The mean binary cross entropy of logits.
+        /// The mean binary cross entropy of logits. The target has floats, of the same shape.
         binary_cross_entropy_with_logits(target: &Tensor) = "aten::binary_cross_entropy_with_logits";
     }
     pair {
@@ -266,9 +282,9 @@ tensor_methods! {
         max_dim(dim: i64, keepdim: bool) = "aten::max.dim";
         /// The minima along a dimension and their indices.
         min_dim(dim: i64, keepdim: bool) = "aten::min.dim";
-        /// The `k` largest elements along a dimension and their indices.
+        /// The `k` largest elements along a dimension and their indices, largest first.
         topk(k: i64, dim: i64) = "aten::topk";
-        /// The sorted elements along a dimension and their indices.
+        /// The sorted elements along a dimension and their indices, as int64.
         sort(dim: i64, descending: bool) = "aten::sort";
     }
     list {
@@ -284,11 +300,11 @@ tensor_methods! {
         sub = "aten::sub.Tensor", sub_scalar = "aten::sub.Scalar";
         /// The product with another tensor or a number, element by element; also `&a * &b`.
         mul = "aten::mul.Tensor", mul_scalar = "aten::mul.Scalar";
-        /// The quotient by another tensor or a number, element by element; also `&a / &b`.
+        /// The quotient by another tensor or a number, element by element; also `&a / &b`. Of integers it is float32.
         div = "aten::div.Tensor", div_scalar = "aten::div.Scalar";
         /// Each element to the power of another tensor or a number.
         pow = "aten::pow.Tensor_Tensor", pow_scalar = "aten::pow.Tensor_Scalar";
-        /// Element-wise `==` with another tensor or a number.
+        /// Element-wise `==` with another tensor or a number, as bool; so are the other comparisons.
         eq = "aten::eq.Tensor", eq_scalar = "aten::eq.Scalar";
         /// Element-wise `!=` with another tensor or a number.
         ne = "aten::ne.Tensor", ne_scalar = "aten::ne.Scalar";
@@ -302,7 +318,8 @@ tensor_methods! {
         le = "aten::le.Tensor", le_scalar = "aten::le.Scalar";
     }
     in_place {
-        /// Copies the elements of another tensor in place.
+        /// Copies the elements of another tensor in place, converted to this dtype and moved to this device. A smaller
+        /// shape is expanded.
         copy_(source: &Tensor) = "aten::copy_";
         /// Interpolates in place: `self + weight * (end - self)`.
         lerp_(end: &Tensor, weight: f64) = "aten::lerp_.Scalar";
@@ -312,23 +329,24 @@ tensor_methods! {
         fill_(value: f64) = "aten::fill_.Scalar";
         /// Clamps all elements in place to the range from `min` to `max`.
         clamp_(min: f64, max: f64) = "aten::clamp_";
-        /// Adds another tensor times `alpha` in place.
+        /// Adds another tensor times `alpha` in place, without a temporary tensor.
         add_scaled_(other: &Tensor, alpha: f64) = "aten::add_.Tensor";
         /// Sets the elements where `mask` is true to `value`.
         masked_fill_(mask: &Tensor, value: f64) = "aten::masked_fill_.Scalar";
-        /// Writes the elements of `source` to the places of a dimension that `index` names.
+        /// Writes the elements of `source` to the places of a dimension that `index`, an int64 tensor, names. If a
+        /// place is named twice, either element may be written.
         scatter_(dim: i64, index: &Tensor, source: &Tensor) = "aten::scatter_.src";
         /// Replaces NaN by `nan`, and infinities by the greatest and least finite numbers of the dtype.
         nan_to_num_(nan: f64) = "aten::nan_to_num_";
     }
     operand_in_place {
-        /// Adds another tensor or a number in place.
+        /// Adds another tensor or a number in place. The dtype stays: a float result in an integer tensor is an error.
         add_ = "aten::add_.Tensor", add_scalar_ = "aten::add_.Scalar";
         /// Subtracts another tensor or a number in place.
         sub_ = "aten::sub_.Tensor", sub_scalar_ = "aten::sub_.Scalar";
         /// Multiplies by another tensor or a number in place.
         mul_ = "aten::mul_.Tensor", mul_scalar_ = "aten::mul_.Scalar";
-        /// Divides by another tensor or a number in place.
+        /// Divides by another tensor or a number in place; an error for integers.
         div_ = "aten::div_.Tensor", div_scalar_ = "aten::div_.Scalar";
     }
 }

@@ -13,18 +13,22 @@ static STACK: CachedOp = CachedOp::new("aten::stack");
 static KL_DIV: CachedOp = CachedOp::new("aten::kl_div");
 
 /// Shape, dtype and device. Each of these is one short call to the host; none waits for the device.
+///
+/// An error for a tensor without dense memory, such as a sparse or quantized one. Each counts as borrowing
+/// the memory, as [`view`](Self::view): until the current point returns, operators that would resize the
+/// tensor are refused.
 impl Tensor {
-    /// The size of each dimension.
+    /// Returns the size of each dimension; empty for a scalar tensor. Allocates.
     pub fn shape(&self) -> Result<Vec<i64>> {
         Ok(self.host.view(self.id, 0)?.sizes().to_vec())
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn dim(&self) -> Result<usize> {
         Ok(self.host.view(self.id, 0)?.sizes().len())
     }
 
-    /// The size of one dimension; a negative one counts from the last.
+    /// Returns the size of one dimension; a negative one counts from the last. Allocates the whole shape.
     ///
     /// # Errors
     /// The dimension is out of range.
@@ -38,23 +42,24 @@ impl Tensor {
         }
     }
 
-    /// The indices of the dimensions from `first` on, to reduce over all but the first ones: `x.mean_dim(&x.dims(1)?, true)`. Empty if there
-    /// are none.
+    /// Returns the indices of the dimensions from `first` on, to reduce over all but the first ones:
+    /// `x.mean_dim(&x.dims(1)?, true)`. Empty if there are none: `sum_dim` and `mean_dim` reduce over all
+    /// dimensions then.
     pub fn dims(&self, first: i64) -> Result<Vec<i64>> {
         Ok((first..i64::try_from(self.dim()?)?).collect())
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn numel(&self) -> Result<usize> {
         Ok(usize::try_from(self.host.view(self.id, 0)?.sizes().iter().product::<i64>())?)
     }
 
-    /// The dtype, such as [`DataType::FLOAT32`].
+    /// Returns the dtype, such as [`DataType::FLOAT32`].
     pub fn dtype(&self) -> Result<DataType> {
         Ok(self.host.view(self.id, 0)?.dtype)
     }
 
-    /// The device: `cpu` or `cuda:0`.
+    /// Returns the device: `cpu` or `cuda:0`. Allocates.
     pub fn device(&self) -> Result<String> {
         let device = self.host.view(self.id, 0)?.device;
         Ok(if device.device_type == 1 {
@@ -67,21 +72,34 @@ impl Tensor {
 
 /// Conversions, and the elements.
 impl Tensor {
-    /// The tensor converted to another dtype; the same tensor if it already has it.
+    /// Returns the tensor converted to another dtype; the same tensor if it already has it.
+    ///
+    /// The conversion is one operator and does not wait for the device; gradients flow through it. A float
+    /// loses its fraction in an integer dtype.
+    ///
+    /// # Errors
+    /// libtorch does not have the dtype.
     pub fn to_dtype(&self, dtype: DataType) -> Result<Tensor> {
         TO_DTYPE
             .call(self.host, &[Arg::from(self), Arg::from(dtype.to_string().as_str())])?
             .tensor()
     }
 
-    /// The tensor on another device, `cpu` or `cuda:0`; the same tensor if it is already there. A copy to the CPU waits for the device.
+    /// Returns the tensor on another device, `cpu` or `cuda:0`; the same tensor if it is already there. A
+    /// copy to the CPU waits for the device.
+    ///
+    /// # Errors
+    /// The device does not exist, or this libtorch cannot use it.
     pub fn to_device(&self, device: &str) -> Result<Tensor> {
         let args = [Arg::from(self), Arg::NONE, Arg::NONE, Arg::from(device)];
         TO.call(self.host, &args)?.tensor()
     }
 
-    /// All elements in row-major order as a `Vec<T>`, converted if the dtype differs. Copies, and waits for the device. [`view`](Self::view) borrows
-    /// instead.
+    /// Returns all elements in row-major order as a `Vec<T>`, converted if the dtype differs. Copies, and
+    /// waits for the device. [`view`](Self::view) borrows instead.
+    ///
+    /// On the CPU, with the same dtype and contiguous, it is one copy of the memory. Otherwise the tensor is
+    /// moved, converted and made contiguous before, with a call for each.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let raw = self.host.view(self.id, 0)?;
         if raw.device.device_type == 1 && raw.dtype == T::DATA_TYPE && raw.is_in_order() {
@@ -91,7 +109,9 @@ impl Tensor {
         Ok(plain.host.view(plain.id, 0)?.elements::<T>().to_vec())
     }
 
-    /// The value of a tensor with one element, as `T`. Waits for the device.
+    /// Returns the value of a tensor with one element, as `T`. Waits for the device.
+    ///
+    /// An integer keeps all its digits, while [`item`](Self::item) rounds one beyond 2^53.
     ///
     /// # Errors
     /// The tensor does not have exactly one element.
@@ -107,8 +127,11 @@ impl Tensor {
 
 /// Losses with one fixed setting of PyTorch's.
 impl Tensor {
-    /// The Kullback-Leibler divergence KL(target ‖ self), averaged over rows; both are log-probabilities, such as the result of
-    /// `log_softmax`. PyTorch's `kl_div` with `reduction="batchmean", log_target=True`.
+    /// Returns the Kullback-Leibler divergence KL(target ‖ self), averaged over rows; both are
+    /// log-probabilities, such as the result of `log_softmax`. PyTorch's `kl_div` with
+    /// `reduction="batchmean", log_target=True`.
+    ///
+    /// Two operators; does not wait for the device.
     ///
     /// `aten::kl_div`
     #[expect(clippy::cast_precision_loss, reason = "a batch has far fewer rows than 2^53")]
@@ -119,7 +142,7 @@ impl Tensor {
     }
 }
 
-/// Concatenation and copies.
+/// Concatenation and copies. Each allocates a new tensor and does not wait for the device.
 impl Tensor {
     /// Concatenates tensors along an existing dimension.
     ///
@@ -137,7 +160,12 @@ impl Tensor {
         joined(&STACK, tensors, dim)
     }
 
-    /// A copy without gradients, which belongs to the caller.
+    /// Returns a copy without gradients, which belongs to the caller.
+    ///
+    /// It may be changed in place by every hook, whatever it is a copy of.
+    ///
+    /// # Errors
+    /// There is no tensor, or not enough memory.
     pub fn clone_detached(&self) -> Result<Tensor> {
         super::list::clone_one(self.host, self.id)
     }

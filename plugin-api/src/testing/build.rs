@@ -16,9 +16,21 @@ use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Building a fake trainer.
+/// Building a fake trainer. Without any of these methods the model has no parameters, its output is its
+/// input, and its loss the mean of the output.
 impl FakeTrainer {
     /// Creates a trainer without parameters, hooks and data.
+    ///
+    /// | | until it is set |
+    /// |---|---|
+    /// | epoch and iteration | 0 |
+    /// | learning rate | 0.1, in one group without momentum and weight decay |
+    /// | output | the input |
+    /// | loss | the mean of the output |
+    /// | gradients | absent |
+    /// | batches of a validation, micro-batches | 1 |
+    /// | run directory | none |
+    /// | ABI | that of this crate |
     pub fn new() -> Self {
         let world = Rc::new(RefCell::new(World::new()));
         let own = Caller::connect("test", ABI_MINOR, &world);
@@ -37,8 +49,8 @@ impl FakeTrainer {
         }
     }
 
-    /// Simulates an older host with ABI 1.`minor`, which has the extensions of that version only. Call it before
-    /// [`hook`](Self::hook).
+    /// Simulates an older host with ABI 1.`minor`, which has the extensions of that version only. Call it
+    /// before [`hook`](Self::hook).
     #[must_use]
     pub fn abi_minor(mut self, minor: u16) -> Self {
         self.minor = minor;
@@ -50,19 +62,21 @@ impl FakeTrainer {
         self
     }
 
-    /// Adds a parameter to the model.
+    /// Adds a parameter to the model. Hooks see parameters in the order in which they are added. Floats
+    /// become float32.
     #[must_use]
     pub fn param(self, name: &str, values: impl Into<FakeTensor>) -> Self {
         self.changed(|world| world.add_param(name, values.into()))
     }
 
-    /// Adds a buffer to the model, such as the statistics of a batch norm.
+    /// Adds a buffer to the model, such as the statistics of a batch norm. Nothing updates it.
     #[must_use]
     pub fn buffer(self, name: &str, values: impl Into<FakeTensor>) -> Self {
         self.changed(|world| world.add_buffer(name, values.into()))
     }
 
-    /// Adds a layer to the model, with its output in every forward pass.
+    /// Adds a layer to the model, with its output in every forward pass. It can be read after the output is
+    /// there.
     #[must_use]
     pub fn layer(self, name: &str, output: impl Into<FakeTensor>) -> Self {
         let layer = (name.to_owned(), output.into());
@@ -70,6 +84,9 @@ impl FakeTrainer {
     }
 
     /// Sets what `backward` adds to the gradient of a parameter. The gradient of other parameters is absent.
+    ///
+    /// Add the parameter before; an unknown name does nothing. It is added for each micro-batch, and expanded
+    /// to the shape of the parameter. A frozen parameter gets none.
     #[must_use]
     pub fn grad(self, param: &str, values: impl Into<FakeTensor>) -> Self {
         let values = values.into();
@@ -80,7 +97,11 @@ impl FakeTrainer {
         })
     }
 
-    /// Sets a function that computes the gradients from the current parameters: for hooks that change them, such as SAM.
+    /// Sets a function that computes the gradients from the current parameters: for hooks that change them,
+    /// such as SAM.
+    ///
+    /// It is called in each backward pass and returns one tensor for each parameter. It must not use this
+    /// trainer.
     #[must_use]
     pub fn gradient(
         self,
@@ -89,25 +110,28 @@ impl FakeTrainer {
         self.changed(|world| world.gradient = Some(Box::new(function)))
     }
 
-    /// The input of every batch.
+    /// Sets the input of every batch. Its first size is the batch size.
+    ///
+    /// Every batch is the same memory: what a hook changes in place stays changed.
     #[must_use]
     pub fn input(self, values: impl Into<FakeTensor>) -> Self {
         self.in_batch(SLOT_INPUT, values.into())
     }
 
-    /// The label of every batch.
+    /// Sets the label of every batch. A prediction has none.
     #[must_use]
     pub fn label(self, values: impl Into<FakeTensor>) -> Self {
         self.in_batch(SLOT_LABEL, values.into())
     }
 
-    /// The output of the model for any input. Without this and [`model`](Self::model) it is the input.
+    /// Sets the output of the model for any input. Without this and [`model`](Self::model) it is the input.
     #[must_use]
     pub fn output(self, values: impl Into<FakeTensor>) -> Self {
         self.in_batch(SLOT_OUTPUT, values.into())
     }
 
-    /// The loss of any output. Without this and [`criterion`](Self::criterion) it is the mean of the output.
+    /// Sets the loss of any output. Without this and [`criterion`](Self::criterion) it is the mean of the
+    /// output.
     #[must_use]
     pub fn loss(self, value: impl Into<FakeTensor>) -> Self {
         self.in_batch(SLOT_LOSS, value.into())
@@ -123,7 +147,8 @@ impl FakeTrainer {
         })
     }
 
-    /// The model: a function of the input and the parameters.
+    /// Sets the model: a function of the input and the parameters. It takes precedence over
+    /// [`output`](Self::output).
     #[must_use]
     pub fn model(
         self,
@@ -132,7 +157,8 @@ impl FakeTrainer {
         self.changed(|world| world.model = Some(Box::new(function)))
     }
 
-    /// The model that [`Trainer::build_model`](crate::Trainer::build_model) returns for any table: a function of the input.
+    /// Sets the model that [`Trainer::build_model`](crate::Trainer::build_model) returns for any table: a
+    /// function of the input. Without it `build_model` is an error.
     #[must_use]
     pub fn second_model(
         self,
@@ -141,7 +167,8 @@ impl FakeTrainer {
         self.changed(|world| world.second_model = Some(Box::new(function)))
     }
 
-    /// A file for [`Trainer::load_tensors`](crate::Trainer::load_tensors), with tensors by name.
+    /// Adds a file for [`Trainer::load_tensors`](crate::Trainer::load_tensors), with tensors by name. `path`
+    /// is compared as text; no file is read.
     #[must_use]
     pub fn tensor_file<const N: usize>(self, path: &str, tensors: [(&str, FakeTensor); N]) -> Self {
         let tensors = tensors.map(|(name, tensor)| (name.to_owned(), tensor)).into();
@@ -151,7 +178,7 @@ impl FakeTrainer {
         })
     }
 
-    /// The loss: a function of output and label.
+    /// Sets the loss: a function of output and label. It takes precedence over [`loss`](Self::loss).
     #[must_use]
     pub fn criterion(
         self,
@@ -160,7 +187,9 @@ impl FakeTrainer {
         self.changed(|world| world.criterion = Some(Box::new(function)))
     }
 
-    /// Adds an operator that the fake trainer lacks, or replaces one.
+    /// Adds an operator that the fake trainer lacks, or replaces one, by its full name: `aten::cumprod`.
+    ///
+    /// The function returns the results in order. It must not use this trainer.
     #[must_use]
     pub fn op(
         self,
@@ -172,7 +201,7 @@ impl FakeTrainer {
         })
     }
 
-    /// The initial learning rate; default 0.1.
+    /// Sets the initial learning rate; default 0.1. No schedule changes it.
     #[must_use]
     pub fn lr(self, lr: f64) -> Self {
         self.changed(|world| {
@@ -181,14 +210,15 @@ impl FakeTrainer {
         })
     }
 
-    /// Batches of a validation; default 1, 0 for no validation.
+    /// Sets the number of batches of a validation; default 1, 0 for no validation. One that a hook requests
+    /// then has no batch.
     #[must_use]
     pub fn val_iters(mut self, iters: u64) -> Self {
         self.val_iters = iters;
         self
     }
 
-    /// Micro-batches of an iteration; default 1. Each has the whole batch.
+    /// Sets the number of micro-batches of an iteration; default 1. Each has the whole batch.
     #[must_use]
     pub fn micro_batches(mut self, count: u32) -> Self {
         self.micro_batches = count.max(1);
@@ -196,19 +226,24 @@ impl FakeTrainer {
     }
 
     /// Gives the run a directory. Nothing is written there: [`file`](Self::file) returns what hooks save.
+    /// Without one, saving a file is an error, as in a run without a directory.
     #[must_use]
     pub fn run_dir(self, path: &str) -> Self {
         self.changed(|world| world.run_dir = Some(path.to_owned()))
     }
 
-    /// Sets a metric's value over the last pass of a phase, for hooks that monitor it.
+    /// Sets a metric's value over the last pass of a phase, for hooks that monitor it. Higher is better. The
+    /// value is there from the start and stays until a metric of this name has another.
     #[must_use]
     pub fn metric_value(self, phase: Phase, name: &str, value: f64) -> Self {
         self.changed(|world| world.put_metric(phase, name, 1, f64::NAN, value))
     }
 
-    /// Adds a hook with the name of its type. Hooks run in the order of their levels and with their cadence: that of
-    /// `#[hook(every = …)]`, or `every` among the settings, as in a config.
+    /// Adds a hook with the name of its type. Hooks run in the order of their levels and with their cadence:
+    /// that of `#[hook(every = …)]`, or `every` among the settings, as in a config.
+    ///
+    /// The settings are checked as in a config: unknown keys and numbers out of range are errors. Other keys
+    /// of an entry, such as `level` and `on_error`, are not known here.
     ///
     /// # Errors
     /// The settings are invalid, or `every` would skip a role.
@@ -219,7 +254,11 @@ impl FakeTrainer {
         self.hook_as::<T>(short_name::<T>(), settings)
     }
 
-    /// Adds a hook with an instance name.
+    /// Adds a hook with an instance name, as [`hook`](Self::hook): for two hooks of one type, whose state and
+    /// scalars are kept apart by their names.
+    ///
+    /// # Errors
+    /// As for [`hook`](Self::hook).
     pub fn hook_as<T: Hook + HookInfo + DeserializeOwned>(
         mut self,
         name: &'static str,
@@ -248,7 +287,10 @@ impl FakeTrainer {
         Ok(self)
     }
 
-    /// Adds a metric with the name of its type: it is reset, updated and computed as in a run, in every phase.
+    /// Adds a metric with the name of its type: it is reset, updated and computed as in a run, in every
+    /// phase.
+    ///
+    /// All phases share one object here. Hooks read its values; metrics run before all hooks of a point.
     ///
     /// # Errors
     /// As for [`hook`](Self::hook).

@@ -74,7 +74,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use world::Shared;
 
-/// The saved state of an instance.
+/// The saved state of an instance. Tensors are copies: what the hook does later does not change them.
 #[derive(Clone, Debug, Default)]
 pub struct SavedState {
     /// Values by key.
@@ -84,18 +84,19 @@ pub struct SavedState {
 }
 
 impl SavedState {
-    /// A saved value.
+    /// Returns a saved value.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.values.iter().find(|(own, _)| own == key).map(|(_, value)| value)
     }
 
-    /// A saved tensor.
+    /// Returns a saved tensor. Those of a list have the keys `key.0`, `key.1`, …
     pub fn tensor(&self, key: &str) -> Option<&FakeTensor> {
         self.tensors.iter().find(|(own, _)| own == key).map(|(_, tensor)| tensor)
     }
 }
 
-/// A checkpoint of a fake run: its progress, the weights, and the state of hooks and metrics.
+/// A checkpoint of a fake run: its progress, the weights, and the state of hooks and metrics. Scalars, shared
+/// values, buffers and learning rates are not part of it.
 #[derive(Clone, Debug, Default)]
 pub struct FakeCheckpoint {
     /// The last completed epoch.
@@ -126,8 +127,24 @@ struct Measured {
 /// A trainer without a host. [The module](self) has an example.
 ///
 /// It is built by methods that take and return it (`param`, `hook`, …) and then driven: by single points
-/// ([`fire`](Self::fire)), iterations, passes, or whole runs ([`fit`](Self::fit)). An error or a panic of a hook is an
-/// `Err` with the message that the host would print. Every hook is called as with `on_error = "abort"`.
+/// ([`fire`](Self::fire)), iterations, passes, or whole runs ([`fit`](Self::fit)). An error or a panic of a
+/// hook is an `Err` with the message that the host would print. Every hook is called as with
+/// `on_error = "abort"`.
+///
+/// It belongs to one thread, as hooks do; tests in parallel each make their own. A hook that has panicked is
+/// not called again and does not fail either. Handles have the lifetimes of a run: those of the batch and of
+/// gradients are refused after [`train_iter`](Self::train_iter) or the end of an iteration of
+/// [`fit`](Self::fit); single points do not end an iteration.
+///
+/// | here | in a run |
+/// |---|---|
+/// | one rank: collectives check only `mutates` and return at once | a collective waits, and may be refused |
+/// | the gradients are those that were set | those of the loss |
+/// | random operators give the same numbers at each call | the run's generator |
+/// | all tensors are on the CPU, whatever `to_device` is asked for | the model's device |
+/// | every epoch ends with a validation and a checkpoint, requested or not | as the config says |
+/// | `is_media_wanted` is true, profiles are empty, nothing is written | as configured |
+/// | learning rate, precision, anomaly mode and the like are recorded by [`calls`](Self::calls) | they change the run |
 pub struct FakeTrainer {
     hooks: Vec<Attached>,
     metrics: Vec<Measured>,

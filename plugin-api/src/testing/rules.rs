@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// Parts of a run that a hook can change: a set of the words of `mutates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parts(u8);
+pub(crate) struct Parts(u16);
 
 /// Each word of `mutates`, with its description in messages.
 const WORDS: [(Parts, &str, &str); 8] = [
@@ -31,7 +31,9 @@ impl Parts {
     pub(crate) const LOSS: Self = Self(1 << 5);
     pub(crate) const LR: Self = Self(1 << 6);
     pub(crate) const MOMENTUM: Self = Self(1 << 7);
-    const ALL: Self = Self(u8::MAX);
+    /// The output of a layer, which no word of `mutates` covers.
+    pub(crate) const LAYER: Self = Self(1 << 8);
+    const ALL: Self = Self(u16::MAX);
 
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -68,7 +70,8 @@ impl Parts {
     }
 
     fn things(self) -> String {
-        let things: Vec<_> = self.rows().map(|(.., thing)| *thing).collect();
+        let layer = self.meets(Self::LAYER).then_some("the output of a layer");
+        let things: Vec<_> = self.rows().map(|(.., thing)| *thing).chain(layer).collect();
         things.join(", ")
     }
 }
@@ -107,6 +110,8 @@ impl Rules {
             format!(
                 "{by} would change {things}: a metric must not change the run; copy the tensor first"
             )
+        } else if part.meets(Parts::LAYER) {
+            format!("{by} would change {things}, which is read-only: copy the tensor first")
         } else {
             format!(
                 "{by} would change {things}, which the hook does not declare: add {words} to its `mutates`, or copy the tensor \

@@ -6,10 +6,15 @@ use crate::eval_pass::EvalPass;
 use crate::phase::{Outcome, Phase};
 use crate::point::Point as P;
 
-/// Runs.
+/// Runs. Each returns the first failure, after the points that follow a failure in a real run, such as
+/// `on_exception` and `after_run`. What was logged, requested and reached adds up over all runs of a trainer.
 impl FakeTrainer {
-    /// Trains from the first point to the last: `epochs` of `iters` iterations, a validation and a checkpoint after
-    /// each. A requested stop ends the run; after a failure the same points follow as in a real run.
+    /// Trains from the first point to the last: `epochs` of `iters` iterations, a validation and a checkpoint
+    /// after each. A requested stop ends the run; after a failure the same points follow as in a real run.
+    ///
+    /// `epochs` counts from the start of training: after a [`resume`](Self::resume) in epoch 2, or a `fit` of
+    /// two epochs, `fit(3, …)` trains one more. The learning rate stays as it is, and the weights take plain
+    /// steps of gradient descent. A stop that was requested stays requested.
     ///
     /// # Errors
     /// The first failure of a hook.
@@ -20,7 +25,7 @@ impl FakeTrainer {
         self.run(|t| t.train(epochs, iters))
     }
 
-    /// A run of the test points over `iters` batches.
+    /// Runs the test points over `iters` batches, as `hookrack eval` does.
     ///
     /// # Errors
     /// The first failure of a hook.
@@ -28,7 +33,8 @@ impl FakeTrainer {
         self.run(|t| t.pass(Phase::Test, iters))
     }
 
-    /// A run of the prediction points over `iters` batches.
+    /// Runs the prediction points over `iters` batches, as `hookrack predict` does. There is no label, and no
+    /// loss.
     ///
     /// # Errors
     /// The first failure of a hook.
@@ -36,7 +42,8 @@ impl FakeTrainer {
         self.run(|t| t.pass(Phase::Pred, iters))
     }
 
-    /// A validation on its own, outside of a run.
+    /// Runs a validation on its own, outside of a run. Hooks are attached before, but `before_run` and
+    /// `before_train` are not reached: fire them if the hook needs them.
     ///
     /// # Errors
     /// The first failure of a hook.
@@ -45,7 +52,8 @@ impl FakeTrainer {
         self.pass(Phase::Val, iters)
     }
 
-    /// A training iteration on its own, outside of a run.
+    /// Runs a training iteration on its own, outside of a run. Hooks are attached before, as for
+    /// [`validate`](Self::validate).
     ///
     /// # Errors
     /// The first failure of a hook.

@@ -4,7 +4,8 @@ use super::{FakeCheckpoint, FakeTrainer, SavedState};
 use crate::error::{Error, Result};
 use crate::point::Point as P;
 
-/// State.
+/// State. It goes through the same tables as in the host: what cannot be saved there is an error here, except
+/// for the limits on depth and size of values.
 impl FakeTrainer {
     /// Saves a checkpoint, with the points around it; [`checkpoint`](Self::checkpoint) returns it.
     pub(super) fn save(&mut self) -> Result<()> {
@@ -14,12 +15,12 @@ impl FakeTrainer {
         self.reach(P::AfterSaveCheckpoint)
     }
 
-    /// The last checkpoint that the run wrote.
+    /// Returns the last checkpoint that the run wrote; `None` before the first.
     pub fn checkpoint(&self) -> Option<&FakeCheckpoint> {
         self.checkpoint.as_ref()
     }
 
-    /// A checkpoint of the current state, without the points around it.
+    /// Returns a checkpoint of the current state, without the points around it. Tensors are copied.
     ///
     /// # Errors
     /// A hook or metric cannot save its state.
@@ -41,12 +42,16 @@ impl FakeTrainer {
         Ok(FakeCheckpoint { epoch: progress.epoch, iter: progress.iter, params, states })
     }
 
-    /// Resumes from a checkpoint: restores the weights, the progress, and the state of hooks and metrics with the same names.
-    /// Hooks are attached and `before_run` is fired before, `after_load_checkpoint` after it; a [`fit`](Self::fit) that
-    /// follows continues from there.
+    /// Resumes from a checkpoint: restores the weights, the progress, and the state of hooks and metrics with
+    /// the same names. Hooks are attached and `before_run` is fired before, `after_load_checkpoint` after it;
+    /// a [`fit`](Self::fit) that follows continues from there.
+    ///
+    /// Use a new trainer with the same parameters and hooks, as a resumed run is a new process. State of an
+    /// instance that the trainer does not have is ignored, and so is a hook without state in the checkpoint.
     ///
     /// # Errors
-    /// A hook cannot load its state, or fails at one of the points.
+    /// A hook cannot load its state, or fails at one of the points. A parameter of the checkpoint is unknown,
+    /// or has another shape.
     pub fn resume(&mut self, from: &FakeCheckpoint) -> Result<()> {
         self.attach()?;
         self.reach(P::BeforeRun)?;
@@ -71,7 +76,8 @@ impl FakeTrainer {
         self.reach(P::AfterLoadCheckpoint)
     }
 
-    /// Merges the saved state of another instance into a metric, as between ranks.
+    /// Merges the saved state of another instance into a metric, as between ranks:
+    /// `checkpoint.states["Accuracy"]` is such a state.
     ///
     /// # Errors
     /// The metric is unknown, or cannot load the state.

@@ -7,9 +7,12 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// A tensor of the fake trainer: on the CPU, of any shape, with the dtypes that plugins can read.
+/// A tensor of the fake trainer: on the CPU, of any shape, with the dtypes that plugins can read, and
+/// booleans.
 ///
-/// A clone shares the memory, as a second handle to a tensor does; [`copy`](Self::copy) does not.
+/// A clone shares the memory, as a second handle to a tensor does; [`copy`](Self::copy) does not. What a hook
+/// changes in place is seen in every clone, also in the one that the test has kept. For tests: each operation
+/// is a plain loop.
 #[derive(Clone)]
 pub struct FakeTensor {
     memory: Rc<RefCell<Memory>>,
@@ -89,7 +92,7 @@ pub(crate) fn count(shape: &[i64]) -> usize {
 
 /// Creation.
 impl FakeTensor {
-    /// A float32 tensor, such as a parameter of a model.
+    /// Returns a float32 tensor, such as a parameter of a model. Numbers are rounded to float32.
     ///
     /// # Errors
     /// The number of elements does not match the shape.
@@ -179,23 +182,23 @@ fn rounded(number: f64) -> f32 {
 
 /// Access.
 impl FakeTensor {
-    /// The size of each dimension.
+    /// Returns the size of each dimension.
     pub fn shape(&self) -> &[i64] {
         &self.shape
     }
 
-    /// The dtype.
+    /// Returns the dtype.
     pub fn dtype(&self) -> DataType {
         self.memory.borrow().dtype()
     }
 
-    /// All elements in row-major order, as doubles.
+    /// Returns all elements in row-major order, as doubles.
     pub fn values(&self) -> Vec<f64> {
         let memory = self.memory.borrow();
         self.places().map(|at| memory.number(at)).collect()
     }
 
-    /// All elements in row-major order, as `T`.
+    /// Returns all elements in row-major order, as `T`. Does not convert.
     ///
     /// # Errors
     /// The dtype is another one.
@@ -207,7 +210,7 @@ impl FakeTensor {
         Ok(view.elements::<T>().to_vec())
     }
 
-    /// The value of a tensor with one element.
+    /// Returns the value of a tensor with one element.
     ///
     /// # Errors
     /// The tensor does not have exactly one element.
@@ -218,19 +221,20 @@ impl FakeTensor {
         }
     }
 
-    /// A copy with its own memory.
+    /// Returns a copy with its own memory.
     #[must_use]
     pub fn copy(&self) -> Self {
         self.map(|number| number)
     }
 
-    /// A copy as float64.
+    /// Returns a copy as float64.
     #[must_use]
     pub fn double(&self) -> Self {
         self.map_to(FLOAT64, |number| number)
     }
 
-    /// Applies a function to each element and returns a new tensor of the same dtype.
+    /// Applies a function to each element and returns a new tensor of the same dtype, to which the results
+    /// are rounded.
     #[must_use]
     pub fn map(&self, function: impl Fn(f64) -> f64) -> Self {
         self.map_to(self.dtype(), function)
@@ -246,8 +250,8 @@ impl FakeTensor {
         Self::over(memory, &self.shape)
     }
 
-    /// Copies the elements of another tensor, which is expanded if necessary; every view of this memory
-    /// is changed.
+    /// Copies the elements of another tensor, which is expanded if necessary; every view of this memory is
+    /// changed.
     ///
     /// # Errors
     /// The shapes do not match.
@@ -327,7 +331,7 @@ impl FakeTensor {
         }
     }
 
-    /// Whether both are views of one memory.
+    /// Returns whether both are views of one memory.
     pub fn shares_memory_with(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.memory, &other.memory)
     }

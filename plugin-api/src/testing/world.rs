@@ -59,7 +59,7 @@ pub(crate) struct MetricValue {
     pub(crate) epoch: f64,
 }
 
-/// A line of the log.
+/// A line of the log, as [`FakeTrainer::logs`](super::FakeTrainer::logs) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// A `LOG_*` of [`log`](crate::log).
@@ -201,6 +201,9 @@ impl World {
         }
         if self.buffers.iter().any(|(_, tensor, _)| own(Some(tensor))) {
             part = part.and(Parts::PARAMS);
+        }
+        if self.layers.iter().any(|(_, output)| own(Some(output))) {
+            part = part.and(Parts::LAYER);
         }
         part
     }

@@ -14,51 +14,67 @@ static RANDPERM: CachedOp = CachedOp::new("aten::randperm");
 static ARANGE: CachedOp = CachedOp::new("aten::arange");
 static GAMMA: CachedOp = CachedOp::new("aten::_standard_gamma");
 
-/// New tensors on the model's device, freed when dropped. Random numbers come from the run's generator, so that they are
-/// reproducible with the same seed, also across a resume. On several ranks each has its own: numbers for parameters or gradients
-/// must be the same on all of them, so [`broadcast`](Trainer::broadcast) those of one rank.
+/// New tensors on the model's device, freed when dropped. Random numbers come from the run's generator, so
+/// that they are reproducible with the same seed, also across a resume. On several ranks each has its own:
+/// numbers for parameters or gradients must be the same on all of them, so [`broadcast`](Trainer::broadcast)
+/// those of one rank.
+///
+/// Each method asks for the device of the first parameter and calls one operator, which allocates the tensor.
+/// None waits for the device unless it says so. Drawing numbers changes those that the run draws afterwards,
+/// for instance in dropout: a hook that draws in every iteration changes the results of the run, though not
+/// their reproducibility. Numbers drawn up to `before_train` of a resumed run have no effect on later ones,
+/// because the state of the generator is restored after that point.
+///
+/// Tensors are float32 also in a run with `train.precision = "fp64"`; [`to_dtype`](Tensor::to_dtype) converts
+/// them. They have no gradient.
+///
+/// # Errors
+/// A size is negative, or there is not enough memory.
 impl Trainer {
-    /// A float32 tensor of zeros.
+    /// Returns a float32 tensor of zeros.
     pub fn zeros(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&ZEROS, &[shape.into()], "float32")
     }
 
-    /// A float32 tensor of ones.
+    /// Returns a float32 tensor of ones.
     pub fn ones(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&ONES, &[shape.into()], "float32")
     }
 
-    /// A float32 tensor filled with `value`.
+    /// Returns a float32 tensor filled with `value`.
     pub fn full(&self, shape: &[i64], value: f64) -> Result<Tensor> {
         self.made(&FULL, &[shape.into(), value.into()], "float32")
     }
 
-    /// A float32 tensor of random numbers, uniform in `[0, 1)`.
+    /// Returns a float32 tensor of random numbers, uniform in `[0, 1)`.
     pub fn rand(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&RAND, &[shape.into()], "float32")
     }
 
-    /// A float32 tensor of random numbers from the standard normal distribution.
+    /// Returns a float32 tensor of random numbers from the standard normal distribution.
     pub fn randn(&self, shape: &[i64]) -> Result<Tensor> {
         self.made(&RANDN, &[shape.into()], "float32")
     }
 
-    /// A random permutation of the integers from 0 to `count - 1`, as int64.
+    /// Returns a random permutation of the integers from 0 to `count - 1`, as int64.
     pub fn randperm(&self, count: i64) -> Result<Tensor> {
         self.made(&RANDPERM, &[count.into()], "int64")
     }
 
-    /// The integers from 0 to `count - 1`, as int64.
+    /// Returns the integers from 0 to `count - 1`, as int64.
     pub fn arange(&self, count: i64) -> Result<Tensor> {
         self.made(&ARANGE, &[count.into()], "int64")
     }
 
-    /// A random number, uniform in `[0, 1)`. Waits for the device.
+    /// Returns a random number, uniform in `[0, 1)`. Waits for the device.
     pub fn random(&self) -> Result<f64> {
         self.rand(&[1])?.item()
     }
 
-    /// A random number from the distribution Beta(a, b), such as the weight of MixUp. Waits for the device.
+    /// Returns a random number from the distribution Beta(a, b), such as the weight of MixUp.
+    ///
+    /// It is drawn on the CPU, and waits for the device only if `a` and `b` are so small that both numbers it
+    /// is computed from underflow.
     ///
     /// # Errors
     /// `a` or `b` is not above 0.

@@ -10,13 +10,13 @@ use crate::tensor::{AsTensors, Tensor};
 pub struct NamedParam {
     /// Its name, as in a checkpoint: `fc.weight`.
     pub name: String,
-    /// The parameter, valid for the whole run.
+    /// The parameter, valid for the whole run. Not a copy: it changes with each step.
     pub param: Tensor,
     /// Its gradient, valid until the iteration ends; `None` if it is frozen, or before the first backward pass.
     pub grad: Option<Tensor>,
 }
 
-/// Parameters by name.
+/// Parameters by name. Both methods go through all parameters and allocate their names.
 impl Trainer {
     /// All parameters in their fixed order, each with its name and its gradient. In a pipeline these are the parameters of this rank's stage.
     ///
@@ -42,10 +42,12 @@ impl Trainer {
         params.iter().enumerate().map(named).collect()
     }
 
-    /// The parameter of this name, such as `fc.weight`. Its handle is valid for the whole run.
+    /// Returns the parameter of this name, such as `fc.weight`. Its handle is valid for the whole run: look
+    /// it up once, in `before_train`.
     ///
     /// # Errors
-    /// There is none; the message has the nearest name. In a pipeline only the parameters of this rank's stage are here.
+    /// There is none; the message has the nearest name. In a pipeline only the parameters of this rank's
+    /// stage are here.
     pub fn param(&self, name: &str) -> Result<Tensor> {
         let names = self.param_names()?;
         let found = names.iter().position(|own| own == name);

@@ -3,101 +3,127 @@
 use super::Trainer;
 use crate::phase::{Outcome, Phase};
 
-/// The progress of the run. Each of these is a load from memory that the host shares, not a call.
+/// The progress of the run. Each of these is a load from memory that the host shares, not a call, except
+/// [`failure`](Self::failure).
+///
+/// Before the first pass and between passes the phase is training, also in `hookrack eval`. During an
+/// evaluation within training, epoch and iteration are those of training. Numbers of epochs and iterations
+/// are restored by a resume before `after_load_checkpoint`; at `on_attach` and `before_run` they are 0.
 impl Trainer {
-    /// The name of this hook or metric in the config; unique in the run.
+    /// Returns the name of this hook or metric in the config; unique in the run.
     pub fn instance(&self) -> &'static str {
         self.host.instance()
     }
 
-    /// The current phase.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         Phase::from_code(self.host.progress().phase)
     }
 
-    /// The current epoch, from 1. Between epochs, the number of epochs started.
+    /// Returns the current epoch, from 1. Between epochs, the number of epochs started.
     pub fn epoch(&self) -> u64 {
         self.host.progress().epoch
     }
 
-    /// The current training iteration, from 1. Between iterations, the number of iterations started. It continues after a resume.
+    /// Returns the current training iteration, from 1. Between iterations, the number of iterations started.
+    /// It continues after a resume.
     #[expect(clippy::iter_not_returning_iterator, reason = "what everyone in the field calls it")]
     pub fn iter(&self) -> u64 {
         self.host.progress().iter
     }
 
-    /// The current iteration within the epoch or pass, from 1.
+    /// Returns the current iteration within the epoch or pass, from 1; 0 before the first. In an evaluation
+    /// on several ranks it is the number of the batch among all ranks, so this rank does not see every
+    /// number.
     pub fn inner_iter(&self) -> u64 {
         self.host.progress().inner_iter
     }
 
-    /// The number of iterations in an epoch or pass of the current phase.
+    /// Returns the number of iterations in an epoch or pass of the current phase, in an evaluation over all
+    /// ranks.
     pub fn inner_len(&self) -> u64 {
         self.host.progress().inner_len
     }
 
-    /// The configured number of epochs.
+    /// Returns the configured number of epochs.
     pub fn max_epochs(&self) -> u64 {
         self.host.progress().max_epochs
     }
 
-    /// The number of iterations after which training is complete.
+    /// Returns the number of iterations after which training is complete.
     pub fn max_iters(&self) -> u64 {
         self.host.progress().max_iters
     }
 
-    /// The index of the current micro-batch, from 0, and the number of micro-batches in the iteration.
+    /// Returns the index of the current micro-batch, from 0, and the number of micro-batches in the
+    /// iteration. In a pipeline the indices are in the order of the schedule.
     pub fn micro_batch(&self) -> (u32, u32) {
         let progress = self.host.progress();
         (progress.micro, progress.micros)
     }
 
-    /// The number of samples in the current batch: on all ranks in training, on this rank in an evaluation.
+    /// Returns the number of samples in the current batch: on all ranks in training, on this rank in an
+    /// evaluation. The last batch of an epoch may have fewer than the others.
     pub fn batch_size(&self) -> u64 {
         self.host.progress().batch_size
     }
 
-    /// The number of training samples consumed so far, on all ranks.
+    /// Returns the number of training samples consumed so far, on all ranks.
     pub fn samples(&self) -> u64 {
         self.host.progress().samples
     }
 
-    /// The rank of this process, from 0; 0 in a run of one process.
+    /// Returns the rank of this process, from 0; 0 in a run of one process.
     pub fn rank(&self) -> u32 {
         self.host.progress().rank
     }
 
-    /// The number of ranks; 1 in a run of one process.
+    /// Returns the number of ranks; 1 in a run of one process.
     pub fn world_size(&self) -> u32 {
         self.host.progress().world
     }
 
-    /// The seed of the run, `train.seed`.
+    /// Returns the seed of the run, `train.seed`. It is the same on all ranks.
     pub fn seed(&self) -> u64 {
         self.host.progress().seed
     }
 
-    /// The learning rate of the largest parameter group, by number of parameters; the first if there are several.
+    /// Returns the learning rate of the largest parameter group, by number of parameters; of the first if
+    /// there are several.
+    ///
+    /// Parameters are counted as tensors. If each group has one, it is the first group of those that start
+    /// from the most common rate. A [change](Self::set_lr) by a hook is seen at once.
     pub fn lr(&self) -> f64 {
         self.host.progress().lr
     }
 
-    /// Seconds spent waiting for the current batch.
+    /// Returns the seconds spent waiting for the current training batch.
     pub fn data_time(&self) -> f64 {
         self.host.progress().data_time
     }
 
-    /// Seconds from requesting the batch to the end of the last role of the current iteration.
+    /// Returns the seconds from requesting the batch to the end of the last role of the current iteration; 0
+    /// before that.
+    ///
+    /// It is set before `after_train_iter`, and includes the hooks at the points before, but not a
+    /// validation. An evaluation leaves it as it was.
     pub fn iter_time(&self) -> f64 {
         self.host.progress().iter_time
     }
 
-    /// How the run ended; `None` while it is in progress.
+    /// Returns how the run ended; `None` while it is in progress.
+    ///
+    /// It is known from the last checkpoint of a run that was stopped early on, at `on_exception` and at
+    /// `after_train`, `after_run` and `on_detach`. A failure at a later point still replaces it.
     pub fn outcome(&self) -> Option<Outcome> {
         Outcome::from_code(self.host.progress().outcome)
     }
 
-    /// The error that ended the run, at `on_exception` and later points; `None` if there is none.
+    /// Returns the error that ended the run, at `on_exception` and later points; `None` if there is none.
+    /// Allocates.
+    ///
+    /// The text names hook, library, point, epoch and iteration. If another rank caused it, it names that
+    /// rank.
     pub fn failure(&self) -> Option<String> {
         self.host.failure()
     }

@@ -4,7 +4,9 @@ use ema::epoch_hook::EmaEpoch;
 use ema::iter_hook::EmaIter;
 use hookrack_plugin_api::prelude::*;
 use hookrack_plugin_api::settings;
-use hookrack_plugin_api::testing::FakeTrainer;
+use hookrack_plugin_api::testing::{FakeTensor, FakeTrainer};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// One weight that each iteration makes smaller by 1.
 fn trainer() -> FakeTrainer {
@@ -76,5 +78,26 @@ fn only_the_first_of_two_averages_is_evaluated() -> Result<()> {
             .any(|line| line.hook == "second" && line.message.starts_with("`first` evaluates"))
     );
     assert_eq!(t.state("evaluation_weights"), None);
+    Ok(())
+}
+
+#[test]
+fn an_average_of_a_checkpoint_moves_to_the_device_of_the_weights_once() -> Result<()> {
+    let averaged = || trainer().hook::<EmaIter>(settings! { momentum = 0.5, warmup = false });
+    let mut t = averaged()?;
+    t.fit(1, 2)?;
+    let saved = t.save_state()?;
+    let moves = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&moves);
+    let mut resumed = averaged()?.op("aten::to.dtype_layout", move |args| {
+        seen.set(seen.get() + 1);
+        Ok(vec![args.tensor(0)?.clone().into()])
+    });
+    resumed.resume(&saved)?;
+    resumed.fit(2, 2)?;
+    assert_eq!(moves.get(), 1);
+    // 7, then half way to 6, to 5 and to 4.
+    let state = resumed.save_state()?.states["EmaIter"].clone();
+    assert_eq!(state.tensor("average.w").map(FakeTensor::values), Some(vec![4.875]));
     Ok(())
 }

@@ -31,19 +31,26 @@ fn check_pass(context: &Context, endpoint: &Endpoint, function: &str) -> Result<
     }
 }
 
+/// Refuses a training pass whose batch norms wait for the other ranks to a hook that they do not have.
+fn check_norms(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
+    if context.phase() == Phase::Train && context.engine.borrow().syncs_norms() {
+        check_all_ranks(context, endpoint, "a forward pass with distributed.sync_batch_norm")?;
+    }
+    Ok(())
+}
+
 unsafe extern "C" fn forward(host: *mut c_void) -> HrStatus {
     service!(host, |context, endpoint| {
         check_pass(context, endpoint, "forward")?;
         endpoint.check_engine("forward()", RunParts::OUTPUT)?;
-        if context.phase() == Phase::Train && context.engine.borrow().syncs_norms() {
-            check_all_ranks(context, endpoint, "a forward pass with distributed.sync_batch_norm")?;
-        }
+        check_norms(context, endpoint)?;
         Ok(context.forward()?)
     })
 }
 
 unsafe extern "C" fn model(host: *mut c_void, input: HrTensor, out: *mut HrTensor) -> HrStatus {
-    service!(host, out(out), |context| {
+    service!(host, out(out), |context, endpoint| {
+        check_norms(context, endpoint)?;
         let output = context.model(&context.tensor(input)?)?;
         Ok(context.hand_over(output))
     })

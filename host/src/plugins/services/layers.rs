@@ -1,6 +1,7 @@
 //! Outputs of layers, for plugins.
 
 use super::service::service;
+use crate::context::{Lease, RunParts};
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, LayerTable};
 use std::ffi::c_void;
 
@@ -36,6 +37,7 @@ unsafe extern "C" fn name(host: *mut c_void, index: usize, out: *mut HrStr) -> H
 unsafe extern "C" fn output(host: *mut c_void, index: usize, out: *mut HrTensor) -> HrStatus {
     service!(host, found(out), |context| {
         let output = context.engine.borrow().layer_output(index);
-        Ok(output.map(|output| context.hand_over(output)))
+        let mut arena = context.arena.borrow_mut();
+        Ok(output.map(|output| arena.insert_part(output, Lease::Owned, RunParts::LAYER)))
     })
 }

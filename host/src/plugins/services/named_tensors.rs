@@ -1,6 +1,7 @@
 //! Tensors by name, for plugins: from files, and shared between hooks.
 
 use super::service::service;
+use crate::context::Lease;
 use crate::run::named_tensors;
 use hookrack_plugin_api::abi::{HrHeader, HrStatus, HrStr, HrTensor, NamedTensorTable};
 use std::cell::RefCell;
@@ -48,16 +49,20 @@ unsafe extern "C" fn take(
 
 unsafe extern "C" fn put(host: *mut c_void, key: HrStr, tensor: HrTensor) -> HrStatus {
     service!(host, text(key), |context| {
-        let tensor = context.tensor(tensor)?;
-        context.state_tensors.borrow_mut().insert(key.into_owned(), tensor);
+        let arena = context.arena.borrow();
+        let shared = (arena.tensor(tensor)?.shallow_clone(), arena.part(tensor)?);
+        context.state_tensors.borrow_mut().insert(key.into_owned(), shared);
         Ok(())
     })
 }
 
 unsafe extern "C" fn tensor(host: *mut c_void, key: HrStr, out: *mut HrTensor) -> HrStatus {
     service!(host, text(key), found(out), |context| {
-        let shared = context.state_tensors.borrow().get(key.as_ref()).map(Tensor::shallow_clone);
-        Ok(shared.map(|shared| context.hand_over(shared)))
+        let shared = context.state_tensors.borrow();
+        let mut arena = context.arena.borrow_mut();
+        Ok(shared
+            .get(key.as_ref())
+            .map(|(tensor, part)| arena.insert_part(tensor.shallow_clone(), Lease::Owned, *part)))
     })
 }
 

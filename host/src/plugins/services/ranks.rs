@@ -7,10 +7,11 @@ use crate::torch::TorchError;
 use crate::torch::autograd::GradMode;
 use crate::torch::dist::{Group, Reduction};
 use crate::world::{CollectiveError, HookCall, through_cpu};
-use hookrack_plugin_api::Point;
 use hookrack_plugin_api::abi::{
     HrHeader, HrStatus, HrTensor, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM, RankTable,
 };
+use hookrack_plugin_api::point::Pace;
+use hookrack_plugin_api::{Phase, Point};
 use std::ffi::c_void;
 use tch::Tensor;
 
@@ -33,7 +34,7 @@ fn together(
 ) -> Result<(), Refusal> {
     let Some(world) = context.world.get() else { return Ok(()) };
     check_all_ranks(context, endpoint, "a collective")?;
-    check_place(endpoint)?;
+    check_place(context, endpoint)?;
     let call = HookCall {
         hook: endpoint.name().to_owned(),
         point: endpoint.point().map_or(u32::MAX, Point::code),
@@ -66,26 +67,15 @@ pub(super) fn check_all_ranks(
     .into())
 }
 
-/// Refuses where another rank may never arrive.
-fn check_place(endpoint: &Endpoint) -> Result<(), Refusal> {
-    use Point as P;
-    match endpoint.point() {
-        Some(
-            point @ (P::BeforeEvalIter
-            | P::BeforeValIter
-            | P::BeforeTestIter
-            | P::BeforePredIter
-            | P::OnValForward
-            | P::OnPredForward
-            | P::AfterValIter
-            | P::AfterTestIter
-            | P::AfterEvalIter
-            | P::AfterPredIter),
-        ) => Err(format!(
+/// Refuses where another rank may never arrive: in the iterations of an evaluation or a prediction.
+fn check_place(context: &Context, endpoint: &Endpoint) -> Result<(), Refusal> {
+    let within = |point: &Point| context.phase() != Phase::Train && point.pace() == Pace::Iter;
+    match endpoint.point().filter(within) {
+        Some(point) => Err(format!(
             "a collective is not allowed at {point}, because ranks may have different numbers of batches: reduce at the end of the pass"
         )
         .into()),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -100,6 +90,18 @@ fn reduction(code: u32) -> Result<Reduction, Refusal> {
 
 fn tensor_of(context: &Context, tensor: HrTensor) -> Result<Tensor, Refusal> {
     Ok(context.arena.borrow().tensor(tensor)?.shallow_clone())
+}
+
+/// A tensor that a collective writes to, as an operator in place would.
+fn written(
+    context: &Context,
+    endpoint: &Endpoint,
+    tensor: HrTensor,
+    collective: &str,
+) -> Result<Tensor, Refusal> {
+    let part = context.arena.borrow().part(tensor)?;
+    endpoint.check_declared(part, || format!("{collective}()"))?;
+    tensor_of(context, tensor)
 }
 
 unsafe extern "C" fn all_reduce_numbers(
@@ -122,7 +124,8 @@ unsafe extern "C" fn all_reduce_numbers(
 
 unsafe extern "C" fn all_reduce(host: *mut c_void, tensor: HrTensor, code: u32) -> HrStatus {
     service!(host, |context, endpoint| {
-        let (reduction, tensor) = (reduction(code)?, tensor_of(context, tensor)?);
+        let reduction = reduction(code)?;
+        let tensor = written(context, endpoint, tensor, "all_reduce")?;
         together(endpoint, context, "all_reduce", |group| {
             through_cpu(&tensor, |tensor| group.all_reduce(tensor, reduction))
         })
@@ -135,7 +138,7 @@ unsafe extern "C" fn broadcast(host: *mut c_void, tensor: HrTensor, root: u32) -
         if root >= world {
             return Err(format!("rank {root} does not exist: the run has {world}").into());
         }
-        let tensor = tensor_of(context, tensor)?;
+        let tensor = written(context, endpoint, tensor, "broadcast")?;
         together(endpoint, context, "broadcast", |group| {
             through_cpu(&tensor, |tensor| group.broadcast(tensor, root as usize))
         })

@@ -23,6 +23,8 @@ impl Endpoint {
             format!(
                 "{by} would change {missing}: a metric must not change the run; copy the tensor first"
             )
+        } else if missing.meets(RunParts::LAYER) {
+            format!("{by} would change {missing}, which is read-only: copy the tensor first")
         } else {
             format!(
                 "{by} would change {missing}, which the hook does not declare: add {words} to its `mutates`, or copy the tensor \

@@ -5,6 +5,9 @@ use super::wire::call;
 use crate::abi::{HistoryTable, HrScalarPoint};
 use crate::error::Result;
 
+/// The room for values that the host is given first.
+const FIRST_ROOM: usize = 1024;
+
 impl Host {
     /// The mean of the last values of a scalar.
     pub fn mean(self, key: u32, window: usize) -> Result<Option<f64>> {
@@ -16,16 +19,23 @@ impl Host {
         call!(self, self.require::<HistoryTable>()?, global_mean(key) -> Option(0.0))
     }
 
-    /// The last values of a scalar, oldest first.
+    /// The last values of a scalar, oldest first. The host does not say how many it has: as long as it fills the room that
+    /// it is given, it is given twice as much.
     pub fn recent(self, key: u32, window: usize) -> Result<Vec<HrScalarPoint>> {
         let table = self.require::<HistoryTable>()?;
-        let (mut points, mut count) = (vec![HrScalarPoint::default(); window], 0);
-        // SAFETY: the host writes at most `window` points to a row of that length, and one number.
-        self.check(unsafe {
-            (table.recent)(self.raw(), key, points.as_mut_ptr(), window, &raw mut count)
-        })?;
-        points.truncate(count);
-        Ok(points)
+        let mut room = window.min(FIRST_ROOM);
+        loop {
+            let (mut points, mut count) = (vec![HrScalarPoint::default(); room], 0);
+            // SAFETY: the host writes at most `room` points to a row of that length, and one number.
+            self.check(unsafe {
+                (table.recent)(self.raw(), key, points.as_mut_ptr(), room, &raw mut count)
+            })?;
+            if count < room || room == window {
+                points.truncate(count);
+                return Ok(points);
+            }
+            room = room.saturating_mul(2).min(window);
+        }
     }
 
     /// Enters a scope of names.

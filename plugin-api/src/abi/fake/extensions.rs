@@ -283,9 +283,15 @@ mod ranks {
     use crate::testing::tensor::FakeTensor;
     table!(RankTable { all_reduce_numbers, all_reduce, broadcast, all_gather, barrier });
     functions! {
-        // One process: nothing to do.
-        call all_reduce(world, _, tensor: HrTensor, _reduction: u32) { world.tensor(tensor).map(drop) }
-        call broadcast(world, _, tensor: HrTensor, _root: u32) { world.tensor(tensor).map(drop) }
+        // One process: nothing to do but to check.
+        call all_reduce(world, caller, tensor: HrTensor, _reduction: u32) {
+            let part = world.part_of(&world.tensor(tensor)?);
+            caller.check_declared(part, || "all_reduce()".to_owned())
+        }
+        call broadcast(world, caller, tensor: HrTensor, _root: u32) {
+            let part = world.part_of(&world.tensor(tensor)?);
+            caller.check_declared(part, || "broadcast()".to_owned())
+        }
         read all_gather(world, _, tensor: HrTensor) -> HrTensor {
             let only = world.tensor(tensor)?;
             let shape = [&[1], only.shape()].concat();

@@ -124,7 +124,8 @@ mod events {
         }
         find median(world, _, key: u32, window: usize) -> f64 {
             let values = world.scalar(key)?.values.iter().rev().take(window);
-            let mut values: Vec<_> = values.map(|(_, _, value)| *value).collect();
+            let values = values.map(|(_, _, value)| *value);
+            let mut values: Vec<_> = values.filter(|value| !value.is_nan()).collect();
             values.sort_by(f64::total_cmp);
             let (low, high) = (values.get(values.len().saturating_sub(1) / 2), values.get(values.len() / 2));
             Ok(low.zip(high).map(|(low, high)| f64::midpoint(*low, *high)))

@@ -3,6 +3,8 @@
 use crate::prelude::*;
 use crate::settings;
 use crate::testing::FakeTrainer;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Keeps one of everything that a field may be.
 #[derive(Settings)]
@@ -66,6 +68,23 @@ fn state_fields_are_saved_and_restored_and_others_start_over() {
     assert_eq!(state.value("steps"), Some(&Value::Int(4)));
     assert_eq!(state.tensor("copies.0").unwrap().values(), [1.0, 2.0], "those of the checkpoint");
     assert_eq!(resumed.scalar_values("forgotten"), [1.0, 2.0]);
+}
+
+#[test]
+fn a_restored_list_moves_to_the_device_of_what_it_would_be_a_copy_of() {
+    let mut t = keeper();
+    t.fit(1, 1).unwrap();
+    let saved = t.checkpoint().unwrap().clone();
+    let moves = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&moves);
+    let mut resumed = keeper().op("aten::to.dtype_layout", move |args| {
+        let (tensor, device) = (args.tensor(0)?, args.get(3));
+        seen.borrow_mut().push((tensor.values(), format!("{device:?}")));
+        Ok(vec![tensor.clone().into()])
+    });
+    resumed.resume(&saved).unwrap();
+    resumed.fit(2, 1).unwrap();
+    assert_eq!(*moves.borrow(), [(vec![1.0, 2.0], "Text(\"cpu\")".to_owned())]);
 }
 
 #[test]
@@ -222,6 +241,29 @@ fn numbers_of_any_type_are_operands_and_a_list_is_joined() {
             two.push(x.neg()?)?;
             two.push(x)?;
             assert_eq!(two.stack(1)?.shape()?, [3, 2]);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_history_has_all_that_is_asked_for_and_a_median_leaves_nan_out() {
+    FakeTrainer::new()
+        .with(|t| -> Result<()> {
+            let (key, nan) = (t.scalar_key("norm", true)?, t.scalar_key("nan", true)?);
+            assert!(t.history(key, usize::MAX)?.is_empty());
+            for number in 0..3000_u32 {
+                t.put(key, f64::from(number))?;
+            }
+            let values = |points: Vec<ScalarPoint>| -> Vec<_> {
+                points.into_iter().map(|point| point.value).collect()
+            };
+            assert_eq!(values(t.history(key, 2)?), [2998.0, 2999.0]);
+            let all = values(t.history(key, usize::MAX)?);
+            assert_eq!((all.len(), all.first(), all.last()), (3000, Some(&0.0), Some(&2999.0)));
+            t.put(key, f64::NAN)?;
+            t.put(nan, f64::NAN)?;
+            assert_eq!((t.median(key, 3)?, t.median(nan, 3)?), (Some(2998.5), None));
             Ok(())
         })
         .unwrap();

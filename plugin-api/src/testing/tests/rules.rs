@@ -17,6 +17,21 @@ impl Meddler {
             "zero a row" => t.params().at(0).map_or(Ok(()), |w| w.narrow(0, 0, 1)?.zero_()),
             "scale the gradients" => t.grads().mul_(0.5),
             "scale a copy" => t.params().clone_detached()?.mul_(0.5),
+            "scale what is shared" => {
+                let Some(w) = t.params().at(0) else { bail!("no parameter") };
+                t.put_state_tensor("w", &w)?;
+                t.state_tensor("w")?.map_or(Ok(()), |shared| shared.mul_(0.5))
+            }
+            "copy the weights over ranks" => {
+                t.params().at(0).map_or(Ok(()), |w| t.broadcast(&w, 0))
+            }
+            "sum the gradients over ranks" => {
+                t.grads().at(0).map_or(Ok(()), |grad| t.all_reduce(&grad, Reduction::Sum))
+            }
+            "scale a layer" => {
+                let layers = t.watch_layers("fc")?;
+                layers.iter().try_for_each(|layer| t.layer_output(layer)?.mul_(0.5))
+            }
             "freeze" => t.set_trainable("w", false).map(drop),
             "forward" => t.forward(),
             "step" => t.optimizer_step(),
@@ -42,7 +57,7 @@ impl Hook for Meddler {
 }
 
 fn model() -> FakeTrainer {
-    FakeTrainer::new().param("w", [2.0]).grad("w", [1.0]).input([[1.0], [2.0]])
+    FakeTrainer::new().param("w", [2.0]).grad("w", [1.0]).input([[1.0], [2.0]]).layer("fc", [1.0])
 }
 
 fn meddling(what: &str) -> FakeTrainer {
@@ -55,7 +70,9 @@ fn refused(what: &str) -> String {
 
 #[test]
 fn a_change_that_mutates_does_not_declare_is_refused() {
-    for what in ["scale the weights", "zero a row"] {
+    for what in
+        ["scale the weights", "zero a row", "scale what is shared", "copy the weights over ranks"]
+    {
         let error = refused(what);
         let expected = "would change a parameter or buffer of the model, which the hook does not declare: add \"params\" to its \
                         `mutates`, or copy the tensor first";
@@ -70,9 +87,16 @@ fn a_change_that_mutates_does_not_declare_is_refused() {
             "{error}"
         );
     }
-    for allowed in ["scale the gradients", "scale a copy"] {
+    for allowed in ["scale the gradients", "scale a copy", "sum the gradients over ranks"] {
         meddling(allowed).train_iter().unwrap();
     }
+}
+
+#[test]
+fn the_output_of_a_layer_is_read_only() {
+    let error = refused("scale a layer");
+    let expected = "would change the output of a layer, which is read-only: copy the tensor first";
+    assert!(error.ends_with(expected), "{error}");
 }
 
 #[test]
