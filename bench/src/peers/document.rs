@@ -35,7 +35,7 @@ fn page(results: &Results, tensors: &Tensors, judged: &[Verdict], data: &str) ->
         "# Benchmarks\n\n<!-- Written by `cargo xtask bench --peers`: do not edit, run it again. -->\n\n\
          hookrack beside a loop by hand on tch, bare PyTorch, Ignite, the HF Trainer, Lightning, MMEngine and JAX, which train the same models on the same\n\
          batches with the same optimizer, one thread, the loss logged every 20 steps, and no checkpoints. How costs grow with hooks, plugins,\n\
-         parameters, iterations and samples is measured by `cargo xtask bench -- scaling --write`.\n\n\
+         parameters, iterations and samples is in [scaling.md](scaling.md).\n\n\
          ![Steps a second of each framework, a group of bars for each model]({CHART})\n\n\
          {}\n",
         setting(results, tensors, data)
@@ -168,7 +168,8 @@ const HOW: &str = "
 - Every training is a process of its own. In each round all of them train every model, in random order; ratios are taken within a
   round, because a machine is faster at some times than at others.
 - hookrack is the release binary, `hookrack train --quiet` with the configs of `bench/peers/`: all default hooks but the checkpoint,
-  and `metrics.json`. Counted are whole epochs but the first, as `train/epoch_time` has them: every hook of every iteration included.
+  and `metrics.json`. They set what is about speed alone, `memory_format` and `mkl` of `[train]`; *hookrack, defaults* does not,
+  and so has the kernels and the layout of PyTorch. Counted are whole epochs but the first, as `train/epoch_time` has them: every hook of every iteration included.
 - *tch, by hand* (`bench/src/peers/by_tch.rs`) is what a Rust user would write with tch alone: its layers, its optimizers, data in memory as
   floats, libtorch's defaults. It keeps no average, and does not count as a peer in *the fastest peer*.
 - The peers are in `scripts/bench/peers/`, one file each, with the API that their guides recommend. They count the steps after a

@@ -6,6 +6,8 @@ use super::model::Model;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Framework {
     Hookrack,
+    /// Without the settings that are about speed alone.
+    HookrackDefaults,
     Tch,
     Torch,
     TorchFused,
@@ -18,8 +20,9 @@ pub(crate) enum Framework {
 }
 
 /// All, in the order of the tables.
-const ALL: [Framework; 10] = [
+const ALL: [Framework; 11] = [
     Framework::Hookrack,
+    Framework::HookrackDefaults,
     Framework::Tch,
     Framework::Torch,
     Framework::TorchFused,
@@ -46,6 +49,7 @@ impl Framework {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hookrack => "hookrack",
+            Self::HookrackDefaults => "hookrack, defaults",
             Self::Tch => "tch, by hand",
             Self::Torch => "PyTorch",
             Self::TorchFused => "PyTorch, fused optimizer",
@@ -61,7 +65,10 @@ impl Framework {
     /// How it is started.
     pub(crate) fn program(self) -> Program {
         match self {
-            Self::Hookrack => Program::Hookrack,
+            Self::Hookrack => Program::Hookrack(&[]),
+            Self::HookrackDefaults => {
+                Program::Hookrack(&["train.mkl=\"default\"", "train.memory_format=\"contiguous\""])
+            }
             Self::Tch => Program::Tch,
             Self::Torch => Program::Python("by_torch.py", &["--variant", "plain"]),
             Self::TorchFused => Program::Python("by_torch.py", &["--variant", "fused"]),
@@ -78,14 +85,14 @@ impl Framework {
 
     /// Whether it is one of those that users would choose between.
     pub(crate) fn is_rival(self) -> bool {
-        !matches!(self, Self::Hookrack | Self::Tch)
+        !matches!(self, Self::Hookrack | Self::HookrackDefaults | Self::Tch)
     }
 }
 
 /// What trains.
 pub(crate) enum Program {
-    /// The release binary.
-    Hookrack,
+    /// The release binary, and what is set beside the config.
+    Hookrack(&'static [&'static str]),
     /// A subcommand of the benchmarks.
     Tch,
     /// A script in `scripts/bench/peers/`, and what it is told beside the task.

@@ -47,8 +47,10 @@ impl Place {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(BenchError::file(&folder))?;
         let mut command = match framework.program() {
-            Program::Hookrack => {
-                return Ok(self.by_hookrack(model, &folder).map_err(|error| error.to_string()));
+            Program::Hookrack(set) => {
+                return Ok(self
+                    .by_hookrack(model, set, &folder)
+                    .map_err(|error| error.to_string()));
             }
             Program::Tch => {
                 let mut command = Command::new(beside_this("hookrack-bench")?);
@@ -79,12 +81,18 @@ impl Place {
         Ok(ended.failure.clone().map_or_else(|| answer(&ended), Err))
     }
 
-    fn by_hookrack(&self, model: &Model, folder: &Path) -> Result<Measured, BenchError> {
+    fn by_hookrack(
+        &self,
+        model: &Model,
+        set: &[&str],
+        folder: &Path,
+    ) -> Result<Measured, BenchError> {
         // The whole run of one step, its end included: more than the peers count.
-        let first = self.hookrack(model, &folder.join("first"), "train.max_iters=1", folder)?;
+        let one = [set, &["train.max_iters=1"]].concat();
+        let first = self.hookrack(model, &folder.join("first"), &one, folder)?;
         let run = folder.join("run");
         let epochs = format!("train.max_epochs={}", model.epochs + 1);
-        let whole = self.hookrack(model, &run, &epochs, folder)?;
+        let whole = self.hookrack(model, &run, &[set, &[&epochs]].concat(), folder)?;
         let metrics = run.join("metrics.json");
         let text = fs::read_to_string(&metrics).map_err(BenchError::file(&metrics))?;
         let (steps_per_second, loss) = speed(&text, model)
@@ -98,7 +106,7 @@ impl Place {
         &self,
         model: &Model,
         run: &Path,
-        length: &str,
+        set: &[&str],
         folder: &Path,
     ) -> Result<Ended, BenchError> {
         let config = format!("bench/peers/{}.toml", model.name);
@@ -107,7 +115,7 @@ impl Place {
         let first = format!("data.train.first={}", model.batch * model.epoch);
         let mut command = Command::new(beside_this("hookrack")?);
         command.args(["train", &config, "--quiet", "--run-dir"]).arg(run).current_dir(workspace());
-        for set in [&data, &first, length] {
+        for set in [&[data.as_str(), first.as_str()], set].concat() {
             command.args(["-s", set]);
         }
         let ended = child::run(&mut command, folder)?;

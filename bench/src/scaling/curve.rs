@@ -35,14 +35,13 @@ impl Curve {
         let _ = writeln!(out, "|---|{}", "---|".repeat(names.len()));
         for (index, (x, _)) in self.series[0].1.iter().enumerate() {
             let values = self.series.iter().map(|(_, points)| number(points[index].1));
-            let _ =
-                writeln!(out, "| {} | {} |", number(*x), values.collect::<Vec<_>>().join(" | "));
+            let values = values.collect::<Vec<_>>().join(" | ");
+            let _ = writeln!(out, "| {} | {values} |", count(*x));
         }
-        let one = self.what.trim_end_matches('s');
         let slopes = self
             .series
             .iter()
-            .map(|(name, points)| format!("{name} {:.3e} {} per {one}", slope(points), self.unit));
+            .map(|(name, points)| format!("{name} {}", per(slope(points), self.unit, self.what)));
         let _ = writeln!(
             out,
             "\nIn {}. Slope: {}. {}",
@@ -96,6 +95,28 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     rise / run
 }
 
+/// A slope for one of what grows, or for as many as give a number that is easy to read.
+fn per(slope: f64, unit: &str, what: &str) -> String {
+    const STEPS: [(f64, &str); 4] =
+        [(1.0, ""), (1e3, "thousand "), (1e6, "million "), (1e9, "billion ")];
+    let readable = STEPS.into_iter().find(|(step, _)| (slope * step).abs() >= 0.01);
+    match readable {
+        Some((1.0, _)) => format!("{} {unit} per {}", number(slope), what.trim_end_matches('s')),
+        Some((step, name)) => format!("{} {unit} per {name}{what}", number(slope * step)),
+        None => format!("0 {unit}"),
+    }
+}
+
+/// A count: `300`, `10 k`, `3 M`, `1 G`.
+fn count(value: f64) -> String {
+    match value {
+        1e9.. => format!("{} G", value / 1e9),
+        1e6.. => format!("{} M", value / 1e6),
+        1e4.. => format!("{} k", value / 1e3),
+        _ => value.to_string(),
+    }
+}
+
 /// Three or four digits.
 fn number(value: f64) -> String {
     match value.abs() {
@@ -123,10 +144,20 @@ mod tests {
         let curve = Curve { file: "hooks", title, what, unit, series, note: String::new() };
         let page = curve.markdown("img/x.svg");
         assert!(
-            page.contains("| hooks | built in |\n|---|---|\n| 0 | 1.00 |\n| 10.00 | 21.00 |"),
+            page.contains("| hooks | built in |\n|---|---|\n| 0 | 1.00 |\n| 10 | 21.00 |"),
             "{page}"
         );
-        assert!(page.contains("built in 2.000e0 ns per hook"), "{page}");
+        assert!(page.contains("built in 2.00 ns per hook"), "{page}");
         assert!(curve.picture().starts_with("<svg"));
+    }
+
+    #[test]
+    fn counts_and_slopes_are_easy_to_read() {
+        assert_eq!(
+            [1.0, 1000.0, 10_000.0, 3e6, 1e9].map(count),
+            ["1", "1000", "10 k", "3 M", "1 G"]
+        );
+        assert_eq!(per(4.66e-7, "ms", "parameters"), "0.4660 ms per million parameters");
+        assert_eq!(per(-1e-12, "µs", "samples"), "0 µs");
     }
 }

@@ -34,6 +34,6 @@ pub(super) fn measure(rounds: u32) -> Result<Vec<Curve>, BenchError> {
         what: "hooks",
         unit: "ns",
         series,
-        note: "Each call is timed; reading the clock is most of it.".to_owned(),
+        note: "Hooks as quick as these share readings of the clock.".to_owned(),
     }])
 }

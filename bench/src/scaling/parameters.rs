@@ -42,13 +42,16 @@ pub(super) fn measure(most: u32) -> Result<Vec<Curve>, BenchError> {
         adamw_copy.push((count, copied * ADAMW / 8.0));
         average_copy.push((count, copied * AVERAGE / 8.0));
     }
-    let curve = |file, title, own: Vec<(f64, f64)>, copied: Vec<(f64, f64)>| Curve {
+    let curve = |file, title, own: Vec<(f64, f64)>, copied: Vec<(f64, f64)>| {
+        Curve {
         file,
         title,
         what: "parameters",
         unit: "ms",
         series: vec![("hookrack".to_owned(), own), ("copy of as many bytes".to_owned(), copied)],
-        note: "A copy is the bound that memory sets.".to_owned(),
+        note: "A copy writes half of the bytes that it moves, AdamW 12 of 28, an average 4 of 12. Sizes that do not fit into memory are left out."
+            .to_owned(),
+    }
     };
     Ok(vec![
         curve("adamw", "AdamW step", adamw, adamw_copy),

@@ -14,22 +14,21 @@ impl Engine {
     }
 
     /// Keeps the outputs of all layers whose names match, from the next forward pass on; returns their indices among
-    /// [`layers`](Self::layers). In a stage of a pipeline there may be none: the layers may be those of other stages, which this one
-    /// does not know.
+    /// [`layers`](Self::layers). In a stage of a pipeline there may be none: those that match are layers of other stages.
     ///
     /// # Errors
-    /// No layer of a whole model matches, or the model has no layer outputs.
+    /// No layer of the whole model matches, or the model has no layer outputs.
     pub fn watch_layers(&self, pattern: &str) -> Result<Vec<usize>> {
-        let layers = self.layers();
-        let is_staged = self.stage().is_some();
-        if self.model().is_graph() || (layers.is_empty() && !is_staged) {
+        let (layers, elsewhere) = (self.layers(), &self.model().info().layers_elsewhere);
+        if self.model().is_graph() || (layers.is_empty() && elsewhere.is_empty()) {
             return Err(EngineError::NoLayers);
         }
         let pattern = NamePattern::parse(pattern)?;
         let is_meant = |(_, layer): &(usize, &LayerOutput)| pattern.matches(layer.name());
         let found: Vec<_> = layers.iter().enumerate().filter(is_meant).collect();
-        if found.is_empty() && !is_staged {
-            return Err(pattern.no_layer(layers.iter().map(LayerOutput::name)));
+        if found.is_empty() && !elsewhere.iter().any(|name| pattern.matches(name)) {
+            let elsewhere = elsewhere.iter().map(String::as_str);
+            return Err(pattern.no_layer(layers.iter().map(LayerOutput::name).chain(elsewhere)));
         }
         for (_, layer) in &found {
             layer.want();
@@ -69,13 +68,15 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_without_the_layers_that_are_asked_for_has_none_and_a_whole_model_refuses() {
+    fn a_stage_has_none_of_the_layers_of_others_and_a_layer_of_no_stage_is_refused() {
         let (first, last) = (engine(Some(0)), engine(Some(1)));
         let elsewhere = last.layers()[0].name();
         assert_eq!(last.watch_layers(elsewhere).unwrap(), [0]);
         assert_eq!(first.watch_layers(elsewhere).unwrap(), [0; 0]);
         assert_eq!(first.watch_layers("*").unwrap().len(), first.layers().len());
-        let error = engine(None).watch_layers("nothing").unwrap_err();
-        assert!(matches!(error, EngineError::NoLayer { .. }), "{error}");
+        for engine in [engine(None), first, last] {
+            let error = engine.watch_layers("nothing").unwrap_err();
+            assert!(matches!(error, EngineError::NoLayer { .. }), "{error}");
+        }
     }
 }

@@ -102,7 +102,7 @@ impl Trainer {
     /// layers are those of this rank's stage, and there may be none.
     ///
     /// # Errors
-    /// No layer matches (the message has the nearest names), the pattern is not valid, or the model runs as
+    /// No layer of the model matches (the message has the nearest names), the pattern is not valid, or the model runs as
     /// one graph: TorchScript, `train.mode = "graph"`.
     pub fn watch_layers(&mut self, pattern: &str) -> Result<Vec<Layer>> {
         let indices = self.host.watch_layers(pattern)?;

@@ -25,6 +25,7 @@ pub struct ParamBuilder {
     shared: Vec<Shared>,
     copies: Vec<NamedTensor>,
     elsewhere: Vec<String>,
+    layers_elsewhere: Vec<String>,
     norm_ranks: Option<NormRanks>,
     kind: Kind,
     /// Of all tensors so far.
@@ -48,6 +49,8 @@ pub struct ModelInfo {
     pub copies: Vec<NamedTensor>,
     /// The names of parameters and buffers whose unit was not made.
     pub elsewhere: Vec<String>,
+    /// The names of layers whose unit was not made.
+    pub layers_elsewhere: Vec<String>,
     /// The ranks that its batch norms take their statistics from; `None` without batch norms.
     pub norm_ranks: Option<NormRanks>,
     /// The shape of one input sample.
@@ -70,6 +73,7 @@ impl ParamBuilder {
             shared: Vec::new(),
             copies: Vec::new(),
             elsewhere: Vec::new(),
+            layers_elsewhere: Vec::new(),
             norm_ranks: None,
             kind: Kind::Float,
             bytes: 0,
@@ -122,6 +126,7 @@ impl ParamBuilder {
     /// Where a layer stores its output; the same one for the same name.
     pub fn layer(&mut self, path: &str) -> LayerOutput {
         if !self.is_made() {
+            self.layers_elsewhere.push(path.to_owned());
             return LayerOutput::new(path);
         }
         let known = self.layers.iter().find(|layer| layer.name() == path).cloned();
@@ -229,6 +234,7 @@ impl ParamBuilder {
             shared: self.shared,
             copies: self.copies,
             elsewhere: self.elsewhere,
+            layers_elsewhere: self.layers_elsewhere,
             norm_ranks: self.norm_ranks,
             input_shape: input_shape.to_vec(),
             output_shape: output_shape.to_vec(),

@@ -77,16 +77,11 @@ impl TorchScript {
             return Err(refuse(format!("{shown} has no parameters to train; was it frozen?")));
         }
         let info = ModelInfo {
-            norm_ranks: None,
             params: owned(params),
             buffers: owned(buffers),
-            layers: Vec::new(),
-            units: Vec::new(),
-            shared: Vec::new(),
-            copies: Vec::new(),
-            elsewhere: Vec::new(),
             input_shape: context.data.input.clone(),
             output_shape: wanted_output(context)[1..].to_vec(),
+            ..ModelInfo::default()
         };
         Ok(Self { script, mode: Cell::new(None), info })
     }
