@@ -8,6 +8,7 @@ pub type Result<T> = std::result::Result<T, EngineError>;
 
 /// An error of the engine: what failed, which thing, why, what to do.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum EngineError {
     /// libtorch refused.
     #[error(transparent)]
@@ -24,24 +25,12 @@ pub enum EngineError {
     #[error(
         "a tensor of {kind:?} with {sides} dimensions cannot be sent from one stage to the next"
     )]
-    Crossing {
-        /// Its type.
-        kind: tch::Kind,
-        /// Its dimensions.
-        sides: usize,
-    },
+    Crossing { kind: tch::Kind, sides: usize },
     /// Work that needs the whole model, in a process that has a stage of it.
     #[error(
         "{what} needs the whole model, but this process has stage {stage} of {stages} of a pipeline: use [schedule] type = \"NoPipeline\""
     )]
-    Staged {
-        /// What was requested.
-        what: &'static str,
-        /// The stage.
-        stage: u32,
-        /// How many there are.
-        stages: u32,
-    },
+    Staged { what: &'static str, stage: u32, stages: u32 },
     /// The norm of gradients that other stages have too, before they have met.
     #[error("in a pipeline the gradient norm is available from before_optimizer_step on")]
     EarlyNorm,
@@ -57,54 +46,30 @@ pub enum EngineError {
     LrCount,
     /// An unknown `type =`.
     #[error("no {kind} is named `{name}`: {hint}")]
-    UnknownType {
-        /// What was looked for.
-        kind: ComponentKind,
-        /// The name that was given.
-        name: String,
-        /// The nearest name, or all of them.
-        hint: String,
-    },
+    UnknownType { kind: ComponentKind, name: String, hint: String },
     /// Invalid settings of a component.
     #[error("{kind} `{name}`: {}", at_key(key, why))]
     Settings {
-        /// What it is.
         kind: ComponentKind,
-        /// Its `type =`.
         name: &'static str,
         /// The setting that is wrong, such as `class_weights`; empty if none in particular.
         key: String,
-        /// What is wrong, and what to write instead.
         why: String,
     },
     /// A model with fewer outputs than the labels have classes.
     #[error("the model has {outputs} outputs, but the labels have {classes} classes")]
-    FewOutputs {
-        /// Its outputs for each sample.
-        outputs: i64,
-        /// The classes of the data.
-        classes: i64,
-    },
+    FewOutputs { outputs: i64, classes: i64 },
     /// A model whose output the loss does not take.
     #[error(
         "the loss does not accept an output of shape {output:?} for labels that are {labels}: {why}"
     )]
-    Misfit {
-        /// The shape of one output.
-        output: Vec<i64>,
-        /// What labels are.
-        labels: String,
-        /// libtorch's message.
-        why: String,
-    },
+    Misfit { output: Vec<i64>, labels: String, why: String },
     /// More memory than there is.
     #[error("{what}: {bytes} bytes are needed, more than this machine has")]
     TooLarge {
         /// The setting that requires it; empty if there is no single one.
         key: &'static str,
-        /// What needs it.
         what: String,
-        /// How many bytes.
         bytes: u128,
     },
     /// A layer whose input has a shape that it does not accept.
@@ -112,45 +77,26 @@ pub enum EngineError {
     Layer {
         /// Its key below `[model]`, such as `layers.2`.
         path: String,
-        /// Its `type =`.
         name: String,
-        /// What is wrong, with both shapes.
         why: String,
     },
     /// A tensor of the wrong shape.
     #[error("{what} expects shape {wanted}, found {found:?}")]
     Shape {
-        /// What received it.
         what: &'static str,
         /// The shape it can take; the first number is the batch.
         wanted: String,
-        /// The shape it got.
         found: Vec<i64>,
     },
     /// An invalid pattern.
     #[error("`{pattern}` is not a valid pattern: {why}")]
-    Pattern {
-        /// As it was written.
-        pattern: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Pattern { pattern: String, why: String },
     /// A pattern that no parameter's name matches.
     #[error("no parameter matches `{pattern}`: the nearest are {nearest}")]
-    NoMatch {
-        /// As it was written.
-        pattern: String,
-        /// Existing names.
-        nearest: String,
-    },
+    NoMatch { pattern: String, nearest: String },
     /// A pattern that no layer's name matches.
     #[error("no layer is named `{pattern}`: the nearest are {nearest}")]
-    NoLayer {
-        /// As it was written.
-        pattern: String,
-        /// Existing names.
-        nearest: String,
-    },
+    NoLayer { pattern: String, nearest: String },
     /// A model whose layer outputs cannot be read.
     #[error(
         "this model does not provide layer outputs: TorchScript and `train.mode = \"graph\"` run as one graph; use a built-in model in eager mode"
@@ -158,74 +104,42 @@ pub enum EngineError {
     NoLayers,
     /// A pattern of a parameter group whose matches all belong to earlier groups.
     #[error("earlier patterns already match every parameter of `{pattern}`: move it up")]
-    Shadowed {
-        /// As it was written.
-        pattern: String,
-    },
+    Shadowed { pattern: String },
     /// No parameter would be left to train.
     #[error("`{pattern}` would freeze the last trainable parameters: leave at least one")]
-    AllFrozen {
-        /// The pattern that did it.
-        pattern: String,
-    },
+    AllFrozen { pattern: String },
     /// A pattern of a list in the config that cannot be used.
     #[error("{why}")]
     ListedPattern {
-        /// The list.
         list: PatternList,
         /// Its place there, counted from 0.
         index: usize,
-        /// What is wrong with it.
         why: Box<EngineError>,
     },
     /// A saved state that does not match what it is loaded into.
     #[error("the saved {what} does not match: {why}")]
-    State {
-        /// Model or optimizer.
-        what: &'static str,
-        /// The names that differ.
-        why: String,
-    },
+    State { what: &'static str, why: String },
     /// A saved tensor that matches but cannot be read.
     #[error("the saved `{name}` could not be read: {why}")]
-    Unreadable {
-        /// Which one.
-        name: String,
-        /// What was wrong.
-        why: String,
-    },
+    Unreadable { name: String, why: String },
     /// Weights whose names cannot be mapped to the model's.
     #[error("weights: {0}")]
     Weights(String),
     /// A role requested a tensor that does not exist at this point.
     #[error("no {name} is available at this point")]
-    NoTensor {
-        /// Which one.
-        name: &'static str,
-    },
+    NoTensor { name: &'static str },
     /// A parameter that the loss does not depend on; other ranks wait for its gradient.
     #[error(
         "parameter `{name}` received no gradient, which the other ranks wait for: freeze it with train.freeze, or set \
          distributed.find_unused_parameters = true"
     )]
-    Unused {
-        /// Its name.
-        name: String,
-    },
+    Unused { name: String },
     /// A model that cannot run as a graph.
     #[error("it cannot run as a graph: {why}")]
-    NoGraph {
-        /// What tracing said.
-        why: String,
-    },
+    NoGraph { why: String },
     /// A device that cannot be used here.
     #[error("{device} cannot be used: {why}")]
-    Device {
-        /// Which one.
-        device: String,
-        /// What is missing.
-        why: String,
-    },
+    Device { device: String, why: String },
     /// The loss scale cannot be reduced any further.
     #[error(
         "the loss scale underflowed after too many steps with non-finite gradients: the loss \
@@ -246,24 +160,13 @@ pub enum EngineError {
     NoLoss,
     /// A part that every engine needs.
     #[error("an engine needs a {kind}: pass one to the builder")]
-    NoPart {
-        /// Which one.
-        kind: ComponentKind,
-    },
+    NoPart { kind: ComponentKind },
     /// A parameter group that does not exist.
     #[error("parameter group {group} does not exist: the optimizer has {count}, counted from 0")]
-    NoGroup {
-        /// Which one.
-        group: usize,
-        /// How many there are.
-        count: usize,
-    },
+    NoGroup { group: usize, count: usize },
     /// A parameter that does not exist.
     #[error("the model has no parameter {index}, counted from 0")]
-    NoParam {
-        /// Which one.
-        index: usize,
-    },
+    NoParam { index: usize },
     /// A momentum was set for an optimizer without one.
     #[error("the optimizer has no momentum; choose one that has, or give it a momentum above 0")]
     NoMomentum,

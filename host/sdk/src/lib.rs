@@ -35,29 +35,17 @@ pub enum Parts {
 
 /// Why no SDK was written.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SdkError {
     /// The folder contains something else.
     #[error("{} is not empty and is not an SDK: name a new directory", dir.display())]
-    NotEmpty {
-        /// The folder.
-        dir: PathBuf,
-    },
+    NotEmpty { dir: PathBuf },
     /// A file or folder could not be created.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// The crates' manifests are not as this program expects them.
     #[error("the embedded Cargo.toml of {package} cannot be used")]
-    Manifest {
-        /// The crate.
-        package: &'static str,
-        /// Why not.
-        source: ManifestError,
-    },
+    Manifest { package: &'static str, source: ManifestError },
 }
 
 /// The version of `hookrack-plugin-api` in the SDK.

@@ -189,25 +189,14 @@ pub struct Catalog {
 
 /// Why an entry cannot be added to the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CatalogError {
     /// The parameter could never be set, because the key already means something in every entry.
     #[error("{kind} `{name}` has a parameter `{param}`, a key that every {kind} entry already has; rename the parameter", kind = kind.noun())]
-    ReservedParam {
-        /// The kind of the entry.
-        kind: Kind,
-        /// Its name.
-        name: String,
-        /// The parameter.
-        param: String,
-    },
+    ReservedParam { kind: Kind, name: String, param: String },
     /// The same source has it twice.
     #[error("{kind} `{name}` is provided twice by the same library; give one of them another name", kind = kind.noun())]
-    Duplicate {
-        /// The kind of the entry.
-        kind: Kind,
-        /// The name that is taken.
-        name: String,
-    },
+    Duplicate { kind: Kind, name: String },
 }
 
 impl Catalog {

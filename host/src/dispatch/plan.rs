@@ -23,44 +23,27 @@ pub struct PointOrder {
 
 /// Why a plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PlanError {
     /// Two hooks want the same role.
     #[error(
         "hooks `{first}` and `{second}` both provide the role {role}: a role has exactly one hook; remove one of them"
     )]
-    TwoProviders {
-        /// The role.
-        role: Point,
-        /// The first hook.
-        first: String,
-        /// The second hook.
-        second: String,
-    },
+    TwoProviders { role: Point, first: String, second: String },
     /// Two hooks have the same name, under which checkpoints save their state.
     #[error("two hooks or metrics are named `{name}`: give one of them another name")]
-    TwoOfOneName {
-        /// The name.
-        name: String,
-    },
+    TwoOfOneName { name: String },
     /// A role with a cadence or phase, which would sometimes be skipped.
     #[error(
         "hook `{hook}` provides the role {role}, but `every` or `phase` would skip some steps, and a role must run in every step; remove \
          them from its entry"
     )]
-    ThinnedRole {
-        /// The hook.
-        hook: String,
-        /// The role.
-        role: Point,
-    },
+    ThinnedRole { hook: String, role: Point },
     /// No hook has a role that the loop needs.
     #[error(
         "no hook provides the role {role}: keep the default hook `main`, or configure a hook with this role"
     )]
-    NoProvider {
-        /// The role.
-        role: Point,
-    },
+    NoProvider { role: Point },
 }
 
 /// The roles that every step needs.

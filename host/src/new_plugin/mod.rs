@@ -60,39 +60,26 @@ pub struct NewPlugin<'a> {
 
 /// Why no plugin was written.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum NewPluginError {
     /// The name is not valid for a library.
     #[error(transparent)]
     Name(#[from] BadName),
     /// The folder is not empty.
     #[error("{} is not empty: name a new folder with --dir", dir.display())]
-    NotEmpty {
-        /// The folder.
-        dir: PathBuf,
-    },
+    NotEmpty { dir: PathBuf },
     /// The given folder is not an SDK.
     #[error("{0} is not an SDK: `hookrack sdk {0}` creates one", dir.display())]
-    NoSdk {
-        /// The folder.
-        dir: PathBuf,
-    },
+    NoSdk { dir: PathBuf },
     /// The path of the SDK cannot be written to a file.
     #[error("the path of the SDK is not UTF-8: {}", path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-    },
+    Path { path: PathBuf },
     /// The SDK could not be written.
     #[error("cannot write the SDK")]
     Sdk(#[from] SdkError),
     /// A file or folder could not be created.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Writes a plugin, and returns the files that were written, without those of its SDK.

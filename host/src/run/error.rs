@@ -5,110 +5,51 @@ use thiserror::Error;
 
 /// A file or folder of a run could not be read or written.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RunDirError {
     /// A system call failed.
     #[error("could not {doing} {path}: {why}", path = path.display())]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// To what.
-        path: PathBuf,
-        /// The system's message.
-        why: std::io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, why: std::io::Error },
     /// There is no checkpoint at the path.
     #[error("no checkpoint at {path}: pass a checkpoint, or a run directory that has one", path = path.display())]
-    NoCheckpoint {
-        /// Where.
-        path: PathBuf,
-    },
+    NoCheckpoint { path: PathBuf },
     /// A file is damaged.
     #[error("{path} is damaged: {why}", path = path.display())]
-    Damaged {
-        /// Which one.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    Damaged { path: PathBuf, why: String },
     /// A tensor could not be converted to bytes or back.
     #[error("could not {doing} the tensor `{name}`: {why}")]
-    Tensor {
-        /// What was being done.
-        doing: &'static str,
-        /// Which one.
-        name: String,
-        /// libtorch's message.
-        why: String,
-    },
+    Tensor { doing: &'static str, name: String, why: String },
     /// A hook did not save its state.
     #[error("hook `{hook}` could not save its state: {why}")]
-    HookState {
-        /// Which one.
-        hook: String,
-        /// Its error message.
-        why: String,
-    },
+    HookState { hook: String, why: String },
     /// A hook could not restore its state.
     #[error("hook `{hook}` could not load its state: {why}; use --force to continue without it")]
-    StateRefused {
-        /// Which one.
-        hook: String,
-        /// Its error message.
-        why: String,
-    },
+    StateRefused { hook: String, why: String },
     /// Not enough memory for the copy of a checkpoint.
     #[error(
         "out of memory: a checkpoint needs {bytes} bytes for a copy of its tensors; the previous checkpoint is intact"
     )]
-    NoMemory {
-        /// The number of bytes requested.
-        bytes: usize,
-    },
+    NoMemory { bytes: usize },
     /// Another rank could not write its part of a checkpoint.
     #[error(
         "rank {rank} could not write its part of a checkpoint: {why}; the previous checkpoint is intact"
     )]
-    OtherRank {
-        /// Which one.
-        rank: usize,
-        /// Its error message.
-        why: String,
-    },
+    OtherRank { rank: usize, why: String },
     /// The thread that writes checkpoints panicked.
     #[error("writing a checkpoint panicked, a bug in hookrack; the previous checkpoint is intact")]
     WriterPanicked,
     /// A folder that contains something other than a run.
     #[error("{path} is not a run directory: {why}; choose a new or empty folder with --run-dir (nothing was written)", path = path.display())]
-    NotARun {
-        /// Which one.
-        path: PathBuf,
-        /// What it is.
-        why: &'static str,
-    },
+    NotARun { path: PathBuf, why: &'static str },
     /// Another process uses the run directory.
     #[error("{path} is in use by another process: wait for it, or choose another folder with --run-dir", path = path.display())]
-    InUse {
-        /// Which one.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// A file of scalars or events could not be written until the run ended.
     #[error("{count} records of the run are not in {path}: {why}", path = path.display())]
-    RecordsLost {
-        /// Which one.
-        path: PathBuf,
-        /// How many.
-        count: u64,
-        /// The system's message.
-        why: String,
-    },
+    RecordsLost { path: PathBuf, count: u64, why: String },
     /// A checkpoint belongs to another model.
     #[error("{path} does not match this config: {why}", path = path.display())]
-    Misfit {
-        /// Which one.
-        path: PathBuf,
-        /// What differs.
-        why: String,
-    },
+    Misfit { path: PathBuf, why: String },
 }
 
 impl RunDirError {

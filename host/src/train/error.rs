@@ -7,20 +7,14 @@ use thiserror::Error;
 
 /// An error that ended a run.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TrainError {
     /// A hook failed under `abort`.
     #[error(transparent)]
     Hook(#[from] HookError),
     /// A step of the loop failed: the model, the data, the optimizer.
     #[error("epoch {epoch}, iteration {iter}: {why}")]
-    Step {
-        /// The current epoch.
-        epoch: u64,
-        /// The current iteration.
-        iter: u64,
-        /// What went wrong.
-        why: EngineError,
-    },
+    Step { epoch: u64, iter: u64, why: EngineError },
     /// Another rank failed or stopped responding.
     #[error("{0}")]
     Rank(String),

@@ -6,24 +6,17 @@ use thiserror::Error;
 
 /// Why a writer could not be opened.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum OpenError {
     /// The kind is unknown.
     #[error("unknown writer `{kind}`; available: {}", super::kinds())]
-    Unknown {
-        /// What was requested.
-        kind: String,
-    },
+    Unknown { kind: String },
     /// A folder that is not for hooks.
     #[error(transparent)]
     Path(#[from] PathError),
     /// It is open already.
     #[error("{name} is open in `{}` already: a run can have only one", open.display())]
-    Elsewhere {
-        /// The kind.
-        name: &'static str,
-        /// The folder.
-        open: PathBuf,
-    },
+    Elsewhere { name: &'static str, open: PathBuf },
     /// Its file could not be created.
     #[error(transparent)]
     Files(#[from] RunDirError),

@@ -9,52 +9,33 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, IntoRawFd as _};
 
 /// Why the system's loader refused a library.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum OpenError {
     /// A library that it is linked to is not there.
     #[error(
         "needs {library}, which is not on this machine: install it, or put its folder into LD_LIBRARY_PATH"
     )]
-    MissingDependency {
-        /// The missing library.
-        library: String,
-    },
+    MissingDependency { library: String },
     /// A library that it is linked to is in the same folder, which is not searched.
     #[error(
         "needs {library}, which is in the same folder, but that folder is not searched, because a plugin is loaded from memory: \
          put the folder into LD_LIBRARY_PATH, or link {library} statically"
     )]
-    DependencyBeside {
-        /// The library.
-        library: String,
-    },
+    DependencyBeside { library: String },
     /// A library that it is linked to is there, but too old.
     #[error(
         "needs {version} of {library}, which is older here: build it on this machine, or on an older one"
     )]
-    OldDependency {
-        /// The library that is too old.
-        library: String,
-        /// The version that is missing.
-        version: String,
-    },
+    OldDependency { library: String, version: String },
     /// It uses a symbol that no library defines.
     #[error("undefined symbol {symbol}: link it with the library that defines it")]
-    UndefinedSymbol {
-        /// The symbol.
-        symbol: String,
-    },
+    UndefinedSymbol { symbol: String },
     /// Not enough memory for a copy of it, or the kernel does not support files in memory.
     #[error("cannot be copied into memory: {reason}")]
-    NoCopy {
-        /// The system's reason.
-        reason: String,
-    },
+    NoCopy { reason: String },
     /// Anything else that the system's loader says.
     #[error("the system's loader rejected it: {reason}")]
-    Refused {
-        /// Its error message.
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 /// A mapped library. Dropping it does not unmap it: tables and functions of it are in use until the process ends.

@@ -10,6 +10,7 @@ const ENTRY_SIZE: usize = 56;
 
 /// Why a file is not a library that this host can load.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ElfError {
     /// There is nothing in it.
     #[error("the file is empty: build or copy it again")]
@@ -18,42 +19,19 @@ pub enum ElfError {
     #[error(
         "not an ELF shared library, but {looks_like}: use the .so file that the build produced"
     )]
-    NotElf {
-        /// What its first bytes look like.
-        looks_like: &'static str,
-    },
+    NotElf { looks_like: &'static str },
     /// It is for another machine.
     #[error("built for {built_for}, this host is {host}: rebuild it for {host}")]
-    Foreign {
-        /// The library's machine.
-        built_for: String,
-        /// The host's machine.
-        host: String,
-    },
+    Foreign { built_for: String, host: String },
     /// It is another kind of ELF file.
     #[error("{kind}, not a shared library: {fix}")]
-    NotShared {
-        /// What it is.
-        kind: &'static str,
-        /// How to make a library of it.
-        fix: &'static str,
-    },
+    NotShared { kind: &'static str, fix: &'static str },
     /// A part of it is missing.
     #[error("truncated: ends at byte {size}, its {part} need {need}: build or copy it again")]
-    Truncated {
-        /// The file's size.
-        size: usize,
-        /// Which part is missing.
-        part: &'static str,
-        /// The size that the file should at least have.
-        need: u64,
-    },
+    Truncated { size: usize, part: &'static str, need: u64 },
     /// Its headers contradict themselves.
     #[error("damaged: {what}: build or copy it again")]
-    Damaged {
-        /// What is wrong.
-        what: String,
-    },
+    Damaged { what: String },
 }
 
 /// Refuses everything but a whole shared library for this machine. Section headers are not required: a stripped

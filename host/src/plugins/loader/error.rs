@@ -46,7 +46,6 @@ pub enum Refusal {
     /// What a probe found, in its words.
     #[error("{reason}")]
     Probe {
-        /// The step that refused in the probe.
         step: String,
         reason: String,
     },

@@ -10,6 +10,7 @@ const LARGEST: u64 = 4 << 30;
 
 /// Why a path cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LocateError {
     /// There is nothing under that name.
     #[error("no such file: check the name, and that the library was built and copied there")]
@@ -22,20 +23,15 @@ pub enum LocateError {
     NotAFolder,
     /// A link points to nothing.
     #[error("a link to {}, which does not exist: fix the link", .target.display())]
-    BrokenLink {
-        /// What it points to.
-        target: PathBuf,
-    },
+    BrokenLink { target: PathBuf },
     /// A folder on the way cannot be entered, or the links go round in circles.
     #[error("cannot be reached: {cause}")]
-    Unreachable {
-        /// The system's reason.
-        cause: io::Error,
-    },
+    Unreachable { cause: io::Error },
 }
 
 /// Why a file gives no bytes.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReadError {
     /// It is a folder.
     #[error("is a folder, not a library: name a file in it, or list the folder in `plugins.dirs`")]
@@ -45,19 +41,13 @@ pub enum ReadError {
     NotAFile,
     /// It is absurdly large.
     #[error("has {size} bytes, more than any library: use the .so file that the build produced")]
-    TooLarge {
-        /// Its size.
-        size: u64,
-    },
+    TooLarge { size: u64 },
     /// The user that runs the host may not read it.
     #[error("is not readable by this user: check its permissions (chmod a+r)")]
     Forbidden,
     /// The disk or the network says no.
     #[error("cannot be read: {cause}")]
-    Io {
-        /// The system's reason.
-        cause: io::Error,
-    },
+    Io { cause: io::Error },
 }
 
 /// The absolute path without links: what is handed to dlopen, which would search elsewhere for a bare name.

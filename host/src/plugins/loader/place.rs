@@ -13,57 +13,35 @@ const STICKY: u32 = 0o1000;
 
 /// Why the place of a library is not safe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PlaceError {
     /// The file itself.
     #[error("{fault}: {}", fault.remedy(.path))]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        fault: Fault,
-    },
+    File { path: PathBuf, fault: Fault },
     /// Its folder, or one above it.
     #[error("its folder {} {fault}: {}", .path.display(), fault.remedy(.path))]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        fault: Fault,
-    },
+    Folder { path: PathBuf, fault: Fault },
     /// A link leads out of the folders that are searched.
     #[error(
         "is a link to {}, outside the plugin folders: copy the library here, or add that folder to `plugins.dirs`",
         .target.display()
     )]
-    Escape {
-        /// The file that it leads to.
-        target: PathBuf,
-    },
+    Escape { target: PathBuf },
 }
 
 /// Who else has power over a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Fault {
     /// Everyone.
     #[error("is writable by every user (mode {mode:04o})")]
-    Everyone {
-        /// Its permissions.
-        mode: u32,
-    },
+    Everyone { mode: u32 },
     /// A group that is neither root's nor that of this process.
     #[error("is writable by group {gid} (mode {mode:04o})")]
-    Group {
-        /// The group.
-        gid: u32,
-        /// Its permissions.
-        mode: u32,
-    },
+    Group { gid: u32, mode: u32 },
     /// Its owner.
     #[error("belongs to user {uid}, who is neither you nor root")]
-    Owner {
-        /// The owner.
-        uid: u32,
-    },
+    Owner { uid: u32 },
 }
 
 impl Fault {

@@ -14,6 +14,7 @@ use std::ptr::NonNull;
 
 /// Why a library has no table to show.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum RootError {
     /// It is a library, but no plugin.
     #[error(
@@ -28,14 +29,7 @@ pub enum RootError {
     #[error(
         "its root module is of abi_stable {theirs}, this host has {ours}: rebuild it against plugin-api {api}"
     )]
-    Envelope {
-        /// The library's abi_stable.
-        theirs: String,
-        /// The host's abi_stable.
-        ours: String,
-        /// The host's plugin-api.
-        api: String,
-    },
+    Envelope { theirs: String, ours: String, api: String },
     /// Its compiler passes arguments differently.
     #[error(
         "its compiler's C calling convention is not this host's: rebuild it with this host's target"
@@ -45,10 +39,7 @@ pub enum RootError {
     #[error(
         "its plugin-api version `{version}` is not a version: rebuild it with `export_plugin!`"
     )]
-    Version {
-        /// What it has instead.
-        version: String,
-    },
+    Version { version: String },
     /// It was built against another major version.
     #[error(transparent)]
     Mismatch(VersionMismatch),
@@ -62,10 +53,7 @@ pub enum RootError {
     Panicked,
     /// Its constructor gave up.
     #[error("its root module could not be created: {reason}")]
-    Failed {
-        /// Its error message.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// The library's table, not yet checked.

@@ -65,6 +65,7 @@ struct Text {
 
 /// Why a lock file does not verify a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LockError {
     /// It has another sha256 for it.
     #[error(
@@ -72,24 +73,10 @@ pub enum LockError {
          check it, then run `hookrack lock` again",
         .lock.display()
     )]
-    Changed {
-        /// The lock file.
-        lock: PathBuf,
-        /// The library's file name.
-        file: String,
-        /// What the lock file has.
-        expected: String,
-        /// What the file has.
-        found: String,
-    },
+    Changed { lock: PathBuf, file: String, expected: String, found: String },
     /// It cannot be read.
     #[error("the lock file {} cannot be read: {why}", .lock.display())]
-    Unreadable {
-        /// The lock file.
-        lock: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    Unreadable { lock: PathBuf, why: String },
 }
 
 /// What a lock file says about a library.

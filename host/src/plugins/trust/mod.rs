@@ -45,6 +45,7 @@ pub struct Verification {
 
 /// Why a library may not run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum TrustError {
     /// Neither locked nor signed.
     #[error(transparent)]
@@ -63,12 +64,7 @@ pub enum TrustError {
         "is outside the folders that {} allows ({}): move it there, or ask whoever runs this machine",
         .policy.display(), .folders.join(", ")
     )]
-    Elsewhere {
-        /// The policy file.
-        policy: PathBuf,
-        /// The folders.
-        folders: Vec<String>,
-    },
+    Elsewhere { policy: PathBuf, folders: Vec<String> },
     /// The machine's policy cannot be read, so nothing is allowed.
     #[error("{0}; no plugin is loaded until this is fixed")]
     System(String),

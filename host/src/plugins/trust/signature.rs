@@ -25,6 +25,7 @@ pub struct KeyError {
 
 /// Why a signature does not verify a library.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum SignatureError {
     /// Nobody trusts the key.
     #[error(
@@ -32,33 +33,16 @@ pub enum SignatureError {
          add the key to `plugins.trusted_keys`, or remove the signature",
         .signature.display()
     )]
-    UnknownKey {
-        /// The signature's file.
-        signature: PathBuf,
-        /// The id of the key.
-        key: String,
-        /// The ids of the trusted keys.
-        trusted: String,
-    },
+    UnknownKey { signature: PathBuf, key: String, trusted: String },
     /// It is not a signature of these bytes.
     #[error(
         "{} by key {key} does not match the file: one of the two was changed since; sign it again",
         .signature.display()
     )]
-    Mismatch {
-        /// The signature's file.
-        signature: PathBuf,
-        /// The id of the key.
-        key: String,
-    },
+    Mismatch { signature: PathBuf, key: String },
     /// It is not a signature.
     #[error("{} is not a signature of minisign: {why}", .signature.display())]
-    Unreadable {
-        /// The signature's file.
-        signature: PathBuf,
-        /// The reason.
-        why: String,
-    },
+    Unreadable { signature: PathBuf, why: String },
 }
 
 /// The id of a key as minisign prints it.

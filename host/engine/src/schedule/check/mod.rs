@@ -20,21 +20,18 @@ pub struct Checked {
 
 /// Why a table cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ScheduleError {
     /// Two stages do not agree on what is sent between them.
     #[error(
         "message {number} from stage {from} to stage {to} of its kind: sent {sent}, expected {awaited}"
     )]
     Crossed {
-        /// Who sends.
         from: u32,
-        /// Who receives.
         to: u32,
         /// Which of their messages, from 0.
         number: usize,
-        /// What is sent, if anything.
         sent: String,
-        /// What is received, if anything.
         awaited: String,
     },
     /// A deadlock: stages that wait for each other.
@@ -42,24 +39,10 @@ pub enum ScheduleError {
     Circle(String),
     /// An action at an invalid position.
     #[error("stage {stage}: {action} {why}")]
-    Misplaced {
-        /// The stage.
-        stage: u32,
-        /// What it does.
-        action: Action,
-        /// What is wrong with it.
-        why: &'static str,
-    },
+    Misplaced { stage: u32, action: Action, why: &'static str },
     /// A part without a forward or backward pass.
     #[error("stage {stage}: {part} has no {pass} pass")]
-    Missing {
-        /// The stage.
-        stage: u32,
-        /// The part.
-        part: MicroPart,
-        /// Which pass.
-        pass: &'static str,
-    },
+    Missing { stage: u32, part: MicroPart, pass: &'static str },
 }
 
 /// Checks a table, in time proportional to its length.
