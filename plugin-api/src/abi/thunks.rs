@@ -45,7 +45,7 @@ fn guarded(host: Host, body: impl FnOnce() -> Result<()>) -> HrStatus {
 
 /// # Safety
 /// As for `create` of the tables: a valid handle, a whole settings tree, a place for one pointer.
-unsafe fn create<T: DeserializeOwned>(
+unsafe extern "C" fn create<T: DeserializeOwned>(
     trainer: *const TrainerHandle,
     settings: *const HrValue,
     out: *mut *mut c_void,
@@ -97,21 +97,12 @@ impl<T: Hook + HookInfo + DeserializeOwned> HookExport<T> {
             header: HrHeader::of::<HookBase>(plugin_flags()),
             name: HrStr::new(name),
             manifest,
-            create: Self::create,
+            create: create::<T>,
             destroy: destroy::<T>,
             on_point: Self::on_point,
             save_state: Self::save_state,
             load_state: Self::load_state,
         }
-    }
-
-    unsafe extern "C" fn create(
-        trainer: *const TrainerHandle,
-        settings: *const HrValue,
-        out: *mut *mut c_void,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `HookBase::create`.
-        unsafe { create::<T>(trainer, settings, out) }
     }
 
     unsafe extern "C" fn on_point(
@@ -167,7 +158,7 @@ impl<T: Metric + MetricInfo + DeserializeOwned> MetricExport<T> {
             header: HrHeader::of::<MetricBase>(plugin_flags()),
             name: HrStr::new(name),
             manifest,
-            create: Self::create,
+            create: create::<T>,
             destroy: destroy::<T>,
             update: Self::update,
             compute: Self::compute,
@@ -176,15 +167,6 @@ impl<T: Metric + MetricInfo + DeserializeOwned> MetricExport<T> {
             load_state: Self::load_state,
             merge: Self::merge,
         }
-    }
-
-    unsafe extern "C" fn create(
-        trainer: *const TrainerHandle,
-        settings: *const HrValue,
-        out: *mut *mut c_void,
-    ) -> HrStatus {
-        // SAFETY: the host calls by the contract of `MetricBase::create`.
-        unsafe { create::<T>(trainer, settings, out) }
     }
 
     unsafe extern "C" fn update(instance: *mut c_void, _trainer: *const TrainerHandle) -> HrStatus {

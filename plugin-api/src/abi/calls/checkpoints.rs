@@ -13,7 +13,7 @@ impl Host {
         let (last, metric) = (code(keep.last), keep.metric);
         call!(
             self,
-            self.require::<CheckpointTable>()?,
+            self.table::<CheckpointTable>()?,
             keep(last, epochs, iters, metric, keep.higher_is_better, keep.top)
         )
     }
@@ -23,14 +23,9 @@ impl Host {
         let (path, epoch) = (load.path, code(load.epoch));
         call!(
             self,
-            self.require::<CheckpointTable>()?,
+            self.table::<CheckpointTable>()?,
             load(path, epoch, load.weights_only, load.strict)
         )
-    }
-
-    /// Gives the checkpoints that this hook requests a second name.
-    pub fn name_checkpoints(self, pattern: &str) -> Result<()> {
-        call!(self, self.require::<CheckpointNameTable>()?, give(pattern))
     }
 
     /// Loads a checkpoint by its name.
@@ -38,7 +33,7 @@ impl Host {
         let (path, epoch) = (load.path, code(load.epoch));
         call!(
             self,
-            self.require::<CheckpointNameTable>()?,
+            self.table::<CheckpointNameTable>()?,
             load(path, epoch, suffix, load.weights_only, load.strict)
         )
     }

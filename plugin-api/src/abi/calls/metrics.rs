@@ -1,7 +1,7 @@
 //! The metrics of the run as objects.
 
 use super::Host;
-use super::wire::call;
+use super::wire::{Unwire, call};
 use crate::abi::{
     HrHeader, HrMetricInfo, HrScalarSink, HrStatus, HrStr, METRIC_SO_FAR, MetricTable,
 };
@@ -22,21 +22,25 @@ pub struct MetricInfo {
     pub better: i32,
 }
 
+impl Unwire for MetricInfo {
+    type Raw = HrMetricInfo;
+    unsafe fn unwire(raw: HrMetricInfo) -> Self {
+        // SAFETY: by the contract.
+        let own = |text: HrStr| unsafe { String::unwire(text) };
+        Self {
+            name: own(raw.name),
+            type_name: own(raw.type_name),
+            unit: own(raw.unit),
+            phase: raw.phase,
+            better: raw.better,
+        }
+    }
+}
+
 impl Host {
     /// The metric at an index; `None` past the last.
     pub fn metric_info(self, index: usize) -> Result<Option<MetricInfo>> {
-        let none = HrStr::EMPTY;
-        let empty = HrMetricInfo { name: none, type_name: none, unit: none, phase: 0, better: 0 };
-        let found = call!(self, self.require::<MetricTable>()?, at(index) -> Option(empty))?;
-        // SAFETY: the texts are lent for the run and copied here.
-        let own = |text: HrStr| unsafe { text.to_lossy() }.into_owned();
-        Ok(found.map(|found| MetricInfo {
-            name: own(found.name),
-            type_name: own(found.type_name),
-            unit: own(found.unit),
-            phase: found.phase,
-            better: found.better,
-        }))
+        call!(self, self.table::<MetricTable>()?, at(index) -> Option<MetricInfo>)
     }
 
     /// The values so far of the metric at an index, by suffix.
@@ -47,7 +51,7 @@ impl Host {
             sink: (&raw mut values).cast(),
             put: keep,
         };
-        let table = self.require::<MetricTable>()?;
+        let table = self.table::<MetricTable>()?;
         // SAFETY: sink and values live until the call returns.
         self.check(unsafe { (table.compute)(self.raw(), index, METRIC_SO_FAR, &raw const sink) })?;
         Ok(values)

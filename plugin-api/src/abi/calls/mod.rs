@@ -1,28 +1,11 @@
 //! Safe wrappers of all calls from a plugin to the host, on which the rest of the crate is built.
 
-mod autograd;
 mod checkpoints;
-mod console;
-mod engine;
-mod events;
-mod files;
-mod history;
-mod layers;
-mod loss;
-mod lr;
-mod media;
 mod metrics;
-mod models;
-mod named_tensors;
-mod params;
-mod pass;
-mod precision;
-mod profiler;
-mod ranks;
-mod record;
-mod roles;
-mod step;
-mod tensors;
+mod older;
+mod rows;
+mod tables;
+mod trees;
 mod wire;
 
 use super::{
@@ -77,7 +60,37 @@ impl LogHandle {
     }
 }
 
-type Slot<T> = unsafe extern "C" fn(*mut c_void, u32, *mut T) -> HrStatus;
+/// A table of the host.
+trait HostTable: 'static {
+    /// The table of a host, or why it has none.
+    fn of(host: Host) -> Result<&'static Self>;
+}
+
+impl<T: Extension> HostTable for T {
+    #[inline]
+    fn of(host: Host) -> Result<&'static Self> {
+        host.find::<T>().ok_or_else(|| host.too_old::<T>())
+    }
+}
+
+/// A table of the handle, which every host has.
+trait HandleTable: 'static {
+    /// Where the handle has it.
+    fn at(handle: &TrainerHandle) -> *const Self;
+}
+
+macro_rules! handle_tables {
+    ($($table:ident $field:ident),*) => { $(
+        impl HandleTable for $table {
+            fn at(handle: &TrainerHandle) -> *const Self { handle.$field }
+        }
+        impl HostTable for $table {
+            #[inline]
+            fn of(host: Host) -> Result<&'static Self> { Ok(host.handle_table()) }
+        }
+    )* };
+}
+handle_tables!(TensorTable tensors, EngineTable engine, EventTable events, StateTable states);
 
 impl Host {
     /// Takes a handle that came over the wire: once per instance, since some bytes are allocated for the life of the
@@ -92,32 +105,31 @@ impl Host {
         Self(Box::leak(Box::new(Link { handle, extensions })), PhantomData)
     }
 
-    pub(super) fn raw(self) -> *mut c_void {
+    fn raw(self) -> *mut c_void {
         self.0.handle.host
     }
 
-    pub(super) fn tensors(self) -> &'static TensorTable {
+    /// A table that every host has.
+    #[inline]
+    fn handle_table<T: HandleTable>(self) -> &'static T {
         // SAFETY: a host fills every table pointer of its handle with a table that lives as long as the handle.
-        unsafe { &*self.0.handle.tensors }
+        unsafe { &*T::at(self.0.handle) }
     }
 
-    pub(super) fn engine(self) -> &'static EngineTable {
-        // SAFETY: as in `tensors`.
-        unsafe { &*self.0.handle.engine }
+    /// A table, or an error if this host does not offer it.
+    #[inline]
+    fn table<T: HostTable>(self) -> Result<&'static T> {
+        T::of(self)
     }
 
-    pub(super) fn events(self) -> &'static EventTable {
-        // SAFETY: as in `tensors`.
-        unsafe { &*self.0.handle.events }
-    }
-
-    pub(super) fn states(self) -> &'static StateTable {
-        // SAFETY: as in `tensors`.
-        unsafe { &*self.0.handle.states }
+    /// The number of parameter groups of the optimizer.
+    pub fn group_count(self) -> usize {
+        // SAFETY: a valid handle is all it needs.
+        unsafe { (self.handle_table::<EngineTable>().group_count)(self.raw()) }
     }
 
     /// Converts a status to a result, with the host's error message.
-    pub(super) fn check(self, status: HrStatus) -> Result<()> {
+    fn check(self, status: HrStatus) -> Result<()> {
         if status == HrStatus::OK {
             return Ok(());
         }
@@ -125,24 +137,12 @@ impl Host {
         Err(Error::new(unsafe { (self.0.handle.last_error)(self.raw()).to_lossy() }))
     }
 
-    /// Like `check`, with ABSENT as `None`.
-    pub(super) fn present<T>(self, status: HrStatus, value: T) -> Result<Option<T>> {
+    /// Like `check`; false for ABSENT.
+    fn present(self, status: HrStatus) -> Result<bool> {
         if status == HrStatus::ABSENT {
-            return Ok(None);
+            return Ok(false);
         }
-        self.check(status).map(|()| Some(value))
-    }
-
-    pub(super) fn fill<T: Copy>(
-        self,
-        function: Slot<T>,
-        index: u32,
-        empty: T,
-    ) -> Result<Option<T>> {
-        let mut out = empty;
-        // SAFETY: the host writes one `T` to a place that is there for it.
-        let status = unsafe { function(self.raw(), index, &raw mut out) };
-        self.present(status, out)
+        self.check(status).map(|()| true)
     }
 
     /// The progress of the run.
@@ -188,17 +188,11 @@ impl Host {
 
     /// The table of an extension; `None` if this host does not offer it. Looked up once per instance.
     #[inline]
-    pub(super) fn find<T: Extension>(self) -> Option<&'static T> {
+    fn find<T: Extension>(self) -> Option<&'static T> {
         let found = self.0.extensions[T::INDEX]
             .get_or_init(|| NonNull::new(self.extension(T::ID).cast_mut()).map(Table));
         // SAFETY: under this id a host returns this very table, valid for the process.
         found.map(|table| unsafe { table.0.cast().as_ref() })
-    }
-
-    /// As [`find`](Self::find), with an error if this host does not offer it.
-    #[inline]
-    pub(super) fn require<T: Extension>(self) -> Result<&'static T> {
-        self.find::<T>().ok_or_else(|| self.too_old::<T>())
     }
 
     #[cold]

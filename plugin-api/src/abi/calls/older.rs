@@ -1,8 +1,8 @@
-//! Collectives.
+//! Calls that have an answer on hosts too old for them: a single rank, no weight, no folder, no writer.
 
 use super::Host;
 use super::wire::call;
-use crate::abi::{HrTensor, RankTable};
+use crate::abi::{ArtifactTable, HrTensor, LossTable, MediaTable, RankTable};
 use crate::error::Result;
 
 impl Host {
@@ -27,14 +27,29 @@ impl Host {
         call!(self, table, broadcast(tensor, root))
     }
 
-    /// The tensors of all ranks.
-    pub fn all_gather(self, tensor: HrTensor) -> Result<HrTensor> {
-        call!(self, self.require::<RankTable>()?, all_gather(tensor) -> HrTensor::NONE)
-    }
-
     /// Waits for all ranks.
     pub fn barrier(self) -> Result<()> {
         let Some(table) = self.find::<RankTable>() else { return Ok(()) };
         call!(self, table, barrier())
+    }
+
+    /// The denominator of the current mean loss; `None` if the host is too old.
+    pub fn loss_weight(self) -> Result<Option<f64>> {
+        let Some(table) = self.find::<LossTable>() else { return Ok(None) };
+        call!(self, table, weight() -> f64).map(Some)
+    }
+
+    /// Whether any writer shows images and histograms.
+    pub fn is_media_wanted(self) -> bool {
+        // SAFETY: a valid handle is all it needs.
+        self.find::<MediaTable>().is_some_and(|table| unsafe { (table.is_wanted)(self.raw()) } != 0)
+    }
+
+    /// The run directory.
+    pub fn run_dir(self) -> Option<std::path::PathBuf> {
+        let table = self.find::<ArtifactTable>()?;
+        // SAFETY: the text is lent for the run and copied here.
+        let dir = unsafe { (table.run_dir)(self.raw()).to_lossy() };
+        (!dir.is_empty()).then(|| dir.into_owned().into())
     }
 }
